@@ -1,0 +1,126 @@
+// Package id has the identifiers of the product. An id is opaque to callers:
+// a prefix that says what it names, "_", and 128 bits as 26 characters of
+// lower-case Crockford base32 (the alphabet of ULIDs).
+//
+// Keys, apps, links, endpoints and events are ULIDs, so they sort by the time
+// they were made. Orgs and users are 128 random bits and tell nothing of time.
+package id
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// ErrMalformed is what every Parse function returns for a text that is not an
+// id of its kind. Callers answer it like an id that does not exist.
+var ErrMalformed = errors.New("id: malformed")
+
+// The kinds of ids.
+type (
+	Org   string // org_…, random
+	User  string // usr_…, random
+	App   string // app_…, a ULID; an org's default app has the org's bits
+	Key   string // key_…, a ULID
+	Audit string // aud_…, a ULID
+)
+
+const (
+	orgPrefix   = "org_"
+	userPrefix  = "usr_"
+	appPrefix   = "app_"
+	keyPrefix   = "key_"
+	auditPrefix = "aud_"
+)
+
+// Source makes ids. The zero value uses crypto/rand.
+type Source struct {
+	Rand io.Reader // nil: crypto/rand
+}
+
+func (s Source) reader() io.Reader {
+	if s.Rand != nil {
+		return s.Rand
+	}
+	return rand.Reader
+}
+
+// random gives 128 random bits, in the same 26 characters as a ULID.
+func (s Source) random() string {
+	var u ulid.ULID
+	if _, err := io.ReadFull(s.reader(), u[:]); err != nil {
+		panic("id: no randomness: " + err.Error()) // crypto/rand never fails; a test's reader may
+	}
+	return strings.ToLower(u.String())
+}
+
+// timed gives a ULID of this time.
+func (s Source) timed(now time.Time) string {
+	return strings.ToLower(ulid.MustNew(ulid.Timestamp(now), s.reader()).String())
+}
+
+// NewOrg makes an org's id.
+func (s Source) NewOrg() Org { return Org(orgPrefix + s.random()) }
+
+// NewUser makes a user's id.
+func (s Source) NewUser() User { return User(userPrefix + s.random()) }
+
+// NewApp makes an app's id.
+func (s Source) NewApp(now time.Time) App { return App(appPrefix + s.timed(now)) }
+
+// NewKey makes an API key's id.
+func (s Source) NewKey(now time.Time) Key { return Key(keyPrefix + s.timed(now)) }
+
+// NewAudit makes the id of an audit entry.
+func (s Source) NewAudit(now time.Time) Audit { return Audit(auditPrefix + s.timed(now)) }
+
+// DefaultApp is the id of an org's default app: the org's own bits, so that no
+// read is needed to find it.
+func DefaultApp(o Org) App { return App(appPrefix + strings.TrimPrefix(string(o), orgPrefix)) }
+
+// ParseOrg checks the form of an org's id.
+func ParseOrg(s string) (Org, error) { return Org(s), check(s, orgPrefix) }
+
+// ParseUser checks the form of a user's id.
+func ParseUser(s string) (User, error) { return User(s), check(s, userPrefix) }
+
+// ParseApp checks the form of an app's id.
+func ParseApp(s string) (App, error) { return App(s), check(s, appPrefix) }
+
+// ParseKey checks the form of an API key's id.
+func ParseKey(s string) (Key, error) { return Key(s), check(s, keyPrefix) }
+
+// Bits gives the 128 bits of an org's id.
+func (o Org) Bits() ([16]byte, error) { return bits(string(o), orgPrefix) }
+
+// Bits gives the 128 bits of a key's id: 48 of time, 80 random.
+func (k Key) Bits() ([16]byte, error) { return bits(string(k), keyPrefix) }
+
+// OrgFromBits is the inverse of Org.Bits.
+func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + strings.ToLower(ulid.ULID(b).String())) }
+
+// KeyFromBits is the inverse of Key.Bits.
+func KeyFromBits(b [16]byte) Key { return Key(keyPrefix + strings.ToLower(ulid.ULID(b).String())) }
+
+func check(s, prefix string) error {
+	_, err := bits(s, prefix)
+	return err
+}
+
+// bits parses strictly: one text an id, so that no second spelling names the
+// same row.
+func bits(s, prefix string) ([16]byte, error) {
+	rest, ok := strings.CutPrefix(s, prefix)
+	if !ok || len(rest) != ulid.EncodedSize || rest != strings.ToLower(rest) {
+		return [16]byte{}, ErrMalformed
+	}
+	u, err := ulid.ParseStrict(strings.ToUpper(rest))
+	if err != nil {
+		return [16]byte{}, ErrMalformed
+	}
+	return u, nil
+}

@@ -1,0 +1,57 @@
+package problem
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// document is the answer's body: RFC 9457 members first, ours after.
+type document struct {
+	Type      string  `json:"type"`
+	Title     string  `json:"title"`
+	Status    int     `json:"status"`
+	Detail    string  `json:"detail"`
+	Code      Code    `json:"code"`
+	RequestID string  `json:"requestId"`
+	Errors    []Field `json:"errors,omitempty"`
+}
+
+// Write answers a request with err, as application/problem+json. 503 and 429
+// carry Retry-After: 1 (seconds).
+func Write(ctx context.Context, w http.ResponseWriter, err error) {
+	e := From(err)
+	code := e.Code
+	if _, ok := kinds[code]; !ok {
+		code = Internal
+	}
+	status := code.Status()
+	body, mErr := json.Marshal(document{
+		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,
+		Code: code, RequestID: RequestID(ctx), Errors: e.Fields,
+	})
+	if mErr != nil { // strings and integers always marshal
+		body = []byte(`{"code":"internal","status":500}`)
+		status = http.StatusInternalServerError
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the caller has gone: nobody to tell
+}
+
+type requestIDKey struct{}
+
+// WithRequestID keeps a request's id for its error answers and its log line.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// RequestID is the id kept by WithRequestID, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}

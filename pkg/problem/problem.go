@@ -1,0 +1,192 @@
+// Package problem is the one error type of the product and the one switch from
+// an error to an HTTP answer (RFC 9457, application/problem+json).
+//
+// An Error has a Code for machines, a Detail for the caller and a Cause for the
+// log. The caller never sees the cause.
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Code is the machine-readable name of an error: the contract a client may
+// switch on. The list is closed; each code has exactly one HTTP status.
+type Code string
+
+// The codes, by status. See design "HTTP contract"; infra/openapi.yaml lists
+// the same ones.
+const (
+	InvalidJSON           Code = "invalid_json"
+	InvalidCursor         Code = "invalid_cursor"
+	InvalidIdempotencyKey Code = "invalid_idempotency_key"
+	InvalidKid            Code = "invalid_kid"
+
+	MissingCredentials Code = "missing_credentials"
+	InvalidCredentials Code = "invalid_credentials"
+	KeyExpired         Code = "key_expired"
+	KeyRevoked         Code = "key_revoked"
+	TokenInvalid       Code = "token_invalid"
+	TokenExpired       Code = "token_expired"
+	UserTokenRequired  Code = "user_token_required"
+	APIKeyRequired     Code = "api_key_required"
+
+	InsufficientRole   Code = "insufficient_role"
+	IdentityIncomplete Code = "identity_incomplete"
+	RequestBlocked     Code = "request_blocked"
+
+	RouteNotFound  Code = "route_not_found"
+	OrgNotFound    Code = "org_not_found"
+	MemberNotFound Code = "member_not_found"
+	KeyNotFound    Code = "key_not_found"
+	AppNotFound    Code = "app_not_found"
+	LinkNotFound   Code = "link_not_found"
+	UnknownKid     Code = "unknown_kid"
+
+	MemberExists Code = "member_exists"
+	LastAdmin    Code = "last_admin"
+	LimitReached Code = "limit_reached"
+	KeyNotActive Code = "key_not_active"
+	Conflict     Code = "conflict"
+
+	KidRevoked Code = "kid_revoked"
+
+	BodyTooLarge         Code = "body_too_large"
+	UnsupportedMediaType Code = "unsupported_media_type"
+
+	ValidationFailed     Code = "validation_failed"
+	UserNotFound         Code = "user_not_found"
+	IdempotencyKeyReused Code = "idempotency_key_reused"
+
+	RateLimited Code = "rate_limited"
+	Internal    Code = "internal"
+	Unavailable Code = "unavailable"
+)
+
+// kind is what every error of one code shares.
+type kind struct {
+	status int
+	title  string
+}
+
+// kinds is the one switch from code to HTTP.
+var kinds = map[Code]kind{
+	InvalidJSON:           {http.StatusBadRequest, "The body is not valid JSON"},
+	InvalidCursor:         {http.StatusBadRequest, "The cursor is not valid"},
+	InvalidIdempotencyKey: {http.StatusBadRequest, "The Idempotency-Key is not valid"},
+	InvalidKid:            {http.StatusBadRequest, "The kid is not valid"},
+	MissingCredentials:    {http.StatusUnauthorized, "Credentials are missing"},
+	InvalidCredentials:    {http.StatusUnauthorized, "The credentials are not valid"},
+	KeyExpired:            {http.StatusUnauthorized, "The API key has expired"},
+	KeyRevoked:            {http.StatusUnauthorized, "The API key was revoked"},
+	TokenInvalid:          {http.StatusUnauthorized, "The access token is not valid"},
+	TokenExpired:          {http.StatusUnauthorized, "The access token has expired"},
+	UserTokenRequired:     {http.StatusUnauthorized, "This route takes an access token"},
+	APIKeyRequired:        {http.StatusUnauthorized, "This route takes an API key"},
+	InsufficientRole:      {http.StatusForbidden, "The role does not allow this"},
+	IdentityIncomplete:    {http.StatusForbidden, "The identity has no email"},
+	RequestBlocked:        {http.StatusForbidden, "The request was blocked"},
+	RouteNotFound:         {http.StatusNotFound, "No such route"},
+	OrgNotFound:           {http.StatusNotFound, "No such org"},
+	MemberNotFound:        {http.StatusNotFound, "No such member"},
+	KeyNotFound:           {http.StatusNotFound, "No such API key"},
+	AppNotFound:           {http.StatusNotFound, "No such app"},
+	LinkNotFound:          {http.StatusNotFound, "No such link"},
+	UnknownKid:            {http.StatusNotFound, "No such verification key"},
+	MemberExists:          {http.StatusConflict, "Already a member"},
+	LastAdmin:             {http.StatusConflict, "An org keeps at least one admin"},
+	LimitReached:          {http.StatusConflict, "A limit is reached"},
+	KeyNotActive:          {http.StatusConflict, "The API key is not active"},
+	Conflict:              {http.StatusConflict, "The request conflicts with another"},
+	KidRevoked:            {http.StatusGone, "The verification key was revoked"},
+	BodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large"},
+	UnsupportedMediaType:  {http.StatusUnsupportedMediaType, "The body is not application/json"},
+	ValidationFailed:      {http.StatusUnprocessableEntity, "The input is not valid"},
+	UserNotFound:          {http.StatusUnprocessableEntity, "No account has that email"},
+	IdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"},
+	RateLimited:           {http.StatusTooManyRequests, "Too many requests"},
+	Internal:              {http.StatusInternalServerError, "Internal error"},
+	Unavailable:           {http.StatusServiceUnavailable, "Temporarily unavailable"},
+}
+
+// Codes lists every code there is, in no order.
+func Codes() []Code {
+	out := make([]Code, 0, len(kinds))
+	for c := range kinds {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Status is the HTTP status of a code; 500 for one that is not in the list.
+func (c Code) Status() int {
+	if k, ok := kinds[c]; ok {
+		return k.status
+	}
+	return http.StatusInternalServerError
+}
+
+// Title is the short, fixed sentence of a code (RFC 9457, "title").
+func (c Code) Title() string { return kinds[c].title }
+
+// Type is the problem type URI of a code (RFC 9457, "type").
+func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }
+
+// Field says what is wrong with one value of the input.
+type Field struct {
+	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter
+	Code    string `json:"code"`    // what is wrong, for machines: required, type, too_long, …
+	Message string `json:"message"` // the same for a person
+}
+
+// Error is an error a caller may see. Compare codes with Is.
+type Error struct {
+	Code   Code
+	Detail string  // one sentence for the caller; never holds a secret or another org's data
+	Fields []Field // with ValidationFailed only
+	Cause  error   // for the log, never for the caller
+}
+
+// New makes an error without a cause.
+func New(code Code, detail string) *Error { return &Error{Code: code, Detail: detail} }
+
+// Wrap makes an error that keeps its cause for the log.
+func Wrap(code Code, detail string, cause error) *Error {
+	return &Error{Code: code, Detail: detail, Cause: cause}
+}
+
+// Invalid is the 422 for one bad value of the input.
+func Invalid(pointer, code, message string) *Error {
+	return &Error{
+		Code: ValidationFailed, Detail: "The input has a value that is not valid.",
+		Fields: []Field{{Pointer: pointer, Code: code, Message: message}},
+	}
+}
+
+// Error is the text for the log: code, detail and cause.
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.Cause)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is reports whether err is, or wraps, an Error of this code.
+func Is(err error, code Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// From turns any error into an Error: one that is none yet is Internal, its
+// text kept as the cause.
+func From(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Wrap(Internal, "Something went wrong on our side.", err)
+}

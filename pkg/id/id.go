@@ -94,6 +94,9 @@ func ParseApp(s string) (App, error) { return App(s), check(s, appPrefix) }
 // ParseKey checks the form of an API key's id.
 func ParseKey(s string) (Key, error) { return Key(s), check(s, keyPrefix) }
 
+// ParseAudit checks the form of an audit entry's id.
+func ParseAudit(s string) (Audit, error) { return Audit(s), check(s, auditPrefix) }
+
 // Bits gives the 128 bits of an org's id.
 func (o Org) Bits() ([16]byte, error) { return bits(string(o), orgPrefix) }
 

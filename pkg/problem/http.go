@@ -21,10 +21,7 @@ type document struct {
 // carry Retry-After: 1 (seconds).
 func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	e := From(err)
-	code := e.Code
-	if _, ok := kinds[code]; !ok {
-		code = Internal
-	}
+	code := e.Code.find().code
 	status := code.Status()
 	body, mErr := json.Marshal(document{
 		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,

@@ -66,69 +66,80 @@ const (
 
 // kind is what every error of one code shares.
 type kind struct {
+	code   Code
 	status int
 	title  string
 }
 
-// kinds is the one switch from code to HTTP.
-var kinds = map[Code]kind{
-	InvalidJSON:           {http.StatusBadRequest, "The body is not valid JSON"},
-	InvalidCursor:         {http.StatusBadRequest, "The cursor is not valid"},
-	InvalidIdempotencyKey: {http.StatusBadRequest, "The Idempotency-Key is not valid"},
-	InvalidKid:            {http.StatusBadRequest, "The kid is not valid"},
-	MissingCredentials:    {http.StatusUnauthorized, "Credentials are missing"},
-	InvalidCredentials:    {http.StatusUnauthorized, "The credentials are not valid"},
-	KeyExpired:            {http.StatusUnauthorized, "The API key has expired"},
-	KeyRevoked:            {http.StatusUnauthorized, "The API key was revoked"},
-	TokenInvalid:          {http.StatusUnauthorized, "The access token is not valid"},
-	TokenExpired:          {http.StatusUnauthorized, "The access token has expired"},
-	UserTokenRequired:     {http.StatusUnauthorized, "This route takes an access token"},
-	APIKeyRequired:        {http.StatusUnauthorized, "This route takes an API key"},
-	InsufficientRole:      {http.StatusForbidden, "The role does not allow this"},
-	IdentityIncomplete:    {http.StatusForbidden, "The identity has no email"},
-	RequestBlocked:        {http.StatusForbidden, "The request was blocked"},
-	RouteNotFound:         {http.StatusNotFound, "No such route"},
-	OrgNotFound:           {http.StatusNotFound, "No such org"},
-	MemberNotFound:        {http.StatusNotFound, "No such member"},
-	KeyNotFound:           {http.StatusNotFound, "No such API key"},
-	AppNotFound:           {http.StatusNotFound, "No such app"},
-	LinkNotFound:          {http.StatusNotFound, "No such link"},
-	UnknownKid:            {http.StatusNotFound, "No such verification key"},
-	MemberExists:          {http.StatusConflict, "Already a member"},
-	LastAdmin:             {http.StatusConflict, "An org keeps at least one admin"},
-	LimitReached:          {http.StatusConflict, "A limit is reached"},
-	KeyNotActive:          {http.StatusConflict, "The API key is not active"},
-	Conflict:              {http.StatusConflict, "The request conflicts with another"},
-	KidRevoked:            {http.StatusGone, "The verification key was revoked"},
-	BodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large"},
-	UnsupportedMediaType:  {http.StatusUnsupportedMediaType, "The body is not application/json"},
-	ValidationFailed:      {http.StatusUnprocessableEntity, "The input is not valid"},
-	UserNotFound:          {http.StatusUnprocessableEntity, "No account has that email"},
-	IdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"},
-	RateLimited:           {http.StatusTooManyRequests, "Too many requests"},
-	Internal:              {http.StatusInternalServerError, "Internal error"},
-	Unavailable:           {http.StatusServiceUnavailable, "Temporarily unavailable"},
+// kinds is the one switch from code to HTTP: an array, because a map would be
+// built at every cold start.
+var kinds = [...]kind{
+	{InvalidJSON, http.StatusBadRequest, "The body is not valid JSON"},
+	{InvalidCursor, http.StatusBadRequest, "The cursor is not valid"},
+	{InvalidIdempotencyKey, http.StatusBadRequest, "The Idempotency-Key is not valid"},
+	{InvalidKid, http.StatusBadRequest, "The kid is not valid"},
+	{MissingCredentials, http.StatusUnauthorized, "Credentials are missing"},
+	{InvalidCredentials, http.StatusUnauthorized, "The credentials are not valid"},
+	{KeyExpired, http.StatusUnauthorized, "The API key has expired"},
+	{KeyRevoked, http.StatusUnauthorized, "The API key was revoked"},
+	{TokenInvalid, http.StatusUnauthorized, "The access token is not valid"},
+	{TokenExpired, http.StatusUnauthorized, "The access token has expired"},
+	{UserTokenRequired, http.StatusUnauthorized, "This route takes an access token"},
+	{APIKeyRequired, http.StatusUnauthorized, "This route takes an API key"},
+	{InsufficientRole, http.StatusForbidden, "The role does not allow this"},
+	{IdentityIncomplete, http.StatusForbidden, "The identity has no email"},
+	{RequestBlocked, http.StatusForbidden, "The request was blocked"},
+	{RouteNotFound, http.StatusNotFound, "No such route"},
+	{OrgNotFound, http.StatusNotFound, "No such org"},
+	{MemberNotFound, http.StatusNotFound, "No such member"},
+	{KeyNotFound, http.StatusNotFound, "No such API key"},
+	{AppNotFound, http.StatusNotFound, "No such app"},
+	{LinkNotFound, http.StatusNotFound, "No such link"},
+	{UnknownKid, http.StatusNotFound, "No such verification key"},
+	{MemberExists, http.StatusConflict, "Already a member"},
+	{LastAdmin, http.StatusConflict, "An org keeps at least one admin"},
+	{LimitReached, http.StatusConflict, "A limit is reached"},
+	{KeyNotActive, http.StatusConflict, "The API key is not active"},
+	{Conflict, http.StatusConflict, "The request conflicts with another"},
+	{KidRevoked, http.StatusGone, "The verification key was revoked"},
+	{BodyTooLarge, http.StatusRequestEntityTooLarge, "The body is too large"},
+	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The body is not application/json"},
+	{ValidationFailed, http.StatusUnprocessableEntity, "The input is not valid"},
+	{UserNotFound, http.StatusUnprocessableEntity, "No account has that email"},
+	{IdempotencyKeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"},
+	{RateLimited, http.StatusTooManyRequests, "Too many requests"},
+	{Internal, http.StatusInternalServerError, "Internal error"},
+	{Unavailable, http.StatusServiceUnavailable, "Temporarily unavailable"},
 }
 
-// Codes lists every code there is, in no order.
+// Codes lists every code there is.
 func Codes() []Code {
 	out := make([]Code, 0, len(kinds))
-	for c := range kinds {
-		out = append(out, c)
+	for _, k := range kinds {
+		out = append(out, k.code)
 	}
 	return out
 }
 
-// Status is the HTTP status of a code; 500 for one that is not in the list.
-func (c Code) Status() int {
-	if k, ok := kinds[c]; ok {
-		return k.status
+// find gives what is known of a code, and Internal's for one not in the list.
+func (c Code) find() kind {
+	internal := kind{Internal, http.StatusInternalServerError, ""}
+	for _, k := range kinds {
+		if k.code == c {
+			return k
+		}
+		if k.code == Internal {
+			internal = k
+		}
 	}
-	return http.StatusInternalServerError
+	return internal
 }
 
+// Status is the HTTP status of a code; 500 for one that is not in the list.
+func (c Code) Status() int { return c.find().status }
+
 // Title is the short, fixed sentence of a code (RFC 9457, "title").
-func (c Code) Title() string { return kinds[c].title }
+func (c Code) Title() string { return c.find().title }
 
 // Type is the problem type URI of a code (RFC 9457, "type").
 func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"latchkey/pkg/problem"
+)
+
+// maxBody is the largest body taken, in bytes (design, "HTTP contract").
+const maxBody = 16 << 10
+
+// readBody reads the body of a request, "{}" for an empty one. Errors:
+// body_too_large, unsupported_media_type.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Method == http.MethodGet || r.Method == http.MethodDelete || r.Method == http.MethodOptions {
+		return []byte("{}"), nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, problem.Wrap(problem.InvalidJSON, "The body cannot be read.", err)
+	}
+	switch {
+	case len(body) > maxBody:
+		return nil, problem.New(problem.BodyTooLarge, "The body is larger than 16 KB.")
+	case len(body) == 0:
+		return []byte("{}"), nil
+	}
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as application/json.")
+	}
+	return body, nil
+}
+
+// decode reads the call's body into a struct, strictly. What is not JSON, a
+// duplicate, re-cased or unknown member, and data behind the value are
+// invalid_json (400); a value of the wrong type is validation_failed (422) with
+// its pointer.
+func (c *call) decode(into any) error {
+	if err := checkJSON(c.body, into); err != nil {
+		return problem.Wrap(problem.InvalidJSON, err.Error(), err)
+	}
+	err := json.Unmarshal(c.body, into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return problem.Invalid("/"+strings.ReplaceAll(wrong.Field, ".", "/"), "type", "The value must be "+typeName(wrong)+".")
+	case err != nil:
+		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
+	}
+	return nil
+}
+
+// typeName says which type a member takes, in words.
+func typeName(e *json.UnmarshalTypeError) string {
+	switch kind := e.Type.Kind().String(); {
+	case strings.HasPrefix(kind, "int"):
+		return "a whole number"
+	case kind == "string":
+		return "a string"
+	case kind == "bool":
+		return "true or false"
+	case kind == "slice":
+		return "an array"
+	default:
+		return "an object"
+	}
+}

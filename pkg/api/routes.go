@@ -1,0 +1,72 @@
+// Package api is the HTTP surface: the table of routes, strict decoding of
+// requests, rendering of answers, and one file a group of routes.
+package api
+
+import (
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+)
+
+// Route is one line of the API: what it is, which function serves it, which
+// credential it takes and which roles may use it. A new route begins here; the
+// role matrix, the template's tests and the OpenAPI's tests hold it against the
+// rest.
+type Route struct {
+	Method   string
+	Pattern  string // as in API Gateway and net/http: /v1/orgs/{orgId}
+	Function string // the folder under functions/
+	Takes    principal.Credential
+	May      Roles // UserToken routes under an org only
+}
+
+// Name is the route as handlers and logs name it: "GET /v1/orgs/{orgId}".
+func (r Route) Name() string { return r.Method + " " + r.Pattern }
+
+// Roles is a set of roles, strongest first.
+type Roles uint8
+
+// The sets of roles that routes use.
+const (
+	NoOrg      Roles = iota // the route is not about one org: any user
+	AnyMember               // admin, member or viewer
+	MayRead                 // admin or member
+	AdminsOnly              // admin
+)
+
+// List gives the roles of the set, nil for NoOrg.
+func (r Roles) List() []org.Role {
+	switch r {
+	case AnyMember:
+		return []org.Role{org.Admin, org.Member, org.Viewer}
+	case MayRead:
+		return []org.Role{org.Admin, org.Member}
+	case AdminsOnly:
+		return []org.Role{org.Admin}
+	default:
+		return nil
+	}
+}
+
+// routes is the whole authorization of the product (spec section 4, design
+// "HTTP contract").
+var routes = [...]Route{
+	{"GET", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
+	{"POST", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
+	{"GET", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AnyMember},
+	{"PATCH", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AdminsOnly},
+	{"GET", "/v1/orgs/{orgId}/audit", "orgs", principal.UserToken, AdminsOnly},
+}
+
+// Routes lists every route of the API.
+func Routes() []Route { return routes[:] }
+
+// CredentialOf tells which credential a route takes; ok is false for a route
+// that is not in the table.
+func CredentialOf(method, pattern string) (takes principal.Credential, ok bool) {
+	for _, r := range routes {
+		if r.Method == method && r.Pattern == pattern {
+			return r.Takes, true
+		}
+	}
+	return "", false
+}

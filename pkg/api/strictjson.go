@@ -1,0 +1,174 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds the nesting of a body: no request of the API needs more.
+const maxDepth = 8
+
+// What is wrong with a body. The texts go to the caller, so they are constants.
+var (
+	errNotJSON   = errors.New("The body is not valid JSON.")                                //nolint:staticcheck // a sentence for the caller
+	errNotObject = errors.New("The body must be a JSON object.")                            //nolint:staticcheck // as above
+	errTrailing  = errors.New("There is data behind the body's JSON value.")                //nolint:staticcheck // as above
+	errDuplicate = errors.New("The body has a member twice.")                               //nolint:staticcheck // as above
+	errUnknown   = errors.New("The body has a member that this route does not know.")       //nolint:staticcheck // as above
+	errTooDeep   = errors.New("The body is nested too deeply.")                             //nolint:staticcheck // as above
+	errEncoding  = errors.New("The body is not valid UTF-8, or has half a surrogate pair.") //nolint:staticcheck // as above
+)
+
+// checkJSON walks a body before encoding/json decodes it into a struct, because
+// encoding/json takes the last of two members, matches names whatever their
+// case, ignores unknown ones and mends broken text.
+func checkJSON(body []byte, into any) error {
+	if !utf8.Valid(body) || halfSurrogate(body) {
+		return errEncoding
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	t, err := d.Token()
+	if err != nil {
+		return errNotJSON
+	}
+	if t != json.Delim('{') {
+		// Whether it is JSON at all comes first.
+		if !json.Valid(body) {
+			return errNotJSON
+		}
+		return errNotObject
+	}
+	if err := walkObject(d, reflect.TypeOf(into).Elem(), 1); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errTrailing
+	}
+	return nil
+}
+
+// walkObject goes through an object whose "{" is read. of is the struct or map
+// that it will be decoded into; nil when any member may stand.
+func walkObject(d *json.Decoder, of reflect.Type, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	known, isStruct := members(of)
+	seen := map[string]struct{}{}
+	for d.More() {
+		t, err := d.Token()
+		name, isName := t.(string)
+		if err != nil || !isName {
+			return errNotJSON
+		}
+		folded := strings.ToLower(name)
+		if !isStruct {
+			folded = name // the members of a map are the caller's own names
+		}
+		if _, twice := seen[folded]; twice {
+			return errDuplicate
+		}
+		seen[folded] = struct{}{}
+		member, isKnown := known[name]
+		if isStruct && !isKnown {
+			return errUnknown
+		}
+		if err := walkValue(d, member, depth); err != nil {
+			return err
+		}
+	}
+	return closing(d)
+}
+
+func walkValue(d *json.Decoder, of reflect.Type, depth int) error {
+	t, err := d.Token()
+	if err != nil {
+		return errNotJSON
+	}
+	switch t {
+	case json.Delim('{'):
+		return walkObject(d, of, depth+1)
+	case json.Delim('['):
+		if depth >= maxDepth {
+			return errTooDeep
+		}
+		for d.More() {
+			if err := walkValue(d, nil, depth+1); err != nil {
+				return err
+			}
+		}
+		return closing(d)
+	default:
+		return nil
+	}
+}
+
+func closing(d *json.Decoder) error {
+	if _, err := d.Token(); err != nil {
+		return errNotJSON
+	}
+	return nil
+}
+
+// members gives the JSON names of a struct's fields; isStruct is false for any
+// other type.
+func members(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, false
+	}
+	known = make(map[string]reflect.Type, t.NumField())
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		known[name] = t.Field(i).Type
+	}
+	return known, true
+}
+
+// halfSurrogate reports whether a \u escape stands for half a surrogate pair,
+// which encoding/json would silently replace.
+func halfSurrogate(body []byte) bool {
+	for i := 0; i < len(body); i++ {
+		if body[i] != '\\' {
+			continue
+		}
+		if high, ok := escape(body[i:]); ok && high >= 0xd800 && high <= 0xdfff {
+			low, ok := escape(body[min(i+6, len(body)):])
+			if high >= 0xdc00 || !ok || low < 0xdc00 || low > 0xdfff {
+				return true
+			}
+			i += 6
+		}
+		i++ // the character behind the backslash is no escape of its own
+	}
+	return false
+}
+
+// escape reads a \uXXXX escape at the beginning of b.
+func escape(b []byte) (r rune, ok bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[2:6] {
+		r <<= 4
+		switch {
+		case '0' <= c && c <= '9':
+			r |= rune(c - '0')
+		case 'a' <= c && c <= 'f':
+			r |= rune(c-'a') + 10
+		case 'A' <= c && c <= 'F':
+			r |= rune(c-'A') + 10
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}

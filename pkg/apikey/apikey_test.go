@@ -1,0 +1,96 @@
+package apikey_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+)
+
+func mint(t *testing.T) (apikey.Minted, id.Org, id.Key) {
+	t.Helper()
+	org, key := id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now())
+	m, err := apikey.Mint("lk", org, key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, org, key
+}
+
+func TestAKeyNamesItsOwnRow(t *testing.T) {
+	for range 200 {
+		m, org, key := mint(t)
+		p, err := apikey.Parse(m.Key.Reveal())
+		if err != nil || p.Org != org || p.Key != key || !p.Hash.Equal(m.Hash) {
+			t.Fatalf("Parse = %+v, %v; want %s %s", p, err, org, key)
+		}
+		if !strings.HasPrefix(m.Key.Reveal(), m.Prefix) || len(m.Prefix) != len("lk_")+8 {
+			t.Fatalf("prefix %q is not the key's beginning", m.Prefix)
+		}
+	}
+}
+
+func TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead(t *testing.T) {
+	m, _, _ := mint(t)
+	text := m.Key.Reveal()
+	for i := range len(text) {
+		for _, c := range []byte("0aZ_ .x") {
+			if text[i] == c {
+				continue
+			}
+			altered := text[:i] + string(c) + text[i+1:]
+			if _, err := apikey.Parse(altered); err == nil {
+				t.Fatalf("taken with character %d changed to %q", i, c)
+			}
+		}
+	}
+}
+
+func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
+	m, _, _ := mint(t)
+	text := m.Key.Reveal()
+	other, _, _ := mint(t)
+	parts, otherParts := strings.Split(text, "_"), strings.Split(other.Key.Reveal(), "_")
+	for name, bad := range map[string]string{
+		"empty": "", "truncated": text[:len(text)-1], "longer": text + "0", "doubled": text + text,
+		"upper case": strings.ToUpper(text), "lower case": strings.ToLower(text),
+		"space before": " " + text, "space behind": text + " ", "newline": text + "\n",
+		"another key's secret": parts[0] + "_" + parts[1] + "_" + otherParts[2],
+		"no secret":            parts[0] + "_" + parts[1] + "_",
+		"JWT":                  "eyJhbGciOiJub25lIn0.e30.", "NUL": text[:10] + "\x00" + text[11:],
+	} {
+		if _, err := apikey.Parse(bad); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+func TestAMintedKeyPrintsRedacted(t *testing.T) {
+	m, _, _ := mint(t)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		if out := fmt.Sprintf(verb, m); strings.Contains(out, m.Key.Reveal()) {
+			t.Errorf("%s shows the key", verb)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("lk_0_0")
+	m, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(m.Key.Reveal())
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := apikey.Parse(text)
+		if err != nil {
+			return
+		}
+		if _, err := id.ParseOrg(string(p.Org)); err != nil {
+			t.Fatalf("%q names an org that does not parse", text)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package env
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+)
+
+// The SDK's own defaults wait 25 s on a database that hangs; a caller gets its
+// 503 within 3 s instead.
+const (
+	tryTimeout = 700 * time.Millisecond // of one try
+	tries      = 3
+	maxBackoff = 100 * time.Millisecond
+)
+
+// AWS builds the configuration that the Lambda runtime gives a function: region
+// and credentials from the environment, our HTTP client and retries. It makes
+// no request.
+func (r *Reader) AWS() aws.Config {
+	credentials := aws.Credentials{
+		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
+		SecretAccessKey: r.Required("AWS_SECRET_ACCESS_KEY"),
+		SessionToken:    r.Optional("AWS_SESSION_TOKEN", ""),
+		Source:          "environment",
+	}
+	return Config(r.Required("AWS_REGION"), credentials, NewHTTPClient())
+}
+
+// Config is the product's aws.Config: tests give it another HTTP client.
+func Config(region string, credentials aws.Credentials, client *http.Client) aws.Config {
+	return aws.Config{
+		Region: region,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return credentials, nil
+		}),
+		HTTPClient: client,
+		Retryer: func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) {
+				o.MaxAttempts = tries
+				o.MaxBackoff = maxBackoff
+			})
+		},
+	}
+}
+
+// DynamoDB gives a client for the table. AWS_ENDPOINT_URL_DYNAMODB names another
+// endpoint.
+func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
+	endpoint := r.Optional("AWS_ENDPOINT_URL_DYNAMODB", "")
+	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})
+}
+
+// KMS gives a client for the signing keys. AWS_ENDPOINT_URL_KMS names another
+// endpoint. Only functions that sign or rotate call it, so that the others do
+// not link KMS.
+func (r *Reader) KMS(cfg aws.Config) *kms.Client {
+	endpoint := r.Optional("AWS_ENDPOINT_URL_KMS", "")
+	return kms.NewFromConfig(cfg, func(o *kms.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+// Package org has the rules of organisations that need no database: roles, names
+// and email addresses. Who is what in which org is the store's to say.
+package org
+
+import (
+	"net/mail"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Role is what a member may do in an org (spec, section 2).
+type Role string
+
+// The roles. A viewer may be assigned, and is allowed on none of the routes
+// beyond seeing the org itself (spec 5.8).
+const (
+	Admin  Role = "admin"
+	Member Role = "member"
+	Viewer Role = "viewer"
+)
+
+// ParseRole reports whether s is a role.
+func ParseRole(s string) (Role, bool) {
+	r := Role(s)
+	return r, slices.Contains(AllRoles(), r)
+}
+
+// AllRoles are the roles there are, the strongest first.
+func AllRoles() []Role { return []Role{Admin, Member, Viewer} }
+
+// Limits of the contract (design, "Limits").
+const (
+	MaxNameLen  = 100 // characters, after trimming
+	MaxEmailLen = 254 // bytes (RFC 5321)
+)
+
+// CleanName trims a display name and reports whether it may stand: 1 to 100
+// characters, none of them a control character.
+func CleanName(s string) (string, bool) {
+	s = strings.TrimSpace(s)
+	n := utf8.RuneCountInString(s)
+	return s, n >= 1 && n <= MaxNameLen && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// FoldEmail checks that s is one ASCII addr-spec (RFC 5322, without comments,
+// display names or quoted local parts) of at most 254 bytes, and gives the form
+// in which addresses are compared: lower case, in ASCII only.
+func FoldEmail(s string) (string, bool) {
+	if s == "" || len(s) > MaxEmailLen || strings.ContainsAny(s, "\" ()<>[]") {
+		return "", false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return "", false
+		}
+	}
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || a.Name != "" {
+		return "", false
+	}
+	return strings.ToLower(s), true
+}
+
+// NameFor is the display name of a user: the one the issuer tells, made to fit,
+// or else the part of the email before the @.
+func NameFor(name, email string) string {
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, name))
+	if runes := []rune(name); len(runes) > MaxNameLen {
+		name = strings.TrimSpace(string(runes[:MaxNameLen]))
+	}
+	if name != "" {
+		return name
+	}
+	local, _, _ := strings.Cut(email, "@")
+	return local
+}

@@ -1,0 +1,50 @@
+package org_test
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/pkg/org"
+)
+
+func TestAnEmailIsOneASCIIAddrSpec(t *testing.T) {
+	for in, want := range map[string]string{
+		"a@example.com": "a@example.com", "A.B+c@EXAMPLE.Com": "a.b+c@example.com", "a@localhost": "a@localhost",
+	} {
+		if got, ok := org.FoldEmail(in); !ok || got != want {
+			t.Errorf("FoldEmail(%q) = %q, %v", in, got, ok)
+		}
+	}
+	for _, bad := range []string{
+		"", "a", "@", "a@", "@b", "a b@c.d", "a@b@c", "A <a@b.c>", "<a@b.c>", "a@b.c (x)", `"a b"@c.d`, "ä@b.c", "a@bücher.de",
+		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]", "\u212a@k.k", strings.Repeat("a", 251) + "@b.c", "a\x00@b.c", "a..b@c.d",
+	} {
+		if got, ok := org.FoldEmail(bad); ok {
+			t.Errorf("FoldEmail(%q) = %q: taken", bad, got)
+		}
+	}
+}
+
+func TestANameIsOneToHundredPrintableCharacters(t *testing.T) {
+	for in, want := range map[string]string{" Acme ": "Acme", strings.Repeat("ä", 100): strings.Repeat("ä", 100), "日本 🏢": "日本 🏢"} {
+		if got, ok := org.CleanName(in); !ok || got != want {
+			t.Errorf("CleanName(%q) = %q, %v", in, got, ok)
+		}
+	}
+	for _, bad := range []string{"", "  ", "\t\n", "a\x00b", "a\nb", "a\u0085b", strings.Repeat("ä", 101), "\xff"} {
+		if _, ok := org.CleanName(bad); ok {
+			t.Errorf("CleanName(%q): taken", bad)
+		}
+	}
+}
+
+func TestAUserAlwaysHasAName(t *testing.T) {
+	for _, c := range []struct{ name, email, want string }{
+		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"A\x00B", "a@b.c", "A B"},
+		{strings.Repeat("x", 300), "a@b.c", strings.Repeat("x", 100)},
+	} {
+		if got := org.NameFor(c.name, c.email); got != c.want {
+			t.Errorf("NameFor(%q, %q) = %q, want %q", c.name, c.email, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+// Package principal says who calls: a user with an access token, an API key of
+// an app, or a verified token that names no user. The authorizer writes it into
+// the request context; the function behind reads it back.
+package principal
+
+import (
+	"context"
+	"errors"
+
+	"latchkey/pkg/id"
+)
+
+// Credential is what a route takes in its Authorization header.
+type Credential string
+
+// The credentials a route may take.
+const (
+	Public    Credential = "public"     // none: the route has no authorizer
+	UserToken Credential = "user_token" // an OAuth access token (JWT)
+	APIKey    Credential = "api_key"    // an API key of an app
+)
+
+// Kind says what a Principal is.
+type Kind string
+
+// The kinds of callers.
+const (
+	User Kind = "user" // a user: UserID is set
+	Key  Kind = "key"  // an API key: OrgID, AppID and KeyID are set
+	None Kind = "none" // a good token without an email to be had: it names no user
+)
+
+// Principal is one verified caller.
+type Principal struct {
+	Kind   Kind
+	UserID id.User
+	OrgID  id.Org
+	AppID  id.App
+	KeyID  id.Key
+}
+
+// ErrMissing means that a request carries no authorizer context, or one that is
+// not whole. Nothing may be served then: a route without its authorizer would
+// otherwise stand open.
+var ErrMissing = errors.New("principal: no valid authorizer context")
+
+// Context gives the principal as API Gateway wants an authorizer's context:
+// strings only.
+func (p Principal) Context() map[string]string {
+	switch p.Kind {
+	case User:
+		return map[string]string{"kind": string(User), "userId": string(p.UserID)}
+	case Key:
+		return map[string]string{
+			"kind": string(Key), "orgId": string(p.OrgID),
+			"appId": string(p.AppID), "keyId": string(p.KeyID),
+		}
+	default:
+		return map[string]string{"kind": string(None)}
+	}
+}
+
+// Parse reads what Context wrote. It returns ErrMissing for anything else.
+func Parse(m map[string]any) (Principal, error) {
+	text := func(name string) string { s, _ := m[name].(string); return s }
+	switch Kind(text("kind")) {
+	case User:
+		u, err := id.ParseUser(text("userId"))
+		if err != nil {
+			return Principal{}, ErrMissing
+		}
+		return Principal{Kind: User, UserID: u}, nil
+	case Key:
+		o, errO := id.ParseOrg(text("orgId"))
+		a, errA := id.ParseApp(text("appId"))
+		k, errK := id.ParseKey(text("keyId"))
+		if errors.Join(errO, errA, errK) != nil {
+			return Principal{}, ErrMissing
+		}
+		return Principal{Kind: Key, OrgID: o, AppID: a, KeyID: k}, nil
+	case None:
+		return Principal{Kind: None}, nil
+	default:
+		return Principal{}, ErrMissing
+	}
+}
+
+// ID is the caller's own id, for the log and for idempotency records.
+func (p Principal) ID() string {
+	switch p.Kind {
+	case User:
+		return string(p.UserID)
+	case Key:
+		return string(p.KeyID)
+	default:
+		return ""
+	}
+}
+
+type contextKey struct{}
+
+// NewContext keeps the caller of a request.
+func NewContext(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// FromContext gives the caller kept by NewContext, or ErrMissing.
+func FromContext(ctx context.Context) (Principal, error) {
+	p, ok := ctx.Value(contextKey{}).(Principal)
+	if !ok {
+		return Principal{}, ErrMissing
+	}
+	return p, nil
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+)
+
+// Actor is a user and the roles of which one is needed for what they are about
+// to do. The roles come from the route table; whether the user has one of them
+// is decided here, on the membership's row.
+type Actor struct {
+	User id.User
+	May  []org.Role
+}
+
+// admit holds a membership's row, read before, to the roles needed. Errors:
+// org_not_found when there is no row, insufficient_role.
+func (a Actor) admit(membership item) error {
+	if membership == nil {
+		return errOrgNotFound()
+	}
+	if !slices.Contains(a.May, org.Role(membership.str(attrRole))) {
+		return problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
+	}
+	return nil
+}
+
+// admit adds the same check to a transaction, so that it is decided in the
+// moment of the write.
+func (t *txn) admit(table *string, a Actor, o id.Org) {
+	when, values := a.condition()
+	t.check(table, memberKey(o, a.User), expr{
+		when: when, names: map[string]string{"#role": attrRole}, values: values,
+	}, a.admit)
+}
+
+// condition is "#role IN (…)" of the roles needed.
+func (a Actor) condition() (string, item) {
+	values := item{}
+	names := make([]string, len(a.May))
+	for i, r := range a.May {
+		names[i] = ":may" + strconv.Itoa(i)
+		values[names[i]] = str(string(r))
+	}
+	return "#role IN (" + strings.Join(names, ", ") + ")", values
+}
+
+func errOrgNotFound() error {
+	return problem.New(problem.OrgNotFound, "There is no such org, or you are not a member of it.")
+}
+
+// newestFirst orders by time, the later one first; ties by id, so that a list
+// is the same each time.
+func newestFirst(at, bt int64, a, b string) int {
+	return cmp.Or(cmp.Compare(bt, at), cmp.Compare(b, a))
+}
+
+func emptyMap() types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+}

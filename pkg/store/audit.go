@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+// Attributes of audit entries.
+const (
+	attrAt        = "at"
+	attrAction    = "action"
+	attrActor     = "actor"
+	attrTarget    = "target"
+	attrChanges   = "changes"
+	attrRequestID = "requestId"
+
+	auditFor = 400 * 24 * time.Hour
+)
+
+// Change is a value before and after. What was not there, or is not there any
+// more, is nil.
+type Change struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+// Changes names the values an action changed. It never holds a secret.
+type Changes map[string]Change
+
+// AuditEntry is one line of an org's audit log.
+type AuditEntry struct {
+	ID        id.Audit
+	At        int64 // milliseconds
+	Action    string
+	ActorID   string
+	TargetID  string
+	Changes   json.RawMessage // an object of Change, by the name of what changed
+	RequestID string
+}
+
+// entry is an audit entry to be written.
+type entry struct {
+	org     id.Org
+	at      int64
+	action  string
+	actor   id.User
+	target  string
+	changes Changes
+}
+
+// audit adds an entry to the transaction of the action it tells of: no action
+// without its entry, no entry without its action.
+func (s *Store) audit(ctx context.Context, t *txn, e entry) {
+	changes, err := json.Marshal(e.changes)
+	if err != nil || e.changes == nil {
+		changes = []byte("{}")
+	}
+	at := time.UnixMilli(e.at)
+	t.put(s.table, auditKey(e.org, s.ids().NewAudit(at)), item{
+		attrAt: num(e.at), attrAction: str(e.action), attrActor: str(string(e.actor)),
+		attrTarget: str(e.target), attrChanges: str(string(changes)),
+		attrRequestID: str(problem.RequestID(ctx)), attrPurgeAt: num(at.Add(auditFor).Unix()),
+	}, expr{when: ifAbsent}, nil)
+}
+
+// AuditLog gives an org's audit entries, newest first. next is the id to go on
+// from, "" at the end. Errors: org_not_found, insufficient_role.
+func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, p Page) (entries []AuditEntry, next string, err error) {
+	membership, err := s.get(ctx, memberKey(o, a.User))
+	if err != nil {
+		return nil, "", err
+	}
+	if err := a.admit(membership); err != nil {
+		return nil, "", err
+	}
+	rows, more, err := s.query(ctx, span{pk: pkAudit + string(o), after: p.After, reverse: true, limit: p.Limit})
+	if err != nil {
+		return nil, "", err
+	}
+	entries = make([]AuditEntry, len(rows))
+	for i, row := range rows {
+		entries[i] = AuditEntry{
+			ID: id.Audit(row.str(attrSK)), At: row.num(attrAt), Action: row.str(attrAction),
+			ActorID: row.str(attrActor), TargetID: row.str(attrTarget),
+			Changes: json.RawMessage(row.str(attrChanges)), RequestID: row.str(attrRequestID),
+		}
+	}
+	if more {
+		next = string(entries[len(entries)-1].ID)
+	}
+	return entries, next, nil
+}

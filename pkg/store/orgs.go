@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+)
+
+// Attributes of orgs and memberships.
+const (
+	attrName        = "name"
+	attrCreatedAt   = "createdAt"
+	attrRole        = "role"
+	attrJoinedAt    = "joinedAt"
+	attrAdmins      = "admins"
+	attrMembers     = "members"
+	attrApps        = "apps"
+	attrOrgsCreated = "orgsCreated"
+	attrLive        = "live"
+)
+
+const (
+	maxWholeOrgs = 1000 // what GET /v1/orgs answers whole
+	defaultApp   = "Default"
+)
+
+// Org is an org's row.
+type Org struct {
+	ID        id.Org
+	Name      string
+	CreatedAt int64 // milliseconds
+}
+
+// OrgOfUser is an org with the role that a user has in it.
+type OrgOfUser struct {
+	Org
+	Role org.Role
+}
+
+// Page asks for a part of a list. The zero value asks for the whole list, as
+// far as the contract answers it whole.
+type Page struct {
+	Limit int    // 1 to 100; 0: the whole list
+	After string // the id behind which to go on; "": from the beginning
+}
+
+// Draft gives a new org its id and time and writes nothing yet, so that the
+// answer is known before the transaction that keeps it.
+func (s *Store) Draft(name string) Org {
+	return Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
+}
+
+// CreateOrg makes a drafted org whose first admin is its creator, and its default app.
+// When once was used before, it returns the kept answer and makes nothing.
+//
+// Errors: idempotency_key_reused; limit_reached when the user has made as many
+// orgs as one may.
+func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once) (kept []byte, err error) {
+	t := &txn{}
+	if err := t.once(s, once); err != nil {
+		return nil, err
+	}
+	t.update(s.table, userKey(creator), expr{
+		update: "SET orgsCreated = if_not_exists(orgsCreated, :zero) + :one",
+		when:   "attribute_exists(PK) AND (attribute_not_exists(orgsCreated) OR orgsCreated < :max)",
+		values: item{":zero": num(0), ":one": num(1), ":max": num(int64(s.Limits.OrgsCreated))},
+	}, func(item) error {
+		return problem.New(problem.LimitReached, "You have created as many orgs as one user may.")
+	})
+	app := id.DefaultApp(o.ID)
+	t.put(s.table, orgKey(o.ID), item{
+		attrName: str(o.Name), attrCreatedAt: num(o.CreatedAt),
+		attrAdmins: num(1), attrMembers: num(1), attrApps: num(1),
+	}, expr{when: ifAbsent}, nil)
+	s.putMembership(t, o.ID, creator, org.Admin, o.CreatedAt, nil)
+	t.put(s.table, appKey(o.ID, app), item{attrName: str(defaultApp), attrCreatedAt: num(o.CreatedAt)}, expr{when: ifAbsent}, nil)
+	t.put(s.table, liveKeysKey(o.ID), item{attrLive: emptyMap()}, expr{when: ifAbsent}, nil)
+	s.audit(ctx, t, entry{
+		org: o.ID, at: o.CreatedAt, action: "org.created", actor: creator, target: string(o.ID),
+		changes: Changes{"name": {To: o.Name}},
+	})
+	return settle(s.commit(ctx, t))
+}
+
+// putMembership writes both copies of a membership: the org's and the user's.
+func (s *Store) putMembership(t *txn, o id.Org, u id.User, r org.Role, at int64, exists refusal) {
+	attrs := item{attrRole: str(string(r)), attrJoinedAt: num(at)}
+	t.put(s.table, memberKey(o, u), attrs, expr{when: ifAbsent}, exists)
+	t.put(s.table, userOrgKey(u, o), attrs, expr{}, nil)
+}
+
+// OrgsOf lists the orgs a user belongs to: the whole list by time, newest first,
+// or a page by id. more reports that orgs are left behind the last id.
+func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
+	sp := span{pk: userKey(u).pk, prefix: skOrg, limit: p.Limit}
+	if p.Limit == 0 {
+		sp.limit = maxWholeOrgs
+	}
+	if p.After != "" {
+		sp.after = skOrg + p.After
+	}
+	rows, more, err := s.query(ctx, sp)
+	if err != nil {
+		return nil, "", err
+	}
+	keys := make([]key, len(rows))
+	for i, row := range rows {
+		keys[i] = orgKey(id.Org(trimmed(row.str(attrSK), skOrg)))
+	}
+	metas, err := s.getMany(ctx, keys...)
+	if err != nil {
+		return nil, "", err
+	}
+	orgs = make([]OrgOfUser, 0, len(rows))
+	for i, row := range rows {
+		meta, ok := metas[keys[i]]
+		if !ok {
+			continue
+		}
+		orgs = append(orgs, OrgOfUser{orgFrom(meta), org.Role(row.str(attrRole))})
+	}
+	if more {
+		next = trimmed(rows[len(rows)-1].str(attrSK), skOrg)
+	}
+	if p.Limit == 0 {
+		slices.SortFunc(orgs, func(a, b OrgOfUser) int { return newestFirst(a.CreatedAt, b.CreatedAt, string(a.ID), string(b.ID)) })
+	}
+	return orgs, next, nil
+}
+
+// Org gives an org to one of its members. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
+	rows, err := s.getMany(ctx, memberKey(o, a.User), orgKey(o))
+	if err != nil {
+		return Org{}, err
+	}
+	if err := a.admit(rows[memberKey(o, a.User)]); err != nil {
+		return Org{}, err
+	}
+	return orgFrom(rows[orgKey(o)]), nil
+}
+
+// RenameOrg gives an org another name; the name it has already is not written.
+// Errors: org_not_found, insufficient_role.
+func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (Org, error) {
+	var out Org
+	err := retryRaced(ctx, func() error {
+		var err error
+		out, err = s.Org(ctx, a, o)
+		if err != nil || out.Name == name {
+			return err
+		}
+		t := &txn{}
+		t.admit(s.table, a, o)
+		t.update(s.table, orgKey(o), expr{
+			update: "SET #name = :new", when: "#name = :old", names: map[string]string{"#name": attrName},
+			values: item{":new": str(name), ":old": str(out.Name)},
+		}, func(item) error { return errRaced })
+		s.audit(ctx, t, entry{
+			org: o, at: s.now(), action: "org.updated", actor: a.User, target: string(o),
+			changes: Changes{"name": {From: out.Name, To: name}},
+		})
+		out.Name = name
+		return s.commit(ctx, t)
+	})
+	return out, err
+}
+
+func orgFrom(row item) Org {
+	return Org{
+		ID:   id.Org(trimmed(row.str(attrPK), pkOrg)),
+		Name: row.str(attrName), CreatedAt: row.num(attrCreatedAt),
+	}
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"latchkey/pkg/id"
+)
+
+// Names of attributes. PK and SK are the table's key; every other name is used
+// by the entity its comment in accessPatterns names.
+const (
+	attrPK      = "PK"
+	attrSK      = "SK"
+	attrPurgeAt = "purgeAt" // seconds since the epoch (DynamoDB TTL); every other time is in milliseconds
+
+	skMeta = "META"
+)
+
+// Beginnings of keys.
+const (
+	pkIdentity = "IDN#"
+	pkEmail    = "EMAIL#"
+	pkUser     = "USER#"
+	pkOrg      = "ORG#"
+	pkKeys     = "KEYS#"
+	pkUsed     = "USED#"
+	pkIdem     = "IDEM#"
+	pkAudit    = "AUD#"
+	pkVerify   = "VKEYS"
+
+	skOrg    = "ORG#"
+	skMember = "MEM#"
+	skApp    = "APP#"
+	skKey    = "KEY#"
+	skState  = "STATE"
+)
+
+// key names one row.
+type key struct{ pk, sk string }
+
+// identityKey is the row of (issuer, subject). The two are hashed with the
+// issuer's length before them, so that no two pairs share a text.
+func identityKey(issuer, subject string) key {
+	sum := sha256.Sum256([]byte(strconv.Itoa(len(issuer)) + ":" + issuer + subject))
+	return key{pkIdentity + hex.EncodeToString(sum[:]), skMeta}
+}
+
+func emailKey(folded string) key         { return key{pkEmail + folded, skMeta} }
+func userKey(u id.User) key              { return key{pkUser + string(u), skMeta} }
+func userOrgKey(u id.User, o id.Org) key { return key{pkUser + string(u), skOrg + string(o)} }
+func orgKey(o id.Org) key                { return key{pkOrg + string(o), skMeta} }
+func memberKey(o id.Org, u id.User) key  { return key{pkOrg + string(o), skMember + string(u)} }
+func appKey(o id.Org, a id.App) key      { return key{pkOrg + string(o), skApp + string(a)} }
+func apiKeyKey(o id.Org, k id.Key) key   { return key{pkKeys + string(o), skKey + string(k)} }
+func liveKeysKey(o id.Org) key           { return key{pkKeys + string(o), skMeta} }
+func usedKey(o id.Org, k id.Key) key     { return key{pkUsed + string(o), skKey + string(k)} }
+func auditKey(o id.Org, a id.Audit) key  { return key{pkAudit + string(o), string(a)} }
+func verificationKeyKey(kid string) key  { return key{pkVerify, skKey + kid} }
+func signingStateKey() key               { return key{pkVerify, skState} }
+func idempotencyKey(scope idemScope) key { return key{pkIdem + scope.hash(), skMeta} }
+func trimmed(sk, prefix string) string   { return strings.TrimPrefix(sk, prefix) }
+
+// AccessPattern is one line of the table's design: what an item holds and how
+// it is found.
+type AccessPattern struct{ Item, PK, SK, Serves string }
+
+// AccessPatterns lists every item of the table. The README prints it.
+func AccessPatterns() []AccessPattern {
+	return []AccessPattern{
+		{"Identity (issuer, subject → user)", "IDN#<sha-256>", "META", "who a token is: one strong read"},
+		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email"},
+		{"User (email, name, orgs created)", "USER#<userId>", "META", "profile of a member"},
+		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
+		{"Org (name; counters of admins, members, apps)", "ORG#<orgId>", "META", "the org; last admin; limits"},
+		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
+		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
+		{"API key (hash, expiry, revocation)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
+		{"Active keys (map of key id → expiry)", "KEYS#<orgId>", "META", "the limit on active keys"},
+		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
+		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
+		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
+		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
+		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},
+	}
+}

@@ -1,0 +1,170 @@
+// Package store is the table: every key, every condition, every transaction.
+//
+// A method is a use case (CreateOrg, RevokeKey) and decides, in the transaction
+// that writes, whether the caller may do it. Its comment names the problem codes
+// a caller can see; beside those, each method can return unavailable when the
+// database does not answer, cannot be reached or goes on conflicting.
+//
+// Every read that decides anything is strongly consistent and on the base table.
+// Nothing here is cached, and nothing may be: a cache between a request and a
+// key's row would outlive a revocation.
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+// Limits are the bounds of the contract that the store holds (design, "Limits").
+type Limits struct {
+	ActiveKeys  int // API keys of an org that are neither revoked, expired nor rotated
+	Apps        int // apps of an org
+	Members     int // members of an org
+	OrgsCreated int // orgs one user created
+}
+
+// DefaultLimits are the limits of the contract.
+func DefaultLimits() Limits {
+	return Limits{ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20}
+}
+
+// Store is the table. Make it with New; it is safe for concurrent use.
+type Store struct {
+	db     *dynamodb.Client
+	table  *string
+	Now    func() time.Time // the clock; tests set it
+	Rand   io.Reader        // randomness of ids, salts and nonces; nil is crypto/rand
+	Limits Limits
+}
+
+// New gives the store on one table.
+func New(db *dynamodb.Client, table string) *Store {
+	return &Store{db: db, table: aws.String(table), Now: time.Now, Limits: DefaultLimits()}
+}
+
+// ids makes ids from the store's randomness.
+func (s *Store) ids() id.Source { return id.Source{Rand: s.Rand} }
+
+// now is the time in milliseconds since the epoch, the unit of every time in
+// the table but purgeAt.
+func (s *Store) now() int64 { return s.Now().UnixMilli() }
+
+// unavailable turns a failure to talk to the database into the caller's 503. The
+// cause stays for the log.
+func unavailable(err error) error {
+	return problem.Wrap(problem.Unavailable, "The service cannot answer right now. Try again.", err)
+}
+
+// get reads one row, strongly consistent. A row that is not there is nil.
+func (s *Store) get(ctx context.Context, k key) (item, error) {
+	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: s.table, Key: k.attributes(), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return out.Item, nil
+}
+
+const (
+	batchSize  = 100 // rows a BatchGetItem takes
+	batchTries = 5   // for keys DynamoDB leaves unprocessed
+)
+
+// getMany reads rows, strongly consistent, and gives them by key. Rows that are
+// not there are absent. Keys must differ from each other.
+func (s *Store) getMany(ctx context.Context, keys ...key) (map[key]item, error) {
+	rows := make(map[key]item, len(keys))
+	for len(keys) > 0 {
+		n := min(len(keys), batchSize)
+		if err := s.getBatch(ctx, keys[:n], rows); err != nil {
+			return nil, err
+		}
+		keys = keys[n:]
+	}
+	return rows, nil
+}
+
+func (s *Store) getBatch(ctx context.Context, keys []key, into map[key]item) error {
+	wanted := make([]map[string]types.AttributeValue, len(keys))
+	for i, k := range keys {
+		wanted[i] = k.attributes()
+	}
+	request := map[string]types.KeysAndAttributes{*s.table: {Keys: wanted, ConsistentRead: aws.Bool(true)}}
+	for try := range batchTries {
+		if err := pause(ctx, try); err != nil {
+			return unavailable(err)
+		}
+		out, err := s.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: request})
+		if err != nil {
+			return unavailable(err)
+		}
+		for _, row := range out.Responses[*s.table] {
+			r := item(row)
+			into[key{r.str(attrPK), r.str(attrSK)}] = r
+		}
+		if len(out.UnprocessedKeys) == 0 {
+			return nil
+		}
+		request = out.UnprocessedKeys
+	}
+	return unavailable(errors.New("store: keys left unprocessed"))
+}
+
+// span is a range of one partition: the rows whose sort key begins with prefix,
+// after (or, in reverse, before) the sort key `after` when that is not "".
+type span struct {
+	pk, prefix string
+	after      string
+	reverse    bool
+	limit      int // at most so many rows
+}
+
+// query reads a span, strongly consistent, and reports whether rows are left.
+func (s *Store) query(ctx context.Context, sp span) (rows []item, more bool, err error) {
+	in := &dynamodb.QueryInput{
+		TableName: s.table, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(!sp.reverse),
+		KeyConditionExpression:    aws.String("PK = :pk AND begins_with(SK, :sk)"),
+		ExpressionAttributeValues: item{":pk": str(sp.pk), ":sk": str(sp.prefix)},
+	}
+	if sp.prefix == "" {
+		in.KeyConditionExpression = aws.String("PK = :pk")
+		delete(in.ExpressionAttributeValues, ":sk")
+	}
+	if sp.after != "" {
+		in.ExclusiveStartKey = key{sp.pk, sp.after}.attributes()
+	}
+	for {
+		// One row more than asked for tells whether there is a next page.
+		in.Limit = aws.Int32(int32(sp.limit + 1 - len(rows))) //nolint:gosec // limit is at most 1,000
+		out, err := s.db.Query(ctx, in)
+		if err != nil {
+			return nil, false, unavailable(err)
+		}
+		for _, row := range out.Items {
+			rows = append(rows, row)
+		}
+		if len(rows) > sp.limit {
+			return rows[:sp.limit], true, nil
+		}
+		if out.LastEvaluatedKey == nil {
+			return rows, false, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// logUnexpected notes what a caller is not told.
+func logUnexpected(ctx context.Context, msg string, err error) {
+	slog.WarnContext(ctx, msg, "error", err, "requestId", problem.RequestID(ctx))
+}

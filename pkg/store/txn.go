@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// refusal turns a condition that failed into the caller's error. It gets the row
+// as it stood (nil when there was none).
+type refusal func(found item) error
+
+// txn is one transaction. Operations are added in the order in which their
+// refusals are to be answered: caller, idempotency, existence, state, limit.
+// A transaction may name a row once.
+type txn struct {
+	ops      []types.TransactWriteItem
+	refusals []refusal
+}
+
+// expr is a condition or update with its values; "#role" style names are given
+// in names.
+type expr struct {
+	update string
+	when   string
+	names  map[string]string
+	values item
+}
+
+func (e expr) valuesOrNil() item {
+	if len(e.values) == 0 {
+		return nil
+	}
+	return e.values
+}
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return aws.String(s)
+}
+
+const oldRow = types.ReturnValuesOnConditionCheckFailureAllOld
+
+func (t *txn) add(op types.TransactWriteItem, no refusal) {
+	t.ops = append(t.ops, op)
+	t.refusals = append(t.refusals, no)
+}
+
+// check holds a row to a condition without writing it.
+func (t *txn) check(table *string, k key, e expr, no refusal) {
+	t.add(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: table, Key: k.attributes(), ConditionExpression: aws.String(e.when),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.valuesOrNil(),
+		ReturnValuesOnConditionCheckFailure: oldRow,
+	}}, no)
+}
+
+// put writes a whole row; e.when "" puts without a condition.
+func (t *txn) put(table *string, k key, attrs item, e expr, no refusal) {
+	t.add(types.TransactWriteItem{Put: &types.Put{
+		TableName: table, Item: k.with(attrs), ConditionExpression: textOrNil(e.when),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.valuesOrNil(),
+		ReturnValuesOnConditionCheckFailure: oldRow,
+	}}, no)
+}
+
+// update changes a row.
+func (t *txn) update(table *string, k key, e expr, no refusal) {
+	t.add(types.TransactWriteItem{Update: &types.Update{
+		TableName: table, Key: k.attributes(), UpdateExpression: aws.String(e.update), ConditionExpression: textOrNil(e.when),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.valuesOrNil(),
+		ReturnValuesOnConditionCheckFailure: oldRow,
+	}}, no)
+}
+
+// remove deletes a row.
+func (t *txn) remove(table *string, k key, e expr, no refusal) {
+	t.add(types.TransactWriteItem{Delete: &types.Delete{
+		TableName: table, Key: k.attributes(), ConditionExpression: textOrNil(e.when),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.valuesOrNil(),
+		ReturnValuesOnConditionCheckFailure: oldRow,
+	}}, no)
+}
+
+// ifAbsent is the condition of a row that must not be there yet.
+const ifAbsent = "attribute_not_exists(PK)"
+
+// errRaced is what a refusal returns when what was read before the transaction
+// has changed since: the use case reads again.
+var errRaced = errors.New("store: what was read has changed")
+
+const (
+	conflictTries = 5 // of one transaction that collides with others
+	raceTries     = 8 // of a use case whose reading was overtaken
+)
+
+// commit runs the transaction. It retries conflicts, which the SDK never does,
+// with the same client token, so that a transaction whose answer was lost is
+// not done twice. A condition that failed comes back as its refusal's error.
+func (s *Store) commit(ctx context.Context, t *txn) error {
+	token, err := clientToken()
+	if err != nil {
+		return unavailable(err)
+	}
+	in := &dynamodb.TransactWriteItemsInput{TransactItems: t.ops, ClientRequestToken: aws.String(token)}
+	var last error
+	for try := range conflictTries {
+		if err := pause(ctx, try); err != nil {
+			return unavailable(errors.Join(err, last))
+		}
+		_, err := s.db.TransactWriteItems(ctx, in)
+		if err == nil {
+			return nil
+		}
+		again, refused := t.outcome(err)
+		if !again {
+			return refused
+		}
+		last = err
+	}
+	return unavailable(last)
+}
+
+// outcome says of a failed try whether to try again and, if not, the answer.
+func (t *txn) outcome(err error) (again bool, answer error) {
+	var busy *types.TransactionInProgressException
+	var conflict *types.TransactionConflictException
+	if errors.As(err, &busy) || errors.As(err, &conflict) {
+		return true, nil
+	}
+	var cancelled *types.TransactionCanceledException
+	if !errors.As(err, &cancelled) {
+		return false, unavailable(err)
+	}
+	// A conflict hides conditions that were not evaluated: an answer now could
+	// be one of lower rank (an existence error to a stranger), so try again.
+	for _, r := range cancelled.CancellationReasons {
+		switch aws.ToString(r.Code) {
+		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+			return true, nil
+		}
+	}
+	for i, r := range cancelled.CancellationReasons {
+		if aws.ToString(r.Code) != "ConditionalCheckFailed" || i >= len(t.refusals) {
+			continue
+		}
+		if t.refusals[i] == nil {
+			return false, fmt.Errorf("store: condition %d of a transaction failed: %w", i, err)
+		}
+		var found item
+		if len(r.Item) > 0 {
+			found = r.Item
+		}
+		return false, t.refusals[i](found)
+	}
+	return false, fmt.Errorf("store: transaction cancelled: %w", err) // malformed: our own mistake
+}
+
+// retryRaced runs a use case that reads and then writes, again while its reading
+// is overtaken by others.
+func retryRaced(ctx context.Context, useCase func() error) error {
+	for try := range raceTries {
+		if err := pause(ctx, try); err != nil {
+			return unavailable(err)
+		}
+		if err := useCase(); !errors.Is(err, errRaced) {
+			return err
+		}
+	}
+	return unavailable(errRaced)
+}
+
+// pause waits before a further try: nothing before the first, then 10 to 100 ms
+// at random (full jitter). It ends early with the request.
+func pause(ctx context.Context, try int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if try == 0 {
+		return nil
+	}
+	const least, spread = 10 * time.Millisecond, 90 * time.Millisecond
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(spread)))
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(least + time.Duration(n.Int64())):
+		return nil
+	}
+}
+
+func clientToken() (string, error) {
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", b), nil
+}

@@ -1,0 +1,39 @@
+// Command authorizer decides who calls: API Gateway asks it on every request of
+// a route that takes a credential.
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/authz"
+	"latchkey/pkg/env"
+	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/store"
+	"latchkey/pkg/token"
+)
+
+func main() {
+	slog.SetDefault(env.Logger())
+	e := env.New()
+	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+	tokens := token.Config{
+		Issuer:             e.Required("ISSUER"),
+		JWKSURL:            e.Optional("JWKS_URL", ""),
+		UserinfoURL:        e.Optional("USERINFO_URL", ""),
+		Audience:           e.Optional("AUDIENCE", ""),
+		ClientIDs:          e.List("CLIENT_IDS"),
+		EmailClaim:         e.Optional("EMAIL_CLAIM", ""),
+		EmailVerifiedClaim: e.Optional("EMAIL_VERIFIED_CLAIM", ""),
+		NameClaim:          e.Optional("NAME_CLAIM", ""),
+		EmailsAreVerified:  e.Bool("EMAILS_ARE_VERIFIED", false),
+	}
+	if err := e.Err(); err != nil {
+		slog.Error("start", "error", err)
+		os.Exit(1)
+	}
+	a := authz.New(table, token.New(tokens, env.NewIssuerClient(), time.Now))
+	lambdaevent.StartAuthorizer(a.Authorize, api.CredentialOf)
+}

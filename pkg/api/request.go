@@ -36,6 +36,33 @@ func (c *call) orgID() (id.Org, error) {
 	return o, nil
 }
 
+// userID is the user of the path; one that does not parse is id.NoUser.
+func (c *call) userID() id.User {
+	u, err := id.ParseUser(c.PathValue("userId"))
+	if err != nil {
+		return id.NoUser
+	}
+	return u
+}
+
+// keyID is the API key of the path; one that does not parse is id.NoKey.
+func (c *call) keyID() id.Key {
+	k, err := id.ParseKey(c.PathValue("keyId"))
+	if err != nil {
+		return id.NoKey
+	}
+	return k
+}
+
+// appID reads an app's id; one that does not parse is id.NoApp.
+func appID(s string) id.App {
+	a, err := id.ParseApp(s)
+	if err != nil {
+		return id.NoApp
+	}
+	return a
+}
+
 // page reads limit and cursor from the query. whole says that the list answers
 // whole when neither is there. Errors: validation_failed, invalid_cursor.
 func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) {

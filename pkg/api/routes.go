@@ -55,6 +55,21 @@ var routes = [...]Route{
 	{"GET", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AnyMember},
 	{"PATCH", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AdminsOnly},
 	{"GET", "/v1/orgs/{orgId}/audit", "orgs", principal.UserToken, AdminsOnly},
+
+	{"GET", "/v1/orgs/{orgId}/members", "members", principal.UserToken, MayRead},
+	{"POST", "/v1/orgs/{orgId}/members", "members", principal.UserToken, AdminsOnly},
+	{"PATCH", "/v1/orgs/{orgId}/members/{userId}", "members", principal.UserToken, AdminsOnly},
+	{"DELETE", "/v1/orgs/{orgId}/members/{userId}", "members", principal.UserToken, AdminsOnly},
+
+	{"GET", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, MayRead},
+	{"POST", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, AdminsOnly},
+	{"DELETE", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.UserToken, AdminsOnly},
+	{"POST", "/v1/orgs/{orgId}/keys/{keyId}/rotate", "keys", principal.UserToken, AdminsOnly},
+
+	{"GET", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, MayRead},
+	{"POST", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, AdminsOnly},
+	{"PATCH", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.UserToken, AdminsOnly},
+	{"POST", "/app/get", "apps", principal.APIKey, NoOrg},
 }
 
 // Routes lists every route of the API.

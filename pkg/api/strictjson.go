@@ -59,7 +59,7 @@ func walkObject(d *json.Decoder, of reflect.Type, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
 	}
-	known, isStruct := members(of)
+	known, isStruct := fieldsOf(of)
 	seen := map[string]struct{}{}
 	for d.More() {
 		t, err := d.Token()
@@ -116,9 +116,9 @@ func closing(d *json.Decoder) error {
 	return nil
 }
 
-// members gives the JSON names of a struct's fields; isStruct is false for any
+// fieldsOf gives the JSON names of a struct's fields; isStruct is false for any
 // other type.
-func members(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
+func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

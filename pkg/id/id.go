@@ -97,6 +97,17 @@ func ParseKey(s string) (Key, error) { return Key(s), check(s, keyPrefix) }
 // ParseAudit checks the form of an audit entry's id.
 func ParseAudit(s string) (Audit, error) { return Audit(s), check(s, auditPrefix) }
 
+// The ids of nothing: well formed, never minted. A text that does not parse is
+// looked up as one of them, and so is answered, in its turn, like any id that
+// does not exist.
+const (
+	NoUser User = userPrefix + zero
+	NoApp  App  = appPrefix + zero
+	NoKey  Key  = keyPrefix + zero
+
+	zero = "00000000000000000000000000"
+)
+
 // Bits gives the 128 bits of an org's id.
 func (o Org) Bits() ([16]byte, error) { return bits(string(o), orgPrefix) }
 

@@ -156,10 +156,7 @@ func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (
 		}
 		t := &txn{}
 		t.admit(s.table, a, o)
-		t.update(s.table, orgKey(o), expr{
-			update: "SET #name = :new", when: "#name = :old", names: map[string]string{"#name": attrName},
-			values: item{":new": str(name), ":old": str(out.Name)},
-		}, func(item) error { return errRaced })
+		t.rename(s.table, orgKey(o), out.Name, name)
 		s.audit(ctx, t, entry{
 			org: o, at: s.now(), action: "org.updated", actor: a.User, target: string(o),
 			changes: Changes{"name": {From: out.Name, To: name}},

@@ -1,0 +1,233 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+// maxWholeKeys is what GET …/keys answers whole.
+const maxWholeKeys = 1000
+
+func errKeyNotFound() error {
+	return problem.New(problem.KeyNotFound, "The org has no such API key.")
+}
+
+func errKeyLimit(item) error {
+	return problem.New(problem.LimitReached, "The org has as many active API keys as one may have. Revoke one first.")
+}
+
+// Keys lists an org's API keys, newest first. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
+	own, err := s.get(ctx, memberKey(o, a.User))
+	if err != nil {
+		return nil, "", err
+	}
+	if err := a.admit(own); err != nil {
+		return nil, "", err
+	}
+	sp := span{pk: pkKeys + string(o), prefix: skKey, reverse: true, limit: p.Limit}
+	if p.Limit == 0 {
+		sp.limit = maxWholeKeys
+	}
+	if p.After != "" {
+		sp.after = skKey + p.After
+	}
+	rows, more, err := s.query(ctx, sp)
+	if err != nil {
+		return nil, "", err
+	}
+	keys = make([]APIKey, len(rows))
+	uses := make([]key, len(rows))
+	for i, row := range rows {
+		keys[i] = apiKeyFrom(row)
+		uses[i] = usedKey(o, keys[i].ID)
+	}
+	used, err := s.getMany(ctx, uses...)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range keys {
+		keys[i].LastUsedAt = used[uses[i]].num(attrLastUsed)
+	}
+	if more {
+		next = string(keys[len(keys)-1].ID)
+	}
+	return keys, next, nil
+}
+
+// NewKey is a key to be made: what the caller wants, and its minted text.
+type NewKey struct {
+	ID        id.Key
+	AppID     id.App // "" is the org's default app
+	Name      string
+	CreatedAt int64 // milliseconds
+	ExpiresAt int64 // milliseconds; 0: never
+	Minted    apikey.Minted
+}
+
+// NewKeyID makes the id of a key, with the time it is made.
+func (s *Store) NewKeyID(now time.Time) id.Key { return s.ids().NewKey(now) }
+
+// CreateKey makes an API key. When once was used before, it returns the kept
+// answer, secret included, and makes nothing.
+//
+// Errors: org_not_found, insufficient_role, idempotency_key_reused,
+// app_not_found, limit_reached.
+func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, k NewKey, once Once) (kept []byte, err error) {
+	create := func() error {
+		t := &txn{}
+		t.admit(s.table, a, o)
+		if err := t.once(s, once); err != nil {
+			return err
+		}
+		if k.AppID == "" || k.AppID == id.DefaultApp(o) {
+			k.AppID = id.DefaultApp(o) // it is made with the org and never goes
+		} else {
+			t.check(s.table, appKey(o, k.AppID), expr{when: "attribute_exists(PK)"}, errAppNotFound)
+		}
+		t.put(s.table, apiKeyKey(o, k.ID), k.attrs(a.User), expr{when: ifAbsent}, nil)
+		t.update(s.table, liveKeysKey(o), expr{
+			update: "SET live.#key = :expires", when: "size(live) < :max", names: map[string]string{"#key": string(k.ID)},
+			values: item{":expires": num(k.ExpiresAt), ":max": num(int64(s.Limits.ActiveKeys))},
+		}, errKeyLimit)
+		s.audit(ctx, t, entry{
+			org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID),
+			changes: Changes{"name": {To: k.Name}, "appId": {To: k.AppID}, "expiresAt": {To: orNil(k.ExpiresAt)}},
+		})
+		return s.commit(ctx, t)
+	}
+	err = create()
+	if problem.Is(err, problem.LimitReached) {
+		// Keys that have expired still stand in the map: make room and try once more.
+		dropped, dropErr := s.dropExpired(ctx, o)
+		if dropErr != nil {
+			return nil, dropErr
+		}
+		if dropped {
+			err = create()
+		}
+	}
+	return settle(err)
+}
+
+func (k NewKey) attrs(by id.User) item {
+	row := item{
+		attrHash: bin(k.Minted.Hash[:]), attrPrefix: str(k.Minted.Prefix), attrAppID: str(string(k.AppID)),
+		attrName: str(k.Name), attrCreatedAt: num(k.CreatedAt), attrCreatedBy: str(string(by)),
+	}
+	if k.ExpiresAt != 0 {
+		row[attrExpiresAt] = num(k.ExpiresAt)
+		row[attrPurgeAt] = num(purgeAfter(k.ExpiresAt))
+	}
+	return row
+}
+
+// purgeAfter is when a key that died at a time (milliseconds) may be forgotten,
+// in seconds.
+func purgeAfter(died int64) int64 { return time.UnixMilli(died).Add(deadKeysFor).Unix() }
+
+// orNil gives nil for a time that is not set.
+func orNil(at int64) any {
+	if at == 0 {
+		return nil
+	}
+	return at
+}
+
+// dropAtOnce bounds one expression, of which DynamoDB takes 4 KB.
+const dropAtOnce = 50
+
+// dropExpired takes the keys that have expired out of the map of active keys,
+// and reports whether there were any.
+func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
+	row, err := s.get(ctx, liveKeysKey(o))
+	if err != nil {
+		return false, err
+	}
+	live, _ := row[attrLive].(*types.AttributeValueMemberM)
+	if live == nil {
+		return false, nil
+	}
+	now := s.now()
+	update, names, values, when := "", map[string]string{}, item{}, ""
+	for k, v := range live.Value {
+		if at := (item{"at": v}).num("at"); at == 0 || at > now {
+			continue
+		}
+		if len(names) == dropAtOnce {
+			break
+		}
+		n := strconv.Itoa(len(names))
+		names["#k"+n], values[":e"+n] = k, v
+		update += sep(update, "REMOVE ", ", ") + "live.#k" + n
+		// A key rotated meanwhile has left the map; then somebody made room.
+		when += sep(when, "", " AND ") + "live.#k" + n + " = :e" + n
+	}
+	if update == "" {
+		return false, nil
+	}
+	t := &txn{}
+	t.update(s.table, liveKeysKey(o), expr{update: update, when: when, names: names, values: values},
+		func(item) error { return errRaced })
+	if err := s.commit(ctx, t); err != nil && err != errRaced { //nolint:errorlint // the sentinel itself, never wrapped
+		return false, err
+	}
+	return true, nil
+}
+
+func sep(so, first, next string) string {
+	if so == "" {
+		return first
+	}
+	return next
+}
+
+// RevokeKey makes a key stop working: no check that begins after this returns
+// lets it in. A key revoked already stays as it was. Errors: org_not_found,
+// insufficient_role, key_not_found.
+func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) error {
+	now := s.now()
+	t := &txn{}
+	t.admit(s.table, a, o)
+	t.update(s.table, apiKeyKey(o, k), expr{
+		update: "SET revokedAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",
+		values: item{":now": num(now), ":purge": num(purgeAfter(now))},
+	}, func(found item) error {
+		if found == nil {
+			return errKeyNotFound()
+		}
+		return errRevokedAlready{}
+	})
+	t.update(s.table, liveKeysKey(o), expr{
+		update: "REMOVE live.#key", names: map[string]string{"#key": string(k)},
+	}, nil)
+	t.purgeUse(s.table, o, k, now)
+	s.audit(ctx, t, entry{
+		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
+		changes: Changes{"revokedAt": {To: now}},
+	})
+	err := s.commit(ctx, t)
+	if _, already := err.(errRevokedAlready); already { //nolint:errorlint // the refusal itself, never wrapped
+		return nil
+	}
+	return err
+}
+
+type errRevokedAlready struct{}
+
+func (errRevokedAlready) Error() string { return "store: the key was revoked before" }
+
+// purgeUse lets the last use of a key be forgotten with the key.
+func (t *txn) purgeUse(table *string, o id.Org, k id.Key, died int64) {
+	t.update(table, usedKey(o, k), expr{
+		update: "SET purgeAt = :purge", values: item{":purge": num(purgeAfter(died))},
+	}, nil)
+}

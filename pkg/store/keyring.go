@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -177,7 +178,7 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
 	t := &txn{}
 	t.update(s.table, liveKeysKey(o), expr{update: update, when: when, names: names, values: values},
 		func(item) error { return errRaced })
-	if err := s.commit(ctx, t); err != nil && err != errRaced { //nolint:errorlint // the sentinel itself, never wrapped
+	if err := s.commit(ctx, t); err != nil && !errors.Is(err, errRaced) {
 		return false, err
 	}
 	return true, nil
@@ -194,6 +195,33 @@ func sep(so, first, next string) string {
 // lets it in. A key revoked already stays as it was. Errors: org_not_found,
 // insufficient_role, key_not_found.
 func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) error {
+	// Read first: a transaction that names the active keys of an org that does
+	// not exist is malformed, and would not say so.
+	own, row := memberKey(o, a.User), apiKeyKey(o, k)
+	rows, err := s.getMany(ctx, own, row)
+	if err != nil {
+		return err
+	}
+	if err := a.admit(rows[own]); err != nil {
+		return err
+	}
+	if rows[row] == nil {
+		return errKeyNotFound()
+	}
+	if apiKeyFrom(rows[row]).RevokedAt != 0 {
+		return nil
+	}
+	err = s.commit(ctx, s.revocation(ctx, a, o, k))
+	if errors.Is(err, errRevokedAlready) {
+		return nil
+	}
+	return err
+}
+
+// errRevokedAlready is the refusal of a revocation that another overtook.
+var errRevokedAlready = errors.New("store: the key was revoked before")
+
+func (s *Store) revocation(ctx context.Context, a Actor, o id.Org, k id.Key) *txn {
 	now := s.now()
 	t := &txn{}
 	t.admit(s.table, a, o)
@@ -204,7 +232,7 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 		if found == nil {
 			return errKeyNotFound()
 		}
-		return errRevokedAlready{}
+		return errRevokedAlready
 	})
 	t.update(s.table, liveKeysKey(o), expr{
 		update: "REMOVE live.#key", names: map[string]string{"#key": string(k)},
@@ -214,16 +242,8 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
 		changes: Changes{"revokedAt": {To: now}},
 	})
-	err := s.commit(ctx, t)
-	if _, already := err.(errRevokedAlready); already { //nolint:errorlint // the refusal itself, never wrapped
-		return nil
-	}
-	return err
+	return t
 }
-
-type errRevokedAlready struct{}
-
-func (errRevokedAlready) Error() string { return "store: the key was revoked before" }
 
 // purgeUse lets the last use of a key be forgotten with the key.
 func (t *txn) purgeUse(table *string, o id.Org, k id.Key, died int64) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"latchkey/pkg/id"
 )
@@ -86,11 +87,11 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 			if err == nil {
 				return nil
 			}
-			if err != errRaced { //nolint:errorlint // the sentinel itself, never wrapped
+			if !errors.Is(err, errRaced) {
 				return err
 			}
 		case known.shows(seen) && seen.IssuedAt > known.iat:
-			if err := s.move(ctx, known, seen); err != errRaced { //nolint:errorlint // as above
+			if err := s.move(ctx, known, seen); !errors.Is(err, errRaced) {
 				return err
 			}
 		case seen.AskedAt > known.AskedAt:

@@ -1,0 +1,345 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+func draftKey(t *testing.T, tb *storetest.Table, o id.Org, life time.Duration) store.NewKey {
+	t.Helper()
+	now := tb.Now()
+	k := store.NewKey{ID: tb.NewKeyID(now), CreatedAt: now.UnixMilli()}
+	if life > 0 {
+		k.ExpiresAt = now.Add(life).UnixMilli()
+	}
+	var err error
+	if k.Minted, err = apikey.Mint("lk", o, k.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func makeKey(t *testing.T, tb *storetest.Table, o id.Org, by id.User, life time.Duration) store.NewKey {
+	t.Helper()
+	k := draftKey(t, tb, o, life)
+	if _, err := tb.CreateKey(ctx, admin(by), o, k, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func row(t *testing.T, tb *storetest.Table, o id.Org, k id.Key) store.APIKey {
+	t.Helper()
+	found, ok, err := tb.APIKey(ctx, o, k)
+	if err != nil || !ok {
+		t.Fatalf("APIKey = %v, %v", ok, err)
+	}
+	return found
+}
+
+func TestARevokedKeyKeepsItsFirstRevocation(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	k, sibling := makeKey(t, tb, o, ada, 0), makeKey(t, tb, o, ada, 0)
+	wants(t, tb.RevokeKey(ctx, admin(ada), o, k.ID), "")
+	first := row(t, tb, o, k.ID).RevokedAt
+	time.Sleep(2 * time.Millisecond)
+	wants(t, tb.RevokeKey(ctx, admin(ada), o, k.ID), "")
+	if got := row(t, tb, o, k.ID).RevokedAt; got != first || got == 0 {
+		t.Errorf("revokedAt %d became %d", first, got)
+	}
+	if row(t, tb, o, sibling.ID).RevokedAt != 0 {
+		t.Error("the sibling was revoked too")
+	}
+	wants(t, tb.RevokeKey(ctx, admin(ada), o, id.NoKey), problem.KeyNotFound)
+}
+
+func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
+	tb := storetest.New(t)
+	tb.Limits.ActiveKeys = 10
+	ada := tb.NewUser(t, "ada@example.com")
+	for round := range 25 {
+		tb.Limits.OrgsCreated = 1000
+		o := tb.NewOrg(t, ada)
+		var made, refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 40 {
+			k := draftKey(t, tb, o, 0)
+			wg.Go(func() {
+				for {
+					_, err := tb.CreateKey(ctx, admin(ada), o, k, store.Once{})
+					switch {
+					case err == nil:
+						made.Add(1)
+					case problem.Is(err, problem.LimitReached):
+						refused.Add(1)
+					case problem.Is(err, problem.Unavailable):
+						continue // contended too long: a caller tries again
+					default:
+						t.Error(err)
+					}
+					return
+				}
+			})
+		}
+		wg.Wait()
+		keys, _, err := tb.Keys(ctx, admin(ada), o, store.Page{})
+		if err != nil || made.Load() != 10 || refused.Load() != 30 || len(keys) != 10 {
+			t.Fatalf("round %d: %d made, %d refused, %d rows, %v", round, made.Load(), refused.Load(), len(keys), err)
+		}
+	}
+}
+
+func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
+	tb := storetest.New(t)
+	tb.Limits.ActiveKeys = 3
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	start := time.Now()
+	tb.Store.Now = func() time.Time { return start }
+	makeKey(t, tb, o, ada, time.Minute)
+	revoked := makeKey(t, tb, o, ada, 0)
+	rotated := makeKey(t, tb, o, ada, 0)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	rotate(t, tb, o, ada, rotated.ID, time.Hour, "") // one for one
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	wants(t, tb.RevokeKey(ctx, admin(ada), o, revoked.ID), "")
+	makeKey(t, tb, o, ada, 0)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	tb.Store.Now = func() time.Time { return start.Add(time.Minute) }
+	makeKey(t, tb, o, ada, 0)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+}
+
+// rotate rotates a key and gives the new one; it fails unless the outcome is code.
+func rotate(t *testing.T, tb *storetest.Table, o id.Org, by id.User, old id.Key, grace time.Duration, code problem.Code) store.NewKey {
+	t.Helper()
+	var fresh store.NewKey
+	_, _, err := tb.RotateKey(ctx, admin(by), o, store.Rotation{
+		Old: old, Grace: grace, Key: draftKey(t, tb, o, 0),
+		Answer: func(k store.NewKey) ([]byte, error) { fresh = k; return []byte("{}"), nil },
+	}, store.Once{})
+	wants(t, err, code)
+	return fresh
+}
+
+func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	start := time.Now().Truncate(time.Millisecond)
+	now := start
+	tb.Store.Now = func() time.Time { return now }
+
+	k1 := makeKey(t, tb, o, ada, time.Hour)
+	k2 := rotate(t, tb, o, ada, k1.ID, 24*time.Hour, "")
+	if got := row(t, tb, o, k1.ID).ExpiresAt; got != k1.ExpiresAt {
+		t.Errorf("the old key's end moved from %d to %d", k1.ExpiresAt, got)
+	}
+	if want := now.Add(time.Hour).UnixMilli(); k2.ExpiresAt != want {
+		t.Errorf("the new key ends at %d, want the old lifetime: %d", k2.ExpiresAt, want)
+	}
+	rotate(t, tb, o, ada, k1.ID, 0, problem.KeyNotActive)
+
+	now = start.Add(time.Minute)
+	rotate(t, tb, o, ada, k2.ID, time.Minute, "")
+	if got := row(t, tb, o, k2.ID).ExpiresAt; got != now.Add(time.Minute).UnixMilli() {
+		t.Errorf("the second key's grace ends at %d", got)
+	}
+	if got := row(t, tb, o, k1.ID).ExpiresAt; got != now.UnixMilli() {
+		t.Errorf("the predecessor's grace goes on to %d", got)
+	}
+	rotate(t, tb, o, ada, id.NoKey, 0, problem.KeyNotFound)
+	dead := makeKey(t, tb, o, ada, time.Second)
+	now = now.Add(time.Second)
+	rotate(t, tb, o, ada, dead.ID, 0, problem.KeyNotActive)
+	gone := makeKey(t, tb, o, ada, 0)
+	wants(t, tb.RevokeKey(ctx, admin(ada), o, gone.ID), "")
+	rotate(t, tb, o, ada, gone.ID, 0, problem.KeyNotActive)
+}
+
+func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	k := makeKey(t, tb, o, ada, 0)
+	at := time.Now().UnixMilli()
+	found := row(t, tb, o, k.ID)
+	for _, plus := range []int64{0, 1000, 3_599_000, 3_600_000} {
+		tb.NoteUse(ctx, found, at+plus)
+	}
+	keys, _, err := tb.Keys(ctx, admin(ada), o, store.Page{})
+	if err != nil || keys[0].LastUsedAt != at+3_600_000 {
+		t.Fatalf("Keys = %+v, %v", keys, err)
+	}
+	if again := row(t, tb, o, k.ID); again != found {
+		t.Errorf("the key's row changed: %+v", again)
+	}
+	// A database that hangs costs a check 200 ms and fails nothing.
+	tb.Faults.Plan("UpdateItem", storetest.Hang, 1)
+	begun := time.Now()
+	tb.NoteUse(ctx, found, at+2*3_600_000)
+	if took := time.Since(begun); took > 600*time.Millisecond {
+		t.Errorf("NoteUse took %s", took)
+	}
+}
+
+func onceFor(u id.User, key, request string, answer []byte) store.Once {
+	return store.Once{
+		Key: secret.New(key), Principal: string(u), Method: "POST", Path: "/v1/x",
+		Request: []byte(request), Answer: answer,
+	}
+}
+
+func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	bob := addMember(t, tb, o, ada, "bob@example.com", org.Admin)
+	const header = "6f2d9b0c-1111-4222-8333-444455556666"
+	k := draftKey(t, tb, o, 0)
+	first := []byte(`{"key":"` + k.Minted.Key.Reveal() + `"}`)
+	kept, err := tb.CreateKey(ctx, admin(ada), o, k, onceFor(ada, header, "{}", first))
+	if err != nil || kept != nil {
+		t.Fatalf("first: %q, %v", kept, err)
+	}
+	kept, err = tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, "{}", []byte("other")))
+	if err != nil || !bytes.Equal(kept, first) {
+		t.Fatalf("replay: %q, %v", kept, err)
+	}
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, `{"name":"x"}`, first))), problem.IdempotencyKeyReused)
+	if kept, err := tb.CreateKey(ctx, admin(bob), o, draftKey(t, tb, o, 0), onceFor(bob, header, "{}", first)); err != nil || kept != nil {
+		t.Fatalf("another caller with the same key: %q, %v", kept, err)
+	}
+	keys, _, _ := tb.Keys(ctx, admin(ada), o, store.Page{})
+	if len(keys) != 2 {
+		t.Errorf("%d keys, want 2", len(keys))
+	}
+	// A replay checks the caller again.
+	wants(t, second(tb.ChangeRole(ctx, admin(bob), o, ada, org.Member)), "")
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, "{}", first))), problem.InsufficientRole)
+	// After 24 hours the record is no more.
+	tb.Store.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	if kept, err := tb.CreateKey(ctx, admin(bob), o, draftKey(t, tb, o, 0), onceFor(bob, header, "{}", first)); err != nil || kept != nil {
+		t.Fatalf("a day later: %q, %v", kept, err)
+	}
+}
+
+func TestConcurrentRetriesMakeOneKey(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	var wg sync.WaitGroup
+	var firsts atomic.Int64
+	answers := make(chan string, 20)
+	for i := range 20 {
+		k := draftKey(t, tb, o, 0)
+		wg.Go(func() {
+			own := fmt.Sprintf("answer %d", i)
+			kept, err := tb.CreateKey(ctx, admin(ada), o, k, onceFor(ada, "0123456789abcdef0123456789abcdef", "{}", []byte(own)))
+			switch {
+			case err != nil:
+				t.Error(err)
+			case kept == nil:
+				firsts.Add(1)
+				answers <- own
+			default:
+				answers <- string(kept)
+			}
+		})
+	}
+	wg.Wait()
+	close(answers)
+	distinct := map[string]bool{}
+	for a := range answers {
+		distinct[a] = true
+	}
+	if firsts.Load() != 1 || len(distinct) != 1 {
+		t.Errorf("%d firsts, answers %v", firsts.Load(), distinct)
+	}
+}
+
+func TestAnAnswerThatIsLostIsNotDoneTwice(t *testing.T) {
+	for _, fault := range []storetest.Fault{
+		storetest.LostBefore, storetest.LostAfter, storetest.Conflict, storetest.Throttle, storetest.ServerError, storetest.Hang,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			tb := storetest.New(t)
+			ada := tb.NewUser(t, "ada@example.com")
+			o := tb.NewOrg(t, ada)
+			tb.Faults.Plan("TransactWriteItems", fault, 1)
+			makeKey(t, tb, o, ada, 0)
+			if tb.Faults.Pending() {
+				t.Fatal("the fault did not occur")
+			}
+			keys, _, err := tb.Keys(ctx, admin(ada), o, store.Page{})
+			if err != nil || len(keys) != 1 {
+				t.Fatalf("%d keys, %v", len(keys), err)
+			}
+		})
+	}
+}
+
+func TestADatabaseThatStaysDownIsUnavailableWithin3s(t *testing.T) {
+	for _, fault := range []storetest.Fault{
+		storetest.LostBefore, storetest.Conflict, storetest.Throttle, storetest.ServerError, storetest.Hang,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			tb := storetest.New(t)
+			ada := tb.NewUser(t, "ada@example.com")
+			o := tb.NewOrg(t, ada)
+			k := makeKey(t, tb, o, ada, 0)
+			operation := ""
+			if fault == storetest.Conflict {
+				operation = "TransactWriteItems"
+			}
+			tb.Faults.Plan(operation, fault, -1)
+			begun := time.Now()
+			wants(t, tb.RevokeKey(ctx, admin(ada), o, k.ID), problem.Unavailable)
+			if took := time.Since(begun); took > 3*time.Second {
+				t.Errorf("took %s", took)
+			}
+			tb.Faults.Heal()
+			wants(t, tb.RevokeKey(ctx, admin(ada), o, k.ID), "")
+		})
+	}
+}
+
+func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	const header = "6f2d9b0c-1111-4222-8333-444455556666"
+	k := draftKey(t, tb, o, 0)
+	text := k.Minted.Key.Reveal()
+	if _, err := tb.CreateKey(ctx, admin(ada), o, k, onceFor(ada, header, "{}", []byte(text))); err != nil {
+		t.Fatal(err)
+	}
+	dump, err := json.Marshal(tb.Rows(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hidden := range []string{text, text[len(text)-49:], text[len(text)-49 : len(text)-6], header} {
+		if bytes.Contains(dump, []byte(hidden)) {
+			t.Errorf("the table holds %d characters of the secret", len(hidden))
+		}
+	}
+	if !bytes.Contains(dump, []byte(k.Minted.Prefix)) {
+		t.Error("the dump does not even hold the key's public prefix: this test sees nothing")
+	}
+}

@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"context"
+
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+var (
+	ctx       = context.Background()
+	anyMember = []org.Role{org.Admin, org.Member, org.Viewer}
+	admins    = []org.Role{org.Admin}
+)
+
+func admin(u id.User) store.Actor { return store.Actor{User: u, May: admins} }
+
+// wants fails unless err has the code; "" wants no error.
+func wants(t *testing.T, err error, code problem.Code) {
+	t.Helper()
+	if code == "" && err != nil || code != "" && !problem.Is(err, code) {
+		t.Fatalf("got %v, want %q", err, code)
+	}
+}
+
+func addMember(t *testing.T, tb *storetest.Table, o id.Org, by id.User, email string, r org.Role) id.User {
+	t.Helper()
+	u := tb.NewUser(t, email)
+	if _, err := tb.AddMember(ctx, admin(by), o, email, r, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestTheCreatorOfAnOrgIsItsAdmin(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	orgs, next, err := tb.OrgsOf(ctx, ada, store.Page{})
+	if err != nil || next != "" || len(orgs) != 1 || orgs[0].ID != o || orgs[0].Role != org.Admin {
+		t.Fatalf("OrgsOf = %+v, %q, %v", orgs, next, err)
+	}
+	apps, _, err := tb.Apps(ctx, admin(ada), o, store.Page{})
+	if err != nil || len(apps) != 1 || !apps[0].IsDefault {
+		t.Fatalf("Apps = %+v, %v", apps, err)
+	}
+}
+
+func TestOutsiderSees404NotForbidden(t *testing.T) {
+	tb := storetest.New(t)
+	ada, eve := tb.NewUser(t, "ada@example.com"), tb.NewUser(t, "eve@example.com")
+	o := tb.NewOrg(t, ada)
+	for name, target := range map[string]id.Org{"another's org": o, "no org": id.Source{}.NewOrg()} {
+		for what, err := range map[string]error{
+			"Org":          second(tb.Org(ctx, store.Actor{User: eve, May: anyMember}, target)),
+			"RenameOrg":    second(tb.RenameOrg(ctx, admin(eve), target, "Eve's")),
+			"RevokeKey":    tb.RevokeKey(ctx, admin(eve), target, id.NoKey),
+			"ChangeRole":   second(tb.ChangeRole(ctx, admin(eve), target, ada, org.Viewer)),
+			"RemoveMember": tb.RemoveMember(ctx, admin(eve), target, ada),
+			"AddMember":    second(tb.AddMember(ctx, admin(eve), target, "eve@example.com", org.Admin, store.Once{})),
+			"CreateApp":    second(tb.CreateApp(ctx, admin(eve), target, tb.DraftApp("x"), store.Once{})),
+			"CreateKey":    second(tb.CreateKey(ctx, admin(eve), target, store.NewKey{ID: id.NoKey}, store.Once{})),
+		} {
+			if !problem.Is(err, problem.OrgNotFound) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestTheLastAdminStays(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	bob := addMember(t, tb, o, ada, "bob@example.com", org.Member)
+	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, ada, org.Member)), problem.LastAdmin)
+	wants(t, tb.RemoveMember(ctx, admin(ada), o, ada), problem.LastAdmin)
+	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Admin)), "")
+	wants(t, tb.RemoveMember(ctx, admin(ada), o, ada), "")
+	wants(t, tb.RemoveMember(ctx, admin(bob), o, bob), problem.LastAdmin)
+	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Viewer)), problem.OrgNotFound)
+}
+
+func TestAViewerCannotPromoteThemselves(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	bob := addMember(t, tb, o, ada, "bob@example.com", org.Viewer)
+	wants(t, second(tb.ChangeRole(ctx, admin(bob), o, bob, org.Admin)), problem.InsufficientRole)
+}
+
+func TestAnInviteFindsAUserOnlyAfterTheySignedIn(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once{})), problem.UserNotFound)
+	tb.NewUser(t, "bob@example.com")
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once{})), "")
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once{})), problem.MemberExists)
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "ada@example.com", org.Member, store.Once{})), problem.MemberExists)
+}
+
+func TestARenameIsAudited(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	wants(t, second(tb.RenameOrg(ctx, admin(ada), o, "Acme 2")), "")
+	wants(t, second(tb.RenameOrg(ctx, admin(ada), o, "Acme 2")), "") // the same name: no entry
+	entries, _, err := tb.AuditLog(ctx, admin(ada), o, store.Page{Limit: 50})
+	if err != nil || len(entries) != 2 || entries[0].Action != "org.updated" || string(entries[0].Changes) != `{"name":{"from":"Acme","to":"Acme 2"}}` {
+		t.Fatalf("AuditLog = %+v, %v", entries, err)
+	}
+}

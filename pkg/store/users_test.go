@@ -1,0 +1,179 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+const issuer = "https://issuer.test"
+
+// signIn is one request with a token: what the authorizer does.
+func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified bool, iat int64) id.User {
+	t.Helper()
+	known, ok, err := tb.Identity(ctx, issuer, subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := tb.SignIn(ctx, known, ok, store.Seen{
+		Issuer: issuer, Subject: subject, Email: email, Folded: email, Verified: verified,
+		Name: org.NameFor("", email), IssuedAt: iat,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// holder gives the user whom an invite to the address adds, "" for nobody.
+func holder(t *testing.T, tb *storetest.Table, email string) id.User {
+	t.Helper()
+	ada := tb.NewUser(t, "inviter@example.com")
+	tb.Limits.OrgsCreated = 1000
+	o := tb.NewOrg(t, ada)
+	_, err := tb.AddMember(ctx, admin(ada), o, email, org.Viewer, store.Once{})
+	if problem.Is(err, problem.UserNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, _, err := tb.Members(ctx, admin(ada), o, store.Page{})
+	if err != nil || len(members) != 2 {
+		t.Fatalf("Members = %v, %v", members, err)
+	}
+	for _, m := range members {
+		if m.UserID != ada {
+			return m.UserID
+		}
+	}
+	return ""
+}
+
+func TestAUserIsTheIdentityNotTheEmail(t *testing.T) {
+	tb := storetest.New(t)
+	a := signIn(t, tb, "a", "x@example.com", true, 100)
+	if again := signIn(t, tb, "a", "x@example.com", true, 200); again != a {
+		t.Errorf("the same identity became %s after %s", again, a)
+	}
+	if other := signIn(t, tb, "b", "x@example.com", true, 50); other == a {
+		t.Error("another identity with the same email is the same user")
+	}
+	if got := holder(t, tb, "x@example.com"); got != a {
+		t.Errorf("an older token took the address: %s", got)
+	}
+}
+
+func TestAnUnverifiedEmailIsNotFoundByAnInvite(t *testing.T) {
+	tb := storetest.New(t)
+	signIn(t, tb, "a", "x@example.com", false, 100)
+	if got := holder(t, tb, "x@example.com"); got != "" {
+		t.Errorf("found %s", got)
+	}
+	u := signIn(t, tb, "a", "x@example.com", true, 200)
+	if got := holder(t, tb, "x@example.com"); got != u {
+		t.Errorf("after verification: %q, want %s", got, u)
+	}
+}
+
+func TestAChangedEmailMovesWithItsUser(t *testing.T) {
+	tb := storetest.New(t)
+	u := signIn(t, tb, "a", "old@example.com", true, 100)
+	signIn(t, tb, "a", "new@example.com", true, 200)
+	if got := holder(t, tb, "old@example.com"); got != "" {
+		t.Errorf("the old address still finds %s", got)
+	}
+	if got := holder(t, tb, "new@example.com"); got != u {
+		t.Errorf("the new address finds %q", got)
+	}
+	signIn(t, tb, "a", "old@example.com", true, 150) // an old token
+	signIn(t, tb, "a", "old@example.com", true, 0)   // a token without iat
+	if got := holder(t, tb, "old@example.com"); got != "" {
+		t.Error("an old token took its address back")
+	}
+}
+
+func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
+	tb := storetest.New(t)
+	a := signIn(t, tb, "a", "x@example.com", true, 100)
+	b := signIn(t, tb, "b", "x@example.com", true, 200)
+	if got := holder(t, tb, "x@example.com"); got != b {
+		t.Fatalf("holder %s, want the later %s", got, b)
+	}
+	signIn(t, tb, "a", "x@example.com", true, 150)
+	if got := holder(t, tb, "x@example.com"); got != b {
+		t.Fatal("an older proof took the address back")
+	}
+	signIn(t, tb, "a", "x@example.com", true, 300)
+	if got := holder(t, tb, "x@example.com"); got != a {
+		t.Fatal("a later proof did not take the address")
+	}
+	// b leaves the address it no longer holds: a keeps it.
+	signIn(t, tb, "b", "y@example.com", true, 400)
+	if got := holder(t, tb, "x@example.com"); got != a {
+		t.Fatalf("holder %q after the other one left", got)
+	}
+}
+
+func TestTwoFirstRequestsAtOnceMakeOneUser(t *testing.T) {
+	tb := storetest.New(t)
+	for round := range 20 {
+		subject := "s" + string(rune('a'+round))
+		users := make(chan id.User, 8)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				u, err := tb.SignIn(ctx, store.Identity{}, false, store.Seen{
+					Issuer: issuer, Subject: subject, Email: subject + "@example.com", Folded: subject + "@example.com",
+					Verified: true, Name: subject, IssuedAt: 100,
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				users <- u
+			})
+		}
+		wg.Wait()
+		close(users)
+		first := <-users
+		for u := range users {
+			if u != first {
+				t.Fatalf("round %d: users %s and %s", round, first, u)
+			}
+		}
+	}
+}
+
+func TestAKnownUserCostsNoWrite(t *testing.T) {
+	tb := storetest.New(t)
+	signIn(t, tb, "a", "x@example.com", true, 100)
+	tb.Faults.Calls()
+	signIn(t, tb, "a", "x@example.com", true, 200)
+	if calls := tb.Faults.Calls(); len(calls) != 1 || calls[0] != "GetItem" {
+		t.Errorf("calls: %v, want one GetItem", calls)
+	}
+}
+
+func TestANewerNameReachesTheMembersList(t *testing.T) {
+	tb := storetest.New(t)
+	u := signIn(t, tb, "a", "x@example.com", true, 100)
+	o := tb.NewOrg(t, u)
+	known, _, err := tb.Identity(ctx, issuer, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tb.SignIn(ctx, known, true, store.Seen{
+		Issuer: issuer, Subject: "a", Email: "x@example.com", Folded: "x@example.com", Verified: true, Name: "Xenia", IssuedAt: 200,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	members, _, err := tb.Members(ctx, admin(u), o, store.Page{})
+	if err != nil || members[0].Name != "Xenia" {
+		t.Errorf("Members = %+v, %v", members, err)
+	}
+}

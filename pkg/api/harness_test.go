@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// server is the whole API behind net/http, with the caller given instead of
+// authorized: the authorizer has its own tests.
+type server struct {
+	*storetest.Table
+	mux *http.ServeMux
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	tb := storetest.New(t)
+	functions := map[string]http.Handler{
+		"orgs": api.Orgs(tb.Store), "members": api.Members(tb.Store),
+		"keys": api.Keys(tb.Store, "lk", nil), "apps": api.Apps(tb.Store),
+	}
+	mux := http.NewServeMux()
+	for _, r := range api.Routes() {
+		if h, ok := functions[r.Function]; ok {
+			mux.Handle(r.Name(), h)
+		}
+	}
+	return &server{Table: tb, mux: mux}
+}
+
+// reply is an answer, decoded.
+type reply struct {
+	status int
+	header http.Header
+	text   string
+	body   map[string]any
+}
+
+// code is the problem code of the answer, "" for a good one.
+func (r reply) code() string { s, _ := r.body["code"].(string); return s }
+
+// str gives a text member of the body.
+func (r reply) str(name string) string { s, _ := r.body[name].(string); return s }
+
+// request is one call; nobody is a call without an authorizer's context.
+type request struct {
+	as          *principal.Principal
+	method      string
+	path        string
+	body        string
+	contentType string // "" is application/json when there is a body; "none" sends no header
+	header      map[string]string
+}
+
+func user(u id.User) *principal.Principal {
+	return &principal.Principal{Kind: principal.User, UserID: u}
+}
+
+func (s *server) do(t *testing.T, r request) reply {
+	t.Helper()
+	var body io.Reader
+	if r.body != "" {
+		body = strings.NewReader(r.body)
+	}
+	req := httptest.NewRequestWithContext(context.Background(), r.method, "http://api.test"+r.path, body)
+	switch {
+	case r.contentType == "none":
+	case r.contentType != "":
+		req.Header.Set("Content-Type", r.contentType)
+	case r.body != "":
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	ctx := problem.WithRequestID(req.Context(), "request-1")
+	if r.as != nil {
+		ctx = principal.NewContext(ctx, *r.as)
+	}
+	w := httptest.NewRecorder()
+	s.mux.ServeHTTP(w, req.WithContext(ctx))
+	out := reply{status: w.Code, header: w.Header(), text: w.Body.String()}
+	if w.Body.Len() > 0 {
+		d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
+		d.UseNumber()
+		if err := d.Decode(&out.body); err != nil {
+			t.Fatalf("%s %s: the answer is not JSON: %q", r.method, r.path, out.text)
+		}
+	}
+	return out
+}
+
+// want does a request and fails unless it ends with the status and the code.
+func (s *server) want(t *testing.T, r request, status int, code problem.Code) reply {
+	t.Helper()
+	out := s.do(t, r)
+	if out.status != status || out.code() != string(code) {
+		t.Errorf("%s %s %.80q: %d %s, want %d %s\n%s", r.method, r.path, r.body, out.status, out.code(), status, code, out.text)
+	}
+	if code != "" {
+		checkProblem(t, out)
+	}
+	return out
+}
+
+// checkProblem holds an error answer to the one shape.
+func checkProblem(t *testing.T, r reply) {
+	t.Helper()
+	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type %q", got)
+	}
+	for _, name := range []string{"type", "title", "detail", "code", "requestId"} {
+		if r.str(name) == "" {
+			t.Errorf("%s is missing: %s", name, r.text)
+		}
+	}
+	if n, _ := r.body["status"].(json.Number); n.String() != strconv.Itoa(r.status) {
+		t.Errorf("status is missing: %s", r.text)
+	}
+}

@@ -1,0 +1,230 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+)
+
+// TestEveryBadInputHasItsOwn4xx is the list of the contract's bad inputs. None
+// may be a 5xx, and none may change anything.
+func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	const (
+		orgsPath    = "/v1/orgs"
+		orgPath     = "/v1/orgs/{orgId}"
+		membersPath = "/v1/orgs/{orgId}/members"
+		memberPath  = "/v1/orgs/{orgId}/members/{userId}"
+		keysPath    = "/v1/orgs/{orgId}/keys"
+		rotatePath  = "/v1/orgs/{orgId}/keys/{keyId}/rotate"
+	)
+	before := len(w.Rows(t))
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		code               problem.Code
+		pointer            string
+	}{
+		{"PATCH", memberPath, `{"role":"viewer","ROLE":"admin"}`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{"role":"viewer","role":"admin"}`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{"Role":"admin"}`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{"role":"viewer","x":1}`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{"role":"viewer"} {}`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{"role":"viewer"}x`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{"role":"viewer"`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `[]`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `null`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `"x"`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{'role':'viewer'}`, 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, "\xef\xbb\xbf{}", 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, `{}`, 422, problem.ValidationFailed, "/role"},
+		{"PATCH", memberPath, `{"role":null}`, 422, problem.ValidationFailed, "/role"},
+		{"PATCH", memberPath, `{"role":1}`, 422, problem.ValidationFailed, "/role"},
+		{"PATCH", memberPath, `{"role":["admin"]}`, 422, problem.ValidationFailed, "/role"},
+		{"PATCH", memberPath, `{"role":{"a":"b"}}`, 422, problem.ValidationFailed, "/role"},
+		{"PATCH", memberPath, `{"role":"owner"}`, 422, problem.ValidationFailed, "/role"},
+		{"PATCH", memberPath, `{"role":"Admin"}`, 422, problem.ValidationFailed, "/role"},
+		{"POST", orgsPath, `{}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", orgsPath, ``, 422, problem.ValidationFailed, "/name"},
+		{"POST", orgsPath, `{"name":""}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", orgsPath, `{"name":"  "}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", orgsPath, `{"name":"a\u0000b"}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 101) + `"}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", orgsPath, `{"name":"\ud800"}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":"\udc00\ud800"}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, "{\"name\":\"\xff\"}", 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 17<<10) + `"}`, 413, problem.BodyTooLarge, ""},
+		{"PATCH", orgPath, `{"name":7}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", membersPath, `{}`, 422, problem.ValidationFailed, "/email"},
+		{"POST", membersPath, `{"email":"no"}`, 422, problem.ValidationFailed, "/email"},
+		{"POST", membersPath, `{"email":"ä@example.com"}`, 422, problem.ValidationFailed, "/email"},
+		{"POST", membersPath, `{"email":"new@example.com"}`, 422, problem.UserNotFound, ""},
+		{"POST", membersPath, `{"email":"member@example.com"}`, 409, problem.MemberExists, ""},
+		{"POST", keysPath, `{"expiresIn":0}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":-1}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":1.5}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":"60"}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":9223372036854775808}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":1e400}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":315360001}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"expiresIn":true}`, 422, problem.ValidationFailed, "/expiresIn"},
+		{"POST", keysPath, `{"name":"\n"}`, 422, problem.ValidationFailed, "/name"},
+		{"POST", keysPath, `{"appId":"x"}`, 404, problem.AppNotFound, ""},
+		{"POST", keysPath, `{"appId":"` + string(id.Source{}.NewApp(w.Now())) + `"}`, 404, problem.AppNotFound, ""},
+		{"POST", rotatePath, `{}`, 422, problem.ValidationFailed, "/graceSeconds"},
+		{"POST", rotatePath, `{"graceSeconds":604801}`, 422, problem.ValidationFailed, "/graceSeconds"},
+		{"POST", rotatePath, `{"graceSeconds":-1}`, 422, problem.ValidationFailed, "/graceSeconds"},
+		{"GET", keysPath + "?limit=0", "", 422, problem.ValidationFailed, "?limit"},
+		{"GET", keysPath + "?limit=101", "", 422, problem.ValidationFailed, "?limit"},
+		{"GET", keysPath + "?limit=x", "", 422, problem.ValidationFailed, "?limit"},
+		{"GET", keysPath + "?limit=1&limit=2", "", 422, problem.ValidationFailed, "?limit"},
+		{"GET", keysPath + "?cursor=", "", 400, problem.InvalidCursor, ""},
+		{"GET", keysPath + "?cursor=!!", "", 400, problem.InvalidCursor, ""},
+		{"GET", keysPath + "?cursor=TUVUQQ", "", 400, problem.InvalidCursor, ""},
+		{"GET", membersPath + "?cursor=" + strings.Repeat("A", 4000), "", 400, problem.InvalidCursor, ""},
+	} {
+		out := w.want(t, w.request(c.method, c.path, ada, c.body), c.status, c.code)
+		if c.pointer != "" && !strings.Contains(out.text, `"pointer":"`+c.pointer+`"`) {
+			t.Errorf("%s %s %.60q: no pointer %s in %s", c.method, c.path, c.body, c.pointer, out.text)
+		}
+	}
+	if after := len(w.Rows(t)); after != before {
+		t.Errorf("%d rows became %d", before, after)
+	}
+}
+
+func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	other := newWorld(t, w.server, "-other")
+	ada, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
+	bad := []string{
+		"x", "%00", strings.Repeat("k", 3000), "%F0%9F%92%A9", "null", "0", "*", "%25",
+		string(other.key.ID), string(other.target), string(id.DefaultApp(other.org)), strings.ToUpper(string(w.key.ID)),
+	}
+	for _, b := range bad {
+		path := func(format string) string { return fmt.Sprintf(format, w.org, b) }
+		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/members/%s"), body: `{"role":"admin"}`}, 404, problem.MemberNotFound)
+		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/members/%s")}, 404, problem.MemberNotFound)
+		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 404, problem.KeyNotFound)
+		w.want(t, request{as: ada, method: "POST", path: path("/v1/orgs/%s/keys/%s/rotate"), body: `{"graceSeconds":0}`}, 404, problem.KeyNotFound)
+		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/apps/%s"), body: `{"name":"x"}`}, 404, problem.AppNotFound)
+		w.want(t, request{as: viewer, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 403, problem.InsufficientRole)
+		w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/" + b}, 404, problem.OrgNotFound)
+	}
+	unknown := w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/" + string(id.Source{}.NewOrg())}, 404, problem.OrgNotFound)
+	foreign := w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/" + string(other.org)}, 404, problem.OrgNotFound)
+	malformed := w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/x"}, 404, problem.OrgNotFound)
+	if unknown.text != foreign.text || unknown.text != malformed.text {
+		t.Errorf("three 404s that differ:\n%s\n%s\n%s", unknown.text, foreign.text, malformed.text)
+	}
+}
+
+func TestTheContentTypeOfABodyIsJSON(t *testing.T) {
+	s := newServer(t)
+	ada := user(s.NewUser(t, "ada@example.com"))
+	for contentType, status := range map[string]int{
+		"none": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=latin1": 415, "json": 415, "application/problem+json": 415,
+		"application/json": 201, "application/json; charset=utf-8": 201, "Application/JSON;charset=UTF-8": 201,
+	} {
+		out := s.do(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"x"}`, contentType: contentType})
+		if out.status != status || status == 415 && out.code() != string(problem.UnsupportedMediaType) {
+			t.Errorf("%s: %d %s", contentType, out.status, out.text)
+		}
+	}
+}
+
+func TestAnIdempotencyKeyIsOneRandomText(t *testing.T) {
+	s := newServer(t)
+	ada := user(s.NewUser(t, "ada@example.com"))
+	for _, key := range []string{"short", strings.Repeat("x", 31), strings.Repeat("x", 256), strings.Repeat("x", 31) + " ", strings.Repeat("é", 20), ""} {
+		s.want(t, request{
+			as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"x"}`, header: map[string]string{"Idempotency-Key": key},
+		}, 400, problem.InvalidIdempotencyKey)
+	}
+}
+
+func TestARetryOverHTTPIsTheSameAnswer(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	w.NewUser(t, "new@example.com")
+	for path, body := range map[string]string{
+		"/v1/orgs": `{"name":"x"}`, "/v1/orgs/{orgId}/keys": `{"name":"x"}`, "/v1/orgs/{orgId}/apps": `{"name":"x"}`,
+		"/v1/orgs/{orgId}/members": `{"email":"new@example.com"}`, "/v1/orgs/{orgId}/keys/{keyId}/rotate": `{"graceSeconds":60}`,
+	} {
+		r := w.request("POST", path, ada, body)
+		r.header = map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"}
+		first, again := w.want(t, r, 201, ""), w.want(t, r, 201, "")
+		if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%s:\n%s\n%s", path, first.text, again.text)
+		}
+		r.body = strings.Replace(body, "}", ` }`, 1)
+		w.want(t, r, 422, problem.IdempotencyKeyReused)
+	}
+}
+
+func TestListsPageThroughEverythingOnce(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	for range 4 {
+		w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", ada, `{}`), 201, "")
+		w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps", ada, `{"name":"x"}`), 201, "")
+		w.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"x"}`}, 201, "")
+	}
+	for path, list := range map[string]string{
+		"/v1/orgs": "orgs", "/v1/orgs/{orgId}/members": "members", "/v1/orgs/{orgId}/keys": "keys",
+		"/v1/orgs/{orgId}/apps": "apps", "/v1/orgs/{orgId}/audit": "entries",
+	} {
+		seen := map[string]int{}
+		next := ""
+		for page := 0; page == 0 || next != ""; page++ {
+			out := w.want(t, w.request("GET", path+"?limit=2"+next, ada, ""), http.StatusOK, "")
+			rows, _ := out.body[list].([]any)
+			if len(rows) == 0 || len(rows) > 2 || page > 20 {
+				t.Fatalf("%s: page %d has %d rows", path, page, len(rows))
+			}
+			for _, row := range rows {
+				m, _ := row.(map[string]any)
+				seen[fmt.Sprint(m["id"], m["userId"])]++
+			}
+			next = ""
+			if c := out.str("nextCursor"); c != "" {
+				next = "&cursor=" + c
+			}
+		}
+		whole, _ := w.want(t, w.request("GET", path, ada, ""), http.StatusOK, "").body[list].([]any)
+		if len(seen) != len(whole) || len(whole) < 4 {
+			t.Errorf("%s: %d by pages, %d whole", path, len(seen), len(whole))
+		}
+		for row, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: %s came %d times", path, row, n)
+			}
+		}
+	}
+}
+
+func TestTheWholeListsRunNewestFirst(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	for path, f := range map[string][2]string{
+		"/v1/orgs": {"orgs", "createdAt"}, "/v1/orgs/{orgId}/members": {"members", "joinedAt"},
+		"/v1/orgs/{orgId}/keys": {"keys", "createdAt"}, "/v1/orgs/{orgId}/apps": {"apps", "createdAt"},
+	} {
+		rows, _ := w.want(t, w.request("GET", path, user(w.byRole[org.Admin]), ""), 200, "").body[f[0]].([]any)
+		last := ""
+		for _, row := range rows {
+			m, _ := row.(map[string]any)
+			at := fmt.Sprint(m[f[1]])
+			if len(at) != 13 || last != "" && at > last {
+				t.Errorf("%s: %s after %s", path, at, last)
+			}
+			last = at
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package jwks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// maxAnswer bounds an answer of the issuer, in bytes.
+const maxAnswer = 1 << 20
+
+// ErrTooLarge means that an answer of the issuer has more than 1 MiB.
+var ErrTooLarge = errors.New("jwks: the answer has more than 1 MiB")
+
+// Answer is an answer of the issuer, its body whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request to the issuer and reads its answer, at most 1 MiB, within
+// the time that the request's context has. It follows no redirect: keys come
+// from the address that was configured, and no other scheme or host may stand
+// in for it, or be shown a token.
+func Do(client *http.Client, req *http.Request) (Answer, error) {
+	direct := *client
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := direct.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer func() { _ = res.Body.Close() }() // it is read, or given up
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(body) > maxAnswer {
+		return Answer{}, ErrTooLarge
+	}
+	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
+}
+
+// statusError is an answer that is not 200.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("jwks: the issuer answers %d", int(e)) }
+
+// read gets a document of the issuer.
+func read(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	a, err := Do(client, req)
+	if err != nil {
+		return nil, err
+	}
+	if a.Status != http.StatusOK {
+		return nil, statusError(a.Status)
+	}
+	return a.Body, nil
+}
+
+// checkAddress holds an address found in a document against the issuer's own:
+// absolute, and not by a weaker scheme.
+func checkAddress(address, issuer string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	of, err := url.Parse(issuer)
+	if err != nil {
+		return err
+	}
+	if u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || of.Scheme != "http") {
+		return errors.New("jwks: the discovery document has an address that cannot be used")
+	}
+	return nil
+}

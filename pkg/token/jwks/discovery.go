@@ -1,0 +1,72 @@
+package jwks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Document is what is used of an issuer's discovery document (OpenID Connect
+// Discovery 1.0, section 3).
+type Document struct {
+	JWKSURI  string // "" when it names none
+	Userinfo string // userinfo_endpoint; "" when it names none
+}
+
+// Discovery keeps an issuer's discovery document, by the same rules as keys.
+type Discovery struct {
+	doc cached[Document]
+}
+
+// NewDiscovery gives the discovery of an issuer. It asks nothing yet.
+func NewDiscovery(issuer string, client *http.Client, now func() time.Time) *Discovery {
+	address := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
+	return &Discovery{cached[Document]{now: now, fetch: func(ctx context.Context) (Document, error) {
+		body, err := read(ctx, client, address)
+		if err != nil {
+			return Document{}, err
+		}
+		return parseDocument(body, issuer)
+	}}}
+}
+
+// Get gives the document. ErrNoDiscovery: the issuer has none. Every other error
+// means that it cannot be read now and that none is kept.
+func (d *Discovery) Get(ctx context.Context) (Document, error) {
+	v, err := d.doc.get(ctx)
+	var status statusError
+	if errors.As(err, &status) && status == http.StatusNotFound {
+		return Document{}, ErrNoDiscovery
+	}
+	return v.value, err
+}
+
+// ErrNoDiscovery means that the issuer answers 404 for its discovery document.
+var ErrNoDiscovery = errors.New("jwks: the issuer has no discovery document")
+
+func parseDocument(body []byte, issuer string) (Document, error) {
+	var d struct {
+		Issuer   string `json:"issuer"`
+		JWKSURI  string `json:"jwks_uri"`
+		Userinfo string `json:"userinfo_endpoint"`
+	}
+	if err := json.Unmarshal(body, &d); err != nil {
+		return Document{}, err
+	}
+	// Section 4.3: another issuer's document must not be used.
+	if d.Issuer != issuer {
+		return Document{}, errors.New("jwks: the discovery document is another issuer's")
+	}
+	for _, address := range []string{d.JWKSURI, d.Userinfo} {
+		if address == "" {
+			continue
+		}
+		if err := checkAddress(address, issuer); err != nil {
+			return Document{}, err
+		}
+	}
+	return Document{JWKSURI: d.JWKSURI, Userinfo: d.Userinfo}, nil
+}

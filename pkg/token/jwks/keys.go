@@ -1,0 +1,143 @@
+package jwks
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// The algorithms a key may be for (RFC 7518).
+const (
+	ES256 = "ES256"
+	RS256 = "RS256"
+	PS256 = "PS256"
+)
+
+const (
+	minRSABits = 2048
+	maxRSABits = 8192 // past it one check costs too much
+	coordinate = 32   // bytes, of a point on P-256
+	// maxSame bounds the keys under one id and algorithm: each costs a check.
+	maxSame = 4
+)
+
+// ref is what finds a key. The algorithm is part of it, so that a key can only
+// ever be used by the algorithm it is for.
+type ref struct{ kid, alg string }
+
+type keys map[ref][]crypto.PublicKey
+
+// jwk is one member of a JWK set (RFC 7517, RFC 7518 section 6).
+type jwk struct {
+	Kty    string   `json:"kty"`
+	Kid    string   `json:"kid"`
+	Use    string   `json:"use"`
+	KeyOps []string `json:"key_ops"`
+	Alg    string   `json:"alg"`
+	Crv    string   `json:"crv"`
+	X      string   `json:"x"`
+	Y      string   `json:"y"`
+	N      string   `json:"n"`
+	E      string   `json:"e"`
+}
+
+// parse reads a JWK set and skips what it cannot read or must not use. A set
+// with nothing left is an error: it would refuse every token, and is rather a
+// fault of the issuer than its wish.
+func parse(body []byte) (keys, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil {
+		return nil, fmt.Errorf("jwks: not a JWK set: %w", err)
+	}
+	found := keys{}
+	for _, text := range set.Keys {
+		var k jwk
+		if json.Unmarshal(text, &k) != nil || k.Kid == "" {
+			continue
+		}
+		public, algs, err := k.public()
+		if err != nil {
+			continue
+		}
+		for _, alg := range algs {
+			r := ref{k.Kid, alg}
+			if len(found[r]) < maxSame {
+				found[r] = append(found[r], public)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, errors.New("jwks: the set has no key that can be used")
+	}
+	return found, nil
+}
+
+var errUnusable = errors.New("jwks: the key cannot be used")
+
+// public gives the public key and the algorithms it is for.
+func (k jwk) public() (crypto.PublicKey, []string, error) {
+	if k.Use != "" && k.Use != "sig" || k.KeyOps != nil && !slices.Contains(k.KeyOps, "verify") {
+		return nil, nil, errUnusable
+	}
+	var public crypto.PublicKey
+	var algs []string
+	var err error
+	switch {
+	case k.Kty == "EC" && k.Crv == "P-256":
+		algs = []string{ES256}
+		public, err = k.point()
+	case k.Kty == "RSA":
+		algs = []string{RS256, PS256}
+		public, err = k.modulus()
+	default:
+		err = errUnusable
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if k.Alg == "" {
+		return public, algs, nil
+	}
+	if !slices.Contains(algs, k.Alg) {
+		return nil, nil, errUnusable
+	}
+	return public, []string{k.Alg}, nil
+}
+
+func (k jwk) point() (*ecdsa.PublicKey, error) {
+	x, errX := base64.RawURLEncoding.DecodeString(k.X)
+	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+	if err := errors.Join(errX, errY); err != nil {
+		return nil, err
+	}
+	if len(x) != coordinate || len(y) != coordinate {
+		return nil, errUnusable
+	}
+	// It refuses a point that is not on the curve.
+	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+}
+
+func (k jwk) modulus() (*rsa.PublicKey, error) {
+	n, errN := base64.RawURLEncoding.DecodeString(k.N)
+	e, errE := base64.RawURLEncoding.DecodeString(k.E)
+	if err := errors.Join(errN, errE); err != nil {
+		return nil, err
+	}
+	modulus, exponent := new(big.Int).SetBytes(n), new(big.Int).SetBytes(e)
+	bits := modulus.BitLen()
+	// An exponent of 1 would let anybody sign; crypto/rsa takes at most 31 bits.
+	small := exponent.Cmp(big.NewInt(3)) < 0 || exponent.BitLen() > 31
+	if bits < minRSABits || bits > maxRSABits || small || exponent.Bit(0) == 0 || modulus.Bit(0) == 0 {
+		return nil, errUnusable
+	}
+	return &rsa.PublicKey{N: modulus, E: int(exponent.Int64())}, nil
+}

@@ -1,0 +1,199 @@
+package token
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/token/jwks"
+)
+
+const (
+	maxKid     = 256 // bytes
+	maxSubject = 255 // bytes (OpenID Connect Core, section 2)
+	// maxSeconds is the year 5138: later is no time in seconds, but rather one in
+	// milliseconds.
+	maxSeconds = 100_000_000_000
+)
+
+// Why a token breaks a rule, for the log.
+var (
+	errRecased   = errors.New("token: a registered member in another case")
+	errCritical  = errors.New("token: has crit")
+	errAlgorithm = errors.New("token: its algorithm is not one of ours")
+	errKid       = errors.New("token: no usable kid")
+	errType      = errors.New("token: its typ is not an access token's")
+	errIDToken   = errors.New("token: it is an ID token, or another that is no access token")
+	errIssuer    = errors.New("token: another issuer, or none")
+	errAudience  = errors.New("token: not for our audience or clients")
+	errSubject   = errors.New("token: no usable sub")
+	errTime      = errors.New("token: exp missing, or a time that is not one")
+)
+
+// header is what is used of a token's header. jwk, jku, x5u and x5c are not: keys
+// come from the issuer alone.
+type header struct{ kid, alg string }
+
+// The members whose meaning must not depend on a reader's view of case.
+var (
+	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
+	payloadMembers = []string{
+		"iss", "sub", "aud", "exp", "nbf", "iat", "jti",
+		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "events",
+	}
+)
+
+// checkRecased refuses an object with a member that is one of these but for
+// case. EqualFold folds as encoding/json does ("ſub" is sub to it).
+func checkRecased(o map[string]any, registered ...string) error {
+	for name := range o {
+		for _, r := range registered {
+			if name != r && strings.EqualFold(name, r) && !slices.Contains(registered, name) {
+				return invalid(errRecased)
+			}
+		}
+	}
+	return nil
+}
+
+func checkHeader(h map[string]any) (header, error) {
+	var out header
+	if err := checkRecased(h, headerMembers...); err != nil {
+		return out, err
+	}
+	// We understand no extension, so none may be critical (RFC 7515, 4.1.11).
+	if _, has := h["crit"]; has {
+		return out, invalid(errCritical)
+	}
+	out.alg, _ = h["alg"].(string)
+	if out.alg != jwks.ES256 && out.alg != jwks.RS256 && out.alg != jwks.PS256 {
+		return out, invalid(errAlgorithm)
+	}
+	out.kid, _ = h["kid"].(string)
+	if out.kid == "" || len(out.kid) > maxKid {
+		return out, invalid(errKid)
+	}
+	return out, checkType(h)
+}
+
+// checkType refuses every typ but an access token's (RFC 9068) and the ones that
+// say nothing; a webhook of our own is "webhook+jwt".
+func checkType(h map[string]any) error {
+	typ, has := h["typ"]
+	if !has {
+		return nil
+	}
+	text, _ := typ.(string)
+	switch strings.ToLower(text) {
+	case "at+jwt", "application/at+jwt", "jwt":
+		return nil
+	default:
+		return problem.Wrap(problem.TokenInvalid, detailKind, errType)
+	}
+}
+
+// checkClaims checks all that needs no key and no clock.
+func (v *Verifier) checkClaims(p map[string]any) error {
+	names := append(slices.Clone(payloadMembers), v.cfg.EmailClaim, v.cfg.EmailVerifiedClaim)
+	if err := checkRecased(p, names...); err != nil {
+		return err
+	}
+	if err := checkKind(p); err != nil {
+		return err
+	}
+	if iss, _ := p["iss"].(string); iss == "" || iss != v.cfg.Issuer {
+		return invalid(errIssuer)
+	}
+	if !v.isForUs(p) {
+		return problem.Wrap(problem.TokenInvalid, detailAudience, errAudience)
+	}
+	if sub, _ := p["sub"].(string); !usableSubject(sub) {
+		return invalid(errSubject)
+	}
+	for _, name := range []string{"exp", "nbf", "iat"} {
+		at, has := p[name]
+		if _, ok := seconds(at); !ok && (has || name == "exp") {
+			return invalid(errTime)
+		}
+	}
+	return nil
+}
+
+// checkKind refuses what an issuer signs besides access tokens, by the marks the
+// common ones leave: Cognito's token_use, Keycloak's typ in the payload, and
+// claims that only ID tokens and logout tokens have.
+func checkKind(p map[string]any) error {
+	use, hasUse := p["token_use"]
+	typ, hasTyp := p["typ"]
+	text, _ := typ.(string)
+	access := []string{"bearer", "at+jwt", "jwt", "access", "access_token"}
+	bad := hasUse && use != "access" || hasTyp && !slices.Contains(access, strings.ToLower(text))
+	for _, mark := range []string{"at_hash", "c_hash", "events"} {
+		_, has := p[mark]
+		bad = bad || has
+	}
+	if bad {
+		return problem.Wrap(problem.TokenInvalid, detailKind, errIDToken)
+	}
+	return nil
+}
+
+// isForUs reports whether the token is meant for this service.
+func (v *Verifier) isForUs(p map[string]any) bool {
+	if v.cfg.Audience == "" {
+		return p["token_use"] == "access" && v.isOurClient(p)
+	}
+	switch aud := p["aud"].(type) {
+	case string:
+		return aud == v.cfg.Audience
+	case []any:
+		isText := func(a any) bool { _, ok := a.(string); return ok }
+		return slices.Contains(aud, any(v.cfg.Audience)) &&
+			!slices.ContainsFunc(aud, func(a any) bool { return !isText(a) })
+	default:
+		return false
+	}
+}
+
+// isOurClient reports whether the token names its client, and only allowed ones.
+func (v *Verifier) isOurClient(p map[string]any) bool {
+	named := false
+	for _, name := range []string{"client_id", "azp"} {
+		client, has := p[name]
+		if !has {
+			continue
+		}
+		text, _ := client.(string)
+		if text == "" || !slices.Contains(v.cfg.ClientIDs, text) {
+			return false
+		}
+		named = true
+	}
+	return named
+}
+
+// usableSubject reports whether a subject can stand for a user. U+FFFD is what
+// the decoder puts for half a surrogate pair: it would make two users one.
+func usableSubject(sub string) bool {
+	return sub != "" && len(sub) <= maxSubject && !strings.ContainsRune(sub, utf8.RuneError) &&
+		!strings.ContainsFunc(sub, unicode.IsControl)
+}
+
+// seconds reads a NumericDate (RFC 7519, section 2), which may have a fraction;
+// it is cut off.
+func seconds(v any) (int64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	if err != nil || math.IsNaN(f) || f < 1 || f > maxSeconds {
+		return 0, false
+	}
+	return int64(f), true
+}

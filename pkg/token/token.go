@@ -1,0 +1,186 @@
+// Package token verifies OAuth access tokens (JWTs, RFC 9068 and what the
+// common issuers send in its place) and asks the issuer's userinfo.
+//
+// Every error is a *problem.Error: token_invalid or token_expired when the token
+// is not good, unavailable when nobody can tell because the issuer cannot be
+// asked. Details are constants, for they go into gateway templates that do not
+// escape; neither detail nor cause ever holds a token, or a part of one.
+//
+// This package must not be used for webhook tokens: a token of that type is
+// refused.
+package token
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/token/jwks"
+)
+
+// Config is what a deployment says of its issuer.
+type Config struct {
+	Issuer      string // the exact iss of its tokens; none is accepted when it is ""
+	JWKSURL     string // "": the jwks_uri of the issuer's discovery document
+	UserinfoURL string // "": its userinfo_endpoint
+	// Audience is the aud a token must have. When it is "" (Cognito's access
+	// tokens have no aud) a token must have token_use=access and one of ClientIDs
+	// as its client_id or azp. ClientIDs counts only then.
+	Audience  string
+	ClientIDs []string
+	// The claims to read, at the top level. Defaults: email, email_verified, name.
+	EmailClaim, EmailVerifiedClaim, NameClaim string
+	// EmailsAreVerified says that the issuer lets no unverified email through.
+	EmailsAreVerified bool
+}
+
+// Claims is what a verified access token says.
+type Claims struct {
+	Issuer, Subject string
+	Email           string    // "" when the token has none
+	EmailVerified   bool      // never without an email
+	Name            string    // "" when the token has none
+	IssuedAt        time.Time // zero when the token has no iat; whole seconds
+}
+
+// leeway is how far the issuer's clock and ours may lie apart.
+const leeway = 30 * time.Second
+
+// What the caller is told.
+const (
+	detailInvalid     = "The access token is not valid."
+	detailKind        = "This token is not an access token."
+	detailAudience    = "The access token is not meant for this service."
+	detailExpired     = "The access token has expired."
+	detailUnavailable = "The issuer of access tokens cannot be reached."
+)
+
+// Verifier verifies the tokens of one issuer. It may be used by many callers at
+// once. Make it with New.
+type Verifier struct {
+	cfg       Config
+	client    *http.Client
+	now       func() time.Time
+	discovery *jwks.Discovery
+	keys      *jwks.Source
+	parser    *jwt.Parser
+	refused   *memory
+}
+
+// New gives a verifier. It asks the issuer nothing yet. client must not be nil;
+// its redirect policy is not used: no redirect is followed.
+func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
+	cfg.EmailClaim = orDefault(cfg.EmailClaim, "email")
+	cfg.EmailVerifiedClaim = orDefault(cfg.EmailVerifiedClaim, "email_verified")
+	cfg.NameClaim = orDefault(cfg.NameClaim, "name")
+	// The parser checks again much of what checkClaims has checked: one slip in
+	// either lets no token through.
+	options := []jwt.ParserOption{
+		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
+		jwt.WithStrictDecoding(), jwt.WithJSONNumber(),
+		jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
+		jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
+	}
+	if cfg.Audience != "" {
+		options = append(options, jwt.WithAudience(cfg.Audience))
+	}
+	discovery := jwks.NewDiscovery(cfg.Issuer, client, now)
+	return &Verifier{
+		cfg: cfg, client: client, now: now, discovery: discovery,
+		keys:    jwks.New(cfg.JWKSURL, discovery, client, now),
+		parser:  jwt.NewParser(options...),
+		refused: newMemory(now),
+	}
+}
+
+func orDefault(value, fallback string) string {
+	if value == "" {
+		return fallback
+	}
+	return value
+}
+
+// Verify decides on an access token. What needs no key is checked first, so that
+// only a token that could be good makes anybody ask the issuer; that a token
+// has expired is told only when its signature is good.
+//
+// Errors: token_invalid, token_expired, unavailable.
+func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
+	t, err := open(raw)
+	if err != nil {
+		return Claims{}, err
+	}
+	h, err := checkHeader(t.header)
+	if err != nil {
+		return Claims{}, err
+	}
+	if err := v.checkClaims(t.payload); err != nil {
+		return Claims{}, err
+	}
+	seen, err := v.keys.Keys(ctx)
+	if err != nil {
+		return Claims{}, unavailable(err)
+	}
+	claims, err := v.signed(raw, h, seen)
+	if errors.Is(err, jwt.ErrTokenSignatureInvalid) {
+		// An unknown key id, or a signature that its key did not make: perhaps the
+		// issuer has other keys by now.
+		next, changed, askErr := v.keys.Newer(ctx, seen)
+		if askErr != nil {
+			return Claims{}, unavailable(askErr)
+		}
+		if changed {
+			claims, err = v.signed(raw, h, next)
+		}
+	}
+	switch {
+	case err == nil:
+		return v.claims(claims), nil
+	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, errSignature)
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return Claims{}, problem.New(problem.TokenExpired, detailExpired)
+	default:
+		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, err)
+	}
+}
+
+var errSignature = errors.New("token: no key of the issuer made the signature")
+
+// signed verifies signature and times by the keys that fit the header.
+// jwt.ErrTokenSignatureInvalid: there is no such key, or it did not sign this.
+func (v *Verifier) signed(raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
+	found := from.Find(h.kid, h.alg)
+	if len(found) == 0 {
+		return nil, jwt.ErrTokenSignatureInvalid
+	}
+	set := jwt.VerificationKeySet{}
+	for _, k := range found {
+		set.Keys = append(set.Keys, k)
+	}
+	// A map, because struct fields match names whatever their case: a signed
+	// "SUB" would stand for sub.
+	claims := jwt.MapClaims{}
+	_, err := v.parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
+	return claims, err
+}
+
+// claims takes out what is used of a verified token.
+func (v *Verifier) claims(c jwt.MapClaims) Claims {
+	p := v.profile(c)
+	out := Claims{Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name}
+	out.Issuer, _ = c["iss"].(string)
+	out.Subject, _ = c["sub"].(string)
+	if iat, ok := seconds(c["iat"]); ok {
+		out.IssuedAt = time.Unix(iat, 0)
+	}
+	return out
+}
+
+func unavailable(cause error) error {
+	return problem.Wrap(problem.Unavailable, detailUnavailable, cause)
+}

@@ -1,0 +1,106 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"latchkey/pkg/token/jwks"
+)
+
+// userinfoTimeout bounds the question to userinfo, discovery included.
+const userinfoTimeout = 3 * time.Second
+
+// Profile is what the issuer says of a user. The zero Profile: it says nothing.
+type Profile struct {
+	Email         string // "" when there is none
+	EmailVerified bool   // never without an email
+	Name          string // "" when there is none
+}
+
+// Why userinfo's answer cannot be used, for the log.
+var (
+	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
+	errUserinfoType   = errors.New("token: userinfo does not answer JSON")
+)
+
+// Userinfo asks the issuer's userinfo (OpenID Connect Core, section 5.3) about
+// the user of a verified token. The Profile is zero when the issuer has no
+// userinfo, does not know the user by this token (401, 403), or answers about
+// somebody else; that, and a profile without an email, is remembered for 5
+// minutes. Profiles with an email are not: the caller keeps those.
+//
+// Errors: unavailable.
+func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
+	if v.refused.has(raw) {
+		return Profile{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, userinfoTimeout)
+	defer cancel()
+	p, err := v.ask(ctx, raw, subject)
+	if err != nil {
+		return Profile{}, unavailable(err)
+	}
+	if p.Email == "" {
+		v.refused.add(raw)
+	}
+	return p, nil
+}
+
+func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error) {
+	address := v.cfg.UserinfoURL
+	if address == "" {
+		doc, err := v.discovery.Get(ctx)
+		if err != nil && !errors.Is(err, jwks.ErrNoDiscovery) {
+			return Profile{}, err
+		}
+		if address = doc.Userinfo; address == "" {
+			return Profile{}, nil
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return Profile{}, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Authorization", "Bearer "+raw)
+	a, err := jwks.Do(v.client, req)
+	if err != nil {
+		return Profile{}, err
+	}
+	switch a.Status {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return Profile{}, nil
+	default:
+		return Profile{}, errUserinfoStatus
+	}
+	if kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return Profile{}, errUserinfoType
+	}
+	claims, err := object(a.Body)
+	if err != nil {
+		return Profile{}, err
+	}
+	// Section 5.3.2: an answer about another subject must not be used.
+	if sub, _ := claims["sub"].(string); sub == "" || sub != subject {
+		return Profile{}, nil
+	}
+	return v.profile(claims), nil
+}
+
+// profile reads the configured claims of a token or of userinfo's answer.
+func (v *Verifier) profile(claims map[string]any) Profile {
+	var p Profile
+	p.Email, _ = claims[v.cfg.EmailClaim].(string)
+	p.Name, _ = claims[v.cfg.NameClaim].(string)
+	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
+	// Some issuers write the boolean as a text; no other value is a yes.
+	verified := claims[v.cfg.EmailVerifiedClaim]
+	yes := verified == true || verified == "true" || v.cfg.EmailsAreVerified
+	p.EmailVerified = p.Email != "" && yes
+	return p
+}

@@ -9,15 +9,22 @@ import (
 
 const redacted = "[redacted]"
 
-// String is a secret. Its zero value is the empty secret.
-type String struct{ value string }
+// String is a secret. Its zero value is the empty secret. The value is held in
+// a function, because fmt prints the fields of a value it finds behind an
+// unexported field without asking its methods.
+type String struct{ reveal func() string }
 
 // New wraps a secret value.
-func New(value string) String { return String{value: value} }
+func New(value string) String { return String{reveal: func() string { return value }} }
 
 // Reveal gives the secret itself: call it only where the value must go out
 // (into the one answer that shows it) or into a hash.
-func (s String) Reveal() string { return s.value }
+func (s String) Reveal() string {
+	if s.reveal == nil {
+		return ""
+	}
+	return s.reveal()
+}
 
 // String is "[redacted]".
 func (String) String() string { return redacted }

@@ -1,0 +1,64 @@
+package problem_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/problem"
+)
+
+func write(t *testing.T, err error) (*httptest.ResponseRecorder, map[string]any) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	problem.Write(problem.WithRequestID(context.Background(), "request-1"), w, err)
+	var body map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	return w, body
+}
+
+func TestEveryCodeHasItsOwnDocument(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range problem.Codes() {
+		w, body := write(t, problem.New(c, "Detail."))
+		if w.Code < 400 || body["status"] != float64(w.Code) || body["code"] != string(c) || body["title"] == "" ||
+			body["type"] != "urn:latchkey:problem:"+string(c) || body["requestId"] != "request-1" {
+			t.Errorf("%s: %d %v", c, w.Code, body)
+		}
+		if seen[c.Title()] {
+			t.Errorf("%s: the title stands twice", c)
+		}
+		seen[c.Title()] = true
+		if retry := w.Header().Get("Retry-After"); (retry == "1") != (w.Code == 503 || w.Code == 429) {
+			t.Errorf("%s: Retry-After %q", c, retry)
+		}
+	}
+}
+
+func TestTheCallerNeverSeesTheCause(t *testing.T) {
+	for _, err := range []error{
+		errors.New("secret cause"), problem.Wrap(problem.Unavailable, "Try again.", errors.New("secret cause")),
+		fmt.Errorf("outer secret: %w", problem.Wrap(problem.Internal, "x", errors.New("secret cause"))),
+	} {
+		if w, _ := write(t, err); strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("shown: %s", w.Body)
+		}
+		if !strings.Contains(problem.From(err).Error(), "secret") {
+			t.Errorf("the log does not see the cause of %v", err)
+		}
+	}
+}
+
+func TestAnUnknownErrorIsA500(t *testing.T) {
+	for _, err := range []error{errors.New("x"), problem.New("no_such_code", "x")} {
+		if w, body := write(t, err); w.Code != 500 || body["code"] != "internal" {
+			t.Errorf("%v: %d %v", err, w.Code, body)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package backing
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// DynamoDBOptions says how a DynamoDB Local runs. The zero value is one in
+// memory, on a free port.
+type DynamoDBOptions struct {
+	Port     int      // 0: a free one
+	DataDir  string   // rows and streams are kept here; "": in memory, gone at Stop
+	LogPath  string   // "": a file in the system's temporary folder
+	Progress Progress // nil: standard error
+}
+
+// StartDynamoDB runs a DynamoDB Local and returns when it answers. Any region
+// and credentials see the same tables. When Java or Maven is not there the error
+// is a *MissingError.
+func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Process, error) {
+	dir, err := install(ctx, javaTool("dynamodb", "dynamodb.xml", "Loopback.java"), o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	store := []string{"-inMemory"}
+	if o.DataDir != "" {
+		if err := os.MkdirAll(o.DataDir, 0o755); err != nil {
+			return nil, err
+		}
+		store = []string{"-dbPath", o.DataDir}
+	}
+	return start(ctx, child{
+		name: "dynamodb", port: o.Port, logPath: o.LogPath,
+		command: func(port int) (*exec.Cmd, error) {
+			args := append([]string{"-sharedDb", "-disableTelemetry", "-port", fmt.Sprint(port)}, store...)
+			return java(dir, "Loopback", args...)
+		},
+	})
+}
+
+// java is a JVM that runs a class of the tool in dir, small and quick to start.
+func java(dir, class string, args ...string) (*exec.Cmd, error) {
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return nil, err
+	}
+	flags := []string{
+		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.io.tmpdir=" + tmp,
+		"-Djava.library.path=" + dir, "-cp", filepath.Join(dir, "*") + string(os.PathListSeparator) + dir, class,
+	}
+	return exec.Command("java", append(flags, args...)...), nil
+}

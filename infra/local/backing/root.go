@@ -1,0 +1,52 @@
+// Package backing runs what stands behind Latchkey on one machine: DynamoDB
+// Local, a KMS and a token issuer, each a child process on a loopback port. What
+// they need is installed under .local/ in the repository at the first use. The
+// local stack uses it, and so do tests, which get a real database in two lines:
+//
+//	db, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+//	defer db.Stop()
+//
+// Nothing here is for production.
+package backing
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Root gives the repository's folder: the nearest one at or above the working
+// directory whose go.mod names the module latchkey.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(mod), "module latchkey\n") {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod of latchkey at or above the working directory")
+		}
+		dir = parent
+	}
+}
+
+// toolsDir is where what is installed stands; it may be deleted at any time when
+// nothing runs.
+func toolsDir() (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, ".local", "tools")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("a place for tools: %w", err)
+	}
+	return dir, nil
+}

@@ -1,0 +1,134 @@
+package backing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.yaml.in/yaml/v3"
+)
+
+// tableResource is the logical id of the table in template.yaml.
+const tableResource = "Table"
+
+// NewDynamoDBClient gives a client for a DynamoDB Local's endpoint.
+func NewDynamoDBClient(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
+	})
+}
+
+// anyCredentials are as good as any others here.
+func anyCredentials(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+}
+
+// CreateTable creates a table with the schema of the resource Table in
+// template.yaml, so that what is tested is what is deployed, and waits until it
+// can be used. Attributes DynamoDB Local does not know (tags, backups, deletion
+// protection) are left out. A table of that name that exists already is kept.
+func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
+	in, err := readTable(templatePath)
+	if err != nil {
+		return fmt.Errorf("the table of %s: %w", templatePath, err)
+	}
+	create := in.input(name)
+	var exists *types.ResourceInUseException
+	if _, err := db.CreateTable(ctx, create); errors.As(err, &exists) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("creating table %s: %w", name, err)
+	}
+	waiter := dynamodb.NewTableExistsWaiter(db, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 20 * time.Millisecond })
+	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, 30*time.Second); err != nil {
+		return err
+	}
+	return in.enableTTL(ctx, db, name)
+}
+
+// tableProperties is what is read of an AWS::DynamoDB::Table. CloudFormation's
+// names are the API's, so JSON carries them over.
+type tableProperties struct {
+	AttributeDefinitions    []types.AttributeDefinition
+	KeySchema               []types.KeySchemaElement
+	GlobalSecondaryIndexes  []types.GlobalSecondaryIndex
+	BillingMode             types.BillingMode
+	StreamSpecification     *struct{ StreamViewType types.StreamViewType }
+	TimeToLiveSpecification *struct {
+		AttributeName string
+		Enabled       bool
+	}
+}
+
+// readTable decodes the literal properties. CloudFormation's tags elsewhere in
+// the template do not matter; one inside the table would be lost, so it is an
+// error.
+func readTable(path string) (*tableProperties, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Resources map[string]struct {
+			Properties yaml.Node `yaml:"Properties"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	resource, ok := doc.Resources[tableResource]
+	if !ok {
+		return nil, fmt.Errorf("there is no resource %s", tableResource)
+	}
+	var literal map[string]any
+	if err := resource.Properties.Decode(&literal); err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]any)
+	for _, k := range []string{"AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode", "StreamSpecification", "TimeToLiveSpecification"} {
+		if v, ok := literal[k]; ok {
+			wanted[k] = v
+		}
+	}
+	b, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, err
+	}
+	var p tableProperties
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, err
+	}
+	if len(p.KeySchema) == 0 || len(p.AttributeDefinitions) == 0 {
+		return nil, errors.New("KeySchema or AttributeDefinitions is missing")
+	}
+	return &p, nil
+}
+
+func (p *tableProperties) input(name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: p.BillingMode, KeySchema: p.KeySchema,
+		AttributeDefinitions: p.AttributeDefinitions, GlobalSecondaryIndexes: p.GlobalSecondaryIndexes,
+	}
+	if s := p.StreamSpecification; s != nil {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: s.StreamViewType}
+	}
+	return in
+}
+
+func (p *tableProperties) enableTTL(ctx context.Context, db *dynamodb.Client, name string) error {
+	ttl := p.TimeToLiveSpecification
+	if ttl == nil || !ttl.Enabled {
+		return nil
+	}
+	_, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &name,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &ttl.AttributeName, Enabled: aws.Bool(true)},
+	})
+	return err
+}

@@ -1,0 +1,184 @@
+package backing
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+//go:embed pom java python
+var files embed.FS
+
+// mavenCopy is pinned, so that a machine without it and one with it do the same.
+const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+const leastJava = 17
+
+// Region is the region of everything local.
+const Region = "us-east-1"
+
+// MissingError names programs that are not installed on this machine.
+type MissingError struct{ Programs []string }
+
+func (e *MissingError) Error() string {
+	return "missing on this machine: " + strings.Join(e.Programs, "; ")
+}
+
+// Missing tells, by a *MissingError, which programs the local stack needs and
+// this machine has not. It asks each once.
+func Missing() error {
+	var all []string
+	for _, ask := range []func() error{missingJava, missingPython} {
+		var m *MissingError
+		if err := ask(); errors.As(err, &m) {
+			all = append(all, m.Programs...)
+		} else if err != nil {
+			return err
+		}
+	}
+	return missing(all)
+}
+
+func missing(programs []string) error {
+	if len(programs) == 0 {
+		return nil
+	}
+	return &MissingError{Programs: programs}
+}
+
+var javaRelease = regexp.MustCompile(`version "(\d+)`)
+
+func missingJava() error {
+	var programs []string
+	for _, p := range []string{"java", "javac"} {
+		if _, err := exec.LookPath(p); err != nil {
+			programs = append(programs, fmt.Sprintf("%s (a JDK of Java %d or later)", p, leastJava))
+		}
+	}
+	if _, err := exec.LookPath("mvn"); err != nil {
+		programs = append(programs, "mvn (Maven)")
+	}
+	if len(programs) == 0 {
+		out, err := exec.Command("java", "-version").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("java -version: %w: %s", err, out)
+		}
+		m := javaRelease.FindSubmatch(out)
+		if m == nil {
+			return fmt.Errorf("java -version answered what cannot be read: %s", out)
+		}
+		if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
+			programs = append(programs, fmt.Sprintf("Java %d or later (java is release %s)", leastJava, m[1]))
+		}
+	}
+	return missing(programs)
+}
+
+// missingPython asks for ensurepip too, which Debian packs apart (python3-venv).
+func missingPython() error {
+	if _, err := exec.LookPath("python3"); err != nil {
+		return missing([]string{"python3 (Python 3.10 or later, with venv)"})
+	}
+	out, err := exec.Command("python3", "-c", "import ensurepip, venv, sys; assert sys.version_info >= (3, 10), sys.version").CombinedOutput()
+	if err != nil {
+		return missing([]string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + lastLine(out)})
+	}
+	return nil
+}
+
+// javaTool is a folder of jars from a pom and our own class that starts them.
+func javaTool(name, pom, source string) tool {
+	pomText, sourceText := embedded("pom/"+pom), embedded("java/"+source)
+	return tool{
+		name: name, recipe: []string{pomText, sourceText, mavenCopy}, missing: missingJava,
+		build: func(ctx context.Context, dir string) error {
+			pomPath, sourcePath := filepath.Join(dir, "pom.xml"), filepath.Join(dir, source)
+			if err := errors.Join(os.WriteFile(pomPath, []byte(pomText), 0o644), os.WriteFile(sourcePath, []byte(sourceText), 0o644)); err != nil {
+				return err
+			}
+			args := []string{"-B", "-ntp", "-q", "-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory=" + dir}
+			if !mavenHomeExists() {
+				args = append(args, "-Dmaven.repo.local="+filepath.Join(filepath.Dir(dir), "m2"))
+			}
+			if err := run(ctx, dir, "mvn", args...); err != nil {
+				return err
+			}
+			return run(ctx, dir, "javac", "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
+		},
+	}
+}
+
+// mavenHomeExists tells whether this user works with Maven; if not, nothing is
+// written to the home folder.
+func mavenHomeExists() bool {
+	home, err := os.UserHomeDir()
+	return err == nil && exists(filepath.Join(home, ".m2"))
+}
+
+// pythonTool is the one virtual environment of the local stack.
+func pythonTool() tool {
+	requirements := embedded("python/requirements.txt")
+	return tool{
+		name: "python", recipe: []string{requirements}, missing: missingPython,
+		build: func(ctx context.Context, dir string) error {
+			list := filepath.Join(dir, "requirements.txt")
+			if err := os.WriteFile(list, []byte(requirements), 0o644); err != nil {
+				return err
+			}
+			if err := run(ctx, dir, "python3", "-m", "venv", dir); err != nil {
+				return err
+			}
+			return run(ctx, dir, filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "-r", list)
+		},
+	}
+}
+
+// Python gives the path of the interpreter of the local stack's virtual
+// environment (moto, the SAM translator, PyYAML), installing it first if need
+// be. It fails with a *MissingError when there is no Python.
+func Python(ctx context.Context, say Progress) (string, error) {
+	dir, err := install(ctx, pythonTool(), say)
+	return filepath.Join(dir, "bin", "python"), err
+}
+
+// run runs a program to its end; its error carries what the program said.
+func run(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, tail(out.Bytes()))
+	}
+	return nil
+}
+
+// tail is the last part of what a program said: enough to see its error.
+func tail(b []byte) string {
+	const most = 4000
+	if len(b) > most {
+		b = b[len(b)-most:]
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func lastLine(b []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return lines[len(lines)-1]
+}
+
+func embedded(path string) string {
+	b, err := files.ReadFile(path)
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return string(b)
+}

@@ -193,7 +193,7 @@ const hourlyMax = 20_000
 func (h *hourly) first(k id.Key, now int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if hour := now / time.Hour.Milliseconds(); hour != h.hour || len(h.keys) >= hourlyMax {
+	if hour := now / time.Hour.Milliseconds(); h.keys == nil || hour != h.hour || len(h.keys) >= hourlyMax {
 		h.hour, h.keys = hour, map[id.Key]struct{}{}
 	}
 	if _, seen := h.keys[k]; seen {

@@ -2,8 +2,10 @@ package token
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"mime"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -24,6 +26,7 @@ type Profile struct {
 // Why userinfo's answer cannot be used, for the log.
 var (
 	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
+	errUserinfoBroken = errors.New("token: userinfo cannot be asked, or its answer cannot be read")
 	errUserinfoType   = errors.New("token: userinfo does not answer JSON")
 )
 
@@ -69,7 +72,7 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 	req.Header.Set("Authorization", "Bearer "+raw)
 	a, err := jwks.Do(v.client, req)
 	if err != nil {
-		return Profile{}, err
+		return Profile{}, withoutContent(err)
 	}
 	switch a.Status {
 	case http.StatusOK:
@@ -90,6 +93,26 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 		return Profile{}, nil
 	}
 	return v.profile(claims), nil
+}
+
+// withoutContent keeps of an error what cannot hold a word of the answer: the
+// HTTP client quotes an answer that it cannot read, and the answer may quote the
+// token.
+func withoutContent(err error) error {
+	var network *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded
+	case errors.As(err, &network):
+		return network
+	case errors.As(err, &certificate):
+		return certificate
+	case errors.Is(err, jwks.ErrTooLarge):
+		return jwks.ErrTooLarge
+	default:
+		return errUserinfoBroken
+	}
 }
 
 // profile reads the configured claims of a token or of userinfo's answer.

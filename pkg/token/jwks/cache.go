@@ -2,6 +2,7 @@ package jwks
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -125,7 +126,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ctx.Err() == context.Canceled {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		// The caller went away: that says nothing of the issuer, so whoever
 		// waited may ask at once.
 		c.forcedAt = time.Time{}

@@ -1,0 +1,165 @@
+package jwks
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errDown = errors.New("down")
+
+// numbered is a cache whose fetches take a second and count themselves.
+func numbered(calls *atomic.Int64, fault *atomic.Bool) *cached[int64] {
+	return &cached[int64]{now: time.Now, fetch: func(ctx context.Context) (int64, error) {
+		n := calls.Add(1)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		if fault.Load() {
+			return 0, errDown
+		}
+		return n, nil
+	}}
+}
+
+func TestConcurrentCallersShareOneFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var fault atomic.Bool
+		c := numbered(&calls, &fault)
+		all := func(call func()) {
+			var wg sync.WaitGroup
+			for range 100 {
+				wg.Go(call)
+			}
+			wg.Wait()
+		}
+		all(func() {
+			if v, err := c.get(t.Context()); err != nil || v.value != 1 {
+				t.Errorf("got %+v %v", v, err)
+			}
+		})
+		seen := view[int64]{value: 1, round: 1}
+		all(func() {
+			if v, changed, err := c.newer(t.Context(), seen); err != nil || !changed || v.value != 2 {
+				t.Errorf("got %+v %t %v", v, changed, err)
+			}
+		})
+		// A failure is shared too.
+		fault.Store(true)
+		time.Sleep(fresh)
+		all(func() {
+			if v, err := c.get(t.Context()); err != nil || v.value != 2 {
+				t.Errorf("got %+v %v", v, err)
+			}
+		})
+		if n := calls.Load(); n != 3 {
+			t.Errorf("%d fetches, want 3", n)
+		}
+	})
+}
+
+// Whoever fetches for all may go away: the others must not pay for it.
+func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var fault atomic.Bool
+		c := numbered(&calls, &fault)
+		leaving, leave := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.get(leaving); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 10 {
+			wg.Go(func() {
+				if _, err := c.get(t.Context()); err != nil {
+					t.Errorf("another caller got %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave()
+		wg.Wait()
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d fetches, want 2", n)
+		}
+	})
+}
+
+func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var fault atomic.Bool
+		c := numbered(&calls, &fault)
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = c.get(t.Context()) })
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := c.get(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(start); took != 100*time.Millisecond {
+			t.Errorf("it waited %v", took)
+		}
+		wg.Wait()
+	})
+}
+
+func TestPanicInAFetchLeavesNobodyWaiting(t *testing.T) {
+	c := &cached[int]{now: time.Now, fetch: func(context.Context) (int, error) { panic("broken") }}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = c.get(t.Context())
+	}()
+	c.fetch = func(context.Context) (int, error) { return 7, nil }
+	if v, err := c.get(t.Context()); err != nil || v.value != 7 {
+		t.Errorf("got %+v %v", v, err)
+	}
+}
+
+// With nothing kept, a failure holds for a second: as long as Retry-After says.
+func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var fault atomic.Bool
+		fault.Store(true)
+		c := numbered(&calls, &fault)
+		for range 5 {
+			if _, err := c.get(t.Context()); !errors.Is(err, errDown) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
+		}
+		fault.Store(false)
+		time.Sleep(emptyPause)
+		if v, err := c.get(t.Context()); err != nil || v.value != 2 {
+			t.Errorf("got %+v %v", v, err)
+		}
+	})
+}
+
+// A clock that is set back must not make an old answer young.
+func TestClockSetBackMakesNothingYounger(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	calls := 0
+	c := &cached[int]{now: func() time.Time { return at }, fetch: func(context.Context) (int, error) { calls++; return calls, nil }}
+	for want := 1; want <= 2; want++ {
+		if v, err := c.get(t.Context()); err != nil || v.value != want {
+			t.Errorf("got %+v %v, want %d", v, err, want)
+		}
+		at = at.Add(-time.Hour)
+	}
+}

@@ -1,0 +1,291 @@
+package token_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/token"
+)
+
+func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
+	i.clock.pass(time.Second)
+	raw := signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	if _, err := v.Verify(t.Context(), raw); err != nil {
+		t.Fatalf("the new key's token is refused: %v", err)
+	}
+	old := i.good()
+	_, err := v.Verify(t.Context(), old)
+	refused(t, err, problem.TokenInvalid, old)
+}
+
+func TestKeyReplacedUnderItsOwnIDIsPickedUpAtOnce(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("ec", otherEC())} })
+	raw := signed(t, text(t, i.header()), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	if _, err := v.Verify(t.Context(), raw); err != nil {
+		t.Fatalf("the new key's token is refused: %v", err)
+	}
+}
+
+func TestRemovedKeyIsForgottenAfter15Minutes(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
+	i.clock.pass(15 * time.Minute)
+	raw := i.good()
+	_, err := v.Verify(t.Context(), raw)
+	refused(t, err, problem.TokenInvalid, raw)
+}
+
+// flood verifies n bad tokens a second for a minute and gives the requests that
+// the issuer saw for its keys.
+func flood(t *testing.T, i *issuer, v *token.Verifier, bad func(n int) string) int {
+	t.Helper()
+	for second := range 60 {
+		for n := range 20 {
+			raw := bad(second*100 + n)
+			_, err := v.Verify(t.Context(), raw)
+			refused(t, err, problem.TokenInvalid, raw)
+		}
+		i.clock.pass(time.Second)
+	}
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Errorf("a good token is refused after the flood: %v", err)
+	}
+	return i.requests("/jwks")
+}
+
+// mostFetches in a minute: one because nothing is kept, then one in 10 seconds.
+const mostFetches = 1 + 6
+
+func TestFloodOfUnknownKidsIsNoFloodAtTheIssuer(t *testing.T) {
+	i := newIssuer(t)
+	got := flood(t, i, i.verifier(), func(n int) string {
+		return i.token(with(i.header(), object{"kid": fmt.Sprint("kid", n)}), i.payload())
+	})
+	if got > mostFetches || got < 2 {
+		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)
+	}
+}
+
+func TestFloodOfBadSignaturesIsNoFloodAtTheIssuer(t *testing.T) {
+	i := newIssuer(t)
+	got := flood(t, i, i.verifier(), func(int) string {
+		return signed(t, text(t, i.header()), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	})
+	if got > mostFetches || got < 2 {
+		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)
+	}
+}
+
+func TestTokenThatCannotBeGoodAsksNobody(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	raw := i.token(i.header(), with(i.payload(), object{"iss": "https://evil.example"}))
+	_, err := v.Verify(t.Context(), raw)
+	refused(t, err, problem.TokenInvalid, raw)
+	if got := i.requests("/jwks"); got != 0 {
+		t.Errorf("the issuer was asked %d times", got)
+	}
+}
+
+func TestUnreadableKeyTakesNoOtherWithIt(t *testing.T) {
+	i := newIssuer(t)
+	i.keys = []any{
+		"text", 7, nil, []any{}, object{},
+		object{"kty": "EC", "crv": "P-256", "kid": "ec", "x": "!!", "y": "AA"},
+		object{"kty": "EC", "crv": "P-256", "kid": "ec", "x": 1, "y": 2},
+		object{"kty": "EC", "crv": "secp256k1", "kid": "k1", "x": "AA", "y": "AA"},
+		object{"kty": "ML-DSA", "kid": "later"},
+		ecJWK("ec", ecKey()),
+	}
+	if _, err := i.verifier().Verify(t.Context(), i.good()); err != nil {
+		t.Errorf("the good key is lost: %v", err)
+	}
+}
+
+// Each fault of the issuer: 503 when nothing is kept; the kept keys while they
+// are younger than a day; 503 after it; and good again when the fault is over.
+func TestIssuerDownIsNeverAFalse401(t *testing.T) {
+	huge := `{"keys":[` + strings.Repeat(" ", 1<<20) + `]}`
+	for name, fault := range map[string]http.HandlerFunc{
+		"500":        status(http.StatusInternalServerError),
+		"404":        status(http.StatusNotFound),
+		"204":        status(http.StatusNoContent),
+		"connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"not JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"no keys":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"keys":[]}`)) },
+		"oversize":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(huge)) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
+		"other scheme": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newIssuer(t)
+			v := i.verifier()
+			i.set(func(i *issuer) { i.jwks = fault })
+			raw := i.good()
+			_, err := v.Verify(t.Context(), raw)
+			refused(t, err, problem.Unavailable, raw)
+
+			i.set(func(i *issuer) { i.jwks = nil })
+			i.clock.pass(2 * time.Second)
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("the issuer is back: %v", err)
+			}
+			i.set(func(i *issuer) { i.jwks = fault })
+			i.clock.pass(24*time.Hour - time.Second)
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("the keys are younger than a day: %v", err)
+			}
+			i.clock.pass(time.Second)
+			raw = i.good()
+			_, err = v.Verify(t.Context(), raw)
+			refused(t, err, problem.Unavailable, raw)
+
+			i.set(func(i *issuer) { i.jwks = nil })
+			i.clock.pass(2 * time.Second)
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("the issuer is back again: %v", err)
+			}
+		})
+	}
+}
+
+// Perhaps the token is by a new key: while the issuer cannot be asked, nobody
+// can tell.
+func TestUnknownKidWhileTheIssuerIsDownIs503(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.jwks = status(http.StatusBadGateway) })
+	raw := i.token(with(i.header(), object{"kid": "next"}), i.payload())
+	for range 50 {
+		_, err := v.Verify(t.Context(), raw)
+		refused(t, err, problem.Unavailable, raw)
+	}
+	if got := i.requests("/jwks"); got != 2 {
+		t.Errorf("the issuer was asked %d times, want 2", got)
+	}
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Errorf("a known key's token is refused meanwhile: %v", err)
+	}
+}
+
+func TestKeysAreFoundByDiscovery(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.JWKSURL = ""
+	v := i.verifierOf(c)
+	for range 3 {
+		if _, err := v.Verify(t.Context(), i.good()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, k := i.requests("/.well-known/openid-configuration"), i.requests("/jwks"); d != 1 || k != 1 {
+		t.Errorf("asked for the document %d times and for keys %d times, want 1 and 1", d, k)
+	}
+}
+
+// roundTrip is a transport without a network, for time that is not real.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// hang answers nothing until the caller gives up.
+func hang(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
+}
+
+func TestHangingIssuerIs503Within3Seconds(t *testing.T) {
+	i := newIssuer(t)
+	base := i.config()
+	discovered := base
+	discovered.JWKSURL = ""
+	document := fmt.Sprintf(`{"issuer":%q,"jwks_uri":"%s/jwks","userinfo_endpoint":"%s/userinfo"}`, i.url(), i.url(), i.url())
+	slowDocument := func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "openid-configuration") {
+			return hang(r)
+		}
+		time.Sleep(2 * time.Second)
+		return answer(http.StatusOK, document), nil
+	}
+	for name, c := range map[string]struct {
+		config    token.Config
+		transport roundTrip
+	}{
+		"keys": {base, hang}, "discovery": {discovered, hang}, "discovery slow, then keys": {discovered, slowDocument},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := i.good()
+			synctest.Test(t, func(t *testing.T) {
+				v := token.New(c.config, &http.Client{Transport: c.transport}, i.clock.now)
+				start := time.Now()
+				_, err := v.Verify(t.Context(), raw)
+				refused(t, err, problem.Unavailable, raw)
+				if took := time.Since(start); took != 3*time.Second {
+					t.Errorf("Verify took %v, want 3s", took)
+				}
+				userinfo := token.New(discovered, &http.Client{Transport: c.transport}, i.clock.now)
+				start = time.Now()
+				_, err = userinfo.Userinfo(t.Context(), raw, "alice")
+				refused(t, err, problem.Unavailable, raw)
+				if took := time.Since(start); took != 3*time.Second {
+					t.Errorf("Userinfo took %v, want 3s", took)
+				}
+			})
+		})
+	}
+}
+
+// While the issuer hangs, kept keys answer: one caller waits, the next do not.
+func TestHangingIssuerHoldsUpOneCallerIn10Seconds(t *testing.T) {
+	i := newIssuer(t)
+	v := token.New(i.config(), &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if i.clock.now().After(newClock().now()) {
+			return hang(r)
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}, i.clock.now)
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.clock.pass(time.Hour)
+	raw := i.good()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		for range 100 {
+			if _, err := v.Verify(t.Context(), raw); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("100 requests took %v, want 3s", took)
+		}
+	})
+}

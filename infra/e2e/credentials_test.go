@@ -1,0 +1,146 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func aKey(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	base := "/v1/orgs/" + org + "/keys"
+	made := ada.want(t, "POST", base, `{"name":"server"}`, 201, "")
+	key, id := made.str("key"), made.str("id")
+	if !strings.HasPrefix(key, made.str("prefix")) || len(made.body) != 4 {
+		t.Errorf("created: %d members, prefix %s", len(made.body), made.str("prefix"))
+	}
+	_, sibling := ada.key(t, org, `{}`)
+	r := tg.want(t, call{method: "POST", path: "/app/get", body: `{}`, bearer: key}, 200, "")
+	if o, _ := r.body["org"].(map[string]any); o["id"] != org {
+		t.Errorf("app/get: %s", r.text)
+	}
+	listed := ada.want(t, "GET", base, "", 200, "")
+	if strings.Contains(listed.text, key) || len(listed.list("keys")) != 2 {
+		t.Errorf("keys: %s", listed.text)
+	}
+	ada.want(t, "DELETE", base+"/"+id, "", 204, "")
+	ada.want(t, "DELETE", base+"/"+id, "", 204, "")
+	refused := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 401, "key_revoked")
+	if got := refused.header.Get("WWW-Authenticate"); tg.name != "sam" && got != "Bearer" {
+		t.Errorf("WWW-Authenticate %q", got)
+	}
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
+	for _, k := range ada.want(t, "GET", base, "", 200, "").list("keys") {
+		if (k["revokedAt"] != nil) != (k["id"] == id) {
+			t.Errorf("listed: %v", k)
+		}
+	}
+}
+
+func alteredKeys(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	_, key := ada.key(t, org, `{}`)
+	_, other := ada.key(t, org, `{}`)
+	parts, otherParts := strings.Split(key, "_"), strings.Split(other, "_")
+	flipped := []byte(key)
+	if flipped[60]++; flipped[60] == '9'+1 || flipped[60] == 'z'+1 || flipped[60] == 'Z'+1 {
+		flipped[60] = '0'
+	}
+	for name, bad := range map[string]string{
+		"truncated": key[:len(key)-1], "one character": string(flipped), "upper case": strings.ToUpper(key),
+		"another key's secret": parts[0] + "_" + parts[1] + "_" + otherParts[2], "empty secret": parts[0] + "_" + parts[1] + "_",
+		"nonsense": "nonsense",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tg.want(t, call{method: "POST", path: "/app/get", bearer: bad}, 401, "invalid_credentials")
+		})
+	}
+	twice := http.Header{"Authorization": {"Bearer " + key, "Bearer " + key}}
+	tg.want(t, call{method: "POST", path: "/app/get", header: twice}, 401, "invalid_credentials")
+	tg.want(t, call{method: "POST", path: "/app/get", header: http.Header{"Authorization": {"Basic " + key}}}, 401, "invalid_credentials")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
+}
+
+func wrongCredentials(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	_, key := ada.key(t, ada.org(t), `{}`)
+	none := tg.want(t, call{method: "GET", path: "/v1/orgs"}, 401, "missing_credentials")
+	if got := none.header.Get("Access-Control-Allow-Origin"); tg.name != "sam" && got != "*" {
+		t.Errorf("Access-Control-Allow-Origin %q", got)
+	}
+	tg.want(t, call{method: "POST", path: "/app/get"}, 401, "missing_credentials")
+	tg.want(t, call{method: "GET", path: "/v1/orgs", bearer: key}, 401, "user_token_required")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: ada.token}, 401, "api_key_required")
+	for _, bad := range []string{ada.token[:len(ada.token)-4], ada.token + "AAAA", strings.ToLower(ada.token), "a.b.c", strings.Repeat("x", 9000)} {
+		tg.want(t, call{method: "GET", path: "/v1/orgs", bearer: bad}, 401, "token_invalid")
+	}
+}
+
+func unknownRoutes(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	for _, c := range []call{
+		{method: "GET", path: "/nope"}, {method: "GET", path: "/v1/orgs/x/y/z"}, {method: "GET", path: "/"},
+		{method: "PUT", path: "/v1/orgs"}, {method: "DELETE", path: "/app/get"},
+		{method: "GET", path: "/nope", bearer: ada.token}, {method: "PUT", path: "/v1/orgs", bearer: ada.token},
+	} {
+		tg.want(t, c, 404, "route_not_found")
+	}
+}
+
+// revokedAtOnce revokes a key and then asks at once from sixteen clients: not
+// one request whose authorization begins after the answer may be let in.
+func revokedAtOnce(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	id, key := ada.key(t, org, `{}`)
+	_, sibling := ada.key(t, org, `{}`)
+	requests := 200
+	if tg.name == "sam" {
+		requests = 32 // one call at a time, 31 a second
+	}
+	warm := tg.storm(t, key, requests)
+	if warm["200"] != int64(requests) {
+		t.Fatalf("before: %v", warm)
+	}
+	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
+	after := tg.storm(t, key, requests)
+	want := "401 key_revoked"
+	if tg.name == "sam" {
+		want = "403"
+	}
+	if after[want] != int64(requests) {
+		t.Errorf("after: %v, want only %s", after, want)
+	}
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
+}
+
+// storm sends a number of requests from sixteen clients and counts the answers
+// by status and code.
+func (tg *target) storm(t *testing.T, key string, requests int) map[string]int64 {
+	t.Helper()
+	var mu sync.Mutex
+	counts := map[string]int64{}
+	var sent atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for sent.Add(1) <= int64(requests) {
+				r, err := tg.try(t.Context(), call{method: "POST", path: "/app/get", bearer: key})
+				answer := strings.TrimSpace(strconv.Itoa(r.status) + " " + r.code())
+				if err != nil {
+					answer = err.Error()
+				}
+				mu.Lock()
+				counts[answer]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return counts
+}

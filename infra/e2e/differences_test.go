@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// difference is an answer that a target gives otherwise by its own limits.
+type difference struct {
+	status int    // what the target answers
+	why    string // the limit
+}
+
+// samDifferences is the closed list of what `sam local start-api` answers
+// otherwise, by the problem code of the answer it should be. One that does not
+// occur in a run fails it.
+var samDifferences = map[string]difference{
+	"missing_credentials": {http.StatusForbidden, "SAM local knows no gateway responses: a Deny is a 403 with a fixed sentence"},
+	"invalid_credentials": {http.StatusForbidden, "as above"},
+	"key_revoked":         {http.StatusForbidden, "as above"},
+	"key_expired":         {http.StatusForbidden, "as above"},
+	"token_invalid":       {http.StatusForbidden, "as above"},
+	"user_token_required": {http.StatusForbidden, "as above"},
+	"api_key_required":    {http.StatusForbidden, "as above"},
+	"route_not_found":     {http.StatusForbidden, "SAM local answers an unknown path with 403 Missing Authentication Token"},
+}
+
+// differs reports whether the answer differs from the one wanted in a way that
+// the target is known to differ. An answer that is as wanted differs in nothing.
+func (tg *target) differs(t *testing.T, status int, code string, r reply) bool {
+	t.Helper()
+	if tg.name != "sam" || r.status == status {
+		return false
+	}
+	d, known := samDifferences[code]
+	if !known || r.status != d.status {
+		return false
+	}
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	tg.met[code] = true
+	return true
+}
+
+func (tg *target) everyDifferenceOccurred(t *testing.T) {
+	t.Helper()
+	if tg.name != "sam" {
+		return
+	}
+	for code, d := range samDifferences {
+		if !tg.met[code] {
+			t.Errorf("%s: SAM local no longer answers %d (%s): take the line out of samDifferences", code, d.status, d.why)
+		}
+	}
+}

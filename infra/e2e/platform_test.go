@@ -1,0 +1,146 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func anOrg(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	if r := ada.want(t, "GET", "/v1/orgs", "", 200, ""); len(r.list("orgs")) != 0 {
+		t.Errorf("a new user's orgs: %s", r.text)
+	}
+	made := ada.want(t, "POST", "/v1/orgs", `{"name":"Acme"}`, 201, "")
+	id := made.str("id")
+	if !strings.HasPrefix(id, "org_") || made.str("name") != "Acme" || len(fmt.Sprint(made.body["createdAt"])) != 13 || len(made.body) != 3 {
+		t.Errorf("created: %s", made.text)
+	}
+	if got := made.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control %q", got)
+	}
+	if l := ada.want(t, "GET", "/v1/orgs", "", 200, "").list("orgs"); len(l) != 1 || l[0]["role"] != "admin" || l[0]["id"] != id {
+		t.Errorf("orgs: %v", l)
+	}
+	if r := ada.want(t, "PATCH", "/v1/orgs/"+id, `{"name":"Acme 2"}`, 200, ""); r.str("name") != "Acme 2" {
+		t.Errorf("renamed: %s", r.text)
+	}
+	if r := ada.want(t, "PATCH", "/v1/orgs/"+id, `{}`, 200, ""); r.str("name") != "Acme 2" {
+		t.Errorf("patched with nothing: %s", r.text)
+	}
+	if r := ada.want(t, "GET", "/v1/orgs/"+id, "", 200, ""); r.str("name") != "Acme 2" || r.body["role"] != nil {
+		t.Errorf("org: %s", r.text)
+	}
+	entries := ada.want(t, "GET", "/v1/orgs/"+id+"/audit", "", 200, "").list("entries")
+	if len(entries) != 2 || entries[0]["action"] != "org.updated" || entries[1]["action"] != "org.created" || entries[0]["requestId"] == "" {
+		t.Errorf("audit: %v", entries)
+	}
+}
+
+func anInvite(t *testing.T, tg *target) {
+	ada, bob, eve := tg.person(t, "ada"), tg.person(t, "bob"), tg.person(t, "eve")
+	org := ada.org(t)
+	members := "/v1/orgs/" + org + "/members"
+	body := `{"email":"` + strings.ToUpper(bob.email) + `"}`
+	ada.want(t, "POST", members, body, 422, "user_not_found")
+	before := eve.want(t, "POST", members, body, 404, "org_not_found")
+	bob.want(t, "GET", "/v1/orgs", "", 200, "")
+	after := eve.want(t, "POST", members, body, 404, "org_not_found")
+	if before.str("detail") != after.str("detail") {
+		t.Errorf("a stranger is told who has an account: %s, %s", before.text, after.text)
+	}
+	if r := ada.want(t, "POST", members, body, 201, ""); r.text != `{"ok":true}` {
+		t.Errorf("invited: %s", r.text)
+	}
+	ada.want(t, "POST", members, body, 409, "member_exists")
+	list := ada.want(t, "GET", members, "", 200, "").list("members")
+	if len(list) != 2 {
+		t.Fatalf("members: %v", list)
+	}
+	for _, m := range list {
+		if m["email"] == bob.email && (m["role"] != "member" || m["name"] == "" || len(m) != 5) {
+			t.Errorf("bob: %v", m)
+		}
+	}
+}
+
+func roles(t *testing.T, tg *target) {
+	ada, bob := tg.person(t, "ada"), tg.person(t, "bob")
+	org := ada.org(t)
+	ada.invite(t, org, bob, "viewer")
+	base := "/v1/orgs/" + org
+	bobID, adaID := ada.userID(t, org, bob.email), ada.userID(t, org, ada.email)
+
+	bob.want(t, "GET", base, "", 200, "")
+	bob.want(t, "GET", base+"/members", "", 403, "insufficient_role")
+	bob.want(t, "PATCH", base+"/members/"+bobID, `{"role":"admin"}`, 403, "insufficient_role")
+	if r := ada.want(t, "PATCH", base+"/members/"+bobID, `{"role":"member"}`, 200, ""); r.str("role") != "member" || r.str("email") != bob.email {
+		t.Errorf("promoted: %s", r.text)
+	}
+	bob.want(t, "GET", base+"/members", "", 200, "")
+	bob.want(t, "GET", base+"/keys", "", 200, "")
+	bob.want(t, "POST", base+"/keys", `{}`, 403, "insufficient_role")
+	bob.want(t, "GET", base+"/audit", "", 403, "insufficient_role")
+
+	ada.want(t, "DELETE", base+"/members/"+adaID, "", 409, "last_admin")
+	ada.want(t, "PATCH", base+"/members/"+adaID, `{"role":"viewer"}`, 409, "last_admin")
+	ada.want(t, "PATCH", base+"/members/"+bobID, `{"role":"admin"}`, 200, "")
+	ada.want(t, "DELETE", base+"/members/"+adaID, "", 204, "")
+	ada.want(t, "GET", base, "", 404, "org_not_found")
+	ada.want(t, "DELETE", base+"/members/"+bobID, "", 404, "org_not_found")
+	bob.want(t, "DELETE", base+"/members/"+adaID, "", 404, "member_not_found")
+}
+
+func expiryAndRotation(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	base := "/v1/orgs/" + org + "/keys"
+	id, key := ada.key(t, org, `{"name":"short","expiresIn":2}`)
+	first := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
+	if k, _ := first.body["key"].(map[string]any); k["id"] != id || k["name"] != "short" || k["expiresAt"] == nil {
+		t.Errorf("app/get: %s", first.text)
+	}
+	oldID, old := ada.key(t, org, `{}`)
+	rotated := ada.want(t, "POST", base+"/"+oldID+"/rotate", `{"graceSeconds":2}`, 201, "")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: old}, 200, "")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: rotated.str("key")}, 200, "")
+	ada.want(t, "POST", base+"/"+oldID+"/rotate", `{"graceSeconds":2}`, 409, "key_not_active")
+	time.Sleep(2100 * time.Millisecond)
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 401, "key_expired")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: old}, 401, "key_expired")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: rotated.str("key")}, 200, "")
+}
+
+func retries(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	c := call{
+		method: "POST", path: "/v1/orgs/" + org + "/keys", body: `{"name":"once"}`, bearer: ada.token,
+		header: http.Header{"Idempotency-Key": {"e2e-" + tg.run + "-0123456789-0123456789-abcdef"}},
+	}
+	first, again := tg.want(t, c, 201, ""), tg.want(t, c, 201, "")
+	if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("first %d characters, then %d; replayed: %q", len(first.text), len(again.text), again.header.Get("Idempotency-Replayed"))
+	}
+	c.body = `{"name":"other"}`
+	tg.want(t, c, 422, "idempotency_key_reused")
+	if l := ada.want(t, "GET", c.path, "", 200, "").list("keys"); len(l) != 1 {
+		t.Errorf("%d keys", len(l))
+	}
+}
+
+func pages(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	for range 3 {
+		ada.key(t, org, `{}`)
+	}
+	path := "/v1/orgs/" + org + "/keys?limit=2"
+	first := ada.want(t, "GET", path, "", 200, "")
+	rest := ada.want(t, "GET", path+"&cursor="+first.str("nextCursor"), "", 200, "")
+	if len(first.list("keys")) != 2 || len(rest.list("keys")) != 1 || rest.str("nextCursor") != "" {
+		t.Errorf("%s\n%s", first.text, rest.text)
+	}
+}

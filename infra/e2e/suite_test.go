@@ -1,0 +1,35 @@
+package e2e_test
+
+import (
+	"testing"
+)
+
+// cases is the suite, in the order in which it runs on every target.
+var cases = []struct {
+	name string
+	run  func(t *testing.T, tg *target)
+}{
+	{"AnOrgFromItsCreationToItsAuditLog", anOrg},
+	{"AnInviteFindsAPersonOnlyAfterTheySignedIn", anInvite},
+	{"RolesGovernTheRoutes", roles},
+	{"AKeyWorksUntilTheMomentItIsRevoked", aKey},
+	{"AnAlteredKeyIsRefused", alteredKeys},
+	{"AKeyExpiresAndRotates", expiryAndRotation},
+	{"ARevokedKeyIsRefusedAtOnceByEveryCopy", revokedAtOnce},
+	{"ACreateThatIsSentAgainAnswersTheSame", retries},
+	{"EveryBadInputGetsItsOwn4xx", badInputs},
+	{"CredentialsOfTheWrongKindAreToldSo", wrongCredentials},
+	{"AnUnknownRouteIsTheSame404", unknownRoutes},
+	{"TheVerificationKeyIsFoundByItsKid", verificationKey},
+	{"ALinkClaimChecksItsBody", linkClaim},
+	{"ListsPage", pages},
+}
+
+// suite runs every case on a target.
+func suite(t *testing.T, tg *target) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(t, tg) })
+	}
+	tg.everyDifferenceOccurred(t)
+}

@@ -1,0 +1,228 @@
+// Package e2e_test is the black-box suite: it knows a base URL and a command
+// that prints an access token, and nothing else of what it tests. TestLocal runs
+// it on the stack of `make run`, TestSAM on `sam local start-api`, and
+// TestDeployed on whatever BASE_URL and TOKEN_CMD name.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// target is what the suite runs against.
+type target struct {
+	name   string // local, sam or deployed
+	url    string
+	token  func(ctx context.Context, kind, email, name string) (string, error)
+	client *http.Client
+	run    string // makes the emails of this run its own
+
+	mu  sync.Mutex
+	met map[string]bool // the differences that occurred
+}
+
+func newTarget(name, url string, token func(ctx context.Context, kind, email, name string) (string, error)) *target {
+	return &target{
+		name: name, url: strings.TrimSuffix(url, "/"), token: token, run: strings.ToLower(rand.Text()[:8]),
+		client: &http.Client{
+			Timeout:       30 * time.Second,
+			Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		met: map[string]bool{},
+	}
+}
+
+// person is somebody with an access token.
+type person struct {
+	tg    *target
+	email string
+	token string
+}
+
+// person gives somebody of this run, who has not signed in yet.
+func (tg *target) person(t *testing.T, name string) *person { return tg.kind(t, "", name) }
+
+// kind gives somebody whose token is of a kind of the local issuer: unverified,
+// service, idtoken.
+func (tg *target) kind(t *testing.T, kind, name string) *person {
+	t.Helper()
+	email := name + "-" + tg.run + "-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
+	token, err := tg.token(t.Context(), kind, email, name)
+	if err != nil {
+		t.Fatalf("no token for %s: %v", email, err)
+	}
+	return &person{tg, email, token}
+}
+
+// reply is an answer, decoded.
+type reply struct {
+	status int
+	header http.Header
+	text   string
+	body   map[string]any
+}
+
+func (r reply) str(name string) string { s, _ := r.body[name].(string); return s }
+func (r reply) code() string           { return r.str("code") }
+
+// list gives the objects of a list in the body.
+func (r reply) list(name string) []map[string]any {
+	rows, _ := r.body[name].([]any)
+	out := make([]map[string]any, 0, len(rows))
+	for _, row := range rows {
+		if m, ok := row.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// call is one request. A body "" is none; contentType "" is JSON when there is a
+// body, "none" sends no header.
+type call struct {
+	method, path, body string
+	bearer             string
+	contentType        string
+	header             http.Header
+}
+
+// do sends a request. It fails the test when there is no answer at all.
+func (tg *target) do(t *testing.T, c call) reply {
+	t.Helper()
+	r, err := tg.try(t.Context(), c)
+	if err != nil {
+		t.Fatalf("%s %s: %v", c.method, c.path, err)
+	}
+	return r
+}
+
+// try sends a request.
+func (tg *target) try(ctx context.Context, c call) (reply, error) {
+	var body io.Reader
+	if c.body != "" {
+		body = strings.NewReader(c.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, c.method, tg.url+c.path, body)
+	if err != nil {
+		return reply{}, err
+	}
+	if c.header != nil {
+		req.Header = c.header.Clone()
+	}
+	if c.bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+c.bearer)
+	}
+	switch {
+	case c.contentType == "none":
+	case c.contentType != "":
+		req.Header.Set("Content-Type", c.contentType)
+	case c.body != "":
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := tg.client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return reply{}, err
+	}
+	out := reply{status: res.StatusCode, header: res.Header, text: string(text)}
+	if len(text) > 0 {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&out.body); err != nil {
+			out.body = nil // not JSON: the checks on it will say so
+		}
+	}
+	return out, nil
+}
+
+// do sends a request as the person.
+func (p *person) do(t *testing.T, method, path, body string) reply {
+	t.Helper()
+	return p.tg.do(t, call{method: method, path: path, body: body, bearer: p.token})
+}
+
+// want sends a request as the person and fails unless it ends so.
+func (p *person) want(t *testing.T, method, path, body string, status int, code string) reply {
+	t.Helper()
+	return p.tg.want(t, call{method: method, path: path, body: body, bearer: p.token}, status, code)
+}
+
+// want sends a request and fails unless it ends with the status and the problem
+// code ("" for a good answer), in the one shape of its kind.
+func (tg *target) want(t *testing.T, c call, status int, code string) reply {
+	t.Helper()
+	r := tg.do(t, c)
+	tg.check(t, c, r, status, code)
+	return r
+}
+
+func (tg *target) check(t *testing.T, c call, r reply, status int, code string) {
+	t.Helper()
+	if tg.differs(t, status, code, r) {
+		return
+	}
+	if r.status != status || r.code() != code {
+		t.Errorf("%s %s %.80q: %d %.300s, want %d %s", c.method, c.path, c.body, r.status, r.text, status, code)
+		return
+	}
+	if code == "" {
+		return
+	}
+	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("%s %s: content type %q", c.method, c.path, got)
+	}
+	for _, name := range []string{"type", "title", "detail", "requestId"} {
+		if r.str(name) == "" {
+			t.Errorf("%s %s: no %s in %s", c.method, c.path, name, r.text)
+		}
+	}
+	if status == http.StatusServiceUnavailable && r.header.Get("Retry-After") == "" {
+		t.Errorf("%s %s: a 503 without Retry-After", c.method, c.path)
+	}
+}
+
+// key makes an API key and gives its id and text.
+func (p *person) key(t *testing.T, org, body string) (id, text string) {
+	t.Helper()
+	r := p.want(t, "POST", "/v1/orgs/"+org+"/keys", body, http.StatusCreated, "")
+	return r.str("id"), r.str("key")
+}
+
+// org makes an org and gives its id.
+func (p *person) org(t *testing.T) string {
+	t.Helper()
+	return p.want(t, "POST", "/v1/orgs", `{"name":"Acme"}`, http.StatusCreated, "").str("id")
+}
+
+// invite adds another person, who has signed in, to an org.
+func (p *person) invite(t *testing.T, org string, other *person, role string) {
+	t.Helper()
+	other.want(t, "GET", "/v1/orgs", "", http.StatusOK, "")
+	p.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+other.email+`","role":"`+role+`"}`, http.StatusCreated, "")
+}
+
+// userID gives the id of a member.
+func (p *person) userID(t *testing.T, org, email string) string {
+	t.Helper()
+	for _, m := range p.want(t, "GET", "/v1/orgs/"+org+"/members", "", http.StatusOK, "").list("members") {
+		if m["email"] == email {
+			id, _ := m["userId"].(string)
+			return id
+		}
+	}
+	t.Fatalf("%s is no member of %s", email, org)
+	return ""
+}

@@ -1,0 +1,192 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// duel is an org with two admins who go at each other.
+type duel struct {
+	*storetest.Table
+	org    id.Org
+	admins [2]id.User
+	emails [2]string
+}
+
+// move is one of the things an admin may try; it reports the outcome.
+func (d *duel) move(who, kind int) error {
+	self, other := d.admins[who], d.admins[1-who]
+	switch kind {
+	case 0:
+		return second(d.ChangeRole(ctx, admin(self), d.org, other, org.Member))
+	case 1:
+		return d.RemoveMember(ctx, admin(self), d.org, other)
+	case 2:
+		return second(d.ChangeRole(ctx, admin(self), d.org, self, org.Viewer))
+	default:
+		return d.RemoveMember(ctx, admin(self), d.org, self)
+	}
+}
+
+// watch reads the counters and both memberships in one transaction, again and
+// again, and returns how often it looked and how often no admin was there.
+func (d *duel) watch(until context.Context, t *testing.T) (looks, without int) {
+	key := func(sk string) types.TransactGetItem {
+		return types.TransactGetItem{Get: &types.Get{TableName: &d.Name, Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "ORG#" + string(d.org)}, "SK": &types.AttributeValueMemberS{Value: sk},
+		}}}
+	}
+	in := &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{
+		key("META"), key("MEM#" + string(d.admins[0])), key("MEM#" + string(d.admins[1])),
+	}}
+	for until.Err() == nil {
+		out, err := d.DB.TransactGetItems(ctx, in)
+		if err != nil {
+			continue // it met a write; look again
+		}
+		looks++
+		admins := 0
+		for _, r := range out.Responses[1:] {
+			if role, ok := r.Item["role"].(*types.AttributeValueMemberS); ok && role.Value == "admin" {
+				admins++
+			}
+		}
+		counted, _ := out.Responses[0].Item["admins"].(*types.AttributeValueMemberN)
+		if admins == 0 || counted.Value != string(rune('0'+admins)) {
+			without++
+			t.Errorf("seen: %d admins, counter %s", admins, aws.ToString(&counted.Value))
+		}
+	}
+	return looks, without
+}
+
+// restore makes both admins again.
+func (d *duel) restore(t *testing.T) {
+	t.Helper()
+	members, _, err := d.Members(ctx, store.Actor{User: d.survivor(t), May: anyMember}, d.org, store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := map[id.User]org.Role{}
+	for _, m := range members {
+		role[m.UserID] = m.Role
+	}
+	for i, u := range d.admins {
+		switch by := admin(d.admins[1-i]); role[u] {
+		case org.Admin:
+		case "":
+			wants(t, second(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once{})), "")
+		default:
+			wants(t, second(d.ChangeRole(ctx, by, d.org, u, org.Admin)), "")
+		}
+	}
+}
+
+// survivor is an admin who is left.
+func (d *duel) survivor(t *testing.T) id.User {
+	t.Helper()
+	for _, u := range d.admins {
+		if _, err := d.Org(ctx, admin(u), d.org); err == nil {
+			return u
+		}
+	}
+	t.Fatal("the org has no admin")
+	return ""
+}
+
+func newDuel(t *testing.T) *duel {
+	t.Helper()
+	d := &duel{Table: storetest.New(t), emails: [2]string{"a@example.com", "b@example.com"}}
+	d.admins[0] = d.NewUser(t, d.emails[0])
+	d.org = d.NewOrg(t, d.admins[0])
+	d.admins[1] = addMember(t, d.Table, d.org, d.admins[0], d.emails[1], org.Admin)
+	return d
+}
+
+// TestLastAdminSurvivesConcurrentDemotions plays 2,000 rounds of two admins who
+// demote or remove each other or themselves within 5 ms.
+func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
+	const rounds = 2000
+	d := newDuel(t)
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	var looks int
+	watcher.Go(func() { looks, _ = d.watch(watching, t) })
+	overlaps, wins, losses := 0, [2]int{}, map[problem.Code]int{}
+	for range rounds {
+		var begun, ended [2]time.Time
+		var outcome [2]error
+		var wg sync.WaitGroup
+		kinds, late := [2]int{rand.IntN(4), rand.IntN(4)}, rand.IntN(2)
+		wait := time.Duration(rand.IntN(int(5 * time.Millisecond)))
+		for who := range 2 {
+			wg.Go(func() {
+				if who == late {
+					time.Sleep(wait)
+				}
+				begun[who] = time.Now()
+				outcome[who] = d.move(who, kinds[who])
+				ended[who] = time.Now()
+			})
+		}
+		wg.Wait()
+		if begun[0].Before(ended[1]) && begun[1].Before(ended[0]) {
+			overlaps++
+		}
+		for who, err := range outcome {
+			switch code := problem.From(err).Code; {
+			case err == nil:
+				wins[who]++
+			case code == problem.Internal || code == problem.Unavailable:
+				t.Fatalf("a move failed: %v", err)
+			default:
+				losses[code]++
+			}
+		}
+		d.restore(t)
+	}
+	stop()
+	watcher.Wait()
+	t.Logf("%d looks, %d of %d rounds overlapped, wins %v, losses %v", looks, overlaps, rounds, wins, losses)
+	if overlaps < rounds/5 || wins[0] < rounds/10 || wins[1] < rounds/10 || looks < rounds {
+		t.Error("the rounds did not race: the test proves nothing")
+	}
+	d.countsEqualRows(t)
+}
+
+func (d *duel) countsEqualRows(t *testing.T) {
+	t.Helper()
+	admins, members, counted := 0, 0, map[string]types.AttributeValue{}
+	for _, row := range d.Rows(t) {
+		sk, _ := row["SK"].(*types.AttributeValueMemberS)
+		pk, _ := row["PK"].(*types.AttributeValueMemberS)
+		role, _ := row["role"].(*types.AttributeValueMemberS)
+		switch {
+		case pk.Value != "ORG#"+string(d.org):
+		case sk.Value == "META":
+			counted = row
+		case role != nil:
+			members++
+			if role.Value == "admin" {
+				admins++
+			}
+		}
+	}
+	number := func(name string) string { n, _ := counted[name].(*types.AttributeValueMemberN); return n.Value }
+	if number("admins") != string(rune('0'+admins)) || number("members") != string(rune('0'+members)) {
+		t.Errorf("counters %s and %s, rows %d and %d", number("admins"), number("members"), admins, members)
+	}
+}

@@ -127,4 +127,3 @@ func TestTokensOfMoreThan8KBAreRefused(t *testing.T) {
 	_, err = v.Verify(t.Context(), flood)
 	refused(t, err, problem.TokenInvalid, flood[:100])
 }
-

@@ -1,0 +1,100 @@
+"""A KMS on loopback: moto's server with one correction.
+
+moto hashes the message of Sign and Verify even when MessageType is DIGEST, so
+that it signs the hash of a hash (its pull request 10202). Until that is
+released, MessageType is noted here and the key is told that the message is
+hashed already. When moto's internals are no longer those that were corrected,
+or a signature over a digest does not verify, this refuses to start.
+
+Prints READY once it listens; ends when its standard input does.
+"""
+
+import base64
+import hashlib
+import inspect
+import json
+import os
+import sys
+import threading
+import urllib.request
+
+os.environ.setdefault("MOTO_ACCOUNT_ID", "000000000000")
+
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from moto.kms import models, responses, utils
+from moto.kms.exceptions import ValidationException
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+HASH = "_ECDSAPrivateKey__hash_algorithm"
+call = threading.local()
+
+
+def correct():
+    """Teaches moto MessageType: DIGEST, or raises when it is not the moto this was written for."""
+    expected = ["self", "key_id", "message", "signing_algorithm"]
+    if list(inspect.signature(models.KmsBackend.sign).parameters) != expected or not hasattr(utils.ECDSAPrivateKey, HASH):
+        raise SystemExit("moto's KMS has changed: see whether it still needs the correction of DIGEST")
+    hash_algorithm = getattr(utils.ECDSAPrivateKey, HASH)
+
+    def prehashed(self, signing_algorithm):
+        algorithm = hash_algorithm(self, signing_algorithm)
+        return Prehashed(algorithm) if getattr(call, "digest", False) else algorithm
+
+    setattr(utils.ECDSAPrivateKey, HASH, prehashed)
+    for name in ("sign", "verify"):
+        setattr(responses.KmsResponse, name, noting(getattr(responses.KmsResponse, name)))
+
+
+def noting(method):
+    """Notes MessageType while the method runs, and refuses a digest of another length, as KMS does."""
+
+    def wrapped(self):
+        call.digest = self._get_param("MessageType") == "DIGEST"
+        try:
+            bits = int((self._get_param("SigningAlgorithm") or "_0").rsplit("_", 1)[1])
+            if call.digest and len(self._get_param("Message")) * 8 != bits:
+                raise ValidationException("Digest is invalid length for algorithm %s." % self._get_param("SigningAlgorithm"))
+            return method(self)
+        finally:
+            call.digest = False
+
+    return wrapped
+
+
+def prove(port):
+    """Signs a digest over HTTP and verifies the signature without moto."""
+    key = ask(port, "CreateKey", {"KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY"})["KeyMetadata"]["KeyId"]
+    message = b"latchkey"
+    digest = base64.b64encode(hashlib.sha256(message).digest()).decode()
+    signed = ask(port, "Sign", {"KeyId": key, "Message": digest, "MessageType": "DIGEST", "SigningAlgorithm": "ECDSA_SHA_256"})
+    public = ask(port, "GetPublicKey", {"KeyId": key})["PublicKey"]
+    loaded = serialization.load_der_public_key(base64.b64decode(public))
+    loaded.verify(base64.b64decode(signed["Signature"]), message, ec.ECDSA(hashes.SHA256()))
+
+
+def ask(port, action, body):
+    # Another region than the stack's: its key is not the product's.
+    credential = "AWS4-HMAC-SHA256 Credential=a/20200101/eu-north-1/kms/aws4_request, SignedHeaders=host, Signature=a"
+    headers = {"X-Amz-Target": "TrentService." + action, "Content-Type": "application/x-amz-json-1.1", "Authorization": credential}
+    request = urllib.request.Request("http://127.0.0.1:%d/" % port, json.dumps(body).encode(), headers)
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        return json.load(answer)
+
+
+def main():
+    port = int(sys.argv[1])
+    correct()
+    app = DomainDispatcherApplication(create_backend_app)
+    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=MotoRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    prove(port)
+    print("READY", flush=True)
+    while sys.stdin.buffer.read(1024):
+        pass
+    os._exit(0)
+
+
+main()

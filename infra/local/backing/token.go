@@ -1,0 +1,54 @@
+package backing
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// tokenTimeout bounds one request to the issuer.
+const tokenTimeout = 10 * time.Second
+
+// IssueToken asks the issuer at issuerURL (Issuer.URL) for a token. sub may be
+// empty: it is then made from the email, so that the same email is the same
+// person. A Service token takes no email.
+func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+	defer cancel()
+	form := url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {"local"}, "client_secret": {"local"}, "kind": {string(kind)},
+		"sub": {cmp.Or(sub, email, "service")}, "email": {email}, "name": {name},
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, issuerURL+"/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("no answer of the issuer: %w", err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.AccessToken == "" {
+		return "", fmt.Errorf("the issuer gave no token: status %d: %s", res.StatusCode, tail(body))
+	}
+	return answer.AccessToken, nil
+}
+
+// IssueToken asks this issuer for a token; see the function of that name.
+func (i *Issuer) IssueToken(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
+	return IssueToken(ctx, i.URL, kind, sub, email, name)
+}

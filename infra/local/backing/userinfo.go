@@ -1,0 +1,67 @@
+package backing
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// UserinfoHandler is a userinfo endpoint for the issuer at issuerURL. It checks
+// the token by the issuer's keys and gives out what a Userinfo token hides; of
+// any other token it knows the subject alone. The issuer's own endpoint takes no
+// at+jwt, and repeats the token's claims anyway.
+func UserinfoHandler(issuerURL string) http.Handler {
+	client := &http.Client{Timeout: tokenTimeout}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		claims := jwt.MapClaims{}
+		keys := func(t *jwt.Token) (any, error) { return issuerPublicKey(client, issuerURL, t.Header["kid"]) }
+		_, err := jwt.ParseWithClaims(bearer, claims, keys, jwt.WithValidMethods([]string{"ES256"}), jwt.WithIssuer(issuerURL))
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(profile(claims))
+	})
+}
+
+func profile(claims jwt.MapClaims) map[string]any {
+	out := map[string]any{"sub": claims["sub"]}
+	if email, ok := claims[hiddenEmail]; ok {
+		out["email"], out["email_verified"], out["name"] = email, true, claims[hiddenName]
+	}
+	return out
+}
+
+func issuerPublicKey(client *http.Client, issuerURL string, kid any) (*ecdsa.PublicKey, error) {
+	res, err := client.Get(issuerURL + "/jwks")
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var set struct{ Keys []struct{ Kid, X, Y string } }
+	if err := json.NewDecoder(res.Body).Decode(&set); err != nil {
+		return nil, fmt.Errorf("the issuer's keys: %w", err)
+	}
+	for _, k := range set.Keys {
+		if k.Kid != kid {
+			continue
+		}
+		x, errX := base64.RawURLEncoding.DecodeString(k.X)
+		y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+		if err := errors.Join(errX, errY); err != nil {
+			return nil, err
+		}
+		return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
+	}
+	return nil, fmt.Errorf("the issuer has no key %v", kid)
+}

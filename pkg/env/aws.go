@@ -1,7 +1,9 @@
 package env
 
 import (
+	"cmp"
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -49,15 +51,36 @@ func Config(region string, credentials aws.Credentials, client *http.Client) aws
 	}
 }
 
-// DynamoDB gives a client for the table. AWS_ENDPOINT_URL_DYNAMODB names another
-// endpoint.
+// DynamoDB gives a client for the table, with its connection open: a function
+// initialises with a whole CPU, and handles its first request with a part of
+// one. AWS_ENDPOINT_URL_DYNAMODB names another endpoint.
 func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 	endpoint := r.Optional("AWS_ENDPOINT_URL_DYNAMODB", "")
+	if r.Err() == nil {
+		connect(cfg.HTTPClient, cmp.Or(endpoint, "https://dynamodb."+cfg.Region+".amazonaws.com"))
+	}
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		if endpoint != "" {
 			o.BaseEndpoint = aws.String(endpoint)
 		}
 	})
+}
+
+// connect opens a connection and leaves it in the client's pool. It does not
+// matter when it cannot: the first call will say so.
+func connect(client aws.HTTPClient, url string) {
+	ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, res.Body) // read to its end, or the connection is not kept
+	_ = res.Body.Close()
 }
 
 // KMS gives a client for the signing keys. AWS_ENDPOINT_URL_KMS names another

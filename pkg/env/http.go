@@ -34,15 +34,15 @@ const (
 // as a second answer. Redirects are not followed.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout}
-	roots := &roots{}
+	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
+		return handshake(ctx, dialer, network, addr, pool)
+	}}
 	return &http.Client{
 		Timeout: tryTimeout,
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext,
-			DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				return roots.dial(ctx, dialer, network, addr)
-			},
-			MaxIdleConns: idleConnections, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
+			DialContext:    dialer.DialContext,
+			DialTLSContext: roots.dial,
+			MaxIdleConns:   idleConnections, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -67,30 +67,32 @@ func NewIssuerClient() *http.Client {
 // roots dials with the small pool first, and with the system's for good once the
 // small one has met an authority it does not know.
 type roots struct {
+	handshake func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error)
+
 	pool   sync.Once
 	small  *x509.CertPool
 	system atomic.Bool
 }
 
-func (r *roots) dial(ctx context.Context, d *net.Dialer, network, addr string) (net.Conn, error) {
+func (r *roots) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
 	if !strings.HasSuffix(host, ".amazonaws.com") || r.system.Load() {
-		return handshake(ctx, d, network, addr, nil)
+		return r.handshake(ctx, network, addr, nil)
 	}
 	r.pool.Do(func() {
 		r.small = x509.NewCertPool()
 		r.small.AppendCertsFromPEM(amazonRoots)
 	})
-	conn, err := handshake(ctx, d, network, addr, r.small)
+	conn, err := r.handshake(ctx, network, addr, r.small)
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
 		if !r.system.Swap(true) {
 			slog.WarnContext(ctx, "AWS uses an authority beyond the embedded ones; using the system's", "host", host)
 		}
-		return handshake(ctx, d, network, addr, nil)
+		return r.handshake(ctx, network, addr, nil)
 	}
 	return conn, err
 }

@@ -6,7 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync/atomic"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"latchkey/infra/local/backing"
 	"latchkey/pkg/env"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -28,29 +30,50 @@ type Table struct {
 	Faults *Faults
 }
 
-var tables atomic.Int64
+// database is the one DynamoDB Local of a test program. It ends with the
+// program, whose end it sees by itself.
+var database struct {
+	sync.Mutex
+	process *backing.Process
+	tables  int
+}
 
-// New gives a store on a new, empty table.
+// running gives the database's endpoint, and a number for a new table.
+func running() (endpoint string, table int, err error) {
+	database.Lock()
+	defer database.Unlock()
+	if database.process == nil {
+		if database.process, err = backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{}); err != nil {
+			return "", 0, err
+		}
+	}
+	database.tables++
+	return database.process.Endpoint, database.tables, nil
+}
+
+// New gives a store on a new, empty table with the schema of template.yaml. A
+// test without Java and Maven fails, and says that they are missing.
 func New(t testing.TB) *Table {
 	t.Helper()
-	endpoint := "http://127.0.0.1:3999"
-	plain := client(endpoint, &http.Client{Timeout: 10 * time.Second})
-	name := fmt.Sprintf("test-%d-%d", time.Now().UnixNano(), tables.Add(1))
-	_, err := plain.CreateTable(context.Background(), &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: "HASH"}, {AttributeName: aws.String("SK"), KeyType: "RANGE"}},
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "S"}},
-	})
+	endpoint, n, err := running()
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults := &Faults{Next: http.DefaultTransport}
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb := &Table{DB: backing.NewDynamoDBClient(endpoint), Name: fmt.Sprintf("test-%d", n), Faults: &Faults{}}
+	if err := backing.CreateTable(context.Background(), tb.DB, filepath.Join(root, "template.yaml"), tb.Name); err != nil {
+		t.Fatal(err)
+	}
 	under := env.NewHTTPClient()
-	faults.Next = under.Transport
-	under.Transport = faults
-	db := client(endpoint, under)
-	return &Table{Store: store.New(db, name), DB: plain, Name: name, Faults: faults}
+	tb.Faults.Next, under.Transport = under.Transport, tb.Faults
+	tb.Store = store.New(client(endpoint, under), tb.Name)
+	return tb
 }
 
+// client is the product's own client, on another transport.
 func client(endpoint string, h *http.Client) *dynamodb.Client {
 	cfg := env.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, h)
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(endpoint) })

@@ -1,0 +1,91 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// step is a block of commands of the README and the answer shown under it, ""
+// when none is.
+type step struct{ commands, answer string }
+
+var block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
+
+// walkThrough reads the steps of the README's walk through.
+func walkThrough(t *testing.T) []step {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n## A walk through\n")
+	section, _, more := strings.Cut(rest, "\n## ")
+	if !ok || !more {
+		t.Fatal("the README has no section \"A walk through\", or nothing behind it")
+	}
+	var steps []step
+	for _, m := range block.FindAllStringSubmatch(section, -1) {
+		if m[1] == "sh" {
+			steps = append(steps, step{commands: m[2]})
+			continue
+		}
+		if len(steps) == 0 || steps[len(steps)-1].answer != "" {
+			t.Fatal("an answer without commands before it")
+		}
+		steps[len(steps)-1].answer = m[2]
+	}
+	return steps
+}
+
+// changing is what differs from run to run: ids, times, keys, request ids.
+var changing = []struct {
+	form *regexp.Regexp
+	as   string
+}{
+	{regexp.MustCompile(`\b(org|usr|app|key|aud)_[0-9a-z]{26}\b`), "${1}_*"},
+	{regexp.MustCompile(`\blk_([0-9A-Za-z_]+|…)`), "lk_*"},
+	{regexp.MustCompile(`\b\d{13}\b`), "*"},
+	{regexp.MustCompile(`"(requestId|kid|x|y)":"[^"]+"`), `"$1":"*"`},
+}
+
+func normal(s string) string {
+	for _, c := range changing {
+		s = c.form.ReplaceAllString(s, c.as)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "}{", "}\n{")), "\n")
+}
+
+const between = "-- next step --"
+
+// readme pastes the README's walk through into a shell, as it stands, and holds
+// what it prints to what the README shows. Only the port is another one.
+func readme(t *testing.T, tg *target, port string) {
+	steps := walkThrough(t)
+	if len(steps) < 8 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	script := "set -e\n"
+	for _, s := range steps {
+		script += s.commands + "\necho; echo '" + between + "'\n"
+	}
+	script = strings.ReplaceAll(script, "http://127.0.0.1:3000", tg.url)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-c", script)
+	shell.Dir, shell.Env = "../..", append(os.Environ(), "PORT="+port)
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	printed := strings.Split(string(out), between)
+	for i, s := range steps {
+		if got, want := normal(printed[i]), normal(s.answer); got != want {
+			t.Errorf("%s\nprinted\n%s\nwhere the README shows\n%s", s.commands, printed[i], s.answer)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+// Command ctl does the small errands of the Makefile: a token, the database away
+// and back, the table's data forgotten, a build as deployed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/build"
+	"latchkey/infra/local/stack"
+)
+
+const usage = "usage: ctl [flags] token | stop-db | start-db | pause-db | resume-db | clean-data | build"
+
+type settings struct {
+	port                   int
+	kind, email, name, sub string
+	arch                   string
+}
+
+func main() {
+	var o settings
+	flag.IntVar(&o.port, "port", 3000, "port of the stack's API")
+	flag.StringVar(&o.kind, "kind", string(backing.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
+	flag.StringVar(&o.email, "email", "", "token: the person's email")
+	flag.StringVar(&o.name, "name", "", "token: the person's name")
+	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
+	flag.StringVar(&o.arch, "arch", "arm64", "build: arm64 or amd64")
+	flag.Parse()
+	if err := run(context.Background(), flag.Arg(0), o); err != nil {
+		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, what string, o settings) error {
+	switch what {
+	case "token":
+		return token(ctx, o)
+	case "stop-db", "start-db", "pause-db", "resume-db":
+		return control(ctx, o.port, "/db/"+what[:len(what)-len("-db")])
+	case "clean-data":
+		return cleanData(ctx, o.port)
+	case "build":
+		return buildAll(ctx, o.arch)
+	}
+	return errors.New(usage)
+}
+
+func token(ctx context.Context, o settings) error {
+	kind := backing.Kind(o.kind)
+	if o.email == "" && kind != backing.Service {
+		return errors.New("whose token? Give EMAIL=, and NAME= if you like")
+	}
+	issuer := backing.IssuerURL(stack.PortsFrom(o.port).Issuer)
+	t, err := backing.IssueToken(ctx, issuer, kind, o.sub, o.email, o.name)
+	if err != nil {
+		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, o.port)
+	}
+	fmt.Println(t)
+	return nil
+}
+
+func control(ctx context.Context, port int, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	url := fmt.Sprintf("http://127.0.0.1:%d%s", stack.PortsFrom(port).Control, path)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, port)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusNoContent {
+		body, _ := io.ReadAll(res.Body)
+		return fmt.Errorf("%s: %s", res.Status, body)
+	}
+	return nil
+}
+
+// cleanData forgets the table's data. Under a running database that would leave
+// it half there.
+func cleanData(ctx context.Context, port int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/info", stack.PortsFrom(port).Control), nil)
+	if err != nil {
+		return err
+	}
+	if res, err := http.DefaultClient.Do(req); err == nil {
+		_ = res.Body.Close()
+		return fmt.Errorf("the stack on port %d runs; stop it first", port)
+	}
+	root, err := backing.Root()
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(stack.DataDir(root, port))
+}
+
+// buildAll compiles every function for Linux, as deployed.
+func buildAll(ctx context.Context, arch string) error {
+	root, err := backing.Root()
+	if err != nil {
+		return err
+	}
+	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
+	if err != nil {
+		return err
+	}
+	var folders []string
+	for _, m := range mains {
+		folders = append(folders, filepath.Join("functions", filepath.Base(filepath.Dir(m))))
+	}
+	out := filepath.Join(root, ".local", "build", "linux-"+arch)
+	programs, err := build.Functions(ctx, build.Options{Root: root, Folders: folders, Out: out, GOOS: "linux", GOARCH: arch})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d functions for linux/%s in %s\n", len(programs), arch, out)
+	return nil
+}

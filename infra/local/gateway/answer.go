@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// proxyAnswer is what a function answers to a proxy event.
+type proxyAnswer struct {
+	StatusCode        json.Number         `json:"statusCode"`
+	Headers           map[string]any      `json:"headers"`
+	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+	Body              *string             `json:"body"`
+}
+
+// How API Gateway treats a function's headers (its developer guide, "Important
+// notes", the table of headers): some arrive under another name, some not at
+// all.
+var (
+	remapped = []string{
+		"Authorization", "Connection", "Content-Length", "Content-Md5", "Date", "Max-Forwards", "Server", "User-Agent",
+		"Www-Authenticate",
+	}
+	dropped = []string{"Expect", "Host", "Proxy-Authenticate", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Via"}
+)
+
+const remappedPrefix = "X-Amzn-Remapped-"
+
+// write sends a function's answer. An error means that nothing was sent: the
+// answer is malformed.
+func (x *exchange) write(w http.ResponseWriter, answer []byte) error {
+	status, headers, body, err := parseAnswer(answer)
+	if err != nil {
+		return err
+	}
+	for name, values := range headers {
+		for _, v := range values {
+			w.Header().Add(name, v)
+		}
+	}
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	x.status = status
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body))
+	return nil
+}
+
+// parseAnswer reads a proxy answer. Without binary media types, which the local
+// stack does not have, isBase64Encoded counts for nothing.
+func parseAnswer(raw []byte) (status int, headers http.Header, body string, err error) {
+	var a proxyAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return 0, nil, "", err
+	}
+	n, err := a.StatusCode.Int64()
+	if err != nil || n < 200 || n > 599 {
+		return 0, nil, "", errors.New("statusCode is missing or none")
+	}
+	headers = make(http.Header)
+	for name, value := range a.Headers {
+		switch value.(type) {
+		case string, bool, float64:
+			add(headers, name, fmt.Sprint(value))
+		default:
+			return 0, nil, "", fmt.Errorf("header %s is no text", name)
+		}
+	}
+	for name, values := range a.MultiValueHeaders {
+		// Both may name a header: the many win.
+		headers.Del(name)
+		for _, v := range values {
+			add(headers, name, v)
+		}
+	}
+	if a.Body != nil {
+		body = *a.Body
+	}
+	return int(n), headers, body, nil
+}
+
+func add(h http.Header, name, value string) {
+	for _, d := range dropped {
+		if strings.EqualFold(name, d) {
+			return
+		}
+	}
+	for _, r := range remapped {
+		if strings.EqualFold(name, r) {
+			name = remappedPrefix + r
+		}
+	}
+	h.Add(name, value)
+}

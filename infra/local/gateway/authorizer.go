@@ -1,0 +1,229 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"latchkey/infra/local/lambda"
+	"latchkey/infra/local/translated"
+)
+
+// refusal is why a request does not reach its function.
+type refusal struct {
+	kind    kind
+	message string
+}
+
+// verdict is an authorizer's answer.
+type verdict struct {
+	PrincipalID    string         `json:"principalId"`
+	Context        map[string]any `json:"context"`
+	PolicyDocument policy         `json:"policyDocument"`
+}
+
+type policy struct {
+	Statement []statement
+}
+
+type statement struct {
+	Effect           string
+	Action, Resource stringOrList
+}
+
+// stringOrList is IAM's: one text or several.
+type stringOrList []string
+
+func (s *stringOrList) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*s = stringOrList{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(s))
+}
+
+// authorize asks the route's authorizer; nil when the request may pass.
+func (x *exchange) authorize() *refusal {
+	name := x.matched.route.Authorizer
+	if name == "" {
+		return nil
+	}
+	auth := x.g.api.Authorizers[name]
+	key, ok := x.cacheKey(name, auth)
+	if !ok {
+		return &refusal{unauthorized, "Unauthorized"}
+	}
+	v, cached := x.g.cache.get(key, x.g.now())
+	if !cached {
+		fresh, err := x.ask(auth)
+		if err != nil {
+			x.failure = fmt.Sprintf("authorizer %s: %v", auth.Function, err)
+			return authorizerFault(err)
+		}
+		v = fresh
+		x.g.cache.put(key, v, x.g.now().Add(auth.TTL), auth.TTL)
+	}
+	x.principal = maps.Clone(v.Context)
+	if x.principal == nil {
+		x.principal = map[string]any{}
+	}
+	x.principal["principalId"] = v.PrincipalID
+	return v.PolicyDocument.evaluate(x.methodARN())
+}
+
+// cacheKey is what the answer depends on: the identity sources. Without a cache
+// it does not matter; an identity source that is missing is a refusal.
+func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
+	key := name
+	for _, source := range auth.Identity {
+		value := x.source(source)
+		if value == "" {
+			return "", false
+		}
+		key += "\x00" + value
+	}
+	return key, true
+}
+
+func (x *exchange) source(name string) string {
+	if header, ok := strings.CutPrefix(name, "method.request.header."); ok {
+		return x.r.Header.Get(header)
+	}
+	if parameter, ok := strings.CutPrefix(name, "method.request.querystring."); ok {
+		return x.r.URL.Query().Get(parameter)
+	}
+	switch name {
+	case "context.path":
+		return x.r.URL.EscapedPath()
+	case "context.httpMethod":
+		return x.r.Method
+	case "context.identity.sourceIp":
+		return x.sourceIP()
+	}
+	return ""
+}
+
+// ask calls the authorizer's function.
+func (x *exchange) ask(auth translated.Authorizer) (verdict, error) {
+	payload, err := x.authorizerEvent()
+	if err != nil {
+		return verdict{}, err
+	}
+	ctx, cancel := context.WithTimeout(x.r.Context(), authorizerLimit)
+	defer cancel()
+	answer, err := x.g.invoker.Invoke(ctx, auth.Function, payload)
+	if err != nil {
+		return verdict{}, err
+	}
+	return parseVerdict(answer)
+}
+
+func parseVerdict(answer []byte) (verdict, error) {
+	var v verdict
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return v, &malformedVerdict{err.Error()}
+	}
+	if v.PrincipalID == "" || len(v.PolicyDocument.Statement) == 0 {
+		return v, &malformedVerdict{"principalId or policyDocument is missing"}
+	}
+	for name, value := range v.Context {
+		switch value := value.(type) {
+		case string:
+		case bool, float64: // arrive as text
+			v.Context[name] = fmt.Sprint(value)
+		default:
+			return v, &malformedVerdict{"context." + name + " is neither text, number nor true or false"}
+		}
+	}
+	return v, nil
+}
+
+type malformedVerdict struct{ why string }
+
+func (m *malformedVerdict) Error() string { return "its answer is malformed: " + m.why }
+
+// authorizerFault is the response to an authorizer that gave no verdict. One
+// that fails by the text "Unauthorized" means 401: that is AWS's convention.
+func authorizerFault(err error) *refusal {
+	var failed *lambda.FunctionError
+	var malformed *malformedVerdict
+	switch {
+	case errors.As(err, &failed) && failed.Message == "Unauthorized":
+		return &refusal{unauthorized, "Unauthorized"}
+	case errors.As(err, &failed), errors.As(err, &malformed):
+		return &refusal{authorizerConfigurationError, "Internal server error"}
+	}
+	return &refusal{authorizerFailure, "Internal server error"}
+}
+
+// evaluate decides as IAM does: an explicit Deny wins, and what nothing allows
+// is denied.
+func (p policy) evaluate(methodARN string) *refusal {
+	allowed := false
+	for _, s := range p.Statement {
+		if !s.Action.matches("execute-api:Invoke") || !s.Resource.matches(methodARN) {
+			continue
+		}
+		if s.Effect != "Allow" {
+			return &refusal{accessDenied, "User is not authorized to access this resource with an explicit deny"}
+		}
+		allowed = true
+	}
+	if !allowed {
+		return &refusal{accessDenied, "User is not authorized to access this resource"}
+	}
+	return nil
+}
+
+func (s stringOrList) matches(value string) bool {
+	for _, pattern := range s {
+		if wildcard(pattern, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// wildcard matches * (any text) and ? (one character), as IAM does; path.Match
+// would stop at slashes, so they are hidden from it.
+func wildcard(pattern, value string) bool {
+	hide := strings.NewReplacer("/", "\x01", `\`, "\x02", "[", "\x03")
+	ok, err := path.Match(hide.Replace(pattern), hide.Replace(value))
+	return err == nil && ok
+}
+
+// policyCache keeps authorizers' answers for the time the template says.
+type policyCache struct {
+	mu   sync.Mutex
+	kept map[string]keptVerdict
+}
+
+type keptVerdict struct {
+	verdict verdict
+	until   time.Time
+}
+
+func newPolicyCache() *policyCache { return &policyCache{kept: make(map[string]keptVerdict)} }
+
+func (c *policyCache) get(key string, now time.Time) (verdict, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.kept[key]
+	return k.verdict, ok && now.Before(k.until)
+}
+
+func (c *policyCache) put(key string, v verdict, until time.Time, ttl time.Duration) {
+	if ttl == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[key] = keptVerdict{v, until}
+}

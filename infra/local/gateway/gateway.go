@@ -1,0 +1,168 @@
+// Package gateway serves a translated template's REST API on this machine, as
+// API Gateway would: routes, the REQUEST authorizer and its cache, Lambda proxy
+// events and answers, and gateway responses all come from the template. What the
+// real one does and a client or function can see is done here too; throttling is
+// not.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"time"
+
+	"latchkey/infra/local/lambda"
+	"latchkey/infra/local/translated"
+)
+
+// maxBody is API Gateway's limit of a request's body, in bytes.
+const maxBody = 10 << 20
+
+// integrationLimit is API Gateway's: it answers INTEGRATION_TIMEOUT after it.
+const integrationLimit = 29 * time.Second
+
+// authorizerLimit is how long API Gateway waits for an authorizer.
+const authorizerLimit = 10 * time.Second
+
+// Invoker calls functions; lambda.Service is one.
+type Invoker interface {
+	Invoke(ctx context.Context, function string, payload []byte) ([]byte, error)
+}
+
+// Gateway is the HTTP handler of one API.
+type Gateway struct {
+	api       *translated.API
+	routes    []route
+	responses responses
+	invoker   Invoker
+	cache     *policyCache
+	requests  *log.Logger // one line a request; nil: none
+	now       func() time.Time
+}
+
+// New makes the handler of an API. It refuses a gateway response of a type that
+// AWS does not have, or whose template asks for what this gateway does not know.
+// Each request is told to requests in one line, when it is not nil.
+func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, error) {
+	rs, err := newResponses(api.Responses)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := compile(api.Routes)
+	if err != nil {
+		return nil, err
+	}
+	return &Gateway{api: api, routes: routes, responses: rs, invoker: invoker, cache: newPolicyCache(), requests: requests, now: time.Now}, nil
+}
+
+// ServeHTTP answers one request.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := newExchange(g, r)
+	x.answer(w)
+	if g.requests != nil {
+		note := ""
+		if x.failure != "" {
+			note = "  " + x.failure
+		}
+		g.requests.Printf("%s %s %d %s%s", r.Method, r.URL.EscapedPath(), x.status, g.now().Sub(x.begun).Round(100*time.Microsecond), note)
+	}
+}
+
+// exchange is one request and what is known of its answer.
+type exchange struct {
+	g         *Gateway
+	r         *http.Request
+	begun     time.Time
+	id        string
+	extended  string
+	matched   match
+	found     bool
+	body      []byte
+	principal map[string]any // the authorizer's context, allowed or not
+	status    int
+	failure   string // for the request line: what went wrong on our side
+}
+
+func newExchange(g *Gateway, r *http.Request) *exchange {
+	x := &exchange{g: g, r: r, begun: g.now(), id: newRequestID(), extended: newExtendedID()}
+	// A client may choose the request id; only the extended one is the gateway's.
+	if chosen := r.Header.Get("X-Amzn-Requestid"); chosen != "" {
+		x.id = chosen
+	}
+	x.matched, x.found = find(g.routes, r.Method, r.URL.EscapedPath())
+	return x
+}
+
+func (x *exchange) answer(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("X-Amzn-Requestid", x.id)
+	h.Set("X-Amz-Apigw-Id", x.extended)
+	if !x.found {
+		x.unknownRoute(w)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, x.r.Body, maxBody))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			x.respond(w, requestTooLarge, "Request entity too large")
+		} else {
+			x.respond(w, badRequestBody, "the body cannot be read")
+		}
+		return
+	}
+	x.body = body
+	if refusal := x.authorize(); refusal != nil {
+		x.respond(w, refusal.kind, refusal.message)
+		return
+	}
+	x.integrate(w)
+}
+
+// unknownRoute is what API Gateway says to a path or method it has not: it takes
+// the request for one that is signed for AWS, and complains of the signature.
+func (x *exchange) unknownRoute(w http.ResponseWriter) {
+	if x.r.Header.Get("Authorization") != "" {
+		x.respond(w, invalidSignature, "'…' not a valid key=value pair (missing equal-sign) in Authorization header")
+		return
+	}
+	x.respond(w, missingAuthenticationToken, "Missing Authentication Token")
+}
+
+// integrate calls the route's function and writes its answer.
+func (x *exchange) integrate(w http.ResponseWriter) {
+	payload, err := x.proxyEvent()
+	if err != nil {
+		x.failure = err.Error()
+		x.respond(w, default5XX, "Internal server error")
+		return
+	}
+	ctx, cancel := context.WithTimeout(x.r.Context(), integrationLimit)
+	defer cancel()
+	answer, err := x.g.invoker.Invoke(ctx, x.matched.route.Function, payload)
+	if err != nil {
+		x.failure = fmt.Sprintf("%s: %v", x.matched.route.Function, err)
+		x.respond(w, integrationFault(err), "Internal server error")
+		return
+	}
+	if err := x.write(w, answer); err != nil {
+		x.failure = fmt.Sprintf("%s: malformed Lambda proxy answer: %v", x.matched.route.Function, err)
+		x.respond(w, malformedAnswer, "Internal server error")
+	}
+}
+
+// integrationFault is the response to a call that gave no answer. A function
+// that fails, crashes or runs out of its own time is, to API Gateway, one whose
+// answer is malformed.
+func integrationFault(err error) kind {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return integrationTimeout
+	case errors.Is(err, lambda.ErrNoFunction):
+		return integrationFailure
+	}
+	return malformedAnswer
+}

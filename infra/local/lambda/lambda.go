@@ -1,0 +1,200 @@
+// Package lambda runs functions on this machine as AWS Lambda does: each copy of
+// a function is its bootstrap, a process that asks a Runtime API for its next
+// event, and takes one event at a time. There are as many copies as calls at
+// once, to a limit; a copy is frozen (SIGSTOP) while it has nothing to do, so
+// that what only works between calls fails here too. A copy that crashes or runs
+// out of time is replaced.
+package lambda
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Function says how a function's copies run.
+type Function struct {
+	Name    string
+	Path    string // of its bootstrap
+	Timeout time.Duration
+	Memory  int // megabytes; copies are told, not held to it
+	Env     map[string]string
+}
+
+// Options says how a Service runs.
+type Options struct {
+	Functions []Function
+	Port      int    // of the Runtime API; 0: a free one
+	LogDir    string // one file a function
+	Region    string
+	AccountID string
+	MaxCopies int           // of one function; 0: 32
+	InitLimit time.Duration // to a copy's first question; 0: 10 s
+	NoFreeze  bool          // leave idle copies running
+}
+
+const (
+	defaultMaxCopies = 32
+	defaultInit      = 10 * time.Second
+)
+
+// Service runs functions. Close ends every copy.
+type Service struct {
+	options  Options
+	listener net.Listener
+	server   *http.Server
+	group    *group
+	pools    map[string]*pool
+	logs     []*os.File
+}
+
+// Start listens for copies; it starts none. Copies are killed when this process
+// dies, frozen ones too.
+func Start(o Options) (*Service, error) {
+	if o.MaxCopies == 0 {
+		o.MaxCopies = defaultMaxCopies
+	}
+	if o.InitLimit == 0 {
+		o.InitLimit = defaultInit
+	}
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	if err != nil {
+		return nil, fmt.Errorf("runtime API: port %d is taken: %w", o.Port, err)
+	}
+	g, err := newGroup()
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	s := &Service{options: o, listener: l, group: g, pools: make(map[string]*pool)}
+	for _, f := range o.Functions {
+		log, err := os.OpenFile(filepath.Join(o.LogDir, f.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.logs = append(s.logs, log)
+		s.pools[f.Name] = newPool(s, f, log)
+	}
+	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 0}
+	go func() { _ = s.server.Serve(l) }()
+	return s, nil
+}
+
+// Close ends every copy at once.
+func (s *Service) Close() {
+	for _, p := range s.pools {
+		p.close()
+	}
+	s.group.kill()
+	if s.server != nil {
+		_ = s.server.Close()
+	}
+	_ = s.listener.Close()
+	for _, log := range s.logs {
+		_ = log.Close()
+	}
+}
+
+// Errors of Invoke.
+var (
+	// ErrNoFunction: there is no function of that name.
+	ErrNoFunction = errors.New("no such function")
+	// ErrTimeout: the function ran out of its time; its copy was killed.
+	ErrTimeout = errors.New("the function timed out")
+	// ErrCrash: the copy ended, or never asked for an event.
+	ErrCrash = errors.New("the function's process ended")
+)
+
+// FunctionError is what a function's handler answered when it failed.
+type FunctionError struct {
+	Message string `json:"errorMessage"`
+	Type    string `json:"errorType"`
+}
+
+func (e *FunctionError) Error() string { return "the function failed: " + e.Type + ": " + e.Message }
+
+// Invoke calls a function with a JSON payload and gives its JSON answer. Errors:
+// ErrNoFunction, ErrTimeout, ErrCrash, *FunctionError, or the context's while it
+// waited for a copy.
+func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
+	p, ok := s.pools[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNoFunction, name)
+	}
+	c, err := p.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.call(payload)
+	p.giveBack(c)
+	return answer, err
+}
+
+// Copy is what is known of one process of a function.
+type Copy struct {
+	ID       int `json:"id"`
+	PID      int `json:"pid"`
+	Answered int `json:"answered"` // calls it has answered
+}
+
+// Copies lists the living copies of a function.
+func (s *Service) Copies(name string) []Copy {
+	p, ok := s.pools[name]
+	if !ok {
+		return nil
+	}
+	return p.list()
+}
+
+// group is a process group whose members are killed when this process ends, in
+// whatever way: its leader waits for the end of its input, which only this
+// process can write.
+type group struct {
+	leader *exec.Cmd
+	stdin  io.Closer
+	once   sync.Once
+}
+
+func newGroup() (*group, error) {
+	// The leader says when it is there: a member cannot join a group before.
+	cmd := exec.Command("/bin/sh", "-c", "echo; cat >/dev/null; kill -KILL 0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("a process group for the functions: %w", err)
+	}
+	if _, err := bufio.NewReader(stdout).ReadByte(); err != nil {
+		return nil, fmt.Errorf("a process group for the functions: %w", err)
+	}
+	return &group{leader: cmd, stdin: stdin}, nil
+}
+
+// attr puts a child into the group.
+func (g *group) attr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pgid: g.leader.Process.Pid}
+}
+
+func (g *group) kill() {
+	g.once.Do(func() {
+		_ = g.stdin.Close()
+		_ = g.leader.Wait() // it kills itself with the others
+	})
+}

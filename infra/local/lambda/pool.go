@@ -1,0 +1,111 @@
+package lambda
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+)
+
+// pool holds the copies of one function.
+type pool struct {
+	service  *Service
+	function Function
+	log      *os.File
+	room     chan struct{} // one token for each call that may run
+
+	mu     sync.Mutex
+	copies map[int]*process
+	idle   []*process // the last used is taken first, as Lambda tends to
+	next   int
+	closed bool
+}
+
+func newPool(s *Service, f Function, log *os.File) *pool {
+	return &pool{service: s, function: f, log: log, room: make(chan struct{}, s.options.MaxCopies), copies: make(map[int]*process)}
+}
+
+// take gives an idle copy or a new one; at the limit it waits for one.
+func (p *pool) take(ctx context.Context) (*process, error) {
+	select {
+	case p.room <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for {
+		c, err := p.pick()
+		if err != nil {
+			<-p.room
+			return nil, err
+		}
+		if c != nil {
+			return c, nil
+		}
+	}
+}
+
+// pick gives the idle copy that was used last, a new one when none is idle, or
+// nil when the one it saw had died meanwhile.
+func (p *pool) pick() (*process, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, fmt.Errorf("%w: the stack is stopping", ErrCrash)
+	}
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		if c.dead() {
+			return nil, nil
+		}
+		return c, nil
+	}
+	p.next++
+	c, err := startProcess(p, p.next)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCrash, err)
+	}
+	p.copies[c.id] = c
+	return c, nil
+}
+
+// giveBack makes the copy idle, unless it has died.
+func (p *pool) giveBack(c *process) {
+	p.mu.Lock()
+	if !c.dead() {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	<-p.room
+}
+
+func (p *pool) forget(c *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.copies, c.id)
+	p.idle = slices.DeleteFunc(p.idle, func(i *process) bool { return i == c })
+}
+
+func (p *pool) find(id int) *process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.copies[id]
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+}
+
+func (p *pool) list() []Copy {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := []Copy{}
+	for _, c := range p.copies {
+		out = append(out, Copy{ID: c.id, PID: c.cmd.Process.Pid, Answered: int(c.answered.Load())})
+	}
+	slices.SortFunc(out, func(a, b Copy) int { return a.ID - b.ID })
+	return out
+}

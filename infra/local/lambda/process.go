@@ -1,0 +1,197 @@
+package lambda
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// process is one copy of a function.
+type process struct {
+	pool     *pool
+	id       int
+	cmd      *exec.Cmd
+	events   chan event    // to the copy's question for its next event
+	asked    chan struct{} // closed at its first question
+	gone     chan struct{} // closed when the process has ended
+	answered atomic.Int64
+
+	mu      sync.Mutex
+	first   sync.Once
+	current *event
+}
+
+// event is one call.
+type event struct {
+	id       string
+	payload  []byte
+	deadline time.Time
+	answer   chan answer // buffered: whoever answers first does not wait
+}
+
+type answer struct {
+	payload []byte
+	err     error
+}
+
+func startProcess(p *pool, id int) (*process, error) {
+	c := &process{pool: p, id: id, events: make(chan event), asked: make(chan struct{}), gone: make(chan struct{})}
+	c.cmd = exec.Command(p.function.Path)
+	c.cmd.Dir = filepath.Dir(p.function.Path)
+	c.cmd.Env = c.environment()
+	c.cmd.Stdout, c.cmd.Stderr = p.log, p.log
+	c.cmd.SysProcAttr = p.service.group.attr()
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.gone)
+		c.pool.forget(c)
+	}()
+	return c, nil
+}
+
+// environment is what Lambda gives a function, and nothing of ours.
+func (c *process) environment() []string {
+	f, o := c.pool.function, c.pool.service.options
+	env := map[string]string{
+		"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
+		"AWS_LAMBDA_RUNTIME_API": fmt.Sprintf("%s/%s.%d", c.pool.service.listener.Addr(), f.Name, c.id),
+		"AWS_REGION":             o.Region, "AWS_DEFAULT_REGION": o.Region,
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
+		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),
+		"AWS_EXECUTION_ENV": "AWS_Lambda_provided.al2023", "_HANDLER": "bootstrap", "LAMBDA_TASK_ROOT": c.cmd.Dir,
+	}
+	for name, value := range f.Env {
+		env[name] = value
+	}
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+func (c *process) dead() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// call gives the copy an event and waits for its answer. A new copy's start is
+// not counted against the function's time, as on Lambda.
+func (c *process) call(payload []byte) ([]byte, error) {
+	if err := c.awaitFirst(); err != nil {
+		return nil, err
+	}
+	e := event{id: uuid(), payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
+	timeout := time.NewTimer(c.pool.function.Timeout)
+	defer timeout.Stop()
+	c.hold(&e)
+	defer c.hold(nil)
+	select {
+	case c.events <- e:
+	case <-c.gone:
+		return nil, ErrCrash
+	case <-timeout.C:
+		c.kill()
+		return nil, ErrTimeout
+	}
+	select {
+	case a := <-e.answer:
+		c.answered.Add(1)
+		return a.payload, a.err
+	case <-c.gone:
+		// It may have answered with its last breath.
+		select {
+		case a := <-e.answer:
+			c.answered.Add(1)
+			return a.payload, a.err
+		default:
+			return nil, ErrCrash
+		}
+	case <-timeout.C:
+		c.kill()
+		return nil, ErrTimeout
+	}
+}
+
+func (c *process) awaitFirst() error {
+	select {
+	case <-c.asked:
+		return nil
+	default:
+	}
+	limit := time.NewTimer(c.pool.service.options.InitLimit)
+	defer limit.Stop()
+	select {
+	case <-c.asked:
+		return nil
+	case <-c.gone:
+		return fmt.Errorf("%w while it started", ErrCrash)
+	case <-limit.C:
+		c.kill()
+		return fmt.Errorf("%w: it did not start in time", ErrCrash)
+	}
+}
+
+func (c *process) hold(e *event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current = e
+}
+
+// settle answers the call of that id, if it is the one that runs.
+func (c *process) settle(id string, a answer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || c.current.id != id {
+		return errors.New("this call does not run")
+	}
+	select {
+	case c.current.answer <- a:
+		return nil
+	default:
+		return errors.New("this call is answered already")
+	}
+}
+
+// kill ends the copy and waits until it is gone, so that it is not used again.
+func (c *process) kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.gone
+}
+
+// freeze and thaw stop the copy between calls, as Lambda does.
+func (c *process) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
+func (c *process) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
+
+func failure(body []byte) error {
+	var e FunctionError
+	if err := json.Unmarshal(body, &e); err != nil || e.Message == "" && e.Type == "" {
+		e = FunctionError{Type: "Unknown", Message: string(body)}
+	}
+	return &e
+}
+
+// uuid makes a random UUID (RFC 9562, version 4).
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,52 @@
+// Command run runs Latchkey on this machine until it is interrupted: `make run`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+const defaultPort = 3000
+
+func main() {
+	port := flag.Int("port", defaultPort, "port of the API; the five after it are used too")
+	template := flag.String("template", "", "another template than the repository's")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *port, *template); err != nil {
+		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, port int, template string) error {
+	begun := time.Now()
+	s, err := stack.Start(ctx, stack.Options{Port: port, Template: template, Requests: os.Stdout})
+	var missing *backing.MissingError
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w\nLatchkey's local stack needs Go, a JDK of Java 17 or later, Maven, and Python 3.10 or later with venv", err)
+	case err != nil && ctx.Err() != nil:
+		return nil // interrupted while it started
+	case err != nil:
+		return err
+	}
+	fmt.Printf("Latchkey is ready at %s\n", s.URL)
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; a token: make token EMAIL=a@example.com NAME=Ann PORT=%d\n", time.Since(begun).Seconds(), s.LogDir, port)
+	select {
+	case <-ctx.Done():
+		return s.Close()
+	case err := <-s.Failed():
+		return errors.Join(err, s.Close())
+	}
+}

@@ -1,0 +1,135 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"latchkey/infra/local/backing"
+)
+
+// startBacking starts what stands behind the functions and, meanwhile, reads the
+// template and builds them.
+func (s *Stack) startBacking(ctx context.Context) error {
+	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startIssuer, s.translateAndBuild}
+	wrong := make([]error, len(steps))
+	var wg sync.WaitGroup
+	for i, step := range steps {
+		wg.Go(func() { wrong[i] = step(ctx) })
+	}
+	wg.Wait()
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	s.DataPlane = Endpoints{DynamoDB: s.db.Endpoint, KMS: s.kms.Endpoint}
+	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, s.TableName); err != nil {
+		return err
+	}
+	return s.makeKeys(ctx)
+}
+
+func (s *Stack) startDB(ctx context.Context) error {
+	p, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{
+		Port: s.ports.DynamoDB, DataDir: filepath.Join(s.dir, "data"), LogPath: filepath.Join(s.LogDir, "dynamodb.log"), Progress: s.options.Progress,
+	})
+	if err != nil {
+		return err
+	}
+	s.db = p
+	s.watch(p)
+	return nil
+}
+
+func (s *Stack) startKMS(ctx context.Context) error {
+	p, err := backing.StartKMS(ctx, backing.KMSOptions{Port: s.ports.KMS, LogPath: filepath.Join(s.LogDir, "kms.log"), Progress: s.options.Progress})
+	if err != nil {
+		return err
+	}
+	s.kms = p
+	s.watch(p)
+	return nil
+}
+
+func (s *Stack) startIssuer(ctx context.Context) error {
+	p, err := backing.StartIssuer(ctx, backing.IssuerOptions{
+		Port: s.ports.Issuer, KeyPath: filepath.Join(s.dir, "issuer-key.json"), LogPath: filepath.Join(s.LogDir, "issuer.log"), Progress: s.options.Progress,
+	})
+	if err != nil {
+		return err
+	}
+	s.issuer = p
+	s.watch(p.Process)
+	return nil
+}
+
+// watch fails the stack when a child ends that nobody stopped.
+func (s *Stack) watch(p *backing.Process) {
+	go func() {
+		<-p.Done()
+		if err := p.Err(); err != nil {
+			s.fail(err)
+		}
+	}()
+}
+
+func (s *Stack) stopBacking() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running := []*backing.Process{s.db, s.kms}
+	if s.issuer != nil {
+		running = append(running, s.issuer.Process)
+	}
+	wrong := make([]error, len(running))
+	var wg sync.WaitGroup
+	for i, p := range running {
+		if p != nil {
+			wg.Go(func() { wrong[i] = p.Stop() })
+		}
+	}
+	wg.Wait()
+	return wrong
+}
+
+// StopDB takes the database away: connections to it are refused.
+func (s *Stack) StopDB() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.db.Stop()
+}
+
+// StartDB brings a stopped database back, with everything it had. One that runs
+// is left alone.
+func (s *Stack) StartDB(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.db.Done():
+	default:
+		return nil
+	}
+	if err := s.startDB(ctx); err != nil {
+		return fmt.Errorf("starting the database again: %w", err)
+	}
+	return nil
+}
+
+// PauseDB makes the database hang: it takes connections and answers nothing.
+func (s *Stack) PauseDB() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.db.Pause()
+}
+
+// ResumeDB ends PauseDB.
+func (s *Stack) ResumeDB() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.db.Resume()
+}
+
+// Token gives an access token of the local issuer; see backing.IssueToken.
+func (s *Stack) Token(ctx context.Context, kind backing.Kind, sub, email, name string) (string, error) {
+	return backing.IssueToken(ctx, s.Issuer, kind, sub, email, name)
+}

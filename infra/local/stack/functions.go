@@ -1,0 +1,128 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/build"
+	"latchkey/infra/local/lambda"
+	"latchkey/infra/local/translated"
+)
+
+// translateAndBuild reads the template and compiles its functions.
+func (s *Stack) translateAndBuild(ctx context.Context) error {
+	parameters, err := s.parameters()
+	if err != nil {
+		return err
+	}
+	s.template, err = translated.Translate(ctx, s.options.Template, translated.Options{
+		Parameters: parameters, Physical: map[string]string{"Table": s.TableName}, Progress: s.options.Progress,
+	})
+	if err != nil {
+		return err
+	}
+	if sources := s.template.EventSources(); len(sources) > 0 {
+		return fmt.Errorf("the local stack does not feed functions from streams or queues yet: %s", strings.Join(sources, ", "))
+	}
+	functions, err := s.template.Functions()
+	if err != nil {
+		return err
+	}
+	folders, err := s.folders(functions)
+	if err != nil {
+		return err
+	}
+	s.options.Progress("building the functions")
+	_, err = build.Functions(ctx, build.Options{Root: s.root, Folders: slices.Collect(maps.Values(folders)), Out: s.buildDir()})
+	return err
+}
+
+func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
+
+// folders gives the folder of each function, relative to the module. A CodeUri
+// is relative to its template.
+func (s *Stack) folders(functions map[string]translated.Function) (map[string]string, error) {
+	out := make(map[string]string)
+	base, err := filepath.Abs(filepath.Dir(s.options.Template))
+	if err != nil {
+		return nil, err
+	}
+	for name, f := range functions {
+		folder, err := filepath.Rel(s.root, filepath.Join(base, f.CodeURI))
+		if err != nil || strings.HasPrefix(folder, "..") {
+			return nil, fmt.Errorf("function %s: its code %s is not in the repository", name, f.CodeURI)
+		}
+		out[name] = folder
+	}
+	return out, nil
+}
+
+// parameters are the local stack's own, as far as the template declares them,
+// and the caller's.
+func (s *Stack) parameters() (map[string]string, error) {
+	text, err := os.ReadFile(s.options.Template)
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Parameters map[string]yaml.Node `yaml:"Parameters"`
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.options.Template, err)
+	}
+	own := map[string]string{
+		"Issuer": s.Issuer, "JwksUrl": s.Issuer + "/jwks", "UserinfoUrl": s.Control + "/userinfo", "Audience": backing.Audience,
+		"Architecture":     map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
+		"EndpointDynamoDB": fmt.Sprintf("http://127.0.0.1:%d", s.ports.DynamoDB),
+		"EndpointKMS":      fmt.Sprintf("http://127.0.0.1:%d", s.ports.KMS),
+	}
+	maps.DeleteFunc(own, func(name, _ string) bool { _, declared := doc.Parameters[name]; return !declared })
+	maps.Copy(own, s.options.Parameters)
+	return own, nil
+}
+
+// startFunctions makes the functions ready to be called; copies start with the
+// calls.
+func (s *Stack) startFunctions(context.Context) error {
+	api, err := s.template.API()
+	if err != nil {
+		return fmt.Errorf("the API of %s: %w", s.options.Template, err)
+	}
+	s.api = api
+	functions, err := s.template.Functions()
+	if err != nil {
+		return err
+	}
+	folders, err := s.folders(functions)
+	if err != nil {
+		return err
+	}
+	var run []lambda.Function
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := functions[name]
+		program := filepath.Join(s.buildDir(), filepath.Base(folders[name]))
+		run = append(run, lambda.Function{Name: name, Path: program, Timeout: f.Timeout, Memory: f.Memory, Env: f.Env})
+	}
+	s.lambda, err = lambda.Start(lambda.Options{
+		Functions: run, Port: s.ports.Runtime, LogDir: s.LogDir, Region: backing.Region, AccountID: translated.AccountID, MaxCopies: s.options.MaxCopies,
+	})
+	return errors.Join(err)
+}
+
+// Copies lists the living copies of a function, by its logical id.
+func (s *Stack) Copies(function string) []lambda.Copy { return s.lambda.Copies(function) }
+
+// Invoke calls a function directly, with a JSON payload.
+func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]byte, error) {
+	return s.lambda.Invoke(ctx, function, payload)
+}

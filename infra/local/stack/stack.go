@@ -1,0 +1,250 @@
+// Package stack runs Latchkey whole on this machine: the template's functions,
+// as deployed, behind a gateway that reads the translated template, with DynamoDB
+// Local, a KMS and a token issuer behind them. `make run` is a thin program
+// around it, and tests start it themselves.
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/gateway"
+	"latchkey/infra/local/lambda"
+	"latchkey/infra/local/translated"
+)
+
+// TableName is the name of the local table.
+const TableName = "latchkey"
+
+// Options says how a stack runs. The zero value is one on free ports, whose
+// state is gone when it ends.
+type Options struct {
+	Port       int               // of the gateway; the others follow it (Ports). 0: free ones
+	Template   string            // "": template.yaml of the repository
+	Dir        string            // state and logs; "": .local/<port>, or a temporary folder when Port is 0
+	Parameters map[string]string // over the local stack's own
+	Requests   io.Writer         // one line a request; nil: none
+	Progress   backing.Progress  // nil: standard error
+	MaxCopies  int               // of one function; 0: lambda's default
+}
+
+// Ports are the ports of a stack, all on 127.0.0.1.
+type Ports struct {
+	Gateway, Control, DynamoDB, KMS, Issuer, Runtime int
+}
+
+// PortsFrom gives the ports of the stack whose gateway listens on port.
+func PortsFrom(port int) Ports {
+	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5}
+}
+
+// Stack is a running stack.
+type Stack struct {
+	URL       string // base URL of the API
+	Control   string // base URL of the control endpoint
+	Issuer    string // iss of its tokens
+	TableName string
+	DataPlane Endpoints
+	LogDir    string // one file a function and a service
+
+	options  Options
+	root     string
+	dir      string
+	ports    Ports
+	template *translated.Template
+	api      *translated.API
+	kms      *backing.Process
+	issuer   *backing.Issuer
+	lambda   *lambda.Service
+	servers  []*http.Server
+	listens  map[int]net.Listener
+	closers  []func()
+
+	mu     sync.Mutex
+	db     *backing.Process
+	failed chan error
+	once   sync.Once
+	stop   context.CancelFunc
+	pumps  sync.WaitGroup
+}
+
+// Endpoints are the base URLs of what stands behind the stack.
+type Endpoints struct {
+	DynamoDB string `json:"dynamodb"`
+	KMS      string `json:"kms"`
+}
+
+// Start starts a stack and returns when a request would succeed. Errors:
+// *backing.MissingError when a program is not on this machine, a port that is
+// taken, a template that the local stack cannot serve.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	if o.Progress == nil {
+		o.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
+	}
+	if err := backing.Missing(); err != nil {
+		return nil, err
+	}
+	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), listens: make(map[int]net.Listener)}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = cancel
+	for _, step := range []func(context.Context) error{s.place, s.listen, s.startBacking, s.startFunctions} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	if err := s.open(ctx, background); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// place settles where everything is.
+func (s *Stack) place(context.Context) error {
+	root, err := backing.Root()
+	if err != nil {
+		return err
+	}
+	s.root = root
+	if s.options.Template == "" {
+		s.options.Template = filepath.Join(root, "template.yaml")
+	}
+	if _, err := os.Stat(s.options.Template); err != nil {
+		return err
+	}
+	switch {
+	case s.options.Dir != "":
+		s.dir = s.options.Dir
+	case s.options.Port != 0:
+		s.dir = Dir(root, s.options.Port)
+	default:
+		if s.dir, err = os.MkdirTemp("", "latchkey-"); err != nil {
+			return err
+		}
+		s.closers = append(s.closers, func() { _ = os.RemoveAll(s.dir) })
+	}
+	s.LogDir = filepath.Join(s.dir, "logs")
+	return os.MkdirAll(s.LogDir, 0o755)
+}
+
+// Dir is where the stack on that port keeps its state.
+func Dir(root string, port int) string { return filepath.Join(root, ".local", strconv.Itoa(port)) }
+
+// DataDir is where it keeps the table's data.
+func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
+
+// listen takes the gateway's and the control endpoint's ports, which also keeps
+// a second stack off this one's state, and looks whether the others are free.
+func (s *Stack) listen(context.Context) error {
+	s.ports = PortsFrom(s.options.Port)
+	if s.options.Port == 0 {
+		if err := s.freePorts(); err != nil {
+			return err
+		}
+	}
+	for _, p := range []int{s.ports.Gateway, s.ports.Control} {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err != nil {
+			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
+		}
+		s.listens[p] = l
+	}
+	for _, p := range []int{s.ports.DynamoDB, s.ports.KMS, s.ports.Issuer, s.ports.Runtime} {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err != nil {
+			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
+		}
+		_ = l.Close()
+	}
+	s.URL = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Gateway)
+	s.Control = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Control)
+	s.Issuer = backing.IssuerURL(s.ports.Issuer)
+	return nil
+}
+
+// freePorts asks the system for six ports at once, so that no two are the same.
+func (s *Stack) freePorts() error {
+	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		*p = l.Addr().(*net.TCPAddr).Port
+	}
+	return nil
+}
+
+// open serves, calls what is scheduled once, and makes sure that a request
+// succeeds.
+func (s *Stack) open(ctx, background context.Context) error {
+	var requests *log.Logger
+	if s.options.Requests != nil {
+		requests = log.New(s.options.Requests, "", log.Ltime)
+	}
+	g, err := gateway.New(s.api, s.lambda, requests)
+	if err != nil {
+		return err
+	}
+	if err := s.startSchedules(ctx, background); err != nil {
+		return err
+	}
+	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.ports.Gateway]))
+	s.serve(&http.Server{Handler: s.controlHandler(), ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.Control])
+	return s.probe(ctx)
+}
+
+func (s *Stack) serve(server *http.Server, l net.Listener) {
+	s.servers = append(s.servers, server)
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(err)
+		}
+	}()
+}
+
+// fail notes why the stack cannot go on; the first reason counts.
+func (s *Stack) fail(err error) {
+	select {
+	case s.failed <- err:
+	default:
+	}
+}
+
+// Failed gives the reason when something the stack needs ended by itself. The
+// stack is of no use then; Close it.
+func (s *Stack) Failed() <-chan error { return s.failed }
+
+// Close ends every process of the stack. What was acknowledged is on disk
+// afterwards.
+func (s *Stack) Close() error {
+	var wrong []error
+	s.once.Do(func() {
+		s.stop()
+		for _, server := range s.servers {
+			_ = server.Close()
+		}
+		for _, l := range s.listens {
+			_ = l.Close()
+		}
+		if s.lambda != nil {
+			s.lambda.Close()
+		}
+		s.pumps.Wait()
+		wrong = s.stopBacking()
+		for _, c := range s.closers {
+			c()
+		}
+	})
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,218 @@
+package translated
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// API is the REST API of a template.
+type API struct {
+	Stage       string
+	Routes      []Route // sorted by path, then method
+	Authorizers map[string]Authorizer
+	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
+}
+
+// Route is one method of a path.
+type Route struct {
+	Method     string // "GET"; "ANY" for every method
+	Path       string // as in the template: /v1/orgs/{orgId}
+	Function   string // logical id
+	Authorizer string // "": open
+}
+
+// Authorizer is a Lambda authorizer of type REQUEST.
+type Authorizer struct {
+	Function string // logical id
+	TTL      time.Duration
+	Identity []string // such as method.request.header.Authorization
+}
+
+// GatewayResponse is what the gateway says itself.
+type GatewayResponse struct {
+	Status     int               // 0: the type's own
+	Parameters map[string]string // as in the template: gatewayresponse.header.X → 'v'
+	Templates  map[string]string // by content type
+}
+
+// open is SAM's name for a route without authorizer; it has no security scheme.
+const open = "NONE"
+
+// API gives the one REST API of the template.
+func (t *Template) API() (*API, error) {
+	names := t.Named("AWS::ApiGateway::RestApi")
+	if len(names) != 1 {
+		return nil, fmt.Errorf("the local stack serves one REST API, the template has %d", len(names))
+	}
+	properties := t.Resources[names[0]].Properties
+	if binary, ok := properties["BinaryMediaTypes"].([]any); ok && len(binary) > 0 {
+		return nil, errors.New("BinaryMediaTypes are not supported by the local stack")
+	}
+	body, _ := properties["Body"].(map[string]any)
+	a := &API{Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{}}
+	return a, errors.Join(a.readStage(t), a.readAuthorizers(body), a.readRoutes(t, body), a.readResponses(body))
+}
+
+func (a *API) readStage(t *Template) error {
+	names := t.Named("AWS::ApiGateway::Stage")
+	if len(names) != 1 {
+		return fmt.Errorf("the local stack serves one stage, the template has %d", len(names))
+	}
+	a.Stage, _ = t.Resources[names[0]].Properties["StageName"].(string)
+	return nil
+}
+
+func (a *API) readAuthorizers(body map[string]any) error {
+	schemes, _ := body["securityDefinitions"].(map[string]any)
+	if schemes == nil {
+		components, _ := body["components"].(map[string]any)
+		schemes, _ = components["securitySchemes"].(map[string]any)
+	}
+	var wrong []error
+	for name, v := range schemes {
+		scheme, _ := v.(map[string]any)
+		x, _ := scheme["x-amazon-apigateway-authorizer"].(map[string]any)
+		if x == nil || !strings.EqualFold(scalar(x["type"]), "request") {
+			wrong = append(wrong, fmt.Errorf("authorizer %s is no Lambda authorizer of type REQUEST; the local stack knows no other", name))
+			continue
+		}
+		f, err := functionOf(x["authorizerUri"])
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("authorizer %s: %w", name, err))
+			continue
+		}
+		// Without a word API Gateway keeps answers for five minutes.
+		ttl := 300
+		if v, ok := x["authorizerResultTtlInSeconds"]; ok {
+			if ttl, err = strconv.Atoi(scalar(v)); err != nil {
+				wrong = append(wrong, fmt.Errorf("authorizer %s: its cache time: %w", name, err))
+			}
+		}
+		auth := Authorizer{Function: f, TTL: time.Duration(ttl) * time.Second}
+		if source, ok := x["identitySource"].(string); ok && source != "" {
+			for part := range strings.SplitSeq(source, ",") {
+				auth.Identity = append(auth.Identity, strings.TrimSpace(part))
+			}
+		}
+		if auth.TTL > 0 && len(auth.Identity) == 0 {
+			wrong = append(wrong, fmt.Errorf("authorizer %s has a cache and no identity source, which API Gateway refuses", name))
+		}
+		a.Authorizers[name] = auth
+	}
+	return errors.Join(wrong...)
+}
+
+var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "x-amazon-apigateway-any-method"}
+
+func (a *API) readRoutes(t *Template, body map[string]any) error {
+	paths, _ := body["paths"].(map[string]any)
+	defaultSecurity := body["security"]
+	var wrong []error
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		item, _ := paths[path].(map[string]any)
+		for _, method := range slices.Sorted(maps.Keys(item)) {
+			if !slices.Contains(methods, method) {
+				wrong = append(wrong, fmt.Errorf("%s: %q is no method", path, method))
+				continue
+			}
+			operation, _ := item[method].(map[string]any)
+			route, err := a.readRoute(t, method, path, operation, defaultSecurity)
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err))
+				continue
+			}
+			a.Routes = append(a.Routes, route)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (a *API) readRoute(t *Template, method, path string, operation map[string]any, defaultSecurity any) (Route, error) {
+	route := Route{Method: strings.ToUpper(method), Path: path}
+	if method == "x-amazon-apigateway-any-method" {
+		route.Method = "ANY"
+	}
+	integration, _ := operation["x-amazon-apigateway-integration"].(map[string]any)
+	if !strings.EqualFold(scalar(integration["type"]), "aws_proxy") {
+		return route, fmt.Errorf("integration %v: the local stack knows aws_proxy alone", integration["type"])
+	}
+	f, err := functionOf(integration["uri"])
+	if err != nil {
+		return route, err
+	}
+	if t.Resources[f].Type != "AWS::Lambda::Function" {
+		return route, fmt.Errorf("%s is no function", f)
+	}
+	route.Function = f
+	security, ok := operation["security"]
+	if !ok {
+		security = defaultSecurity
+	}
+	route.Authorizer, err = a.authorizerOf(security)
+	return route, err
+}
+
+// authorizerOf reads an operation's security: nothing, NONE or the name of an
+// authorizer. Another name would be an open route that looks closed.
+func (a *API) authorizerOf(security any) (string, error) {
+	requirements, _ := security.([]any)
+	found := ""
+	for _, requirement := range requirements {
+		named, _ := requirement.(map[string]any)
+		for name := range named {
+			if name == open {
+				continue
+			}
+			if _, ok := a.Authorizers[name]; !ok {
+				return "", fmt.Errorf("security names %q, and there is no such authorizer", name)
+			}
+			if found != "" {
+				return "", errors.New("two authorizers on one route")
+			}
+			found = name
+		}
+	}
+	return found, nil
+}
+
+var functionARN = regexp.MustCompile(`:function:([^/:]+)/invocations$`)
+
+func functionOf(uri any) (string, error) {
+	m := functionARN.FindStringSubmatch(scalar(uri))
+	if m == nil {
+		return "", fmt.Errorf("%v is no function's invocation", uri)
+	}
+	return m[1], nil
+}
+
+func (a *API) readResponses(body map[string]any) error {
+	responses, _ := body["x-amazon-apigateway-gateway-responses"].(map[string]any)
+	for name, v := range responses {
+		r, _ := v.(map[string]any)
+		out := GatewayResponse{Parameters: texts(r["responseParameters"]), Templates: texts(r["responseTemplates"])}
+		if s, ok := r["statusCode"]; ok {
+			status, err := strconv.Atoi(scalar(s))
+			if err != nil {
+				return fmt.Errorf("gateway response %s: %w", name, err)
+			}
+			out.Status = status
+		}
+		a.Responses[name] = out
+	}
+	return nil
+}
+
+func texts(v any) map[string]string {
+	out := map[string]string{}
+	m, _ := v.(map[string]any)
+	for k, e := range m {
+		out[k] = scalar(e)
+	}
+	return out
+}

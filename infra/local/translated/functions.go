@@ -1,0 +1,113 @@
+package translated
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Function is one Lambda function of a template.
+type Function struct {
+	Name    string // logical id
+	CodeURI string // folder of its main package, as in the template
+	Timeout time.Duration
+	Memory  int // megabytes
+	Env     map[string]string
+}
+
+// Functions gives every function of the template, by logical id. Other runtimes
+// and handlers than a bootstrap's are an error.
+func (t *Template) Functions() (map[string]Function, error) {
+	out := make(map[string]Function)
+	var wrong []error
+	for _, name := range t.Named("AWS::Lambda::Function") {
+		f, err := t.function(name)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("function %s: %w", name, err))
+		}
+		out[name] = f
+	}
+	return out, errors.Join(wrong...)
+}
+
+func (t *Template) function(name string) (Function, error) {
+	p := t.Resources[name].Properties
+	f := Function{Name: name, CodeURI: t.code[name], Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{}}
+	if runtime := scalar(p["Runtime"]); !strings.HasPrefix(runtime, "provided.") || scalar(p["Handler"]) != "bootstrap" {
+		return f, fmt.Errorf("runtime %s, handler %v: the local stack runs bootstraps of provided.* alone", runtime, p["Handler"])
+	}
+	if f.CodeURI == "" {
+		return f, errors.New("it has no CodeUri")
+	}
+	var errT, errM error
+	if v, ok := p["Timeout"]; ok {
+		var seconds int
+		seconds, errT = strconv.Atoi(scalar(v))
+		f.Timeout = time.Duration(seconds) * time.Second
+	}
+	if v, ok := p["MemorySize"]; ok {
+		f.Memory, errM = strconv.Atoi(scalar(v))
+	}
+	environment, _ := p["Environment"].(map[string]any)
+	f.Env = texts(environment["Variables"])
+	return f, errors.Join(errT, errM)
+}
+
+// Schedule is a function called at intervals.
+type Schedule struct {
+	Name     string // logical id of the rule
+	ARN      string
+	Function string
+	Every    time.Duration
+	Input    string // JSON; "": the event of a schedule
+}
+
+var rate = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
+
+// Schedules gives the enabled schedules of the template.
+func (t *Template) Schedules() ([]Schedule, error) {
+	var out []Schedule
+	var wrong []error
+	add := func(name, arnType string, target map[string]any) {
+		p := t.Resources[name].Properties
+		if p["State"] == "DISABLED" {
+			return
+		}
+		every, err := interval(scalar(p["ScheduleExpression"]))
+		_, function, ok := strings.Cut(scalar(target["Arn"]), ":function:")
+		if err != nil || !ok {
+			wrong = append(wrong, fmt.Errorf("schedule %s: target %v: %w", name, target["Arn"], err))
+			return
+		}
+		input, _ := target["Input"].(string)
+		out = append(out, Schedule{name, strings.Replace(attributes[arnType+".Arn"], "%s", name, 1), function, every, input})
+	}
+	for _, name := range t.Named("AWS::Events::Rule") {
+		targets, _ := t.Resources[name].Properties["Targets"].([]any)
+		for _, v := range targets {
+			target, _ := v.(map[string]any)
+			add(name, "AWS::Events::Rule", target)
+		}
+	}
+	for _, name := range t.Named("AWS::Scheduler::Schedule") {
+		target, _ := t.Resources[name].Properties["Target"].(map[string]any)
+		add(name, "AWS::Scheduler::Schedule", target)
+	}
+	return out, errors.Join(wrong...)
+}
+
+func interval(expression string) (time.Duration, error) {
+	m := rate.FindStringSubmatch(expression)
+	if m == nil {
+		return 0, fmt.Errorf("%q is no rate(…), and the local stack knows no other schedule", expression)
+	}
+	n, err := strconv.Atoi(m[1])
+	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
+	return time.Duration(n) * unit, err
+}
+
+// EventSources names the functions that are fed by a stream or a queue.
+func (t *Template) EventSources() []string { return t.Named("AWS::Lambda::EventSourceMapping") }

@@ -1,0 +1,45 @@
+"""Prints, as JSON, what CloudFormation would get of a SAM template.
+
+Arguments: the template's path and the parameter overrides as a JSON object.
+Output: {"template": the translated document, "code": {function: its CodeUri}}.
+Needs no network and no credentials.
+"""
+
+import json
+import os
+import sys
+
+os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
+
+from samtranslator.model.exceptions import InvalidDocumentException
+from samtranslator.translator.transform import transform
+from samtranslator.yaml_helper import yaml_parse
+
+
+class NoManagedPolicies:
+    """The template names no managed policy, and asking AWS for them needs a network."""
+
+    def load(self):
+        return {}
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        document = yaml_parse(file.read())
+    shared = document.get("Globals", {}).get("Function", {}).get("CodeUri")
+    code = {}
+    for name, resource in document["Resources"].items():
+        if resource["Type"] != "AWS::Serverless::Function":
+            continue
+        properties = resource["Properties"]
+        code[name] = properties.get("CodeUri", shared)
+        # The translator takes only what is uploaded already.
+        properties["CodeUri"] = "s3://local/" + name
+    try:
+        template = transform(document, json.loads(sys.argv[2]), NoManagedPolicies())
+    except InvalidDocumentException as error:
+        raise SystemExit("\n".join([error.message] + [cause.message for cause in error.causes])) from None
+    json.dump({"template": template, "code": code}, sys.stdout, default=str)
+
+
+main()

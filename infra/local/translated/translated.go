@@ -1,0 +1,177 @@
+// Package translated gives template.yaml as CloudFormation would get it: the SAM
+// translator's output, with every reference resolved. The local gateway serves
+// what it says, and tests of the template read it. A reference that cannot be
+// resolved is an error, because lint accepts some that CloudFormation refuses.
+package translated
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"latchkey/infra/local/backing"
+)
+
+//go:embed translate.py
+var script string
+
+// Identity of the account that the local stack plays.
+const (
+	AccountID = "000000000000"
+	StackName = "latchkey"
+	apiID     = "local"
+)
+
+// Options says how a template is translated.
+type Options struct {
+	// Parameters override the template's defaults. A name the template does not
+	// declare is an error.
+	Parameters map[string]string
+	// Physical gives the names of resources that exist: what Ref gives. Others get
+	// made-up ones.
+	Physical map[string]string
+	// Attributes gives values of GetAtt, by "Resource.Attribute", over made-up ones.
+	Attributes map[string]string
+	// Progress is told of an installation; nil: standard error.
+	Progress backing.Progress
+}
+
+// Template is a translated template.
+type Template struct {
+	// Raw is the document as CloudFormation would get it, references and all.
+	Raw map[string]any
+	// Resources are those whose condition holds, by logical id, every reference
+	// resolved.
+	Resources map[string]Resource
+	// Outputs are resolved values by name.
+	Outputs map[string]string
+	// Parameters are the values in force, by name.
+	Parameters map[string]string
+
+	code map[string]string // CodeUri by function
+}
+
+// Resource is one resource of a translated template.
+type Resource struct {
+	Type       string
+	Properties map[string]any
+}
+
+// Translate translates and resolves the template at path. When there is no
+// Python the error is a *backing.MissingError.
+func Translate(ctx context.Context, path string, o Options) (*Template, error) {
+	raw, code, err := transform(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("translating %s: %w", path, err)
+	}
+	t, err := (&Template{Raw: raw, code: code}).Resolve(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Resolve resolves the same document with other options: when a resource was
+// made from it whose name nobody knew before, for example.
+func (t *Template) Resolve(o Options) (*Template, error) {
+	r, err := newResolver(t.Raw, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &Template{Raw: t.Raw, code: t.code, Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters}
+	if err := errors.Join(out.resolveResources(r), out.resolveOutputs(r)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func transform(ctx context.Context, path string, o Options) (map[string]any, map[string]string, error) {
+	python, err := backing.Python(ctx, o.Progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	overrides := o.Parameters
+	if overrides == nil {
+		overrides = map[string]string{}
+	}
+	parameters, err := json.Marshal(overrides)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.CommandContext(ctx, python, "-c", script, path, string(parameters))
+	cmd.Env = append(os.Environ(), "PYTHONWARNINGS=ignore")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	var answer struct {
+		Template map[string]any
+		Code     map[string]string
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return nil, nil, err
+	}
+	return answer.Template, answer.Code, nil
+}
+
+func (t *Template) resolveResources(r *resolver) error {
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(r.resources)) {
+		keep, err := r.condition(r.resources[name])
+		if err != nil || !keep {
+			wrong = append(wrong, err)
+			continue
+		}
+		typ, _ := r.resources[name]["Type"].(string)
+		properties, err := r.resolve(r.resources[name]["Properties"])
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("resource %s: %w", name, err))
+			continue
+		}
+		resolved, _ := properties.(map[string]any)
+		t.Resources[name] = Resource{Type: typ, Properties: resolved}
+	}
+	return errors.Join(wrong...)
+}
+
+func (t *Template) resolveOutputs(r *resolver) error {
+	outputs, _ := t.Raw["Outputs"].(map[string]any)
+	var wrong []error
+	for name, o := range outputs {
+		output, _ := o.(map[string]any)
+		keep, err := r.condition(output)
+		if err != nil || !keep {
+			wrong = append(wrong, err)
+			continue
+		}
+		value, err := r.resolve(output["Value"])
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("output %s: %w", name, err))
+			continue
+		}
+		t.Outputs[name] = fmt.Sprint(value)
+	}
+	return errors.Join(wrong...)
+}
+
+// Named gives the logical ids of the resources of a type, sorted.
+func (t *Template) Named(typ string) []string {
+	var names []string
+	for name, r := range t.Resources {
+		if r.Type == typ {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -15,7 +15,8 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: ## the whole product on this machine, at http://127.0.0.1:3000 (PORT=)
-	@go run ./infra/local/run -port $(PORT)
+	@mkdir -p .local/bin && go build -o .local/bin/run ./infra/local/run
+	@exec .local/bin/run -port $(PORT) # not "go run", which passes no SIGTERM on
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind '$(KIND)' -email '$(EMAIL)' -name '$(NAME)' -sub '$(SUB)' token

@@ -10,7 +10,7 @@ import (
 
 // NewServer makes a server of h for a Mend listener.
 func NewServer(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ConnState: func(c net.Conn, state http.ConnState) {
+	return &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ConnState: func(c net.Conn, state http.ConnState) {
 		if m, ok := c.(*mendingConn); ok && state == http.StateIdle {
 			m.expectRequest()
 		}

@@ -48,6 +48,9 @@ var statuses = map[kind]int{
 // responses are the template's, checked.
 type responses map[kind]translated.GatewayResponse
 
+// responseHeader names the type of a gateway response; AWS has no such header.
+const responseHeader = "X-Latchkey-Local-Response"
+
 const headerParameter = "gatewayresponse.header."
 
 func newResponses(all map[string]translated.GatewayResponse) (responses, error) {
@@ -102,7 +105,7 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	}
 	e := errorContext{kind: shown, message: message}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Amzn-Errortype", string(shown))
+	w.Header().Set(responseHeader, string(shown))
 	for parameter, value := range r.Parameters {
 		text, _ := parameterValue(x, value)
 		w.Header().Set(strings.TrimPrefix(parameter, headerParameter), text)

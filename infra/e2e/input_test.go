@@ -26,7 +26,6 @@ func badInputs(t *testing.T, tg *target) {
 		{"PATCH", member, `{"role":"viewer"} {}`, 400, "invalid_json"},
 		{"PATCH", member, `null`, 400, "invalid_json"},
 		{"PATCH", member, `{"role":1}`, 422, "validation_failed"},
-		{"POST", "/v1/orgs", "{\"name\":\"\xff\"}", 400, "invalid_json"},
 		{"POST", "/v1/orgs", ``, 422, "validation_failed"},
 		{"POST", "/v1/orgs", `{"name":"` + strings.Repeat("x", 17<<10) + `"}`, 413, "body_too_large"},
 		{"POST", keys, `{"expiresIn":0}`, 422, "validation_failed"},

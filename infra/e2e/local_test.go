@@ -1,0 +1,98 @@
+package e2e_test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// startLocal starts the stack of `make run` on free ports.
+func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
+	t.Helper()
+	o.Progress = func(line string) { t.Log(line) }
+	s, err := stack.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-s.Failed():
+			t.Errorf("the stack failed: %v", err)
+		default:
+		}
+	})
+	return s, newTarget("local", s.URL, func(ctx context.Context, kind, email, name string) (string, error) {
+		if kind == "" {
+			kind = string(backing.User)
+		}
+		return s.Token(ctx, backing.Kind(kind), "", email, name)
+	})
+}
+
+// TestLocal runs the suite, the README and what only a stack at hand can show on
+// the stack of `make run`.
+func TestLocal(t *testing.T) {
+	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: t.TempDir()})
+	suite(t, tg)
+	base, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
+	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
+	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
+	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
+	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
+}
+
+// freePorts finds a port behind which a stack's others are free too, because
+// `make token PORT=` counts from it.
+func freePorts(t *testing.T) int {
+	t.Helper()
+	const ports, from, to = 6, 23000, 32000
+search:
+	for port := from; port < to; port += ports {
+		for i := range ports {
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+i)))
+			if err != nil {
+				continue search
+			}
+			_ = l.Close()
+		}
+		return port
+	}
+	t.Fatal("no free ports")
+	return 0
+}
+
+// TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds
+// EMAIL and NAME in its environment. Without BASE_URL there is nothing to run it
+// on, and TestLocal has run the same cases.
+func TestDeployed(t *testing.T) {
+	base, command := os.Getenv("BASE_URL"), os.Getenv("TOKEN_CMD")
+	if base == "" {
+		t.Skip("BASE_URL is not set: the suite runs on a deployed API by `make e2e BASE_URL=… TOKEN_CMD=…`")
+	}
+	if command == "" {
+		t.Fatal("TOKEN_CMD is not set: a command that prints an access token for $EMAIL and $NAME")
+	}
+	suite(t, newTarget("deployed", base, func(ctx context.Context, kind, email, name string) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		c := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // the caller's own command
+		c.Dir, c.Env = "../..", append(os.Environ(), "EMAIL="+email, "NAME="+name, "KIND="+kind)
+		out, err := c.Output()
+		return trimmed(out), err
+	}))
+}

@@ -1,0 +1,250 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+func trimmed(b []byte) string { return string(bytes.TrimSpace(b)) }
+
+func tokenKinds(t *testing.T, tg *target) {
+	ada, bob := tg.person(t, "ada"), tg.kind(t, "unverified", "bob")
+	org := ada.org(t)
+	bob.want(t, "GET", "/v1/orgs", "", 200, "")
+	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+bob.email+`"}`, 422, "user_not_found")
+	tg.kind(t, "service", "robot").want(t, "GET", "/v1/orgs", "", 403, "identity_incomplete")
+	tg.kind(t, "idtoken", "carol").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
+	tg.kind(t, "otheraudience", "dave").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
+	eve := tg.kind(t, "userinfo", "eve")
+	eve.want(t, "GET", "/v1/orgs", "", 200, "")
+	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
+}
+
+const authorizer = "AuthorizerFunction"
+
+// answered gives, for each copy of the authorizer, how many calls it answered.
+func answered(s *stack.Stack) map[int]int {
+	out := map[int]int{}
+	for _, c := range s.Copies(authorizer) {
+		out[c.ID] = c.Answered
+	}
+	return out
+}
+
+// violations has every one of at least four copies of the authorizer answer 200
+// for a key, revokes it, and counts the answers of a thousand requests from
+// sixteen clients that are not 401 key_revoked.
+func violations(t *testing.T, s *stack.Stack, tg *target) int64 {
+	t.Helper()
+	const requests = 1000
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	id, key := ada.key(t, org, `{}`)
+	_, sibling := ada.key(t, org, `{}`)
+	if got := tg.storm(t, key, requests)["200"]; got != requests {
+		t.Fatalf("before: %d of %d answered 200", got, requests)
+	}
+	before := answered(s)
+	if got := tg.storm(t, key, requests)["200"]; got != requests {
+		t.Fatalf("before: %d of %d answered 200", got, requests)
+	}
+	just := 0
+	for copyID, n := range answered(s) {
+		if n > before[copyID] {
+			just++
+		}
+	}
+	if just < 4 {
+		t.Fatalf("%d copies of the authorizer have just answered, want 4", just)
+	}
+	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
+	refused := tg.storm(t, key, requests)["401 key_revoked"]
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
+	return requests - refused
+}
+
+func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
+	if n := violations(t, s, tg); n != 0 {
+		t.Errorf("%d of 1,000 requests after the revocation were not refused with key_revoked", n)
+	}
+}
+
+// databaseAway takes the database away, and then makes it hang: no credential is
+// called bad that nobody could look at.
+func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	_, good := ada.key(t, org, `{}`)
+	id, revoked := ada.key(t, org, `{}`)
+	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
+	for _, fault := range []struct {
+		name       string
+		begin, end func() error
+	}{
+		{"stopped", s.StopDB, func() error { return s.StartDB(t.Context()) }},
+		{"hanging", s.PauseDB, s.ResumeDB},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			if err := fault.begin(); err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 4 {
+				for _, c := range []call{
+					{method: "POST", path: "/app/get", bearer: good}, {method: "POST", path: "/app/get", bearer: revoked},
+					{method: "GET", path: "/v1/orgs", bearer: ada.token},
+				} {
+					wg.Go(func() {
+						begun := time.Now()
+						tg.want(t, c, 503, "unavailable")
+						if took := time.Since(begun); took > 3*time.Second {
+							t.Errorf("%s %s: the 503 took %s", c.method, c.path, took)
+						}
+					})
+				}
+			}
+			wg.Wait()
+			if err := fault.end(); err != nil {
+				t.Fatal(err)
+			}
+			back := time.Now()
+			for tg.do(t, call{method: "POST", path: "/app/get", bearer: good}).status != 200 {
+				if time.Since(back) > 10*time.Second {
+					t.Fatal("no 200 within 10 s of the database's return")
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			tg.want(t, call{method: "POST", path: "/app/get", bearer: revoked}, 401, "key_revoked")
+			if l := ada.want(t, "GET", "/v1/orgs/"+org+"/keys", "", 200, "").list("keys"); len(l) != 2 {
+				t.Errorf("%d keys, want both", len(l))
+			}
+		})
+	}
+}
+
+// secretsAreNowhere makes secrets and looks for them, in every form, in the logs,
+// in all answers but their own, and in the whole table.
+func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	const once = "e2e-idempotency-key-that-is-never-stored-0001"
+	c := call{
+		method: "POST", path: "/v1/orgs/" + org + "/keys", body: `{}`, bearer: ada.token,
+		header: map[string][]string{"Idempotency-Key": {once}},
+	}
+	made := tg.want(t, c, 201, "")
+	tg.want(t, c, 201, "") // the replay is its own answer, sent again
+	key := made.str("key")
+	c.path = strings.Replace(c.path, "/keys", "/keys/"+made.str("id")+"/rotate", 1)
+	c.body = `{"graceSeconds":60}`
+	rotated := tg.want(t, c, 201, "").str("key")
+	answers := tg.do(t, call{method: "POST", path: "/app/get", bearer: key}).text +
+		tg.do(t, call{method: "POST", path: "/app/get", bearer: key[:len(key)-1]}).text +
+		ada.do(t, "GET", "/v1/orgs/"+org+"/keys", "").text + ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text +
+		tg.do(t, call{method: "GET", path: "/v1/orgs", bearer: key}).text
+	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s)}
+	for name, secret := range map[string]string{"key": key, "rotated key": rotated, "Idempotency-Key": once, "access token": ada.token} {
+		for place, text := range places {
+			if form := findSecret(text, secret); form != "" {
+				t.Errorf("the %s stands, %s, in the %s", name, form, place)
+			}
+		}
+	}
+	// The search itself must find what is planted, and must have something to read.
+	planted := filepath.Join(s.LogDir, "planted.log")
+	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if findSecret(logs(t, s), key) == "" {
+		t.Error("a planted log line was not found")
+	}
+	_ = os.Remove(planted)
+	if !bytes.Contains(places["table"], []byte(made.str("prefix"))) || !bytes.Contains(places["logs"], []byte(`"route":"POST /v1/orgs/{orgId}/keys"`)) {
+		t.Error("the table or the logs are not what was read")
+	}
+}
+
+// findSecret looks for a secret raw, in base64, hex and URL-escaped, and for its
+// secret part alone; "" when it is nowhere.
+func findSecret(text []byte, secret string) string {
+	parts := []string{secret}
+	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk_") && i > 0 {
+		parts = append(parts, secret[i+1:], secret[i+1:len(secret)-6])
+	}
+	for _, p := range parts {
+		forms := map[string]string{
+			"raw": p, "in hex": hex.EncodeToString([]byte(p)), "URL-escaped": url.QueryEscape(p),
+			"in base64": base64.RawStdEncoding.EncodeToString([]byte(p)), "in base64url": base64.RawURLEncoding.EncodeToString([]byte(p)),
+		}
+		for form, f := range forms {
+			if bytes.Contains(text, []byte(f)) || bytes.Contains(text, []byte(strings.ToUpper(f))) {
+				return form
+			}
+		}
+	}
+	return ""
+}
+
+// dump gives every row of the table as JSON, binary values raw.
+func dump(t *testing.T, s *stack.Stack) []byte {
+	t.Helper()
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	var out bytes.Buffer
+	in := &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true)}
+	for {
+		page, err := db.Scan(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range page.Items {
+			text, err := json.Marshal(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(text)
+			for _, v := range row {
+				if b, ok := v.(*types.AttributeValueMemberB); ok {
+					out.Write(b.Value)
+				}
+			}
+		}
+		if page.LastEvaluatedKey == nil {
+			return out.Bytes()
+		}
+		in.ExclusiveStartKey = page.LastEvaluatedKey
+	}
+}
+
+// logs gives everything that the stack's processes have logged.
+func logs(t *testing.T, s *stack.Stack) []byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.LogDir, "*"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("log files %v, %v", files, err)
+	}
+	var out []byte
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, text...)
+	}
+	return out
+}

@@ -123,11 +123,12 @@ func mavenHomeExists() bool {
 	return err == nil && exists(filepath.Join(home, ".m2"))
 }
 
-// pythonTool is the one virtual environment of the local stack.
-func pythonTool() tool {
-	requirements := embedded("python/requirements.txt")
+// pythonTool is a virtual environment with what a list requires. SAM's has other
+// versions of what the local stack's has, so the two stay apart.
+func pythonTool(name, requirementsFile string) tool {
+	requirements := embedded("python/" + requirementsFile)
 	return tool{
-		name: "python", recipe: []string{requirements}, missing: missingPython,
+		name: name, recipe: []string{requirements}, missing: missingPython,
 		build: func(ctx context.Context, dir string) error {
 			list := filepath.Join(dir, "requirements.txt")
 			if err := os.WriteFile(list, []byte(requirements), 0o644); err != nil {
@@ -145,8 +146,15 @@ func pythonTool() tool {
 // environment (moto, the SAM translator, PyYAML), installing it first if need
 // be. It fails with a *MissingError when there is no Python.
 func Python(ctx context.Context, say Progress) (string, error) {
-	dir, err := install(ctx, pythonTool(), say)
+	dir, err := install(ctx, pythonTool("python", "requirements.txt"), say)
 	return filepath.Join(dir, "bin", "python"), err
+}
+
+// SAM gives the path of the SAM CLI, installing it first if need be. It fails
+// with a *MissingError when there is no Python.
+func SAM(ctx context.Context, say Progress) (string, error) {
+	dir, err := install(ctx, pythonTool("sam", "sam.txt"), say)
+	return filepath.Join(dir, "bin", "sam"), err
 }
 
 // run runs a program to its end; its error carries what the program said.

@@ -1,0 +1,215 @@
+package lambda_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/build"
+	"latchkey/infra/local/lambda"
+)
+
+const toyFolder = "infra/local/lambda/testdata/toy"
+
+var toy = sync.OnceValues(func() (string, error) {
+	root, err := backing.Root()
+	if err != nil {
+		return "", err
+	}
+	out, err := os.MkdirTemp("", "latchkey-toy-")
+	if err != nil {
+		return "", err
+	}
+	programs, err := build.Functions(context.Background(), build.Options{Root: root, Folders: []string{toyFolder}, Out: out})
+	return programs[toyFolder], err
+})
+
+func TestMain(m *testing.M) {
+	if program := os.Getenv(orphanEnv); program != "" {
+		if err := parent(program); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
+	code := m.Run()
+	if path, err := toy(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+type report struct {
+	Text     string
+	PID      int
+	Ticks    int64
+	LeftMs   int64
+	ARN, ID  string
+	Env      map[string]string
+	HomeSeen bool
+}
+
+func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
+	t.Helper()
+	path, err := toy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.LogDir, o.Region, o.AccountID = t.TempDir(), "us-east-1", "000000000000"
+	o.Functions = []lambda.Function{
+		{Name: "Toy", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"OWN": "value"}},
+		{Name: "NoStart", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"FAIL_INIT": "1"}},
+		{Name: "NoProgram", Path: path + "-is-not-there", Timeout: time.Second},
+	}
+	s, err := lambda.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, o.LogDir
+}
+
+func call(t *testing.T, s *lambda.Service, order string) report {
+	t.Helper()
+	answer, err := s.Invoke(context.Background(), "Toy", []byte(order))
+	if err != nil {
+		t.Fatalf("%s: %v", order, err)
+	}
+	var r report
+	if err := json.Unmarshal(answer, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestFunctionSeesLambdasEnvironmentAlone(t *testing.T) {
+	s, logs := start(t, lambda.Options{})
+	r := call(t, s, `{"Do":"log","Text":"hello"}`)
+	if r.Text != "hello" || r.Env["OWN"] != "value" || r.Env["AWS_REGION"] != "us-east-1" || r.Env["NAME"] != "Toy" || r.HomeSeen {
+		t.Errorf("%+v", r)
+	}
+	if r.ARN != "arn:aws:lambda:us-east-1:000000000000:function:Toy" || len(r.ID) != 36 || r.LeftMs < 500 || r.LeftMs > 1000 {
+		t.Errorf("%+v", r)
+	}
+	if log, err := os.ReadFile(filepath.Join(logs, "Toy.log")); err != nil || string(log) != "hello\n" {
+		t.Errorf("log %q %v", log, err)
+	}
+}
+
+func TestCopiesAreAsManyAsCallsAtOnce(t *testing.T) {
+	s, _ := start(t, lambda.Options{MaxCopies: 3})
+	first, second := call(t, s, `{}`), call(t, s, `{}`)
+	if first.PID != second.PID {
+		t.Error("one call after the other took two copies")
+	}
+	pids := make(chan int, 4)
+	for range 4 { // one more than the limit: it waits
+		go func() { pids <- call(t, s, `{"Seconds":0.3}`).PID }()
+	}
+	seen := make(map[int]int)
+	for range 4 {
+		seen[<-pids]++
+	}
+	copies, answered := s.Copies("Toy"), 0
+	for _, c := range copies {
+		answered += c.Answered
+	}
+	if len(seen) != 3 || len(copies) != 3 || answered != 6 {
+		t.Errorf("calls by process %v, copies %+v", seen, copies)
+	}
+}
+
+func TestIdleCopiesAreFrozen(t *testing.T) {
+	idle := func(o lambda.Options) int64 {
+		s, _ := start(t, o)
+		before := call(t, s, `{}`)
+		time.Sleep(500 * time.Millisecond)
+		return call(t, s, `{}`).Ticks - before.Ticks
+	}
+	if ticks := idle(lambda.Options{}); ticks > 10 {
+		t.Errorf("a frozen copy's clock ran %d times", ticks)
+	}
+	if ticks := idle(lambda.Options{NoFreeze: true}); ticks < 20 {
+		t.Errorf("without freezing the clock ran %d times: the test proves nothing", ticks)
+	}
+}
+
+func TestCrashCostsOneCall(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	before := call(t, s, `{}`)
+	if _, err := s.Invoke(context.Background(), "Toy", []byte(`{"Do":"crash"}`)); !errors.Is(err, lambda.ErrCrash) {
+		t.Fatalf("error %v", err)
+	}
+	if after := call(t, s, `{}`); after.PID == before.PID {
+		t.Error("the crashed copy answered")
+	}
+}
+
+// Whoever kills an idle copy costs nobody a call.
+func TestDeadIdleCopyIsReplaced(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	before := call(t, s, `{}`)
+	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for limit := time.Now().Add(5 * time.Second); len(s.Copies("Toy")) > 0; {
+		if time.Now().After(limit) {
+			t.Fatal("the dead copy is still listed")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	call(t, s, `{}`)
+}
+
+func TestTimeoutIsTheFunctions(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	begun := time.Now()
+	_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Seconds":30}`))
+	if took := time.Since(begun); !errors.Is(err, lambda.ErrTimeout) || took > 3*time.Second {
+		t.Fatalf("error %v after %s", err, took)
+	}
+	call(t, s, `{}`)
+}
+
+func TestFunctionsErrorIsToldAsSuch(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Do":"fail","Text":"boom"}`))
+	var failed *lambda.FunctionError
+	if !errors.As(err, &failed) || failed.Message != "boom" || failed.Type != "errorString" {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Invoke(context.Background(), "Nobody", nil); !errors.Is(err, lambda.ErrNoFunction) {
+		t.Errorf("%v", err)
+	}
+	for _, name := range []string{"NoStart", "NoProgram"} {
+		if _, err := s.Invoke(context.Background(), name, []byte("{}")); !errors.Is(err, lambda.ErrCrash) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNoCopyOutlivesTheService(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	pid := call(t, s, `{}`).PID // frozen by now
+	s.Close()
+	for limit := time.Now().Add(5 * time.Second); alive(pid); {
+		if time.Now().After(limit) {
+			t.Fatalf("process %d lives", pid)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, err := s.Invoke(context.Background(), "Toy", []byte("{}")); !errors.Is(err, lambda.ErrCrash) {
+		t.Errorf("a closed service: %v", err)
+	}
+}
+
+func alive(pid int) bool {
+	return syscall.Kill(pid, 0) == nil
+}

@@ -1,0 +1,140 @@
+package stack_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/stack"
+)
+
+const toy = "testdata/template.yaml"
+
+func start(t *testing.T, o stack.Options) *stack.Stack {
+	t.Helper()
+	s, err := stack.Start(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func ask(t *testing.T, method, url string, headers ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+func TestStackServesTheTemplate(t *testing.T) {
+	requests, err := os.Create(filepath.Join(t.TempDir(), "requests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer requests.Close()
+	s := start(t, stack.Options{Template: toy, Requests: requests})
+	// The schedule has run, with the key and the table the template asks for.
+	if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != "ticked" {
+		t.Errorf("open route: %d %s", status, body)
+	}
+	if status, body := ask(t, "GET", s.URL+"/v1/orgs"); status != 401 || body != `{"code":"missing_credentials"}` {
+		t.Errorf("without credentials: %d %s", status, body)
+	}
+	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 200 || body != "ticked" {
+		t.Errorf("with credentials: %d %s", status, body)
+	}
+	for url, hang := range map[string][2]string{"stopped": {"stop", "start"}, "paused": {"pause", "resume"}} {
+		if status, body := ask(t, "POST", s.Control+"/db/"+hang[0]); status != 204 {
+			t.Fatal(status, body)
+		}
+		if status, _ := ask(t, "GET", s.URL+"/open"); status != 503 {
+			t.Errorf("database %s: %d", url, status)
+		}
+		if status, body := ask(t, "POST", s.Control+"/db/"+hang[1]); status != 204 {
+			t.Fatal(status, body)
+		}
+		if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != "ticked" {
+			t.Errorf("database no longer %s: %d %s", url, status, body)
+		}
+	}
+	_, text := ask(t, "GET", s.Control+"/copies?function=AuthorizerFunction")
+	var copies []struct{ PID, Answered int }
+	if err := json.Unmarshal([]byte(text), &copies); err != nil || len(copies) != 1 || copies[0].Answered < 3 {
+		t.Errorf("copies %s", text)
+	}
+	if lines, err := os.ReadFile(requests.Name()); err != nil || !strings.Contains(string(lines), "GET /open 200") {
+		t.Errorf("request lines: %s %v", lines, err)
+	}
+}
+
+func TestTakenPortIsNamed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr)
+	s, err := stack.Start(context.Background(), stack.Options{Template: toy, Port: port.Port, Dir: t.TempDir()})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("two on one port")
+	}
+	if _, number, _ := net.SplitHostPort(port.String()); !strings.Contains(err.Error(), number) {
+		t.Errorf("the port is not named: %v", err)
+	}
+}
+
+func TestWhatTheStackCannotServeStopsTheStart(t *testing.T) {
+	text, err := os.ReadFile(toy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct{ old, new, says string }{
+		"a stream":          {"Tick: {", "Feed: {Type: DynamoDB, Properties: {Stream: 'arn:x', StartingPosition: LATEST}}\n        Tick: {", "HelloFunctionFeed"},
+		"a misspelt answer": {"ACCESS_DENIED", "ACCES_DENIED", "ACCES_DENIED"},
+		"no such code":      {"CodeUri: hello/", "CodeUri: hallo/", "hallo"},
+	}
+	for name, c := range cases {
+		path := filepath.Join(here, strings.ReplaceAll(name, " ", "-")+".tmp.yaml")
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := stack.Start(context.Background(), stack.Options{Template: path, Dir: t.TempDir()})
+		_ = os.Remove(path)
+		if err == nil {
+			_ = s.Close()
+			t.Errorf("%s: it started", name)
+		} else if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// Command hello is called by a schedule, which it writes into the table, and by
+// HTTP, where it says what the schedule wrote.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+
+	"latchkey/pkg/env"
+)
+
+type call struct {
+	DetailType string `json:"detail-type"`
+}
+
+func main() {
+	e := env.New()
+	config := e.AWS()
+	db, keys := e.DynamoDB(config), e.KMS(config)
+	table, key := e.Required("TABLE"), e.Required("KEY")
+	if e.Err() != nil {
+		os.Exit(1)
+	}
+	row := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "tick"}, "SK": &types.AttributeValueMemberS{Value: "tick"}}
+	lambda.Start(func(ctx context.Context, raw json.RawMessage) (events.APIGatewayProxyResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		var c call
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return events.APIGatewayProxyResponse{}, err
+		}
+		if c.DetailType == "Scheduled Event" {
+			if _, err := keys.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &key}); err != nil {
+				return events.APIGatewayProxyResponse{}, err
+			}
+			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: row})
+			return events.APIGatewayProxyResponse{}, err
+		}
+		out, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: row, ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			return events.APIGatewayProxyResponse{StatusCode: http.StatusServiceUnavailable}, nil
+		}
+		if len(out.Item) == 0 {
+			return events.APIGatewayProxyResponse{StatusCode: http.StatusNotFound}, nil
+		}
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusOK, Body: "ticked"}, nil
+	})
+}

@@ -1,0 +1,197 @@
+package translated_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/translated"
+)
+
+const toyTemplate = `
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Stage: {Type: String, Default: live}
+  Loud: {Type: String, Default: 'no'}
+  Ids: {Type: CommaDelimitedList, Default: 'a, b'}
+  Needed: {Type: String}
+Mappings:
+  Sizes: {live: {memory: 256}}
+Conditions:
+  IsLoud: !Equals [!Ref Loud, 'yes']
+  IsQuiet: !Not [!Condition IsLoud]
+  Both: !And [!Condition IsQuiet, !Equals [a, a]]
+  Either: !Or [!Condition IsLoud, !Equals [a, b]]
+Globals:
+  Function: {Runtime: provided.al2023, Handler: bootstrap, Timeout: 6, Architectures: [x86_64]}
+Resources:
+  Api:
+    Type: AWS::Serverless::Api
+    Properties:
+      StageName: !Ref Stage
+      Auth:
+        DefaultAuthorizer: A
+        AddDefaultAuthorizerToCorsPreflight: false
+        Authorizers:
+          A: {FunctionArn: !GetAtt Auth.Arn, FunctionPayloadType: REQUEST, Identity: {ReauthorizeEvery: 0}}
+      GatewayResponses:
+        ACCESS_DENIED:
+          StatusCode: 401
+          ResponseParameters: {Headers: {Content-Type: "'application/problem+json'"}}
+          ResponseTemplates: {application/json: '{"code":"$context.authorizer.code"}'}
+  Auth:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: functions/auth/, Role: !GetAtt Role.Arn}
+  Orgs:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/orgs/
+      Role: !GetAtt Role.Arn
+      MemorySize: !FindInMap [Sizes, !Ref Stage, memory]
+      Environment:
+        Variables:
+          TABLE: !Ref Table
+          KEY: !GetAtt Key.Arn
+          IDS: !Join [';', !Ref Ids]
+          LOUD: !If [IsLoud, 'very', !Ref 'AWS::NoValue']
+          SUB: !Sub ['${Stage}/${X}/${!Literal}/${Table.Arn}', {X: !Ref Needed}]
+          QUIET: !If [Both, !If [Either, 'wrong', 'right'], 'wrong']
+      Events:
+        List: {Type: Api, Properties: {RestApiId: !Ref Api, Path: /v1/orgs, Method: GET}}
+        Get: {Type: Api, Properties: {RestApiId: !Ref Api, Path: '/v1/orgs/{orgId}', Method: GET}}
+        Open: {Type: Api, Properties: {RestApiId: !Ref Api, Path: /open, Method: POST, Auth: {Authorizer: NONE}}}
+        Tick: {Type: Schedule, Properties: {Schedule: rate(15 minutes)}}
+        Tock: {Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 hour), RoleArn: !GetAtt Role.Arn}}
+  Role: {Type: AWS::IAM::Role, Properties: {AssumeRolePolicyDocument: {}}}
+  Key: {Type: AWS::KMS::Key, Properties: {KeySpec: ECC_NIST_P256}}
+  Table: {Type: AWS::DynamoDB::Table, Properties: {BillingMode: PAY_PER_REQUEST}}
+  Horn: {Type: AWS::SQS::Queue, Condition: IsLoud}
+Outputs:
+  Url: {Value: !Sub 'https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${Stage}'}
+`
+
+func translate(t *testing.T, text string, o translated.Options) (*translated.Template, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "template.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return translated.Translate(context.Background(), path, o)
+}
+
+func options() translated.Options {
+	return translated.Options{
+		Parameters: map[string]string{"Needed": "given"}, Physical: map[string]string{"Table": "latchkey"},
+		Attributes: map[string]string{"Key.Arn": "arn:key"},
+	}
+}
+
+func TestEveryReferenceIsResolved(t *testing.T) {
+	tpl, err := translate(t, toyTemplate, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := tpl.Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	orgs := functions["Orgs"]
+	want := map[string]string{
+		"TABLE": "latchkey", "KEY": "arn:key", "IDS": "a;b", "QUIET": "right",
+		"SUB": "live/given/${Literal}/arn:aws:dynamodb:us-east-1:000000000000:table/latchkey",
+	}
+	if !maps.Equal(orgs.Env, want) {
+		t.Errorf("environment %v, want %v", orgs.Env, want)
+	}
+	if orgs.CodeURI != "functions/orgs/" || orgs.Timeout != 6*time.Second || orgs.Memory != 256 {
+		t.Errorf("%+v", orgs)
+	}
+	if _, there := tpl.Resources["Horn"]; there {
+		t.Error("a resource whose condition fails is there")
+	}
+	if url := tpl.Outputs["Url"]; url != "https://local.execute-api.us-east-1.amazonaws.com/live" {
+		t.Errorf("output %s", url)
+	}
+	schedules, err := tpl.Schedules()
+	if err != nil || len(schedules) != 2 || schedules[0].Every != 15*time.Minute || schedules[1].Every != time.Hour || schedules[0].Function != "Orgs" {
+		t.Errorf("schedules %+v, %v", schedules, err)
+	}
+}
+
+func TestAPIIsTheTranslatedTemplates(t *testing.T) {
+	tpl, err := translate(t, toyTemplate, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := tpl.API()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []translated.Route{
+		{Method: "POST", Path: "/open", Function: "Orgs"},
+		{Method: "GET", Path: "/v1/orgs", Function: "Orgs", Authorizer: "A"},
+		{Method: "GET", Path: "/v1/orgs/{orgId}", Function: "Orgs", Authorizer: "A"},
+	}
+	if !slices.Equal(api.Routes, want) {
+		t.Errorf("routes %+v", api.Routes)
+	}
+	if a := api.Authorizers["A"]; a.Function != "Auth" || a.TTL != 0 || len(a.Identity) != 0 {
+		t.Errorf("authorizer %+v", a)
+	}
+	r := api.Responses["ACCESS_DENIED"]
+	if api.Stage != "live" || r.Status != 401 || r.Parameters["gatewayresponse.header.Content-Type"] != "'application/problem+json'" {
+		t.Errorf("stage %s, response %+v", api.Stage, r)
+	}
+	cached := strings.Replace(toyTemplate, "ReauthorizeEvery: 0", "ReauthorizeEvery: 300, Headers: [Authorization]", 1)
+	if tpl, err = translate(t, cached, options()); err != nil {
+		t.Fatal(err)
+	}
+	if api, err = tpl.API(); err != nil || api.Authorizers["A"].TTL != 5*time.Minute || !slices.Equal(api.Authorizers["A"].Identity, []string{"method.request.header.Authorization"}) {
+		t.Errorf("cached authorizer %+v, %v", api.Authorizers, err)
+	}
+}
+
+// Lint accepts all of these.
+func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
+	cases := map[string]struct{ old, new, says string }{
+		"GetAtt of a name that is not there": {"!GetAtt Key.Arn", "!GetAtt Kez.Arn", "Kez"},
+		"attribute that is not there":        {"!GetAtt Key.Arn", "!GetAtt Key.Arm", "Key.Arm"},
+		"Ref of a name that is not there":    {"!Ref Table", "!Ref Tabel", "Tabel"},
+		"Sub of a name that is not there":    {"'${Stage}/", "'${Stag}/", "Stag"},
+		"condition that is not there":        {"!If [IsLoud", "!If [IsLod", "IsLod"},
+		"map key that is not there":          {"Sizes, !Ref Stage, memory", "Sizes, !Ref Stage, memry", "memry"},
+		"function the stack does not know":   {"!Ref Needed", "!Select [0, !Ref Ids]", "Fn::Select"},
+	}
+	for name, c := range cases {
+		_, err := translate(t, strings.Replace(toyTemplate, c.old, c.new, 1), options())
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := translate(t, toyTemplate, translated.Options{}); err == nil || !strings.Contains(err.Error(), "Needed") {
+		t.Errorf("a parameter without value: %v", err)
+	}
+	o := options()
+	o.Parameters["Nedeed"] = "x"
+	if _, err := translate(t, toyTemplate, o); err == nil || !strings.Contains(err.Error(), "Nedeed") {
+		t.Errorf("a parameter that is not there: %v", err)
+	}
+}
+
+func TestUnknownAuthorizerOfARouteStopsTheStart(t *testing.T) {
+	tpl, err := translate(t, toyTemplate, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := tpl.Resources["Api"].Properties["Body"].(map[string]any)
+	get := body["paths"].(map[string]any)["/v1/orgs"].(map[string]any)["get"].(map[string]any)
+	get["security"] = []any{map[string]any{"B": []any{}}}
+	if _, err := tpl.API(); err == nil || !strings.Contains(err.Error(), `"B"`) {
+		t.Errorf("%v", err)
+	}
+}

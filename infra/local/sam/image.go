@@ -1,0 +1,79 @@
+package sam
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"latchkey/infra/local/backing"
+)
+
+// The image that SAM runs functions of provided.al2023 in.
+const (
+	image       = "public.ecr.aws/lambda/provided:al2023-"
+	pullTimeout = time.Minute
+	busybox     = "/bin/busybox"
+)
+
+// ensureImage has the image on this machine: as it is published, or, where no
+// container registry can be reached, one made of busybox, which is all that SAM
+// needs to add its runtime emulator.
+func ensureImage(ctx context.Context, say backing.Progress) error {
+	name := image + architecture()
+	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {
+		return nil
+	}
+	say("pulling " + name)
+	pull, cancel := context.WithTimeout(ctx, pullTimeout)
+	defer cancel()
+	pulled := exec.CommandContext(pull, "docker", "pull", "-q", name).Run()
+	if pulled == nil {
+		return nil
+	}
+	say("it cannot be pulled; making a stand-in of busybox")
+	layer, err := busyboxLayer()
+	if err != nil {
+		return fmt.Errorf("the image %s cannot be pulled (%w), and a stand-in needs a static %s (Debian: busybox-static): %w", name, pulled, busybox, err)
+	}
+	load := exec.CommandContext(ctx, "docker", "import", "-c", "ENV PATH=/bin", "-c", "WORKDIR /var/task", "-", name)
+	load.Stdin = bytes.NewReader(layer)
+	if out, err := load.CombinedOutput(); err != nil {
+		return fmt.Errorf("docker import: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// busyboxLayer is a root file system with the programs that SAM's own layer
+// calls, and the folders that Lambda has.
+func busyboxLayer() ([]byte, error) {
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, dir := range []string{"bin/", "tmp/", "opt/", "var/", "var/task/", "var/runtime/", "var/rapid/", "etc/"} {
+		if err := w.WriteHeader(&tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o777}); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.WriteHeader(&tar.Header{Name: "bin/busybox", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(program); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"sh", "mv", "chmod"} {
+		if err := w.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox"}); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

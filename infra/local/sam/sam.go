@@ -1,0 +1,270 @@
+// Package sam serves the functions with `sam local start-api`, in containers, on
+// the same backing services as `make run`: a local stack runs beside it and
+// lends them its database, KMS and issuer. It needs a Docker engine.
+package sam
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// ErrNoEngine means that no Docker engine answers.
+var ErrNoEngine = errors.New("sam local needs a Docker engine, and none answers (docker info)")
+
+const (
+	host = "host.docker.internal" // what a container calls this machine
+
+	buildTimeout = 5 * time.Minute
+	startTimeout = 2 * time.Minute
+	stopGrace    = 30 * time.Second // it has containers to remove
+
+	// BehindPort is the port of the stack behind it, counted from its own.
+	BehindPort = 10
+)
+
+// SAM is a running `sam local start-api`.
+type SAM struct {
+	URL   string
+	Stack *stack.Stack // what stands behind it
+
+	root      string
+	cmd       *exec.Cmd
+	done      chan struct{}
+	logPath   string
+	forwarder *forwarder
+}
+
+// Start builds the functions, starts what stands behind them and serves them. It
+// returns when a request succeeds. Port 0 is a free one. Error: ErrNoEngine.
+func Start(ctx context.Context, port int, say backing.Progress) (*SAM, error) {
+	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
+		return nil, ErrNoEngine
+	}
+	cli, err := backing.SAM(ctx, say)
+	if err != nil {
+		return nil, err
+	}
+	if err := ensureImage(ctx, say); err != nil {
+		return nil, err
+	}
+	s := &SAM{done: make(chan struct{})}
+	if err := s.start(ctx, cli, port, say); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *SAM) start(ctx context.Context, cli string, port int, say backing.Progress) error {
+	var err error
+	if s.root, err = backing.Root(); err != nil {
+		return err
+	}
+	behind := stack.Options{Progress: say}
+	if port != 0 {
+		behind.Port = port + BehindPort
+	}
+	if s.Stack, err = stack.Start(ctx, behind); err != nil {
+		return err
+	}
+	gateway, err := bridge()
+	if err != nil {
+		return err
+	}
+	if s.forwarder, err = forward(gateway, s.Stack.DataPlane.DynamoDB, s.Stack.DataPlane.KMS, s.Stack.Issuer, s.Stack.Control); err != nil {
+		return err
+	}
+	built, err := s.build(ctx, cli, say)
+	if err != nil {
+		return err
+	}
+	if port, err = freePort(port); err != nil {
+		return err
+	}
+	if err := s.serve(cli, built, port); err != nil {
+		return err
+	}
+	return s.await(ctx)
+}
+
+// build compiles the functions for this machine's processor, in a folder of its
+// own. It is never --cached: that misses changes under pkg.
+func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (template string, err error) {
+	say("building the functions with sam build")
+	dir := filepath.Join(s.root, ".local", "sam", "build")
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"), "--build-dir", dir,
+		"--config-file", s.config(), "--config-env", "local",
+		"--parameter-overrides", "ParameterKey=Architecture,ParameterValue="+architecture())
+	cmd.Dir, cmd.Env = s.root, Environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("sam build: %w\n%s", err, out)
+	}
+	return filepath.Join(dir, "template.yaml"), nil
+}
+
+func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
+
+// Environment is what the SAM CLI runs with: the flags the functions are
+// deployed with, no telemetry, and any credentials when there are none.
+func Environment() []string {
+	env := append(os.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0",
+		"GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc -ldflags=-s")
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": backing.Region, "AWS_DEFAULT_REGION": backing.Region,
+	} {
+		if os.Getenv(name) == "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+func architecture() string {
+	if runtime.GOARCH == "arm64" {
+		return "arm64"
+	}
+	return "x86_64"
+}
+
+// serve starts sam local. Its containers find this machine's services by the
+// bridge's address; only the issuer's name in the tokens stays as it is.
+func (s *SAM) serve(cli, template string, port int) error {
+	vars := filepath.Join(s.Stack.LogDir, "sam-env.json")
+	text, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Stack.TableName}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(vars, text, 0o600); err != nil {
+		return err
+	}
+	args := []string{
+		"local", "start-api", "--template-file", template, "--host", "127.0.0.1", "--port", strconv.Itoa(port),
+		"--config-file", s.config(), "--config-env", "local",
+		"--skip-pull-image", "--warm-containers", "LAZY", "--add-host", host + ":host-gateway", "--env-vars", vars,
+		"--parameter-overrides",
+	}
+	for name, value := range map[string]string{
+		"Issuer": s.Stack.Issuer, "Audience": backing.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
+		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "Architecture": architecture(),
+	} {
+		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
+	}
+	s.logPath = filepath.Join(s.Stack.LogDir, "sam.log")
+	log, err := os.Create(s.logPath)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	s.cmd = exec.Command(cli, args...)
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = Environment(), log, log
+	// A group of its own keeps a terminal's Ctrl-C from it: it is stopped in order.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.done)
+	}()
+	s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
+	return nil
+}
+
+// seen is an address of this machine as a container calls it.
+func seen(loopback string) string { return strings.Replace(loopback, "127.0.0.1", host, 1) }
+
+// await asks until a public route answers; the first call builds a container.
+func (s *SAM) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/orgs", nil)
+		if err != nil {
+			return err
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode < 500 {
+				return nil
+			}
+		}
+		select {
+		case <-s.done:
+			return fmt.Errorf("sam local ended by itself:\n%s", s.log())
+		case <-ctx.Done():
+			return fmt.Errorf("sam local was not ready in %s:\n%s", startTimeout, s.log())
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+func (s *SAM) log() string {
+	text, err := os.ReadFile(s.logPath)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-4000):])
+}
+
+// Close ends sam local, its containers and what stands behind it.
+func (s *SAM) Close() error {
+	var wrong []error
+	if s.cmd != nil && s.cmd.Process != nil {
+		_ = s.cmd.Process.Signal(syscall.SIGINT) // it may have ended already
+		select {
+		case <-s.done:
+		case <-time.After(stopGrace):
+			wrong = append(wrong, errors.New("sam local did not end by itself"), s.cmd.Process.Kill())
+			<-s.done
+		}
+	}
+	if s.forwarder != nil {
+		s.forwarder.close()
+	}
+	if s.Stack != nil {
+		wrong = append(wrong, s.Stack.Close())
+	}
+	return errors.Join(wrong...)
+}
+
+// Done is closed when sam local has ended.
+func (s *SAM) Done() <-chan struct{} { return s.done }
+
+func freePort(port int) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return 0, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
+	}
+	defer func() { _ = l.Close() }()
+	_, text, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// portOf gives the port of a base URL.
+func portOf(base string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", err
+	}
+	return u.Port(), nil
+}

@@ -6,6 +6,9 @@ SUB ?=
 KIND ?= user
 ARCH ?= arm64
 
+# Recipes read these from the environment, so that a quote in a name is only a quote.
+export EMAIL NAME SUB KIND
+
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
@@ -19,7 +22,7 @@ run: ## the whole product on this machine, at http://127.0.0.1:3000 (PORT=)
 	@exec .local/bin/run -port $(PORT) # not "go run", which passes no SIGTERM on
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
-	@$(CTL) -kind '$(KIND)' -email '$(EMAIL)' -name '$(NAME)' -sub '$(SUB)' token
+	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token
 
 stop-db: ## takes the running stack's database away
 	@$(CTL) stop-db

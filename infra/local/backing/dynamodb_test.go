@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,13 @@ func TestTableHasTheTemplatesSchema(t *testing.T) {
 		if err := backing.CreateTable(ctx, db, path, "latchkey"); err != nil {
 			t.Fatal(err)
 		}
+	}
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	if err := os.WriteFile(other, []byte(strings.Replace(tableTemplate, "IndexName: due", "IndexName: new", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := backing.CreateTable(ctx, db, other, "latchkey"); err == nil || !strings.Contains(err.Error(), "clean-data") {
+		t.Errorf("a table of another shape: %v", err)
 	}
 	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("latchkey")})
 	if err != nil {

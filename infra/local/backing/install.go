@@ -45,7 +45,7 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 		return dir, nil
 	}
 	unlock, err := lock(ctx, filepath.Join(tools, t.name+".lock"), func() {
-		say("waiting for another process that is installing " + t.name)
+		say("waiting until " + t.name + " is installed")
 	})
 	if err != nil {
 		return "", err

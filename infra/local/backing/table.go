@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,7 +35,8 @@ func anyCredentials(context.Context) (aws.Credentials, error) {
 // CreateTable creates a table with the schema of the resource Table in
 // template.yaml, so that what is tested is what is deployed, and waits until it
 // can be used. Attributes DynamoDB Local does not know (tags, backups, deletion
-// protection) are left out. A table of that name that exists already is kept.
+// protection) are left out. A table of that name that exists already is kept; one
+// with another key or other indexes is an error.
 func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
 	in, err := readTable(templatePath)
 	if err != nil {
@@ -41,7 +45,7 @@ func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name st
 	create := in.input(name)
 	var exists *types.ResourceInUseException
 	if _, err := db.CreateTable(ctx, create); errors.As(err, &exists) {
-		return nil
+		return in.sameAs(ctx, db, name)
 	} else if err != nil {
 		return fmt.Errorf("creating table %s: %w", name, err)
 	}
@@ -119,6 +123,40 @@ func (p *tableProperties) input(name string) *dynamodb.CreateTableInput {
 		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: s.StreamViewType}
 	}
 	return in
+}
+
+// sameAs is nil when the table that is there serves the same requests.
+func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name string) error {
+	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		return err
+	}
+	there := shape(out.Table.KeySchema, nil)
+	for _, i := range out.Table.GlobalSecondaryIndexes {
+		there[aws.ToString(i.IndexName)] = keyNames(i.KeySchema)
+	}
+	if wanted := shape(p.KeySchema, p.GlobalSecondaryIndexes); !maps.Equal(there, wanted) {
+		return fmt.Errorf("table %s was made by another template: it has %v, and %v is wanted (make clean-data forgets it)", name, there, wanted)
+	}
+	return nil
+}
+
+// shape gives the key of the table, under "", and of each index.
+func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex) map[string]string {
+	out := map[string]string{"": keyNames(key)}
+	for _, i := range indexes {
+		out[aws.ToString(i.IndexName)] = keyNames(i.KeySchema)
+	}
+	return out
+}
+
+func keyNames(key []types.KeySchemaElement) string {
+	var names []string
+	for _, k := range key {
+		names = append(names, string(k.KeyType)+" "+aws.ToString(k.AttributeName))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 func (p *tableProperties) enableTTL(ctx context.Context, db *dynamodb.Client, name string) error {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,9 +115,7 @@ func (x *exchange) ask(auth translated.Authorizer) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	ctx, cancel := context.WithTimeout(x.r.Context(), authorizerLimit)
-	defer cancel()
-	answer, err := x.g.invoker.Invoke(ctx, auth.Function, payload)
+	answer, err := x.invoke(auth.Function, payload, x.g.authorizerLimit)
 	if err != nil {
 		return verdict{}, err
 	}

@@ -41,6 +41,8 @@ type Gateway struct {
 	cache     *policyCache
 	requests  *log.Logger // one line a request; nil: none
 	now       func() time.Time
+
+	integrationLimit, authorizerLimit time.Duration
 }
 
 // New makes the handler of an API. It refuses a gateway response of a type that
@@ -55,7 +57,10 @@ func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, 
 	if err != nil {
 		return nil, err
 	}
-	return &Gateway{api: api, routes: routes, responses: rs, invoker: invoker, cache: newPolicyCache(), requests: requests, now: time.Now}, nil
+	return &Gateway{
+		api: api, routes: routes, responses: rs, invoker: invoker, cache: newPolicyCache(), requests: requests, now: time.Now,
+		integrationLimit: integrationLimit, authorizerLimit: authorizerLimit,
+	}, nil
 }
 
 // ServeHTTP answers one request.
@@ -140,9 +145,7 @@ func (x *exchange) integrate(w http.ResponseWriter) {
 		x.respond(w, default5XX, "Internal server error")
 		return
 	}
-	ctx, cancel := context.WithTimeout(x.r.Context(), integrationLimit)
-	defer cancel()
-	answer, err := x.g.invoker.Invoke(ctx, x.matched.route.Function, payload)
+	answer, err := x.invoke(x.matched.route.Function, payload, x.g.integrationLimit)
 	if err != nil {
 		x.failure = fmt.Sprintf("%s: %v", x.matched.route.Function, err)
 		x.respond(w, integrationFault(err), "Internal server error")
@@ -151,6 +154,30 @@ func (x *exchange) integrate(w http.ResponseWriter) {
 	if err := x.write(w, answer); err != nil {
 		x.failure = fmt.Sprintf("%s: malformed Lambda proxy answer: %v", x.matched.route.Function, err)
 		x.respond(w, malformedAnswer, "Internal server error")
+	}
+}
+
+// invoke calls a function and waits for its answer until the limit, which is
+// then context.DeadlineExceeded. The function runs on, as on AWS; it does too when
+// the client has gone.
+func (x *exchange) invoke(function string, payload []byte, limit time.Duration) ([]byte, error) {
+	type result struct {
+		answer []byte
+		err    error
+	}
+	done := make(chan result, 1)
+	ctx := context.WithoutCancel(x.r.Context())
+	go func() {
+		answer, err := x.g.invoker.Invoke(ctx, function, payload)
+		done <- result{answer, err}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.answer, r.err
+	case <-timer.C:
+		return nil, context.DeadlineExceeded
 	}
 }
 

@@ -89,11 +89,15 @@ func testAPI() *translated.API {
 	}
 }
 
-func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
-	t.Helper()
-	f := &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){
+func newFunctions() *functions {
+	return &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){
 		"Orgs": ok, "New": ok, "Open": ok, "Auth": policyOf("Allow", map[string]any{"kind": "user", "n": 1.0}),
 	}}
+}
+
+func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
+	t.Helper()
+	f := newFunctions()
 	g, err := New(api, f, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -305,6 +309,29 @@ func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
 	f.answer["Open"] = answers["crashed"].answer
 	if res, body := do(t, "POST", s.URL+"/open", ""); res.StatusCode != 502 || body != `{"message":"Internal server error"}` {
 		t.Errorf("without the template's words: %s %s", res.Status, body)
+	}
+}
+
+func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	slow := func(map[string]any) (any, error) { <-hang; return nil, lambda.ErrCrash }
+	for name, c := range map[string]struct{ function, path, body string }{
+		"integration": {"Open", "/open", "timeout"}, "authorizer": {"Auth", "/v1/orgs", "failure"},
+	} {
+		f := newFunctions()
+		f.answer[c.function] = slow
+		g, err := New(testAPI(), f, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.integrationLimit, g.authorizerLimit = 50*time.Millisecond, 50*time.Millisecond
+		w := httptest.NewRecorder()
+		method := map[string]string{"/open": "POST", "/v1/orgs": "GET"}[c.path]
+		g.ServeHTTP(w, httptest.NewRequest(method, c.path, nil))
+		if w.Code != 503 || w.Body.String() != c.body {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"latchkey/infra/local/backing"
+	"latchkey/infra/local/sam"
 	"latchkey/infra/local/stack"
 )
 
@@ -32,12 +36,7 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 		default:
 		}
 	})
-	return s, newTarget("local", s.URL, func(ctx context.Context, kind, email, name string) (string, error) {
-		if kind == "" {
-			kind = string(backing.User)
-		}
-		return s.Token(ctx, backing.Kind(kind), "", email, name)
-	})
+	return s, newTarget("local", s.URL, localTokens(s))
 }
 
 // TestLocal runs the suite, the README and what only a stack at hand can show on
@@ -54,6 +53,31 @@ func TestLocal(t *testing.T) {
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
+}
+
+// TestSAM runs the suite on `sam local start-api`, where a Docker engine is.
+func TestSAM(t *testing.T) {
+	s, err := sam.Start(t.Context(), 0, func(line string) { t.Log(line) })
+	if errors.Is(err, sam.ErrNoEngine) && os.Getenv("CI") == "" {
+		fmt.Fprintln(os.Stderr, "SKIPPED: the suite on sam local: no Docker engine answers. CI never skips it.")
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	suite(t, newTarget("sam", s.URL, localTokens(s.Stack)))
+}
+
+// localTokens asks a local stack's issuer.
+func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name string) (string, error) {
+	return func(ctx context.Context, kind, email, name string) (string, error) {
+		return s.Token(ctx, backing.Kind(cmp.Or(kind, string(backing.User))), "", email, name)
+	}
 }
 
 // freePorts finds a port behind which a stack's others are free too, because

@@ -171,7 +171,7 @@ func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 
 func (tg *target) check(t *testing.T, c call, r reply, status int, code string) {
 	t.Helper()
-	if tg.differs(t, status, code, r) {
+	if tg.differs(c, status, code, r) {
 		return
 	}
 	if r.status != status || r.code() != code {

@@ -116,8 +116,13 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 }
 
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error) {
-	slog.InfoContext(ctx, "refused", "code", string(refused.Code), "cause", fmt.Sprint(refused.Cause),
-		"requestId", problem.RequestID(ctx), "route", e.HTTPMethod+" "+e.Resource)
+	attrs := []any{
+		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.HTTPMethod + " " + e.Resource,
+	}
+	if refused.Cause != nil {
+		attrs = append(attrs, "cause", refused.Cause.Error())
+	}
+	slog.InfoContext(ctx, "refused", attrs...)
 }
 
 // onStage is a policy on every route of the stage. It is not cached, so it

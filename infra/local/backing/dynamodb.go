@@ -13,7 +13,7 @@ import (
 type DynamoDBOptions struct {
 	Port     int      // 0: a free one
 	DataDir  string   // rows and streams are kept here; "": in memory, gone at Stop
-	LogPath  string   // "": a file in the system's temporary folder
+	LogPath  string   // "": kept for error messages alone
 	Progress Progress // nil: standard error
 }
 

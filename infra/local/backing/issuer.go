@@ -50,7 +50,7 @@ const (
 type IssuerOptions struct {
 	Port     int      // 0: a free one
 	KeyPath  string   // the signing key, made if it is not there; "": a new one each time
-	LogPath  string   // "": a file in the system's temporary folder
+	LogPath  string   // "": kept for error messages alone
 	Progress Progress // nil: standard error
 }
 

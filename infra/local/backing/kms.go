@@ -14,7 +14,7 @@ import (
 // KMSOptions says how a KMS runs. The zero value is one on a free port.
 type KMSOptions struct {
 	Port     int      // 0: a free one
-	LogPath  string   // "": a file in the system's temporary folder
+	LogPath  string   // "": kept for error messages alone
 	Progress Progress // nil: standard error
 }
 

@@ -23,6 +23,9 @@ const (
 	// stopGrace is what a child gets to end after its input has; then it is killed.
 	stopGrace = 5 * time.Second
 
+	// mostWords is how much of a child's log an error carries, in bytes.
+	mostWords = 4000
+
 	// portTries is how often a child that was given no port tries another free one.
 	portTries = 3
 )
@@ -36,12 +39,12 @@ type Process struct {
 	// Port is the port of Endpoint.
 	Port int
 
-	name    string
-	logPath string
-	cmd     *exec.Cmd
-	stdin   io.Closer
-	done    chan struct{}
-	err     error // read after done
+	name  string
+	log   *os.File // what the child printed
+	cmd   *exec.Cmd
+	stdin io.Closer
+	done  chan struct{}
+	err   error // read after done
 
 	mu      sync.Mutex
 	stopped bool
@@ -52,7 +55,7 @@ type Process struct {
 type child struct {
 	name    string
 	port    int    // 0: a free one
-	logPath string // "": a file in the system's temporary folder
+	logPath string // "": kept for error messages alone
 	command func(port int) (*exec.Cmd, error)
 }
 
@@ -93,56 +96,63 @@ func startOn(ctx context.Context, c child, port int) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
-	stdin, err := cmd.StdinPipe()
+	stdin, out, err := launch(cmd, log)
 	if err != nil {
-		return nil, err
-	}
-	// A group of its own keeps a terminal's Ctrl-C from it: it is stopped in order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Stderr = log
-	out, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout = in
-	err = cmd.Start()
-	_ = in.Close()
-	if err != nil {
-		_ = out.Close()
+		_ = log.Close()
 		return nil, fmt.Errorf("%s: %w", c.name, err)
 	}
 	p := &Process{
 		Endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), Port: port,
-		name: c.name, logPath: log.Name(), cmd: cmd, stdin: stdin, done: make(chan struct{}),
+		name: c.name, log: log, cmd: cmd, stdin: stdin, done: make(chan struct{}),
 	}
 	ready := make(chan struct{})
-	go p.watch(out, log.Name(), ready)
+	go p.watch(out, ready)
 	return p, p.await(ctx, ready)
 }
 
+// launch starts the command and gives its input and its output.
+func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err error) {
+	// A group of its own keeps a terminal's Ctrl-C from it: it is stopped in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = log
+	if stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.Close()
+	cmd.Stdout = in
+	if err := cmd.Start(); err != nil {
+		_ = out.Close()
+		return nil, nil, err
+	}
+	return stdin, out, nil
+}
+
+// openLog opens the child's log. One that nobody named has no name: it is gone
+// with this process.
 func openLog(c child) (*os.File, error) {
 	if c.logPath != "" {
-		return os.Create(c.logPath)
+		return os.OpenFile(c.logPath, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
 	}
-	return os.CreateTemp("", "latchkey-"+c.name+"-*.log")
+	log, err := os.CreateTemp("", "latchkey-"+c.name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	return log, os.Remove(log.Name())
 }
 
 // watch copies what the child prints to its log, sees READY, and waits for its
 // end.
-func (p *Process) watch(out *os.File, logPath string, ready chan<- struct{}) {
+func (p *Process) watch(out *os.File, ready chan<- struct{}) {
 	defer out.Close()
-	log, err := os.OpenFile(logPath, os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		log = os.Stderr
-	} else {
-		defer log.Close()
-	}
 	lines := bufio.NewReader(out)
 	said := false
 	for {
 		line, err := lines.ReadString('\n')
-		_, _ = io.WriteString(log, line)
+		_, _ = io.WriteString(p.log, line)
 		if !said && strings.TrimSpace(line) == "READY" {
 			said = true
 			close(ready)
@@ -189,11 +199,15 @@ func (p *Process) Err() error {
 }
 
 func (p *Process) lastWords() string {
-	b, err := os.ReadFile(p.logPath)
+	size, err := p.log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err.Error()
 	}
-	return tail(b)
+	b := make([]byte, min(size, mostWords))
+	if _, err := p.log.ReadAt(b, size-int64(len(b))); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(b))
 }
 
 // Stop ends the child and waits for its end. What it acknowledged is on disk

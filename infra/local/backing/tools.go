@@ -171,9 +171,8 @@ func run(ctx context.Context, dir, name string, args ...string) error {
 
 // tail is the last part of what a program said: enough to see its error.
 func tail(b []byte) string {
-	const most = 4000
-	if len(b) > most {
-		b = b[len(b)-most:]
+	if len(b) > mostWords {
+		b = b[len(b)-mostWords:]
 	}
 	return strings.TrimSpace(string(b))
 }

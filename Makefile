@@ -5,6 +5,12 @@ NAME ?=
 SUB ?=
 KIND ?= user
 ARCH ?= arm64
+BASE_URL ?= http://127.0.0.1:$(PORT)
+TOKEN_CMD ?= make -s token PORT=$(PORT)
+STACK ?=
+
+# Read by the programs below. TOKEN_CMD finds EMAIL and NAME in its environment.
+export BASE_URL TOKEN_CMD STACK
 
 # Recipes read these from the environment, so that a quote in a name is only a quote.
 export EMAIL NAME SUB KIND
@@ -12,7 +18,7 @@ export EMAIL NAME SUB KIND
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token stop-db start-db pause-db resume-db clean-data build
+.PHONY: help run token stop-db start-db pause-db resume-db clean-data build test e2e smoke sam lint deploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,3 +47,23 @@ clean-data: ## forgets the table's data of the stack on PORT
 
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@$(CTL) -arch $(ARCH) build
+
+# One package at a time: several test programs at once would race for the cores
+# that the local stack's processes need too.
+test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
+	@env -u BASE_URL -u TOKEN_CMD go test -p 1 -timeout 30m ./...
+
+e2e: ## the black-box suite on any base URL: BASE_URL= TOKEN_CMD=
+	@go test -count=1 -v -run '^TestDeployed$$' ./infra/e2e
+
+smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
+	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
+
+sam: ## the same functions under sam local start-api (needs a Docker engine)
+	@go run ./infra/local/runsam -port $(PORT)
+
+lint: ## linters, pinned, and the template
+	@go run ./infra/lint
+
+deploy: ## builds for arm64, deploys with SAM, activates the first signing key
+	@go run ./infra/deploy

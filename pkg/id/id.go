@@ -20,14 +20,20 @@ import (
 // id of its kind. Callers answer it like an id that does not exist.
 var ErrMalformed = errors.New("id: malformed")
 
-// The kinds of ids.
-type (
-	Org   string // org_…, random
-	User  string // usr_…, random
-	App   string // app_…, a ULID; an org's default app has the org's bits
-	Key   string // key_…, a ULID
-	Audit string // aud_…, a ULID
-)
+// Org is an org's id: org_… and random bits.
+type Org string
+
+// User is a user's id: usr_… and random bits.
+type User string
+
+// App is an app's id: app_… and a ULID; an org's default app has the org's bits.
+type App string
+
+// Key is an API key's id: key_… and a ULID.
+type Key string
+
+// Audit is the id of an audit entry: aud_… and a ULID.
+type Audit string
 
 const (
 	orgPrefix   = "org_"

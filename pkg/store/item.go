@@ -63,6 +63,3 @@ func (i item) bin(name string) []byte {
 	}
 	return nil
 }
-
-// has reports whether the attribute is there.
-func (i item) has(name string) bool { _, ok := i[name]; return ok }

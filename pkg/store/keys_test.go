@@ -110,7 +110,7 @@ func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
 	start := time.Now()
-	tb.Store.Now = func() time.Time { return start }
+	tb.Now = func() time.Time { return start }
 	makeKey(t, tb, o, ada, time.Minute)
 	revoked := makeKey(t, tb, o, ada, 0)
 	rotated := makeKey(t, tb, o, ada, 0)
@@ -120,7 +120,7 @@ func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	wants(t, tb.RevokeKey(ctx, admin(ada), o, revoked.ID), "")
 	makeKey(t, tb, o, ada, 0)
 	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
-	tb.Store.Now = func() time.Time { return start.Add(time.Minute) }
+	tb.Now = func() time.Time { return start.Add(time.Minute) }
 	makeKey(t, tb, o, ada, 0)
 	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
 }
@@ -143,7 +143,7 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 	o := tb.NewOrg(t, ada)
 	start := time.Now().Truncate(time.Millisecond)
 	now := start
-	tb.Store.Now = func() time.Time { return now }
+	tb.Now = func() time.Time { return now }
 
 	k1 := makeKey(t, tb, o, ada, time.Hour)
 	k2 := rotate(t, tb, o, ada, k1.ID, 24*time.Hour, "")
@@ -233,7 +233,7 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	wants(t, second(tb.ChangeRole(ctx, admin(bob), o, ada, org.Member)), "")
 	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, "{}", first))), problem.InsufficientRole)
 	// After 24 hours the record is no more.
-	tb.Store.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	tb.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
 	if kept, err := tb.CreateKey(ctx, admin(bob), o, draftKey(t, tb, o, 0), onceFor(bob, header, "{}", first)); err != nil || kept != nil {
 		t.Fatalf("a day later: %q, %v", kept, err)
 	}

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -162,9 +161,4 @@ func (s *Store) query(ctx context.Context, sp span) (rows []item, more bool, err
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
-}
-
-// logUnexpected notes what a caller is not told.
-func logUnexpected(ctx context.Context, msg string, err error) {
-	slog.WarnContext(ctx, msg, "error", err, "requestId", problem.RequestID(ctx))
 }

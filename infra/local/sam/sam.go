@@ -121,11 +121,17 @@ func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (temp
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
 
-// Environment is what the SAM CLI runs with: the flags the functions are
-// deployed with, no telemetry, and any credentials when there are none.
-func Environment() []string {
-	env := append(os.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0",
+// BuildEnvironment is what the SAM CLI builds and deploys with: the flags of the
+// functions, and no telemetry.
+func BuildEnvironment() []string {
+	return append(os.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0",
 		"GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc -ldflags=-s")
+}
+
+// Environment is what the SAM CLI runs with on this machine: BuildEnvironment,
+// and some credentials when there are none.
+func Environment() []string {
+	env := BuildEnvironment()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": backing.Region, "AWS_DEFAULT_REGION": backing.Region,
 	} {

@@ -1,0 +1,137 @@
+package signing
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/infra/local/backing"
+)
+
+// emulator runs a KMS for one test. Without Python the test fails, and says so.
+func emulator(t *testing.T) *kms.Client {
+	t.Helper()
+	p, err := backing.StartKMS(context.Background(), backing.KMSOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop() })
+	return backing.NewKMSClient(p.Endpoint)
+}
+
+func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
+	ctx, k := context.Background(), NewKMS(emulator(t), "test")
+	arn, err := k.Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jwk, err := k.Public(ctx, arn)
+	if err != nil || !IsKid(jwk.Kid) {
+		t.Fatalf("%+v, %v", jwk, err)
+	}
+	for i := range 250 {
+		digest := sha256.Sum256(fmt.Append(nil, i))
+		sig, err := k.Sign(ctx, arn, digest)
+		if err != nil || !verify(t, jwk, digest, sig) {
+			t.Fatalf("round %d: %v, the signature does not verify", i, err)
+		}
+		if i == 0 && verify(t, jwk, sha256.Sum256([]byte("another")), sig) {
+			t.Fatal("the signature verifies for another message")
+		}
+	}
+}
+
+func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	arn, err := NewKMS(client, "acme").Create(ctx)
+	if err != nil || !strings.HasPrefix(arn, "arn:aws:kms:") {
+		t.Fatalf("%q, %v", arn, err)
+	}
+	out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := out.KeyMetadata; m.KeySpec != types.KeySpecEccNistP256 || m.KeyUsage != types.KeyUsageTypeSignVerify {
+		t.Errorf("%s for %s", m.KeySpec, m.KeyUsage)
+	}
+	tags, err := client.ListResourceTags(ctx, &kms.ListResourceTagsInput{KeyId: &arn})
+	if err != nil || len(tags.Tags) != 1 || aws.ToString(tags.Tags[0].TagKey) != StackTag || aws.ToString(tags.Tags[0].TagValue) != "acme" {
+		t.Errorf("tags %+v, %v", tags, err)
+	}
+}
+
+func TestAKeyThatKMSDoesNotKnowIsToldFromAFault(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	k := NewKMS(client, "test")
+	const gone = "arn:aws:kms:us-east-1:000000000000:key/00000000-0000-0000-0000-000000000000"
+	_, public := k.Public(ctx, gone)
+	_, sign := k.Sign(ctx, gone, [32]byte{})
+	for name, err := range map[string]error{"Public": public, "Sign": sign, "Disable": k.Disable(ctx, gone)} {
+		if !errors.Is(err, ErrNoKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	encrypts, err := client.CreateKey(ctx, &kms.CreateKeyInput{KeySpec: types.KeySpecRsa2048, KeyUsage: types.KeyUsageTypeEncryptDecrypt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Public(ctx, aws.ToString(encrypts.KeyMetadata.Arn)); err == nil || errors.Is(err, ErrNoKey) {
+		t.Errorf("a key that does not sign: %v", err)
+	}
+	down := NewKMS(backing.NewKMSClient("http://127.0.0.1:1"), "test")
+	if _, err := down.Public(ctx, gone); err == nil || errors.Is(err, ErrNoKey) {
+		t.Errorf("a KMS that is down: %v", err)
+	}
+}
+
+// TestDisableDisablesTheKey asks KMS for the key's state, because the local one
+// signs with a disabled key nevertheless.
+func TestDisableDisablesTheKey(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	k := NewKMS(client, "test")
+	arn, err := k.Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []types.KeyState{types.KeyStateEnabled, types.KeyStateDisabled} {
+		out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
+		if err != nil || out.KeyMetadata.KeyState != before {
+			t.Fatalf("%+v, %v, want %s", out, err, before)
+		}
+		if err := k.Disable(ctx, arn); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lost counts calls and loses every answer.
+type lost struct{ calls int }
+
+func (l *lost) RoundTrip(*http.Request) (*http.Response, error) {
+	l.calls++
+	return nil, errors.New("the answer is lost")
+}
+
+func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
+	l := &lost{}
+	k := NewKMS(kms.New(kms.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), HTTPClient: &http.Client{Transport: l},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+		}),
+	}), "test")
+	if _, err := k.Create(context.Background()); err == nil || l.calls != 1 {
+		t.Errorf("%d calls, %v", l.calls, err)
+	}
+	if _, err := k.Public(context.Background(), "arn"); err == nil || l.calls < 3 {
+		t.Errorf("%d calls, %v: other calls are tried again", l.calls, err)
+	}
+}

@@ -1,0 +1,112 @@
+// Package signing is the webhook signature: ES256 (RFC 7518 section 3.4) by keys
+// that never leave KMS, and the verification keys that the world sees of them.
+//
+// A Key goes from next (published, not signing yet) to active (signing) to
+// retired (its signatures still verify) and, in an emergency, to revoked (they
+// prove nothing). The package knows no table; KMS's own types stay inside it.
+package signing
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"time"
+)
+
+// Lifetimes of a key (design, "Keys").
+const (
+	// PublishedFor is how long a key is published before it signs, so that every
+	// receiver's copy of the key set has it.
+	PublishedFor = 24 * time.Hour
+
+	// Overlap is how long a key that no longer signs may still have signed: who
+	// signs remembers for a minute which key is active.
+	Overlap = 10 * time.Minute
+
+	// ListedFor is how long a retired key stays in the key set; then KMS
+	// disables it. Its row, and the lookup of its kid, stay for ever.
+	ListedFor = 30 * 24 * time.Hour
+)
+
+// State is where a key is in its life.
+type State string
+
+// The states, in their order.
+const (
+	Next    State = "next"
+	Active  State = "active"
+	Retired State = "retired"
+	Revoked State = "revoked"
+)
+
+// Key is a verification key. Times are in milliseconds since the epoch; 0: not
+// yet.
+type Key struct {
+	JWK
+	ARN         string // of the key in KMS, never an alias
+	State       State
+	CreatedAt   int64 // when it was published
+	ActivatedAt int64
+	RetiredAt   int64
+	ExpiredAt   int64 // of a retired key: what it signed at or after that proves nothing
+	RevokedAt   int64
+	DisabledAt  int64 // when KMS was told to sign with it no more
+}
+
+// Listed reports whether the key set has the key at a time: next, active, and
+// retired for less than ListedFor.
+func (k Key) Listed(now time.Time) bool {
+	switch k.State {
+	case Next, Active:
+		return true
+	case Retired:
+		return now.UnixMilli() < k.RetiredAt+ListedFor.Milliseconds()
+	default:
+		return false
+	}
+}
+
+// JWK is a public key on P-256 (RFC 7517). Kty, crv, alg and use are the same of
+// every key, and so are not kept.
+type JWK struct {
+	Kid  string // RFC 7638 thumbprint
+	X, Y string // coordinates, base64url of 32 bytes each
+}
+
+// What every JWK has in common.
+const (
+	Kty = "EC"
+	Crv = "P-256"
+	Alg = "ES256"
+	Use = "sig"
+)
+
+const coordinate = 32 // bytes of a coordinate of P-256
+
+// newJWK makes the JWK of an uncompressed point (SEC 1 section 2.3.3: 4, x, y,
+// both padded).
+func newJWK(point []byte) (JWK, error) {
+	if len(point) != 1+2*coordinate || point[0] != 4 {
+		return JWK{}, fmt.Errorf("signing: a point of %d bytes is not an uncompressed one on P-256", len(point))
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	k := JWK{X: encode(point[1 : 1+coordinate]), Y: encode(point[1+coordinate:])}
+	k.Kid = k.thumbprint()
+	return k, nil
+}
+
+// thumbprint is SHA-256 over the required members, in lexical order and without
+// blanks (RFC 7638 section 3).
+func (k JWK) thumbprint() string {
+	sum := sha256.Sum256([]byte(`{"crv":"` + Crv + `","kty":"` + Kty + `","x":"` + k.X + `","y":"` + k.Y + `"}`))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+const kidLength = 43 // characters of 32 bytes in base64url
+
+// IsKid reports whether a text has the shape of a kid: a SHA-256 thumbprint in
+// base64url without padding, in its one canonical form.
+func IsKid(s string) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	return len(s) == kidLength && err == nil && len(b) == sha256.Size
+}

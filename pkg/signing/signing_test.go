@@ -1,0 +1,165 @@
+package signing
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+// verify checks a signature as a receiver would, from the JWK alone.
+func verify(t *testing.T, k JWK, digest [sha256.Size]byte, sig Signature) bool {
+	t.Helper()
+	x, errX := base64.RawURLEncoding.DecodeString(k.X)
+	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
+		t.Fatalf("coordinates of %d and %d bytes, %v, %v", len(x), len(y), errX, errY)
+	}
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ecdsa.Verify(public, digest[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:]))
+}
+
+// TestAThumbprintIsThatOfRFC7638 takes the key of RFC 7517, appendix A.1; the
+// thumbprint was computed by another program.
+func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
+	k := JWK{X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
+	if got, want := k.thumbprint(), "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestEveryKeyAndSignatureKeepsItsLeadingZeros makes keys and signatures until
+// each of x, y, r and s had a leading zero, and verifies all of them: a number
+// that is not padded fails one in a hundred and never in a short test.
+func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
+	zeros := map[string]int{}
+	for i := 0; i < 20_000 && len(zeros) < 4 || i < 300; i++ {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jwk, err := publicJWK(spki)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := sha256.Sum256(fmt.Append(nil, i))
+		der, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sig, err := rawSignature(der)
+		if err != nil || !verify(t, jwk, digest, sig) {
+			t.Fatalf("round %d: %v, the signature does not verify", i, err)
+		}
+		x, _ := base64.RawURLEncoding.DecodeString(jwk.X) // verify has decoded them
+		y, _ := base64.RawURLEncoding.DecodeString(jwk.Y)
+		for name, first := range map[string]byte{"x": x[0], "y": y[0], "r": sig[0], "s": sig[32]} {
+			if first == 0 {
+				zeros[name]++
+			}
+		}
+	}
+	if len(zeros) != 4 {
+		t.Errorf("leading zeros occurred in %v alone", zeros)
+	}
+}
+
+func der(t *testing.T, r, s *big.Int) []byte {
+	t.Helper()
+	b, err := asn1.Marshal(struct{ R, S *big.Int }{r, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestShortNumbersArePadded(t *testing.T) {
+	one := big.NewInt(1)
+	largest := new(big.Int).Sub(new(big.Int).Lsh(one, 256), one)
+	for bits := range 256 {
+		r, s := new(big.Int).Lsh(one, uint(bits)), new(big.Int).Sub(largest, new(big.Int).Lsh(one, uint(bits)))
+		sig, err := rawSignature(der(t, r, s))
+		if err != nil || new(big.Int).SetBytes(sig[:32]).Cmp(r) != 0 || new(big.Int).SetBytes(sig[32:]).Cmp(s) != 0 {
+			t.Errorf("2^%d: %x, %v", bits, sig, err)
+		}
+	}
+}
+
+func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
+	one, tooLarge := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 256)
+	for name, bad := range map[string][]byte{
+		"empty": nil, "text": []byte("x"), "r zero": der(t, new(big.Int), one), "s zero": der(t, one, new(big.Int)),
+		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data behind": append(der(t, one, one), 0),
+		"one number": {0x30, 3, 2, 1, 1},
+	} {
+		if sig, err := rawSignature(bad); err == nil {
+			t.Errorf("%s: %x", name, sig)
+		}
+	}
+}
+
+func TestOnlyAP256KeyIsTaken(t *testing.T) {
+	for _, curve := range []elliptic.Curve{elliptic.P224(), elliptic.P384(), elliptic.P521()} {
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if jwk, err := publicJWK(spki); err == nil {
+			t.Errorf("%s: %+v", curve.Params().Name, jwk)
+		}
+	}
+	if jwk, err := publicJWK([]byte("x")); err == nil {
+		t.Errorf("text: %+v", jwk)
+	}
+}
+
+func TestAKidHasOneShape(t *testing.T) {
+	const good = "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"
+	if !IsKid(good) {
+		t.Errorf("%s is refused", good)
+	}
+	for _, bad := range []string{
+		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // "t" has bits behind the 32nd byte
+		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:], strings.Repeat("é", 22)[:43],
+	} {
+		if IsKid(bad) {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
+	now := time.Now()
+	retired := func(ago time.Duration) Key { return Key{State: Retired, RetiredAt: now.Add(-ago).UnixMilli()} }
+	for name, c := range map[string]struct {
+		key    Key
+		listed bool
+	}{
+		"next": {Key{State: Next}, true}, "active": {Key{State: Active}, true}, "revoked": {Key{State: Revoked}, false},
+		"retired now": {retired(0), true}, "retired almost 30 days": {retired(ListedFor - time.Second), true},
+		"retired 30 days": {retired(ListedFor), false}, "of no state": {Key{}, false},
+	} {
+		if got := c.key.Listed(now); got != c.listed {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

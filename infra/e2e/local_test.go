@@ -49,6 +49,7 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
+	t.Run("Smoke", func(t *testing.T) { smoke(t, tg, localPlatform{port: base.Port()}) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
@@ -111,15 +112,21 @@ func TestDeployed(t *testing.T) {
 	if command == "" {
 		t.Fatal("TOKEN_CMD is not set: a command that prints an access token for $EMAIL and $NAME")
 	}
-	suite(t, newTarget("deployed", base, func(ctx context.Context, kind, email, name string) (string, error) {
+	suite(t, newTarget("deployed", base, commandTokens(command)))
+}
+
+// commandTokens gets tokens from a command that finds EMAIL and NAME, and for
+// other kinds of tokens KIND, in its environment.
+func commandTokens(command string) func(ctx context.Context, kind, email, name string) (string, error) {
+	return func(ctx context.Context, kind, email, name string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		c := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // the caller's own command
+		c := exec.CommandContext(ctx, "sh", "-c", command)
 		c.Dir, c.Env = "../..", append(os.Environ(), "EMAIL="+email, "NAME="+name)
 		if kind != "" {
 			c.Env = append(c.Env, "KIND="+kind)
 		}
 		out, err := c.Output()
 		return trimmed(out), err
-	}))
+	}
 }

@@ -144,3 +144,21 @@ func pages(t *testing.T, tg *target) {
 		t.Errorf("%s\n%s", first.text, rest.text)
 	}
 }
+
+func apps(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	base := "/v1/orgs/" + ada.org(t)
+	app := ada.want(t, "POST", base+"/apps", `{"name":"Mobile"}`, 201, "").str("id")
+	if r := ada.want(t, "PATCH", base+"/apps/"+app, `{"name":"Mobile 2"}`, 200, ""); r.str("name") != "Mobile 2" || r.body["isDefault"] != false {
+		t.Errorf("renamed: %s", r.text)
+	}
+	if l := ada.want(t, "GET", base+"/apps", "", 200, "").list("apps"); len(l) != 2 || l[0]["id"] != app {
+		t.Errorf("apps: %v", l)
+	}
+	key := ada.want(t, "POST", base+"/keys", `{"appId":"`+app+`"}`, 201, "").str("key")
+	r := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
+	if a, _ := r.body["app"].(map[string]any); a["id"] != app {
+		t.Errorf("app/get: %s", r.text)
+	}
+	ada.want(t, "POST", base+"/keys", `{"appId":"app_x"}`, 404, "app_not_found")
+}

@@ -14,6 +14,7 @@ var cases = []struct {
 	{"RolesGovernTheRoutes", roles},
 	{"AKeyWorksUntilTheMomentItIsRevoked", aKey},
 	{"AnAlteredKeyIsRefused", alteredKeys},
+	{"AnAppOwnsItsKeys", apps},
 	{"AKeyExpiresAndRotates", expiryAndRotation},
 	{"ARevokedKeyIsRefusedAtOnceByEveryCopy", revokedAtOnce},
 	{"ACreateThatIsSentAgainAnswersTheSame", retries},

@@ -83,7 +83,7 @@ func pickPort(c child) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: port %d is taken: %w", c.name, c.port, err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
@@ -122,7 +122,7 @@ func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	cmd.Stdout = in
 	if err := cmd.Start(); err != nil {
 		_ = out.Close()
@@ -147,7 +147,7 @@ func openLog(c child) (*os.File, error) {
 // watch copies what the child prints to its log, sees READY, and waits for its
 // end.
 func (p *Process) watch(out *os.File, ready chan<- struct{}) {
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	lines := bufio.NewReader(out)
 	said := false
 	for {
@@ -195,7 +195,15 @@ func (p *Process) Err() error {
 	if p.stopped {
 		return nil
 	}
-	return fmt.Errorf("%s ended by itself (%v): %s", p.name, p.err, p.lastWords())
+	return fmt.Errorf("%s ended by itself (%w): %s", p.name, p.endedWith(), p.lastWords())
+}
+
+// endedWith is how the child ended.
+func (p *Process) endedWith() error {
+	if p.err == nil {
+		return errors.New("exit status 0")
+	}
+	return p.err
 }
 
 func (p *Process) lastWords() string {

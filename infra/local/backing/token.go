@@ -34,7 +34,7 @@ func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, na
 	if err != nil {
 		return "", fmt.Errorf("no answer of the issuer: %w", err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
 		return "", err

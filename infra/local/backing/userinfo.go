@@ -47,7 +47,7 @@ func issuerPublicKey(client *http.Client, issuerURL string, kid any) (*ecdsa.Pub
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	var set struct{ Keys []struct{ Kid, X, Y string } }
 	if err := json.NewDecoder(res.Body).Decode(&set); err != nil {
 		return nil, fmt.Errorf("the issuer's keys: %w", err)

@@ -81,7 +81,7 @@ func control(ctx context.Context, port int, path string) error {
 	if err != nil {
 		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, port)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusNoContent {
 		body, _ := io.ReadAll(res.Body)
 		return fmt.Errorf("%s: %s", res.Status, body)

@@ -125,10 +125,10 @@ func (x *exchange) ask(auth translated.Authorizer) (verdict, error) {
 func parseVerdict(answer []byte) (verdict, error) {
 	var v verdict
 	if err := json.Unmarshal(answer, &v); err != nil {
-		return v, &malformedVerdict{err.Error()}
+		return v, &malformedVerdictError{err.Error()}
 	}
 	if v.PrincipalID == "" || len(v.PolicyDocument.Statement) == 0 {
-		return v, &malformedVerdict{"principalId or policyDocument is missing"}
+		return v, &malformedVerdictError{"principalId or policyDocument is missing"}
 	}
 	for name, value := range v.Context {
 		switch value := value.(type) {
@@ -136,21 +136,21 @@ func parseVerdict(answer []byte) (verdict, error) {
 		case bool, float64: // arrive as text
 			v.Context[name] = fmt.Sprint(value)
 		default:
-			return v, &malformedVerdict{"context." + name + " is neither text, number nor true or false"}
+			return v, &malformedVerdictError{"context." + name + " is neither text, number nor true or false"}
 		}
 	}
 	return v, nil
 }
 
-type malformedVerdict struct{ why string }
+type malformedVerdictError struct{ why string }
 
-func (m *malformedVerdict) Error() string { return "its answer is malformed: " + m.why }
+func (m *malformedVerdictError) Error() string { return "its answer is malformed: " + m.why }
 
 // authorizerFault is the response to an authorizer that gave no verdict. One
 // that fails by the text "Unauthorized" means 401: that is AWS's convention.
 func authorizerFault(err error) *refusal {
 	var failed *lambda.FunctionError
-	var malformed *malformedVerdict
+	var malformed *malformedVerdictError
 	switch {
 	case errors.As(err, &failed) && failed.Message == "Unauthorized":
 		return &refusal{unauthorized, "Unauthorized"}

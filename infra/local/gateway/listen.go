@@ -99,7 +99,7 @@ func mend(line []byte) []byte {
 	var out []byte
 	for i, b := range line {
 		out = append(out, b)
-		if b == '%' && !(i+2 < len(line) && isHex(line[i+1]) && isHex(line[i+2])) {
+		if b == '%' && (i+2 >= len(line) || !isHex(line[i+1]) || !isHex(line[i+2])) {
 			out = append(out, '2', '5')
 		}
 	}

@@ -37,7 +37,7 @@ func run(ctx context.Context, port int, template string) error {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nLatchkey's local stack needs Go, a JDK of Java 17 or later, Maven, and Python 3.10 or later with venv", err)
 	case err != nil && ctx.Err() != nil:
-		return nil // interrupted while it started
+		return nil //nolint:nilerr // interrupted while it started: as asked
 	case err != nil:
 		return err
 	}

@@ -80,7 +80,7 @@ func (s *Stack) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the first request: %w", err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func (s *Stack) freePorts() error {
 		if err != nil {
 			return err
 		}
-		defer l.Close()
+		defer func() { _ = l.Close() }()
 		*p = l.Addr().(*net.TCPAddr).Port
 	}
 	return nil

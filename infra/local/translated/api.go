@@ -76,36 +76,42 @@ func (a *API) readAuthorizers(body map[string]any) error {
 	}
 	var wrong []error
 	for name, v := range schemes {
-		scheme, _ := v.(map[string]any)
-		x, _ := scheme["x-amazon-apigateway-authorizer"].(map[string]any)
-		if x == nil || !strings.EqualFold(scalar(x["type"]), "request") {
-			wrong = append(wrong, fmt.Errorf("authorizer %s is no Lambda authorizer of type REQUEST; the local stack knows no other", name))
-			continue
-		}
-		f, err := functionOf(x["authorizerUri"])
+		auth, err := readAuthorizer(v)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("authorizer %s: %w", name, err))
-			continue
-		}
-		// Without a word API Gateway keeps answers for five minutes.
-		ttl := 300
-		if v, ok := x["authorizerResultTtlInSeconds"]; ok {
-			if ttl, err = strconv.Atoi(scalar(v)); err != nil {
-				wrong = append(wrong, fmt.Errorf("authorizer %s: its cache time: %w", name, err))
-			}
-		}
-		auth := Authorizer{Function: f, TTL: time.Duration(ttl) * time.Second}
-		if source, ok := x["identitySource"].(string); ok && source != "" {
-			for part := range strings.SplitSeq(source, ",") {
-				auth.Identity = append(auth.Identity, strings.TrimSpace(part))
-			}
-		}
-		if auth.TTL > 0 && len(auth.Identity) == 0 {
-			wrong = append(wrong, fmt.Errorf("authorizer %s has a cache and no identity source, which API Gateway refuses", name))
 		}
 		a.Authorizers[name] = auth
 	}
 	return errors.Join(wrong...)
+}
+
+func readAuthorizer(v any) (Authorizer, error) {
+	scheme, _ := v.(map[string]any)
+	x, _ := scheme["x-amazon-apigateway-authorizer"].(map[string]any)
+	if x == nil || !strings.EqualFold(scalar(x["type"]), "request") {
+		return Authorizer{}, errors.New("it is no Lambda authorizer of type REQUEST; the local stack knows no other")
+	}
+	f, err := functionOf(x["authorizerUri"])
+	if err != nil {
+		return Authorizer{}, err
+	}
+	// Without a word API Gateway keeps answers for five minutes.
+	ttl := 300
+	if v, ok := x["authorizerResultTtlInSeconds"]; ok {
+		if ttl, err = strconv.Atoi(scalar(v)); err != nil {
+			return Authorizer{}, fmt.Errorf("its cache time: %w", err)
+		}
+	}
+	auth := Authorizer{Function: f, TTL: time.Duration(ttl) * time.Second}
+	if source, ok := x["identitySource"].(string); ok && source != "" {
+		for part := range strings.SplitSeq(source, ",") {
+			auth.Identity = append(auth.Identity, strings.TrimSpace(part))
+		}
+	}
+	if auth.TTL > 0 && len(auth.Identity) == 0 {
+		return Authorizer{}, errors.New("it has a cache and no identity source, which API Gateway refuses")
+	}
+	return auth, nil
 }
 
 var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "x-amazon-apigateway-any-method"}

@@ -148,7 +148,7 @@ func (r *resolver) ref(arg any) (any, error) {
 		}
 		return name, nil
 	}
-	return nil, fmt.Errorf("Ref %v: there is no such parameter or resource", arg)
+	return nil, fmt.Errorf("there is no parameter or resource for Ref %v", arg)
 }
 
 func list(v string) []any {

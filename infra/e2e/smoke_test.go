@@ -1,0 +1,296 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// platform is where the smoke test runs: it does what differs between AWS and
+// the local stack.
+type platform interface {
+	// breakAuthorizer makes the authorizer throw; mend ends that.
+	breakAuthorizer(t *testing.T) (mend func())
+	// sign signs a digest with the signing key of this SubjectPublicKeyInfo.
+	sign(t *testing.T, digest []byte) (der, public []byte)
+	// refusals checks what the roles refuse; it says what it cannot check.
+	refusals(t *testing.T)
+}
+
+// TestSmoke checks, after a first deployment, what only AWS can prove. It runs by
+// `make smoke BASE_URL=… TOKEN_CMD=… STACK=…`; with a BASE_URL on loopback it runs
+// on the local stack.
+func TestSmoke(t *testing.T) {
+	if os.Getenv("SMOKE") == "" {
+		t.Skip("it runs by `make smoke BASE_URL=… TOKEN_CMD=… STACK=…`, and TestLocal runs it here")
+	}
+	base, err := url.Parse(os.Getenv("BASE_URL"))
+	if err != nil || base.Host == "" {
+		t.Fatalf("BASE_URL %q: %v", os.Getenv("BASE_URL"), err)
+	}
+	tg := newTarget("deployed", base.String(), commandTokens(os.Getenv("TOKEN_CMD")))
+	if base.Hostname() == "127.0.0.1" {
+		smoke(t, tg, localPlatform{port: base.Port()})
+		return
+	}
+	if os.Getenv("STACK") == "" || os.Getenv("AWS_REGION") == "" {
+		t.Fatal("STACK, the name of the CloudFormation stack, or AWS_REGION is not set")
+	}
+	smoke(t, tg, awsPlatform{stack: os.Getenv("STACK")})
+}
+
+func smoke(t *testing.T, tg *target, p platform) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, tg *target)
+	}{
+		{"ADenyIsOur401", wrongCredentials},
+		{"AnUnknownRouteIsOur404WithAndWithoutABearer", unknownRoutes},
+		{"OneTransactionThroughEveryFunction", func(t *testing.T, tg *target) {
+			anOrg(t, tg)
+			anInvite(t, tg)
+			roles(t, tg)
+			retries(t, tg)
+			expiryAndRotation(t, tg)
+			apps(t, tg)
+			verificationKey(t, tg)
+			linkClaim(t, tg)
+		}},
+		{"ARevokedKeyIsRefusedAtOnce", func(t *testing.T, tg *target) { aKey(t, tg); revokedAtOnce(t, tg) }},
+		{"AnAuthorizerThatThrowsIsA503", func(t *testing.T, tg *target) { authorizerThrows(t, tg, p) }},
+		{"ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T, tg *target) { signatureVerifies(t, tg, p) }},
+		{"TheRolesRefuseTheRest", func(t *testing.T, _ *target) { p.refusals(t) }},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, tg) })
+	}
+}
+
+func authorizerThrows(t *testing.T, tg *target, p platform) {
+	ada := tg.person(t, "ada")
+	ada.want(t, "GET", "/v1/orgs", "", 200, "")
+	mend := p.breakAuthorizer(t)
+	ada.want(t, "GET", "/v1/orgs", "", 503, "unavailable")
+	mend()
+	for begun := time.Now(); ada.do(t, "GET", "/v1/orgs", "").status != 200; time.Sleep(time.Second) {
+		if time.Since(begun) > time.Minute {
+			t.Fatal("no 200 within a minute of the mending")
+		}
+	}
+}
+
+func signatureVerifies(t *testing.T, tg *target, p platform) {
+	digest := sha256.Sum256([]byte("smoke " + tg.run))
+	der, public := p.sign(t, digest[:])
+	parsed, err := x509.ParsePKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, ok := parsed.(*ecdsa.PublicKey)
+	if !ok {
+		t.Fatalf("the key is a %T", parsed)
+	}
+	point, err := key.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b64 := base64.RawURLEncoding
+	kid := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + b64.EncodeToString(point[1:33]) + `","y":"` + b64.EncodeToString(point[33:]) + `"}`))
+	found := tg.want(t, call{
+		method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + b64.EncodeToString(kid[:]) + `"}`,
+	}, 200, "")
+	x, errX := b64.DecodeString(found.str("x"))
+	y, errY := b64.DecodeString(found.str("y"))
+	if errX != nil || errY != nil {
+		t.Fatalf("the lookup's key: %s", found.text)
+	}
+	verify, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(der, &n); err != nil {
+		t.Fatal(err)
+	}
+	if !ecdsa.Verify(verify, digest[:], n.R, n.S) {
+		t.Error("the signature does not verify with the key of the lookup")
+	}
+}
+
+// localPlatform is the stack of `make run` on a port.
+type localPlatform struct{ port string }
+
+func (p localPlatform) make(t *testing.T, target string) {
+	t.Helper()
+	cmd := exec.Command("make", "-s", target, "PORT="+p.port)
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make %s: %v\n%s", target, err, out)
+	}
+}
+
+func (p localPlatform) breakAuthorizer(t *testing.T) func() {
+	p.make(t, "stop-db")
+	return func() { p.make(t, "start-db") }
+}
+
+func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
+	t.Helper()
+	port, err := strconv.Atoi(p.port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/info", stack.PortsFrom(port).Control))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var info stack.Info
+	if err := json.NewDecoder(res.Body).Decode(&info); err != nil {
+		t.Fatal(err)
+	}
+	client := backing.NewKMSClient(info.Endpoints.KMS)
+	keys, err := client.ListKeys(t.Context(), &kms.ListKeysInput{})
+	if err != nil || len(keys.Keys) == 0 {
+		t.Fatalf("keys: %v", err)
+	}
+	arn := keys.Keys[0].KeyArn
+	signed, err := client.Sign(t.Context(), &kms.SignInput{
+		KeyId: arn, Message: digest, MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, err := client.GetPublicKey(t.Context(), &kms.GetPublicKeyInput{KeyId: arn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed.Signature, half.PublicKey
+}
+
+func (localPlatform) refusals(t *testing.T) {
+	fmt.Fprintln(os.Stderr, "NOT CHECKED HERE: what the roles refuse. Only AWS can tell; `make smoke` on a deployed stack asks it.")
+	t.Skip("the local stack has no IAM")
+}
+
+// awsPlatform is a deployed stack; it needs the AWS CLI with credentials.
+type awsPlatform struct{ stack string }
+
+func (p awsPlatform) cli(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var stderr bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "aws", append(args, "--output", "json")...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("aws %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return out
+}
+
+// physical gives the name of a resource of the stack.
+func (p awsPlatform) physical(t *testing.T, logical string) string {
+	t.Helper()
+	var out struct {
+		StackResourceDetail struct{ PhysicalResourceID string }
+	}
+	text := p.cli(t, "cloudformation", "describe-stack-resource", "--stack-name", p.stack, "--logical-resource-id", logical)
+	if err := json.Unmarshal(text, &out); err != nil || out.StackResourceDetail.PhysicalResourceID == "" {
+		t.Fatalf("%s: %v in %s", logical, err, text)
+	}
+	return out.StackResourceDetail.PhysicalResourceID
+}
+
+// breakAuthorizer throttles it to nothing: API Gateway then meets an error of the
+// authorizer itself.
+func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
+	name := p.physical(t, "AuthorizerFunction")
+	p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", "0")
+	mend := func() { p.cli(t, "lambda", "delete-function-concurrency", "--function-name", name) }
+	t.Cleanup(func() {
+		if t.Failed() {
+			mend()
+		}
+	})
+	time.Sleep(5 * time.Second)
+	return mend
+}
+
+func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
+	t.Helper()
+	key := p.physical(t, "SigningKey")
+	var signed struct{ Signature string }
+	var half struct{ PublicKey string }
+	for into, args := range map[any][]string{
+		&signed: {"kms", "sign", "--key-id", key, "--message", base64.StdEncoding.EncodeToString(digest), "--message-type", "DIGEST", "--signing-algorithm", "ECDSA_SHA_256", "--cli-binary-format", "base64"},
+		&half:   {"kms", "get-public-key", "--key-id", key},
+	} {
+		if err := json.Unmarshal(p.cli(t, args...), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	der, errS := base64.StdEncoding.DecodeString(signed.Signature)
+	public, errP := base64.StdEncoding.DecodeString(half.PublicKey)
+	if errS != nil || errP != nil {
+		t.Fatal(errS, errP)
+	}
+	return der, public
+}
+
+// refusals asks IAM what each role may do: what it must not comes out as denied.
+func (p awsPlatform) refusals(t *testing.T) {
+	var account struct{ Account string }
+	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
+		t.Fatal(err)
+	}
+	table := "arn:aws:dynamodb:" + os.Getenv("AWS_REGION") + ":" + account.Account + ":table/" + p.physical(t, "Table")
+	for role, denied := range map[string][]string{
+		"AuthorizerRole":  {"dynamodb:Scan", "dynamodb:Query", "kms:Sign", "kms:CreateKey"},
+		"OrgsRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
+		"MembersRole":     {"dynamodb:Scan", "kms:Sign"},
+		"KeysRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
+		"AppsRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
+		"LinksRole":       {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan", "kms:Sign"},
+		"WebhookKeysRole": {"dynamodb:Scan", "dynamodb:PutItem", "dynamodb:UpdateItem", "kms:Sign", "kms:GetPublicKey"},
+		"RotateRole":      {"dynamodb:Scan", "kms:ScheduleKeyDeletion", "kms:Sign"},
+	} {
+		args := []string{
+			"iam", "simulate-principal-policy", "--policy-source-arn", "arn:aws:iam::" + account.Account + ":role/" + p.physical(t, role),
+			"--resource-arns", table, "--action-names",
+		}
+		var out struct {
+			EvaluationResults []struct{ EvalActionName, EvalDecision string }
+		}
+		if err := json.Unmarshal(p.cli(t, append(args, denied...)...), &out); err != nil || len(out.EvaluationResults) != len(denied) {
+			t.Fatalf("%s: %v, %d results", role, err, len(out.EvaluationResults))
+		}
+		for _, r := range out.EvaluationResults {
+			if r.EvalDecision == "allowed" {
+				t.Errorf("%s may %s", role, r.EvalActionName)
+			}
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"bytes"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"latchkey/pkg/secret"
+)
+
+// sealed is a record as the table holds it.
+func sealed(t *testing.T, o Once) item {
+	t.Helper()
+	s := &Store{Now: time.Now, table: new(string)}
+	tx := &txn{}
+	if err := tx.once(s, o); err != nil {
+		t.Fatal(err)
+	}
+	return tx.ops[0].Put.Item
+}
+
+// TestTheTableAloneOpensNoKeptAnswer tries everything that a thief of the whole
+// table has as the Idempotency-Key; only the caller's own opens the record.
+func TestTheTableAloneOpensNoKeptAnswer(t *testing.T) {
+	const header, answer = "6f2d9b0c-1111-4222-8333-444455556666", `{"key":"lk_secret"}`
+	o := Once{
+		Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Request: []byte("{}"), Answer: []byte(answer),
+	}
+	row := sealed(t, o)
+	tries := []string{"", "usr_1", "POST", "/v1/orgs", "{}", row.str(attrPK), row.str(attrSK)}
+	for _, name := range []string{attrRequest, attrSealed, attrSalt} {
+		tries = append(tries, string(row.bin(name)))
+	}
+	tries = append(tries, header[:35], header+"0", "7"+header[1:])
+	for range 1000 {
+		tries = append(tries, rand.Text())
+	}
+	for _, guess := range tries {
+		thief := o
+		thief.Key = secret.New(guess)
+		if text, err := thief.open(row.bin(attrSealed), row.bin(attrSalt), row.str(attrPK)); err == nil {
+			t.Fatalf("%q opens the record: %s", guess, text)
+		}
+	}
+	text, err := o.open(row.bin(attrSealed), row.bin(attrSalt), row.str(attrPK))
+	if err != nil || string(text) != answer {
+		t.Fatalf("its own key does not open it: %q, %v", text, err)
+	}
+	if bytes.Contains(row.bin(attrSealed), []byte("lk_secret")) {
+		t.Error("the answer stands in the record")
+	}
+}
+
+// TestARecordMovedToAnotherRowDoesNotOpen binds a record to its row: its
+// partition is part of the key it is sealed with.
+func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
+	o := Once{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Principal: "usr_1", Method: "POST", Path: "/a", Answer: []byte("x")}
+	row := sealed(t, o)
+	other := o
+	other.Path = "/b"
+	if _, err := other.open(row.bin(attrSealed), row.bin(attrSalt), other.rowKey().pk); err == nil {
+		t.Error("it opened")
+	}
+}
+
+func TestTheSameAnswerIsSealedAnewEachTime(t *testing.T) {
+	o := Once{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Answer: []byte("x")}
+	if bytes.Equal(sealed(t, o).bin(attrSealed), sealed(t, o).bin(attrSealed)) {
+		t.Error("two records are the same")
+	}
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/signing"
+)
+
+// Attributes of a verification key's row.
+const (
+	attrX           = "x"
+	attrY           = "y"
+	attrARN         = "arn"
+	attrState       = "state" // a reserved word: always #state
+	attrActivatedAt = "activatedAt"
+	attrRetiredAt   = "retiredAt"
+	attrExpiredAt   = "expiredAt"
+	attrDisabledAt  = "disabledAt"
+)
+
+// verificationPage is how many rows one round of reading the keys takes: at a
+// key in 90 days, those of a century.
+const verificationPage = 500
+
+func keyFrom(row item) signing.Key {
+	return signing.Key{
+		JWK: signing.JWK{Kid: trimmed(row.str(attrSK), skKey), X: row.str(attrX), Y: row.str(attrY)},
+		ARN: row.str(attrARN), State: signing.State(row.str(attrState)),
+		CreatedAt: row.num(attrCreatedAt), ActivatedAt: row.num(attrActivatedAt), RetiredAt: row.num(attrRetiredAt),
+		ExpiredAt: row.num(attrExpiredAt), RevokedAt: row.num(attrRevokedAt), DisabledAt: row.num(attrDisabledAt),
+	}
+}
+
+func errUnknownKid() error {
+	return problem.New(problem.UnknownKid, "There is no verification key with this kid.")
+}
+
+// VerificationKey gives a verification key in any state, a revoked one too, in
+// one strong read. Error: unknown_kid.
+func (s *Store) VerificationKey(ctx context.Context, kid string) (signing.Key, error) {
+	row, err := s.get(ctx, verificationKeyKey(kid))
+	if err != nil {
+		return signing.Key{}, err
+	}
+	if row == nil {
+		return signing.Key{}, errUnknownKid()
+	}
+	return keyFrom(row), nil
+}
+
+// VerificationKeys lists every verification key there ever was, by kid.
+func (s *Store) VerificationKeys(ctx context.Context) ([]signing.Key, error) {
+	rows, err := s.whole(ctx, span{pk: pkVerify, prefix: skKey, limit: verificationPage})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]signing.Key, len(rows))
+	for i, row := range rows {
+		keys[i] = keyFrom(row)
+	}
+	return keys, nil
+}
+
+// whole reads a span to its end, sp.limit rows a round.
+func (s *Store) whole(ctx context.Context, sp span) (all []item, err error) {
+	for {
+		rows, more, err := s.query(ctx, sp)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+		if !more {
+			return all, nil
+		}
+		sp.after = rows[len(rows)-1].str(attrSK)
+	}
+}
+
+// RevokeVerificationKey makes a key prove nothing from now on: its lookup
+// answers 410, the key set leaves it out, and the next rotation disables it in
+// KMS and, when it was active, puts another in its place. Nothing takes it back.
+// Error: unknown_kid.
+//
+// It is an emergency's step, run by hand; no route leads here. The same by the
+// AWS CLI, where now is in milliseconds:
+//
+//	aws dynamodb update-item --table-name "$TABLE" \
+//	  --key '{"PK":{"S":"VKEYS"},"SK":{"S":"KEY#<kid>"}}' \
+//	  --condition-expression 'attribute_exists(PK) AND #state <> :revoked' \
+//	  --update-expression 'SET #state = :revoked, revokedAt = :now' \
+//	  --expression-attribute-names '{"#state":"state"}' \
+//	  --expression-attribute-values '{":revoked":{"S":"revoked"},":now":{"N":"<now>"}}'
+func (s *Store) RevokeVerificationKey(ctx context.Context, kid string) error {
+	t := &txn{}
+	t.update(s.table, verificationKeyKey(kid), expr{
+		update: "SET #state = :revoked, revokedAt = :now", when: "attribute_exists(PK) AND #state <> :revoked",
+		names: stateName(), values: item{":revoked": str(string(signing.Revoked)), ":now": num(s.now())},
+	}, func(found item) error {
+		if found == nil {
+			return errUnknownKid()
+		}
+		return errRevokedAlready
+	})
+	if err := s.commit(ctx, t); !errors.Is(err, errRevokedAlready) {
+		return err
+	}
+	return nil
+}
+
+func stateName() map[string]string { return map[string]string{"#state": attrState} }

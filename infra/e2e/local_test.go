@@ -112,7 +112,11 @@ func TestDeployed(t *testing.T) {
 	if command == "" {
 		t.Fatal("TOKEN_CMD is not set: a command that prints an access token for $EMAIL and $NAME")
 	}
-	suite(t, newTarget("deployed", base, commandTokens(command)))
+	tg := newTarget("deployed", base, commandTokens(command))
+	if _, err := tg.try(t.Context(), call{method: "GET", path: "/.well-known/jwks.json"}); err != nil {
+		t.Fatalf("nothing answers at BASE_URL: %v", err)
+	}
+	suite(t, tg)
 }
 
 // commandTokens gets tokens from a command that finds EMAIL and NAME, and for

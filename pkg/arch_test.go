@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"token":       {"problem", "token/jwks"},
 	"token/jwks":  {"problem"},
 	"signing":     {"problem"},
+	"signing/kms": {"signing"},
 	"store":       {"id", "problem", "secret", "apikey", "org", "link", "signing"},
 	"env":         {},
 	"authz":       {"apikey", "id", "org", "principal", "problem", "store", "token"},
@@ -39,12 +40,12 @@ var mayImport = map[string][]string{
 
 // onlyIn says which packages may import what comes from outside.
 var onlyIn = map[string][]string{
-	"github.com/aws/aws-sdk-go-v2":                  {"store", "signing", "env", "store/storetest"},
+	"github.com/aws/aws-sdk-go-v2":                  {"store", "signing/kms", "env", "store/storetest"},
 	"github.com/aws/aws-lambda-go":                  {"lambdahttp", "lambdaevent"},
 	"github.com/awslabs/aws-lambda-go-api-proxy":    {"lambdahttp"},
 	"github.com/golang-jwt/jwt":                     {"token"},
 	"github.com/aws/aws-sdk-go-v2/config":           {},
-	"github.com/aws/aws-sdk-go-v2/service/kms":      {"signing", "env"},
+	"github.com/aws/aws-sdk-go-v2/service/kms":      {"signing/kms"},
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"store", "env", "store/storetest"},
 }
 

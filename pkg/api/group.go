@@ -23,7 +23,7 @@ type call struct {
 type answer struct {
 	status int
 	body   any               // marshalled as JSON; nil: no body; raw: sent as it is
-	header map[string]string // beyond the usual
+	header map[string]string // beyond the usual; sent with an error too
 }
 
 // raw is a body that is JSON already.
@@ -36,6 +36,7 @@ type handler func(ctx context.Context, c *call) (answer, error)
 type group struct {
 	handlers map[string]handler // by Route.Name
 	byName   map[string]Route
+	header   map[string]string // of every answer, errors too
 	logger   *slog.Logger
 }
 
@@ -72,6 +73,11 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		a, caller, err = g.answer(ctx, w, r, route)
 	}
+	for _, header := range []map[string]string{g.header, a.header} {
+		for name, value := range header {
+			w.Header().Set(name, value)
+		}
+	}
 	status := a.status
 	if err == nil {
 		err = a.write(w)
@@ -85,8 +91,8 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, route Route) (answer, principal.Principal, error) {
 	c := &call{Request: r, route: route}
+	w.Header().Set("Cache-Control", "no-store") // unless the handler says otherwise
 	if route.Takes != principal.Public {
-		w.Header().Set("Cache-Control", "no-store")
 		var err error
 		if c.caller, err = admitted(ctx, route); err != nil {
 			return answer{}, c.caller, err

@@ -38,12 +38,11 @@ func newServer(t *testing.T) *server {
 	functions := map[string]http.Handler{
 		"orgs": api.Orgs(tb.Store), "members": api.Members(tb.Store),
 		"keys": api.Keys(tb.Store, "lk", nil), "apps": api.Apps(tb.Store),
+		"webhookkeys": api.WebhookKeys(tb.Store), "links": api.Links(),
 	}
 	mux := http.NewServeMux()
 	for _, r := range api.Routes() {
-		if h, ok := functions[r.Function]; ok {
-			mux.Handle(r.Name(), h)
-		}
+		mux.Handle(r.Name(), functions[r.Function])
 	}
 	return &server{Table: tb, mux: mux}
 }

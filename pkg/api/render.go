@@ -46,9 +46,6 @@ func (a answer) write(w http.ResponseWriter) error {
 		}
 		w.Header().Set("Content-Type", "application/json")
 	}
-	for name, value := range a.header {
-		w.Header().Set(name, value)
-	}
 	w.WriteHeader(a.status)
 	if body != nil {
 		_, _ = w.Write(body) // the caller has gone: nobody to tell

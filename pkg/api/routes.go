@@ -70,6 +70,11 @@ var routes = [...]Route{
 	{"POST", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, AdminsOnly},
 	{"PATCH", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.UserToken, AdminsOnly},
 	{"POST", "/app/get", "apps", principal.APIKey, NoOrg},
+
+	{"POST", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
+	{"GET", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
+	{"POST", "/link/claim", "links", principal.Public, NoOrg},
+	{"OPTIONS", "/link/claim", "links", principal.Public, NoOrg},
 }
 
 // Routes lists every route of the API.

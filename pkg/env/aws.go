@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
 )
 
 // The SDK's own defaults wait 25 s on a database that hangs; a caller gets its
@@ -81,16 +80,4 @@ func connect(client aws.HTTPClient, url string) {
 	}
 	_, _ = io.Copy(io.Discard, res.Body) // read to its end, or the connection is not kept
 	_ = res.Body.Close()
-}
-
-// KMS gives a client for the signing keys. AWS_ENDPOINT_URL_KMS names another
-// endpoint. Only functions that sign or rotate call it, so that the others do
-// not link KMS.
-func (r *Reader) KMS(cfg aws.Config) *kms.Client {
-	endpoint := r.Optional("AWS_ENDPOINT_URL_KMS", "")
-	return kms.NewFromConfig(cfg, func(o *kms.Options) {
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
-		}
-	})
 }

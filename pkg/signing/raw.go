@@ -1,19 +1,24 @@
 package signing
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
 	"encoding/asn1"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // Signature is r and s, 32 bytes each with the highest first, as a JWS has them
 // (RFC 7518 section 3.4).
 type Signature [2 * coordinate]byte
 
-// rawSignature turns KMS's DER into r and s. Both are padded: one in 128 has a
+// ParseSignature turns KMS's DER into r and s. Both are padded: one in 128 has a
 // leading zero, and an unpadded signature verifies nowhere.
-func rawSignature(der []byte) (Signature, error) {
+func ParseSignature(der []byte) (Signature, error) {
 	var sig Signature
 	var v struct{ R, S *big.Int }
 	rest, err := asn1.Unmarshal(der, &v)
@@ -31,3 +36,18 @@ func rawSignature(der []byte) (Signature, error) {
 }
 
 func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*coordinate }
+
+// Verify checks a signature as a receiver would, from the JWK alone. A JWK that is
+// none verifies nothing.
+func (k JWK) Verify(digest [sha256.Size]byte, sig Signature) bool {
+	x, errX := base64.RawURLEncoding.DecodeString(k.X)
+	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+	if errX != nil || errY != nil || len(x) != coordinate || len(y) != coordinate {
+		return false
+	}
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+	if err != nil {
+		return false
+	}
+	return ecdsa.Verify(public, digest[:], new(big.Int).SetBytes(sig[:coordinate]), new(big.Int).SetBytes(sig[coordinate:]))
+}

@@ -1,17 +1,32 @@
 // Package signing is the webhook signature: ES256 (RFC 7518 section 3.4) by keys
-// that never leave KMS, and the verification keys that the world sees of them.
+// that never leave KMS, and the verification keys that the world sees of them. KMS itself
+// is in the package below this one.
 //
 // A Key goes from next (published, not signing yet) to active (signing) to
 // retired (its signatures still verify) and, in an emergency, to revoked (they
-// prove nothing). The package knows no table; KMS's own types stay inside it.
+// prove nothing). The package knows no table.
 package signing
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"time"
 )
+
+// StackTag is the tag of every signing key, the one that the template makes
+// among them; its value is the name of the stack. The roles' policies ask for
+// it, so that two stacks of one account cannot touch each other's keys.
+const StackTag = "latchkey:stack"
+
+// ErrNoKey says that KMS knows no such key. Every other error of a KMS method is
+// a fault that may pass: the key's tag, for one, may take 5 minutes to count, and
+// until then KMS refuses us.
+var ErrNoKey = errors.New("signing: KMS knows no such key")
 
 // Lifetimes of a key (design, "Keys").
 const (
@@ -82,6 +97,23 @@ const (
 )
 
 const coordinate = 32 // bytes of a coordinate of P-256
+
+// ParsePublicKey makes the JWK of a SubjectPublicKeyInfo in DER.
+func ParsePublicKey(der []byte) (JWK, error) {
+	parsed, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return JWK{}, fmt.Errorf("signing: the public key cannot be read: %w", err)
+	}
+	public, ok := parsed.(*ecdsa.PublicKey)
+	if !ok || public.Curve != elliptic.P256() {
+		return JWK{}, errors.New("signing: the public key is not on P-256")
+	}
+	point, err := public.Bytes()
+	if err != nil {
+		return JWK{}, fmt.Errorf("signing: the public key cannot be read: %w", err)
+	}
+	return newJWK(point)
+}
 
 // newJWK makes the JWK of an uncompressed point (SEC 1 section 2.3.3: 4, x, y,
 // both padded).

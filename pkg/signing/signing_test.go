@@ -15,21 +15,6 @@ import (
 	"time"
 )
 
-// verify checks a signature as a receiver would, from the JWK alone.
-func verify(t *testing.T, k JWK, digest [sha256.Size]byte, sig Signature) bool {
-	t.Helper()
-	x, errX := base64.RawURLEncoding.DecodeString(k.X)
-	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
-	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
-		t.Fatalf("coordinates of %d and %d bytes, %v, %v", len(x), len(y), errX, errY)
-	}
-	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ecdsa.Verify(public, digest[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:]))
-}
-
 // TestAThumbprintIsThatOfRFC7638 takes the key of RFC 7517, appendix A.1; the
 // thumbprint was computed by another program.
 func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
@@ -53,7 +38,7 @@ func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		jwk, err := publicJWK(spki)
+		jwk, err := ParsePublicKey(spki)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,11 +47,11 @@ func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sig, err := rawSignature(der)
-		if err != nil || !verify(t, jwk, digest, sig) {
+		sig, err := ParseSignature(der)
+		if err != nil || !jwk.Verify(digest, sig) {
 			t.Fatalf("round %d: %v, the signature does not verify", i, err)
 		}
-		x, _ := base64.RawURLEncoding.DecodeString(jwk.X) // verify has decoded them
+		x, _ := base64.RawURLEncoding.DecodeString(jwk.X) // Verify has decoded them
 		y, _ := base64.RawURLEncoding.DecodeString(jwk.Y)
 		for name, first := range map[string]byte{"x": x[0], "y": y[0], "r": sig[0], "s": sig[32]} {
 			if first == 0 {
@@ -93,7 +78,7 @@ func TestShortNumbersArePadded(t *testing.T) {
 	largest := new(big.Int).Sub(new(big.Int).Lsh(one, 256), one)
 	for bits := range 256 {
 		r, s := new(big.Int).Lsh(one, uint(bits)), new(big.Int).Sub(largest, new(big.Int).Lsh(one, uint(bits)))
-		sig, err := rawSignature(der(t, r, s))
+		sig, err := ParseSignature(der(t, r, s))
 		if err != nil || new(big.Int).SetBytes(sig[:32]).Cmp(r) != 0 || new(big.Int).SetBytes(sig[32:]).Cmp(s) != 0 {
 			t.Errorf("2^%d: %x, %v", bits, sig, err)
 		}
@@ -107,7 +92,7 @@ func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
 		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data behind": append(der(t, one, one), 0),
 		"one number": {0x30, 3, 2, 1, 1},
 	} {
-		if sig, err := rawSignature(bad); err == nil {
+		if sig, err := ParseSignature(bad); err == nil {
 			t.Errorf("%s: %x", name, sig)
 		}
 	}
@@ -123,11 +108,11 @@ func TestOnlyAP256KeyIsTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if jwk, err := publicJWK(spki); err == nil {
+		if jwk, err := ParsePublicKey(spki); err == nil {
 			t.Errorf("%s: %+v", curve.Params().Name, jwk)
 		}
 	}
-	if jwk, err := publicJWK([]byte("x")); err == nil {
+	if jwk, err := ParsePublicKey([]byte("x")); err == nil {
 		t.Errorf("text: %+v", jwk)
 	}
 }

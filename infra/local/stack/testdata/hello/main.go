@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
 	"latchkey/pkg/env"
+	signingkms "latchkey/pkg/signing/kms"
 )
 
 type call struct {
@@ -26,7 +27,7 @@ type call struct {
 func main() {
 	e := env.New()
 	config := e.AWS()
-	db, keys := e.DynamoDB(config), e.KMS(config)
+	db, keys := e.DynamoDB(config), signingkms.Client(config, e.Optional("AWS_ENDPOINT_URL_KMS", ""))
 	table, key := e.Required("TABLE"), e.Required("KEY")
 	if e.Err() != nil {
 		os.Exit(1)

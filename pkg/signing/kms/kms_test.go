@@ -1,4 +1,4 @@
-package signing
+package kms_test
 
 import (
 	"context"
@@ -10,14 +10,16 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
 	"latchkey/infra/local/backing"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/signing/kms"
 )
 
 // emulator runs a KMS for one test. Without Python the test fails, and says so.
-func emulator(t *testing.T) *kms.Client {
+func emulator(t *testing.T) *awskms.Client {
 	t.Helper()
 	p, err := backing.StartKMS(context.Background(), backing.KMSOptions{})
 	if err != nil {
@@ -28,22 +30,22 @@ func emulator(t *testing.T) *kms.Client {
 }
 
 func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
-	ctx, k := context.Background(), NewKMS(emulator(t), "test")
+	ctx, k := context.Background(), kms.New(emulator(t), "test")
 	arn, err := k.Create(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	jwk, err := k.Public(ctx, arn)
-	if err != nil || !IsKid(jwk.Kid) {
+	if err != nil || !signing.IsKid(jwk.Kid) {
 		t.Fatalf("%+v, %v", jwk, err)
 	}
 	for i := range 250 {
 		digest := sha256.Sum256(fmt.Append(nil, i))
 		sig, err := k.Sign(ctx, arn, digest)
-		if err != nil || !verify(t, jwk, digest, sig) {
+		if err != nil || !jwk.Verify(digest, sig) {
 			t.Fatalf("round %d: %v, the signature does not verify", i, err)
 		}
-		if i == 0 && verify(t, jwk, sha256.Sum256([]byte("another")), sig) {
+		if i == 0 && jwk.Verify(sha256.Sum256([]byte("another")), sig) {
 			t.Fatal("the signature verifies for another message")
 		}
 	}
@@ -51,43 +53,43 @@ func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
 
 func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
 	ctx, client := context.Background(), emulator(t)
-	arn, err := NewKMS(client, "acme").Create(ctx)
+	arn, err := kms.New(client, "acme").Create(ctx)
 	if err != nil || !strings.HasPrefix(arn, "arn:aws:kms:") {
 		t.Fatalf("%q, %v", arn, err)
 	}
-	out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
+	out, err := client.DescribeKey(ctx, &awskms.DescribeKeyInput{KeyId: &arn})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := out.KeyMetadata; m.KeySpec != types.KeySpecEccNistP256 || m.KeyUsage != types.KeyUsageTypeSignVerify {
 		t.Errorf("%s for %s", m.KeySpec, m.KeyUsage)
 	}
-	tags, err := client.ListResourceTags(ctx, &kms.ListResourceTagsInput{KeyId: &arn})
-	if err != nil || len(tags.Tags) != 1 || aws.ToString(tags.Tags[0].TagKey) != StackTag || aws.ToString(tags.Tags[0].TagValue) != "acme" {
+	tags, err := client.ListResourceTags(ctx, &awskms.ListResourceTagsInput{KeyId: &arn})
+	if err != nil || len(tags.Tags) != 1 || aws.ToString(tags.Tags[0].TagKey) != signing.StackTag || aws.ToString(tags.Tags[0].TagValue) != "acme" {
 		t.Errorf("tags %+v, %v", tags, err)
 	}
 }
 
 func TestAKeyThatKMSDoesNotKnowIsToldFromAFault(t *testing.T) {
 	ctx, client := context.Background(), emulator(t)
-	k := NewKMS(client, "test")
+	k := kms.New(client, "test")
 	const gone = "arn:aws:kms:us-east-1:000000000000:key/00000000-0000-0000-0000-000000000000"
 	_, public := k.Public(ctx, gone)
 	_, sign := k.Sign(ctx, gone, [32]byte{})
 	for name, err := range map[string]error{"Public": public, "Sign": sign, "Disable": k.Disable(ctx, gone)} {
-		if !errors.Is(err, ErrNoKey) {
+		if !errors.Is(err, signing.ErrNoKey) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	encrypts, err := client.CreateKey(ctx, &kms.CreateKeyInput{KeySpec: types.KeySpecRsa2048, KeyUsage: types.KeyUsageTypeEncryptDecrypt})
+	encrypts, err := client.CreateKey(ctx, &awskms.CreateKeyInput{KeySpec: types.KeySpecRsa2048, KeyUsage: types.KeyUsageTypeEncryptDecrypt})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Public(ctx, aws.ToString(encrypts.KeyMetadata.Arn)); err == nil || errors.Is(err, ErrNoKey) {
+	if _, err := k.Public(ctx, aws.ToString(encrypts.KeyMetadata.Arn)); err == nil || errors.Is(err, signing.ErrNoKey) {
 		t.Errorf("a key that does not sign: %v", err)
 	}
-	down := NewKMS(backing.NewKMSClient("http://127.0.0.1:1"), "test")
-	if _, err := down.Public(ctx, gone); err == nil || errors.Is(err, ErrNoKey) {
+	down := kms.New(backing.NewKMSClient("http://127.0.0.1:1"), "test")
+	if _, err := down.Public(ctx, gone); err == nil || errors.Is(err, signing.ErrNoKey) {
 		t.Errorf("a KMS that is down: %v", err)
 	}
 }
@@ -96,13 +98,13 @@ func TestAKeyThatKMSDoesNotKnowIsToldFromAFault(t *testing.T) {
 // signs with a disabled key nevertheless.
 func TestDisableDisablesTheKey(t *testing.T) {
 	ctx, client := context.Background(), emulator(t)
-	k := NewKMS(client, "test")
+	k := kms.New(client, "test")
 	arn, err := k.Create(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, before := range []types.KeyState{types.KeyStateEnabled, types.KeyStateDisabled} {
-		out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
+		out, err := client.DescribeKey(ctx, &awskms.DescribeKeyInput{KeyId: &arn})
 		if err != nil || out.KeyMetadata.KeyState != before {
 			t.Fatalf("%+v, %v, want %s", out, err, before)
 		}
@@ -122,7 +124,7 @@ func (l *lost) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
 	l := &lost{}
-	k := NewKMS(kms.New(kms.Options{
+	k := kms.New(awskms.New(awskms.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), HTTPClient: &http.Client{Transport: l},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil

@@ -1,0 +1,33 @@
+// Command rotate keeps the webhook signing keys as they should be: a schedule
+// calls it, and the first deployment.
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"latchkey/pkg/env"
+	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/pipeline"
+	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/store"
+)
+
+func main() {
+	slog.SetDefault(env.Logger())
+	e := env.New()
+	cfg := e.AWS()
+	keys := kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"))
+	r := pipeline.Rotation{
+		Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
+		KMS:      keys,
+		FirstARN: e.Required("SIGNING_KEY_ARN"),
+		Every:    time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
+	}
+	if err := e.Err(); err != nil {
+		slog.Error("start", "error", err)
+		os.Exit(1)
+	}
+	lambdaevent.StartSchedule(r.Run)
+}

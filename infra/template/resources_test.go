@@ -1,0 +1,187 @@
+package template_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/translated"
+)
+
+func TestTheTableKeepsWhatIsInIt(t *testing.T) { holds(t, durable) }
+
+func TestTheTablesPropertiesAreLiterals(t *testing.T) { holds(t, literal) }
+
+func TestTheIndexHoldsKeysAlone(t *testing.T) { holds(t, index) }
+
+func TestFunctionsHaveTheirSizes(t *testing.T) { holds(t, sizes) }
+
+func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { holds(t, environments) }
+
+func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { holds(t, signingKey) }
+
+func TestRotationRunsEveryQuarterOfAnHour(t *testing.T) { holds(t, schedules) }
+
+func durable(tpl *translated.Template) (wrong []string) {
+	raw := object(object(tpl.Raw["Resources"])["Table"])
+	if raw["DeletionPolicy"] != "Retain" || raw["UpdateReplacePolicy"] != "Retain" {
+		wrong = append(wrong, "the table goes with the stack")
+	}
+	p := tpl.Resources["Table"].Properties
+	for name, wanted := range map[string]any{
+		"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
+		"PointInTimeRecoverySpecification": map[string]any{"PointInTimeRecoveryEnabled": true},
+		"SSESpecification":                 map[string]any{"SSEEnabled": true},
+		"StreamSpecification":              map[string]any{"StreamViewType": "NEW_IMAGE"},
+		"TimeToLiveSpecification":          map[string]any{"AttributeName": "purgeAt", "Enabled": true},
+	} {
+		if got := fmt.Sprint(p[name]); got != fmt.Sprint(wanted) {
+			wrong = append(wrong, fmt.Sprintf("%s is %s, want %v", name, got, wanted))
+		}
+	}
+	return wrong
+}
+
+// literal keeps intrinsic functions out: the local stack and the store's tests
+// make the table from the template as it is written.
+func literal(tpl *translated.Template) (wrong []string) {
+	var walk func(v any)
+	walk = func(v any) {
+		for name, e := range object(v) {
+			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
+				wrong = append(wrong, fmt.Sprintf("the table has %s %v", name, e))
+			}
+			walk(e)
+		}
+		if l, ok := v.([]any); ok {
+			for _, e := range l {
+				walk(e)
+			}
+		}
+	}
+	walk(object(object(tpl.Raw["Resources"])["Table"])["Properties"])
+	return wrong
+}
+
+// index wants one, of keys alone: a copy of more would be a second place to
+// decide from, and a later one.
+func index(tpl *translated.Template) (wrong []string) {
+	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
+	if len(indexes) != 1 {
+		return append(wrong, fmt.Sprintf("%d indexes", len(indexes)))
+	}
+	i := object(indexes[0])
+	if i["IndexName"] != "due" || object(i["Projection"])["ProjectionType"] != "KEYS_ONLY" {
+		wrong = append(wrong, fmt.Sprint(i))
+	}
+	return wrong
+}
+
+func sizes(tpl *translated.Template) (wrong []string) {
+	functions, err := tpl.Functions()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for name, f := range functions {
+		timeout, memory := 6*time.Second, 256
+		switch name {
+		case "AuthorizerFunction":
+			timeout, memory = 5*time.Second, 512
+		case "RotateFunction":
+			timeout = 55 * time.Second
+		}
+		if f.Timeout != timeout || f.Memory != memory {
+			wrong = append(wrong, fmt.Sprintf("%s has %s and %d MB", name, f.Timeout, f.Memory))
+		}
+		if got := tpl.Resources[name].Properties["Architectures"]; fmt.Sprint(got) != "[arm64]" {
+			wrong = append(wrong, fmt.Sprintf("%s is compiled for %v", name, got))
+		}
+	}
+	return wrong
+}
+
+var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"`)
+
+// shared go to every function, by the template's Globals.
+var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "TABLE"}
+
+// environments holds the template against what each main.go asks of package
+// env. The clients ask for their endpoints themselves.
+func environments(tpl *translated.Template) (wrong []string) {
+	functions, err := tpl.Functions()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	root, err := backing.Root()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for name, f := range functions {
+		source, err := os.ReadFile(filepath.Join(root, f.CodeURI, "main.go"))
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		wanted := slices.Clone(shared)
+		for _, m := range reads.FindAllStringSubmatch(string(source), -1) {
+			wanted = append(wanted, m[1])
+		}
+		slices.Sort(wanted)
+		wanted = slices.Compact(wanted)
+		if got := slices.Sorted(maps.Keys(f.Env)); !slices.Equal(got, wanted) {
+			wrong = append(wrong, fmt.Sprintf("%s gets %v and reads %v", name, got, wanted))
+		}
+		for variable, value := range f.Env {
+			if strings.HasPrefix(variable, "AWS_ENDPOINT_URL") && value != "" {
+				wrong = append(wrong, fmt.Sprintf("%s would call %s on AWS", name, value))
+			}
+		}
+	}
+	return wrong
+}
+
+func signingKey(tpl *translated.Template) (wrong []string) {
+	raw := object(object(tpl.Raw["Resources"])["SigningKey"])
+	if raw["DeletionPolicy"] != "Retain" || raw["UpdateReplacePolicy"] != "Retain" {
+		wrong = append(wrong, "the signing key goes with the stack")
+	}
+	p := tpl.Resources["SigningKey"].Properties
+	if p["KeySpec"] != "ECC_NIST_P256" || p["KeyUsage"] != "SIGN_VERIFY" || p["KeyPolicy"] != nil {
+		wrong = append(wrong, fmt.Sprint(p))
+	}
+	return wrong
+}
+
+func schedules(tpl *translated.Template) (wrong []string) {
+	all, err := tpl.Schedules()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(all) != 1 || all[0].Function != "RotateFunction" || all[0].Every != 15*time.Minute {
+		wrong = append(wrong, fmt.Sprintf("%+v", all))
+	}
+	return wrong
+}
+
+func resourcePlants() []plant {
+	return []plant{
+		{"the table may be deleted", durable, "Table", `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":false`},
+		{"the table goes with the stack", durable, "Table", `"DeletionPolicy":"Retain"`, `"DeletionPolicy":"Delete"`},
+		{"rows are forgotten by another attribute", durable, "Table", `"purgeAt"`, `"expiresAt"`},
+		{"a property of the table is no literal", literal, "Table", `"AttributeName":"PK"`, `"AttributeName":{"Ref":"AWS::Region"}`},
+		{"the index holds whole rows", index, "Table", "KEYS_ONLY", "ALL"},
+		{"a function may take longer than its caller waits", sizes, "OrgsFunction", `"Timeout":6`, `"Timeout":60`},
+		{"a function is compiled for one processor", sizes, "OrgsFunction", `{"Ref":"Architecture"}`, `"x86_64"`},
+		{"a variable is missing", environments, "KeysFunction", `"KEY_PREFIX"`, `"PREFIX"`},
+		{"a variable is nobody's", environments, "OrgsFunction", `"TABLE"`, `"ISSUER":"x","TABLE"`},
+		{"an endpoint of this machine", environments, "OrgsFunction", `{"Ref":"EndpointDynamoDB"}`, `"http://127.0.0.1:8000"`},
+		{"the signing key is for another algorithm", signingKey, "SigningKey", "ECC_NIST_P256", "ECC_NIST_P384"},
+		{"the rotation runs once a day", schedules, "RotateFunctionQuarterHourly", "rate(15 minutes)", "rate(1 day)"},
+	}
+}

@@ -1,0 +1,176 @@
+package template_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+	"latchkey/pkg/problem"
+)
+
+var parameters = regexp.MustCompile(`\{[^}]+\}`)
+
+// responses are API Gateway's own answers and the code each has here: every type
+// of its documentation ("Gateway response types"). "": the authorizer's.
+var responses = map[string]problem.Code{
+	"ACCESS_DENIED":                  "",
+	"API_CONFIGURATION_ERROR":        problem.Internal,
+	"AUTHORIZER_CONFIGURATION_ERROR": problem.Unavailable,
+	"AUTHORIZER_FAILURE":             problem.Unavailable,
+	"BAD_REQUEST_BODY":               problem.InvalidJSON,
+	"BAD_REQUEST_PARAMETERS":         problem.InvalidJSON,
+	"DEFAULT_4XX":                    problem.RouteNotFound,
+	"DEFAULT_5XX":                    problem.Internal,
+	"EXPIRED_TOKEN":                  problem.RouteNotFound,
+	"INTEGRATION_FAILURE":            problem.Unavailable,
+	"INTEGRATION_TIMEOUT":            problem.Unavailable,
+	"INVALID_API_KEY":                problem.RequestBlocked,
+	"INVALID_SIGNATURE":              problem.RouteNotFound,
+	"MISSING_AUTHENTICATION_TOKEN":   problem.RouteNotFound,
+	"QUOTA_EXCEEDED":                 problem.RateLimited,
+	"REQUEST_TOO_LARGE":              problem.BodyTooLarge,
+	"RESOURCE_NOT_FOUND":             problem.RouteNotFound,
+	"THROTTLED":                      problem.RateLimited,
+	"UNAUTHORIZED":                   problem.MissingCredentials,
+	"UNSUPPORTED_MEDIA_TYPE":         problem.UnsupportedMediaType,
+	"WAF_FILTERED":                   problem.RequestBlocked,
+}
+
+func TestEveryAnswerOfTheGatewayIsAProblemOfOurs(t *testing.T) { holds(t, problems) }
+
+func TestTheGatewaysAnswersCarryTheHeadersOfTheirStatus(t *testing.T) { holds(t, headers) }
+
+func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { holds(t, silent) }
+
+// each calls see with every gateway response; one that is missing, or that AWS
+// does not have, is wrong.
+func each(tpl *translated.Template, see func(name string, code problem.Code, r translated.GatewayResponse) []string) (wrong []string) {
+	a, err := tpl.API()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for name := range a.Responses {
+		if _, known := responses[name]; !known {
+			wrong = append(wrong, name+": AWS has no such gateway response")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(responses)) {
+		r, ok := a.Responses[name]
+		if !ok {
+			wrong = append(wrong, name+" is not set")
+			continue
+		}
+		for _, w := range see(name, responses[name], r) {
+			wrong = append(wrong, name+": "+w)
+		}
+	}
+	return wrong
+}
+
+// status is that of a code; the authorizer's own codes are all 401.
+func status(code problem.Code) int {
+	if code == "" {
+		return problem.InvalidCredentials.Status()
+	}
+	return code.Status()
+}
+
+var variable = regexp.MustCompile(`\$[a-zA-Z.{}]+`)
+
+// problems wants the document that package problem writes, once the variables
+// have their values.
+func problems(tpl *translated.Template) []string {
+	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
+		if r.Status != status(code) {
+			wrong = append(wrong, fmt.Sprintf("status %d, want %d", r.Status, status(code)))
+		}
+		if len(r.Templates) != 1 {
+			return append(wrong, fmt.Sprintf("%d templates; API Gateway chooses by the request's content type", len(r.Templates)))
+		}
+		wanted := map[string]any{
+			"type": code.Type(), "title": code.Title(), "status": float64(status(code)), "code": string(code), "requestId": "<extendedRequestId>",
+		}
+		if code == "" {
+			wanted["type"], wanted["title"], wanted["code"] = problem.Code("<authorizer.code>").Type(), "<authorizer.title>", "<authorizer.code>"
+		}
+		body := variable.ReplaceAllStringFunc(r.Templates["application/json"], func(v string) string {
+			return "<" + strings.TrimPrefix(v, "$context.") + ">"
+		})
+		var got map[string]any
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			return append(wrong, err.Error()+": "+body)
+		}
+		if detail, _ := got["detail"].(string); detail == "" {
+			wrong = append(wrong, "no detail")
+		}
+		delete(got, "detail")
+		if !maps.Equal(got, wanted) {
+			wrong = append(wrong, fmt.Sprintf("%v, want %v", got, wanted))
+		}
+		return wrong
+	})
+}
+
+func headers(tpl *translated.Template) []string {
+	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
+		wanted := map[string]string{
+			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'*'", "Cache-Control": "'no-store'",
+		}
+		switch status(code) {
+		case 401:
+			wanted["WWW-Authenticate"] = "'Bearer'"
+		case 429, 503:
+			wanted["Retry-After"] = "'1'"
+		}
+		got := map[string]string{}
+		for parameter, value := range r.Parameters {
+			got[strings.TrimPrefix(parameter, "gatewayresponse.header.")] = value
+		}
+		if !maps.Equal(got, wanted) {
+			wrong = append(wrong, fmt.Sprintf("headers %v, want %v", got, wanted))
+		}
+		return wrong
+	})
+}
+
+// silent knows the variables that hold nothing of a client's, because templates
+// do not escape: the request's id is AWS's, and the rest our constants.
+func silent(tpl *translated.Template) []string {
+	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
+		for _, text := range r.Templates {
+			for _, v := range variable.FindAllString(text, -1) {
+				switch v {
+				case "$context.extendedRequestId":
+					continue
+				case "$context.authorizer.code", "$context.authorizer.title", "$context.authorizer.detail":
+					if code == "" {
+						continue
+					}
+				}
+				wrong = append(wrong, "the template has "+v)
+			}
+		}
+		return wrong
+	})
+}
+
+func responsePlants() []plant {
+	return []plant{
+		{"a response is missing", problems, "Api", `"THROTTLED":`, `"THROTTELED":`},
+		{"a status is another", problems, "Api", `"statusCode":"503"`, `"statusCode":"500"`},
+		{"a title is another", problems, "Api", `Too many requests\",\"status`, `Slow down\",\"status`},
+		{"a code is another", problems, "Api", `\"code\":\"rate_limited\"`, `\"code\":\"internal\"`},
+		{"a template is no JSON", problems, "Api", `\"status\":429,`, `\"status\":429`},
+		{"a request id that a client sets", problems, "Api", "$context.extendedRequestId", "$context.requestId"},
+		{"a denial is not 401", problems, "Api", `\"status\":401,\"detail\":\"$context`, `\"status\":403,\"detail\":\"$context`},
+		{"no content type", headers, "Api", "gatewayresponse.header.Content-Type", "gatewayresponse.header.Content"},
+		{"503 without Retry-After", headers, "Api", `"gatewayresponse.header.Retry-After":"'1'"`, `"gatewayresponse.header.Retry":"'1'"`},
+		{"the message is echoed", silent, "Api", "Send the header", "$context.error.messageString"},
+		{"the path is echoed", silent, "Api", "There is no such route.", "There is no $context.path."},
+	}
+}

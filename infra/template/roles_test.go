@@ -1,0 +1,271 @@
+package template_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+)
+
+func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) { holds(t, ownRoles, ownLogs) }
+
+func TestEveryRoleIsWrittenOut(t *testing.T) { holds(t, exact) }
+
+func TestRolesReachTheirPartitionsAlone(t *testing.T) { holds(t, partitioned) }
+
+func TestWritesAreTransactions(t *testing.T) { holds(t, transactional) }
+
+func TestCredentialsAreWrittenByTheirFunctionsAlone(t *testing.T) { holds(t, writers) }
+
+func TestSigningKeysAreReachedByTheirTag(t *testing.T) { holds(t, tagged) }
+
+// statement is one of a role's.
+type statement struct {
+	role, sid string
+	actions   []string
+	resources []string
+	condition map[string]any // operator → key → values
+}
+
+func (s statement) String() string { return s.role + " " + s.sid }
+
+// values of a condition; nil when there is none.
+func (s statement) values(operator, key string) []string {
+	return words(object(s.condition[operator])[key])
+}
+
+func (s statement) service() string {
+	service, _, _ := strings.Cut(s.actions[0], ":")
+	return service
+}
+
+// statements of all roles. What is not an Allow of actions on resources is
+// wrong: nothing else is read by these tests.
+func statements(tpl *translated.Template) (all []statement, wrong []string) {
+	for _, role := range tpl.Named("AWS::IAM::Role") {
+		p := tpl.Resources[role].Properties
+		for _, policy := range list(p["Policies"]) {
+			for _, v := range list(object(object(policy)["PolicyDocument"])["Statement"]) {
+				o := object(v)
+				sid, _ := o["Sid"].(string)
+				s := statement{role, sid, words(o["Action"]), words(o["Resource"]), object(o["Condition"])}
+				if o["Effect"] != "Allow" || o["NotAction"] != nil || o["NotResource"] != nil || sid == "" || len(s.actions) == 0 || len(s.resources) == 0 {
+					wrong = append(wrong, s.String()+": an Allow with Sid, Action and Resource is wanted")
+					continue
+				}
+				all = append(all, s)
+			}
+		}
+	}
+	return all, wrong
+}
+
+func ownRoles(tpl *translated.Template) (wrong []string) {
+	owner := map[string]string{} // by role
+	for _, f := range tpl.Named("AWS::Lambda::Function") {
+		arn, _ := tpl.Resources[f].Properties["Role"].(string)
+		role := arn[strings.LastIndex(arn, "/")+1:]
+		if want := strings.TrimSuffix(f, "Function") + "Role"; role != want || owner[role] != "" {
+			wrong = append(wrong, fmt.Sprintf("%s has the role %q, want %s for it alone", f, arn, want))
+		}
+		owner[role] = f
+	}
+	for _, role := range tpl.Named("AWS::IAM::Role") {
+		p := tpl.Resources[role].Properties
+		if owner[role] == "" {
+			wrong = append(wrong, role+" is nobody's")
+		}
+		if p["ManagedPolicyArns"] != nil {
+			wrong = append(wrong, role+" has managed policies, which reach every resource")
+		}
+		trust := list(object(p["AssumeRolePolicyDocument"])["Statement"])
+		if len(trust) != 1 || object(object(trust[0])["Principal"])["Service"] != "lambda.amazonaws.com" {
+			wrong = append(wrong, fmt.Sprintf("%s may be assumed by %v", role, trust))
+		}
+	}
+	return append(wrong, noOtherPolicies(tpl)...)
+}
+
+// noOtherPolicies keeps out what would give rights beside the roles.
+func noOtherPolicies(tpl *translated.Template) (wrong []string) {
+	for _, typ := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"} {
+		for _, n := range tpl.Named(typ) {
+			wrong = append(wrong, n+" is a policy beside the roles")
+		}
+	}
+	return wrong
+}
+
+func ownLogs(tpl *translated.Template) (wrong []string) {
+	all, wrong := statements(tpl)
+	for _, f := range tpl.Named("AWS::Lambda::Function") {
+		name := strings.TrimSuffix(f, "Function")
+		config := object(tpl.Resources[f].Properties["LoggingConfig"])
+		wanted := map[string]any{"LogGroup": name + "Logs", "LogFormat": "JSON", "SystemLogLevel": "WARN", "ApplicationLogLevel": "INFO"}
+		if !maps.Equal(config, wanted) {
+			wrong = append(wrong, fmt.Sprintf("%s logs by %v, want %v", f, config, wanted))
+		}
+		group := tpl.Resources[name+"Logs"]
+		if days, _ := group.Properties["RetentionInDays"].(string); group.Type != "AWS::Logs::LogGroup" || days != "30" {
+			wrong = append(wrong, fmt.Sprintf("%sLogs: %+v", name, group))
+		}
+		writes := slices.ContainsFunc(all, func(s statement) bool {
+			return s.role == name+"Role" && slices.Equal(s.actions, []string{"logs:CreateLogStream", "logs:PutLogEvents"}) &&
+				len(s.resources) == 1 && strings.HasSuffix(s.resources[0], ":log-group:"+name+"Logs:*")
+		})
+		if !writes {
+			wrong = append(wrong, name+"Role cannot write the function's log, or more than that")
+		}
+	}
+	return wrong
+}
+
+// stars are the statements that name no single resource, each with its reason;
+// the streams of a function's own log group are the other one.
+var stars = map[string]string{
+	"RotateRole MakeSigningKeys": "a key has no ARN before it is made",
+	"RotateRole TagSigningKeys":  "as above: a tag is put on it as it is made",
+	"RotateRole SigningKeys":     "keys made by the rotation; the tag narrows",
+}
+
+// exact wants every action and resource named. There is no Scan, no deletion of
+// keys, and nothing that is not listed here.
+func exact(tpl *translated.Template) (wrong []string) {
+	all, wrong := statements(tpl)
+	known := []string{
+		"logs:CreateLogStream", "logs:PutLogEvents",
+		"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query",
+		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem",
+		"kms:CreateKey", "kms:TagResource", "kms:GetPublicKey", "kms:DisableKey",
+	}
+	for _, s := range all {
+		for _, a := range s.actions {
+			if !slices.Contains(known, a) {
+				wrong = append(wrong, fmt.Sprintf("%s: the action %s", s, a))
+			}
+			if service, _, _ := strings.Cut(a, ":"); service != s.service() {
+				wrong = append(wrong, fmt.Sprintf("%s: one service a statement, not %v", s, s.actions))
+			}
+		}
+		for _, r := range s.resources {
+			star := strings.Contains(r, "*") && !(s.service() == "logs" && strings.Count(r, "*") == 1)
+			if _, named := stars[s.String()]; star != named {
+				wrong = append(wrong, fmt.Sprintf("%s: the resource %s", s, r))
+			}
+		}
+	}
+	return wrong
+}
+
+// prefixes are the beginnings of the table's partition keys, as conditions name
+// them.
+func prefixes() []string {
+	var out []string
+	for _, p := range store.AccessPatterns() {
+		name, _, more := strings.Cut(p.PK, "#")
+		if more {
+			name += "#*"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func partitioned(tpl *translated.Template) (wrong []string) {
+	all, wrong := statements(tpl)
+	known := prefixes()
+	for _, s := range all {
+		if s.service() != "dynamodb" {
+			continue
+		}
+		if !slices.Equal(s.resources, []string{"arn:aws:dynamodb:us-east-1:000000000000:table/Table"}) {
+			wrong = append(wrong, fmt.Sprintf("%s: resources %v", s, s.resources))
+		}
+		keys := s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys")
+		for _, k := range keys {
+			if !slices.Contains(known, k) {
+				wrong = append(wrong, fmt.Sprintf("%s: no partition is named %s", s, k))
+			}
+		}
+		// Without the second, a request that names no key would match.
+		if len(keys) == 0 || !slices.Equal(s.values("Null", "dynamodb:LeadingKeys"), []string{"false"}) {
+			wrong = append(wrong, fmt.Sprintf("%s reaches every partition: %v", s, s.condition))
+		}
+	}
+	return wrong
+}
+
+// writing are the actions that change the table, or check it in a transaction.
+var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
+
+// transactional wants writes to stand in a transaction, which the SDK may try
+// again without doing it twice. A key's last use is the one that may be lost.
+func transactional(tpl *translated.Template) (wrong []string) {
+	all, wrong := statements(tpl)
+	for _, s := range all {
+		writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
+		enclosed := slices.Equal(s.values("ForAnyValue:StringEquals", "dynamodb:EnclosingOperation"), []string{"TransactWriteItems"})
+		if lastUse := s.String() == "AuthorizerRole LastUse"; writes && enclosed == lastUse || !writes && enclosed {
+			wrong = append(wrong, fmt.Sprintf("%s: %v in a transaction: %v", s, s.actions, enclosed))
+		}
+	}
+	return wrong
+}
+
+// writers are the roles that may write a partition, or check it in a transaction:
+// a statement says all that one transaction may hold. KEYS# is what an API key is
+// checked by, IDN# what a token is, VKEYS what receivers trust.
+func writers(tpl *translated.Template) (wrong []string) {
+	wanted := map[string][]string{
+		"KEYS#*": {"KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
+		"USED#*": {"AuthorizerRole", "KeysRole"}, "VKEYS": {"RotateRole"},
+	}
+	all, wrong := statements(tpl)
+	for partition, roles := range wanted {
+		found := map[string]bool{}
+		for _, s := range all {
+			writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
+			if writes && slices.Contains(s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys"), partition) {
+				found[s.role] = true
+			}
+		}
+		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, roles) {
+			wrong = append(wrong, fmt.Sprintf("%s is written by %v, want %v", partition, got, roles))
+		}
+	}
+	return wrong
+}
+
+// tagged wants every right on KMS to be one on the stack's own keys, and the
+// template's key to be one of them.
+func tagged(tpl *translated.Template) (wrong []string) {
+	all, wrong := statements(tpl)
+	ours := []string{translated.StackName}
+	for _, s := range all {
+		if s.service() != "kms" {
+			continue
+		}
+		onKey := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+signing.StackTag), ours)
+		asMade := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+signing.StackTag), ours) &&
+			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{signing.StackTag})
+		if makes := slices.Contains(s.actions, "kms:CreateKey"); makes && (!slices.Equal(s.values("StringEquals", "kms:KeySpec"), []string{"ECC_NIST_P256"}) ||
+			!slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})) {
+			wrong = append(wrong, fmt.Sprintf("%s makes any key", s))
+		}
+		if onKey == asMade {
+			wrong = append(wrong, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
+		}
+	}
+	for _, key := range tpl.Named("AWS::KMS::Key") {
+		tags := list(tpl.Resources[key].Properties["Tags"])
+		if len(tags) != 1 || object(tags[0])["Key"] != signing.StackTag || object(tags[0])["Value"] != translated.StackName {
+			wrong = append(wrong, fmt.Sprintf("%s has the tags %v", key, tags))
+		}
+	}
+	return wrong
+}

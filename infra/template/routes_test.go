@@ -1,0 +1,166 @@
+package template_test
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+	"latchkey/pkg/api"
+	"latchkey/pkg/principal"
+)
+
+// public are the routes that take no credential, each a decision: spec section
+// 4, and CORS for the one that browsers call.
+var public = []string{
+	"GET /.well-known/jwks.json",
+	"OPTIONS /link/claim",
+	"POST /link/claim",
+	"POST /webhook_verification_key/get",
+}
+
+func TestEveryRouteButThePublicOnesHasTheAuthorizer(t *testing.T) { holds(t, closed) }
+
+func TestTheAuthorizerDecidesEveryRequestAnew(t *testing.T) { holds(t, uncached) }
+
+func TestTheTemplateServesTheRoutesOfTheTableByTheirFunctions(t *testing.T) { holds(t, sameRoutes) }
+
+func TestEveryRouteMayCallItsFunctionAndNothingElseMay(t *testing.T) { holds(t, callable) }
+
+func TestTheStageAndEveryPublicRouteAreThrottled(t *testing.T) { holds(t, throttled) }
+
+func name(r translated.Route) string { return r.Method + " " + r.Path }
+
+func closed(tpl *translated.Template) (wrong []string) {
+	a, err := tpl.API()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, r := range a.Routes {
+		if open := slices.Contains(public, name(r)); open != (r.Authorizer == "") {
+			wrong = append(wrong, fmt.Sprintf("%s: authorizer %q", name(r), r.Authorizer))
+		}
+		if r.Method == "OPTIONS" && r.Path != "/link/claim" {
+			wrong = append(wrong, name(r)+": no browser calls this route")
+		}
+	}
+	for _, r := range api.Routes() {
+		if open := slices.Contains(public, r.Name()); open != (r.Takes == principal.Public) {
+			wrong = append(wrong, fmt.Sprintf("%s takes %s in the table of routes", r.Name(), r.Takes))
+		}
+	}
+	return wrong
+}
+
+func uncached(tpl *translated.Template) (wrong []string) {
+	a, err := tpl.API()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(a.Authorizers) != 1 {
+		wrong = append(wrong, fmt.Sprintf("there are %d authorizers", len(a.Authorizers)))
+	}
+	for name, authorizer := range a.Authorizers {
+		if authorizer.TTL != 0 || len(authorizer.Identity) != 0 || authorizer.Function != "AuthorizerFunction" {
+			wrong = append(wrong, fmt.Sprintf("%s: %+v", name, authorizer))
+		}
+	}
+	return wrong
+}
+
+func sameRoutes(tpl *translated.Template) (wrong []string) {
+	a, err := tpl.API()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	functions, err := tpl.Functions()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	there := map[string]string{} // the function's folder by route
+	for _, r := range a.Routes {
+		there[name(r)] = path.Base(functions[r.Function].CodeURI)
+	}
+	for _, r := range api.Routes() {
+		if folder, ok := there[r.Name()]; !ok || folder != r.Function {
+			wrong = append(wrong, fmt.Sprintf("%s: functions/%s in the table of routes, functions/%s in the template", r.Name(), r.Function, folder))
+		}
+		delete(there, r.Name())
+	}
+	for r := range maps.Keys(there) {
+		wrong = append(wrong, r+" is not in the table of routes")
+	}
+	return wrong
+}
+
+// callable wants one permission a route, and none by which API Gateway could
+// call a function on no route's behalf.
+func callable(tpl *translated.Template) (wrong []string) {
+	a, err := tpl.API()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	granted := map[string]bool{}
+	for _, n := range tpl.Named("AWS::Lambda::Permission") {
+		p := tpl.Resources[n].Properties
+		source, _ := p["SourceArn"].(string)
+		if p["Principal"] == "apigateway.amazonaws.com" {
+			function := fmt.Sprint(p["FunctionName"]) // a name or an ARN
+			granted[function[strings.LastIndex(function, ":")+1:]+" "+source[strings.LastIndex(source, ":")+1:]] = true
+		}
+	}
+	wanted := []string{"AuthorizerFunction local/authorizers/*"}
+	for _, r := range a.Routes {
+		wanted = append(wanted, r.Function+" local/*/"+r.Method+parameters.ReplaceAllString(r.Path, "*"))
+	}
+	for _, w := range wanted {
+		if !granted[w] {
+			wrong = append(wrong, "no permission: "+w)
+		}
+		delete(granted, w)
+	}
+	for g := range granted {
+		wrong = append(wrong, "a permission for no route: "+g)
+	}
+	return wrong
+}
+
+func throttled(tpl *translated.Template) (wrong []string) {
+	settings := map[string]string{}
+	for _, stage := range tpl.Named("AWS::ApiGateway::Stage") {
+		for _, v := range list(tpl.Resources[stage].Properties["MethodSettings"]) {
+			s := object(v)
+			settings[fmt.Sprint(s["HttpMethod"], " ", s["ResourcePath"])] = fmt.Sprintf("%v/s, %v at once", s["ThrottlingRateLimit"], s["ThrottlingBurstLimit"])
+		}
+	}
+	wanted := map[string]string{"* /*": "1000/s, 500 at once"}
+	for _, r := range public {
+		method, path, _ := strings.Cut(r, " ")
+		// CloudFormation wants every slash but the first escaped, as in a JSON pointer.
+		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = "200/s, 200 at once"
+	}
+	if !maps.Equal(settings, wanted) {
+		wrong = append(wrong, fmt.Sprintf("throttles %v, want %v", settings, wanted))
+	}
+	return wrong
+}
+
+func routePlants() []plant {
+	const credentials = `"security":[{"Credentials":[]}]`
+	return []plant{
+		{"a route is open", closed, "Api", credentials, `"security":[{"NONE":[]}]`},
+		{"a route says nothing of security", closed, "Api", credentials, `"x-nothing":0`},
+		{"a preflight for another route", closed, "Api", `"/app/get":{"post"`, `"/app/get":{"options"`},
+		{"answers of the authorizer are kept", uncached, "Api", `"authorizerResultTtlInSeconds":0`, `"identitySource":"method.request.header.Authorization","authorizerResultTtlInSeconds":300`},
+		{"an identity source", uncached, "Api", `"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":0,"identitySource":"method.request.header.Authorization"`},
+		{"a path is misspelt", sameRoutes, "Api", `"/app/get"`, `"/app/got"`},
+		{"a method is another", sameRoutes, "Api", `"/app/get":{"post"`, `"/app/get":{"put"`},
+		{"a route goes to another function", sameRoutes, "Api", `functions/${AppsFunction.Arn}`, `functions/${KeysFunction.Arn}`},
+		{"a route may not call its function", callable, "AppsFunctionGetAppPermissionlive", "/POST/app/get", "/POST/app/got"},
+		{"a function may be called on every route", callable, "AppsFunctionGetAppPermissionlive", "/POST/app/get", "/*/*"},
+		{"no throttle", throttled, "ApiliveStage", `"ThrottlingRateLimit"`, `"Nothing"`},
+	}
+}

@@ -1,0 +1,152 @@
+// Package template_test holds template.yaml to what the product promises. It
+// reads the document that CloudFormation would get: SAM's defaults are in it,
+// and what SAM leaves out is not.
+//
+// Each promise is a check, which gives what is wrong; a test wants nothing of
+// it, and TestPlantedFaultsAreFound wants something of it from a template that
+// was made wrong.
+package template_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/translated"
+)
+
+// check gives what is wrong with a template, a line each.
+type check func(*translated.Template) []string
+
+// options are those of a deployment: parameters that have no default have a
+// value, and everything else is as the template says.
+func options() translated.Options {
+	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}}
+}
+
+var deployed = sync.OnceValues(func() (*translated.Template, error) {
+	root, err := backing.Root()
+	if err != nil {
+		return nil, err
+	}
+	return translated.Translate(context.Background(), filepath.Join(root, "template.yaml"), options())
+})
+
+func template(t *testing.T) *translated.Template {
+	t.Helper()
+	tpl, err := deployed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tpl
+}
+
+func holds(t *testing.T, checks ...check) {
+	t.Helper()
+	tpl := template(t)
+	for _, c := range checks {
+		for _, wrong := range c(tpl) {
+			t.Error(wrong)
+		}
+	}
+}
+
+// plant is one fault: in the translated text of a resource, or of all resources
+// when none is named, old becomes new. The template resolves as before: what does
+// not is an error of its own.
+type plant struct {
+	fault    string
+	found    check
+	resource string
+	old, new string
+}
+
+func TestPlantedFaultsAreFound(t *testing.T) {
+	tpl := template(t)
+	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants()} {
+		for _, p := range plants {
+			t.Run(p.fault, func(t *testing.T) {
+				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {
+					t.Error("nothing was found")
+				}
+			})
+		}
+	}
+}
+
+func planted(t *testing.T, tpl *translated.Template, p plant) *translated.Template {
+	t.Helper()
+	var raw map[string]any
+	parse(t, text(t, tpl.Raw), &raw)
+	resources, _ := raw["Resources"].(map[string]any)
+	before := text(t, resources)
+	if p.resource != "" {
+		before = text(t, resources[p.resource])
+	}
+	after := strings.Replace(before, p.old, p.new, 1)
+	if after == before {
+		t.Fatalf("%s has no %s", p.resource, p.old)
+	}
+	var changed map[string]any
+	parse(t, after, &changed)
+	if p.resource == "" {
+		raw["Resources"] = changed
+	} else {
+		resources[p.resource] = changed
+	}
+	faulty := *tpl
+	faulty.Raw = raw
+	out, err := faulty.Resolve(options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// text is JSON with sorted names and without escapes.
+func text(t *testing.T, v any) string {
+	t.Helper()
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func parse(t *testing.T, text string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// object and list read a translated document; what is something else is empty.
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func list(v any) []any {
+	if l, ok := v.([]any); ok {
+		return l
+	}
+	if v == nil {
+		return nil
+	}
+	return []any{v}
+}
+
+func words(v any) []string {
+	var out []string
+	for _, e := range list(v) {
+		s, _ := e.(string)
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+package api_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store/storetest"
+)
+
+const verificationKey = "/webhook_verification_key/get"
+
+// ring is a key in each state, made as rotation makes them; now is the server's
+// clock, which starts when the last was made.
+type ring struct {
+	*server
+	now                        *time.Time
+	next, active, old, revoked string // kids
+}
+
+func newRing(t *testing.T) *ring {
+	t.Helper()
+	now := time.UnixMilli(1_800_000_000_000)
+	r := &ring{server: newServer(t), now: &now}
+	r.Now = func() time.Time { return *r.now }
+	r.revoked = r.activate(t)
+	r.old = r.activate(t)
+	if err := r.RevokeVerificationKey(context.Background(), r.revoked); err != nil {
+		t.Fatal(err)
+	}
+	r.active = r.activate(t)
+	jwk := newJWK(t)
+	r.next = jwk.Kid
+	ctx := context.Background()
+	lease, err := r.LeaseSigningKeys(ctx, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.PublishSigningKey(ctx, lease, jwk, "arn"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func newJWK(t *testing.T) signing.JWK {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jwk, err := signing.ParsePublicKey(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jwk
+}
+
+func (r *ring) activate(t *testing.T) string {
+	t.Helper()
+	ctx, jwk := context.Background(), newJWK(t)
+	was, err := r.SigningKeys(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := r.LeaseSigningKeys(ctx, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ActivateSigningKey(ctx, lease, was, jwk, "arn"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ReleaseSigningKeys(ctx, lease); err != nil {
+		t.Fatal(err)
+	}
+	return jwk.Kid
+}
+
+func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
+	t.Helper()
+	return r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
+}
+
+func (r *ring) set(t *testing.T) []string {
+	t.Helper()
+	list, _ := r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").body["keys"].([]any)
+	var kids []string
+	for _, k := range list {
+		member, _ := k.(map[string]any)
+		kid, _ := member["kid"].(string)
+		kids = append(kids, kid)
+	}
+	return kids
+}
+
+func TestAKidFindsItsKeyInEveryState(t *testing.T) {
+	r := newRing(t)
+	unknown := strings.Repeat("A", 43)
+	for name, c := range map[string]struct {
+		kid    string
+		status int
+		code   problem.Code
+		cache  string
+	}{
+		"next":    {r.next, 200, "", "public, max-age=300"},
+		"active":  {r.active, 200, "", "public, max-age=300"},
+		"retired": {r.old, 200, "", "public, max-age=86400"},
+		"revoked": {r.revoked, 410, problem.KidRevoked, "public, max-age=300"},
+		"unknown": {unknown, 404, problem.UnknownKid, "public, max-age=60"},
+		"no kid":  {"x", 400, problem.InvalidKid, "no-store"},
+	} {
+		out := r.lookup(t, c.kid, c.status, c.code)
+		if got := out.header.Get("Cache-Control"); got != c.cache {
+			t.Errorf("%s: Cache-Control %q, want %q", name, got, c.cache)
+		}
+		if c.status != 200 {
+			continue
+		}
+		if out.str("kid") != c.kid || out.str("kty") != "EC" || out.str("crv") != "P-256" || out.str("alg") != "ES256" || out.str("use") != "sig" || len(out.str("x")) != 43 || len(out.str("y")) != 43 {
+			t.Errorf("%s: %s", name, out.text)
+		}
+		if expired := out.body["expiredAt"]; (expired != nil) != (name == "retired") {
+			t.Errorf("%s: expiredAt %v", name, expired)
+		}
+	}
+}
+
+func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
+	r := newRing(t)
+	r.Faults.Plan("", storetest.LostBefore, -1) // a read would be a 503
+	for body, want := range map[string]problem.Code{
+		`{"kid":"x"}`: problem.InvalidKid, `{"kid":""}`: problem.InvalidKid, `{"kid":"` + r.active + `="}`: problem.InvalidKid,
+		`{"kid":"STATE"}`: problem.InvalidKid, `{}`: problem.ValidationFailed, `{"kid":null}`: problem.ValidationFailed,
+		`{"kid":7}`: problem.ValidationFailed, `{"kid":["` + r.active + `"]}`: problem.ValidationFailed,
+		`{"kid":"x","KID":"y"}`: problem.InvalidJSON, `{"kid":"x","x":1}`: problem.InvalidJSON, `[]`: problem.InvalidJSON,
+	} {
+		r.want(t, request{method: "POST", path: verificationKey, body: body}, want.Status(), want)
+	}
+	out := r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + r.active + `"}`}, 503, problem.Unavailable)
+	if out.header.Get("Cache-Control") != "no-store" || out.header.Get("Retry-After") != "1" {
+		t.Errorf("%v", out.header)
+	}
+	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
+}
+
+func TestTheKeySetHasNextActiveAndLatelyRetiredKeys(t *testing.T) {
+	r := newRing(t)
+	want := []string{r.next, r.active, r.old}
+	slices.Sort(want)
+	if got := r.set(t); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	*r.now = r.now.Add(signing.ListedFor)
+	if got := r.set(t); slices.Contains(got, r.old) || len(got) != 2 {
+		t.Errorf("after 30 days: %v", got)
+	}
+}
+
+// TestARevokedKidIsRefusedWithinAMinute: a process keeps what it read for a
+// minute, and no longer.
+func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
+	r := newRing(t)
+	r.lookup(t, r.active, 200, "")
+	r.set(t)
+	if err := r.RevokeVerificationKey(context.Background(), r.active); err != nil {
+		t.Fatal(err)
+	}
+	r.Faults.Plan("", storetest.LostBefore, -1)
+	r.lookup(t, r.active, 200, "") // without a read
+	r.set(t)
+	r.Faults.Heal()
+	*r.now = r.now.Add(time.Minute)
+	r.lookup(t, r.active, 410, problem.KidRevoked)
+	if got := r.set(t); slices.Contains(got, r.active) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestAKeyJustPublishedIsFoundAtOnce: that a kid was unknown is not kept.
+func TestAKeyJustPublishedIsFoundAtOnce(t *testing.T) {
+	r := newRing(t)
+	jwk := newJWK(t)
+	r.lookup(t, jwk.Kid, 404, problem.UnknownKid)
+	ctx := context.Background()
+	*r.now = r.now.Add(time.Second)
+	lease, err := r.LeaseSigningKeys(ctx, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.PublishSigningKey(ctx, lease, jwk, "arn"); err != nil {
+		t.Fatal(err)
+	}
+	r.lookup(t, jwk.Kid, 200, "")
+}

@@ -1,0 +1,261 @@
+// Package pipeline is the work behind the requests: what the schedules, and with
+// the connect product the stream and the queue, set in motion. It knows no
+// Lambda.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+)
+
+const (
+	// leaseFor is longer than a rotation takes, and short enough that one who
+	// waits for the lease of a rotation that died gets it within the function's
+	// time.
+	leaseFor  = 30 * time.Second
+	leasePoll = 500 * time.Millisecond
+
+	// maxSteps bounds one rotation. The longest life anybody lives at once has
+	// far fewer: replace, publish, disable.
+	maxSteps = 20
+
+	releaseTimeout = 2 * time.Second
+)
+
+// SigningKMS is what rotation needs of KMS; kms.Keys is one. A key that is not
+// there is signing.ErrNoKey; any other error may pass.
+type SigningKMS interface {
+	Public(ctx context.Context, arn string) (signing.JWK, error)
+	Create(ctx context.Context) (arn string, err error)
+	Disable(ctx context.Context, arn string) error
+}
+
+// Rotation keeps the webhook signing keys as they should be (design, "Keys"):
+// one active, replaced when it is old enough by one that was published before,
+// and the retired ones disabled in the end.
+//
+// It looks at the rows, does the one next thing, and looks again. Whatever fails
+// in between, the next run goes on from what the rows say, so that Run may be
+// called at any time, twice at once too.
+type Rotation struct {
+	Store *store.Store // its clock is the rotation's
+	KMS   SigningKMS
+
+	// FirstARN is the key that the template made, which signs first.
+	FirstARN string
+
+	// Every is how long a key signs before the next one is made; 0: for ever.
+	Every time.Duration
+
+	// Sleep waits for another rotation's lease; nil is the real wait.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// rotation is one run under its lease.
+type rotation struct {
+	*Rotation
+	lease store.Lease
+	known map[string]*signing.JWK // by ARN, what KMS said in this run; nil: it knows no such key
+}
+
+// Run does everything that is due. Errors: store.ErrLeaseHeld when another run
+// kept the lease until ctx ended, store.ErrLeaseLost when this one took too
+// long, and every fault of KMS and the table; the next run mends what this one
+// left.
+func (r *Rotation) Run(ctx context.Context) error {
+	lease, err := r.takeLease(ctx)
+	if err != nil {
+		return fmt.Errorf("rotation: %w", err)
+	}
+	defer r.release(ctx, lease)
+	run := &rotation{r, lease, map[string]*signing.JWK{}}
+	for range maxSteps {
+		more, err := run.step(ctx)
+		if err != nil && !errors.Is(err, store.ErrOvertaken) {
+			return fmt.Errorf("rotation: %w", err)
+		}
+		if err == nil && !more {
+			return nil
+		}
+	}
+	return errors.New("rotation: the keys do not come to rest")
+}
+
+// takeLease waits for a rotation that is at work: when this run ends without an
+// error, all that is due is done.
+func (r *Rotation) takeLease(ctx context.Context) (store.Lease, error) {
+	for {
+		lease, err := r.Store.LeaseSigningKeys(ctx, leaseFor)
+		if !errors.Is(err, store.ErrLeaseHeld) {
+			return lease, err
+		}
+		if wait := r.sleep(ctx, leasePoll); wait != nil {
+			return lease, errors.Join(err, wait)
+		}
+	}
+}
+
+func (r *Rotation) sleep(ctx context.Context, d time.Duration) error {
+	if r.Sleep != nil {
+		return r.Sleep(ctx, d)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (r *Rotation) release(ctx context.Context, lease store.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := r.Store.ReleaseSigningKeys(ctx, lease); err != nil {
+		slog.WarnContext(ctx, "the rotation's lease is left to lapse", "error", err)
+	}
+}
+
+// step does the one thing that is due first, and reports whether there was one.
+func (r *rotation) step(ctx context.Context) (did bool, err error) {
+	keys, err := r.Store.SigningKeys(ctx)
+	if err != nil {
+		return false, err
+	}
+	active, ok := keys.Active()
+	if ok {
+		jwk, err := r.public(ctx, active.ARN)
+		if err != nil {
+			return false, err
+		}
+		ok = jwk != nil
+	}
+	if !ok {
+		return true, r.replace(ctx, keys)
+	}
+	next, waiting := keys.Next()
+	switch {
+	case waiting && r.since(next.CreatedAt) >= signing.PublishedFor:
+		return true, r.promote(ctx, keys, next)
+	case !waiting && r.Every > 0 && r.since(active.ActivatedAt) >= r.Every:
+		return true, r.publish(ctx, keys)
+	}
+	return r.disable(ctx, keys)
+}
+
+func (r *rotation) since(at int64) time.Duration {
+	return r.Store.Now().Sub(time.UnixMilli(at))
+}
+
+// public asks KMS for a key, once a run; nil when KMS knows no such key.
+func (r *rotation) public(ctx context.Context, arn string) (*signing.JWK, error) {
+	if arn == "" {
+		return nil, nil //nolint:nilnil // no key is an answer
+	}
+	if jwk, asked := r.known[arn]; asked {
+		return jwk, nil
+	}
+	jwk, err := r.KMS.Public(ctx, arn)
+	switch {
+	case errors.Is(err, signing.ErrNoKey):
+		r.known[arn] = nil
+	case err != nil:
+		return nil, err
+	default:
+		r.known[arn] = &jwk
+	}
+	return r.known[arn], nil
+}
+
+// replace puts a key in the place of one that cannot sign: there is none yet, it
+// was revoked, or KMS has lost it. It need not have been published before,
+// because nothing else can sign.
+func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
+	if next, ok := keys.Next(); ok {
+		return r.promote(ctx, keys, next)
+	}
+	for _, arn := range []string{keys.Made, r.FirstARN} {
+		jwk, err := r.public(ctx, arn)
+		if err != nil {
+			return err
+		}
+		if jwk == nil {
+			continue
+		}
+		if _, had := keys.Find(jwk.Kid); had {
+			continue // it has signed before: its time is over
+		}
+		return r.activate(ctx, keys, *jwk, arn)
+	}
+	return r.create(ctx)
+}
+
+// promote makes the next key the active one, or drops it when KMS has lost it.
+func (r *rotation) promote(ctx context.Context, keys store.SigningKeys, next signing.Key) error {
+	jwk, err := r.public(ctx, next.ARN)
+	if err != nil {
+		return err
+	}
+	if jwk == nil {
+		slog.WarnContext(ctx, "KMS does not know the next signing key", "kid", next.Kid, "arn", next.ARN)
+		return r.Store.DropNextKey(ctx, r.lease, next.Kid)
+	}
+	return r.activate(ctx, keys, next.JWK, next.ARN)
+}
+
+func (r *rotation) activate(ctx context.Context, keys store.SigningKeys, jwk signing.JWK, arn string) error {
+	if err := r.Store.ActivateSigningKey(ctx, r.lease, keys, jwk, arn); err != nil {
+		return err
+	}
+	slog.InfoContext(ctx, "signing key activated", "kid", jwk.Kid, "arn", arn, "before", keys.ActiveKid)
+	return nil
+}
+
+// publish registers the next key, making it first if none is at hand.
+func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
+	jwk, err := r.public(ctx, keys.Made)
+	if err != nil {
+		return err
+	}
+	if jwk == nil {
+		return r.create(ctx)
+	}
+	if err := r.Store.PublishSigningKey(ctx, r.lease, *jwk, keys.Made); err != nil {
+		return err
+	}
+	slog.InfoContext(ctx, "next signing key published", "kid", jwk.Kid, "arn", keys.Made)
+	return nil
+}
+
+// create makes a key and remembers it before asking for its public half, which
+// KMS may refuse until the new key's tag counts.
+func (r *rotation) create(ctx context.Context) error {
+	arn, err := r.KMS.Create(ctx)
+	if err != nil {
+		return err
+	}
+	slog.InfoContext(ctx, "signing key made", "arn", arn) // the only trace of it, should the next line fail
+	return r.Store.KeepMadeKey(ctx, r.lease, arn)
+}
+
+// disable disables one key that nobody needs to sign with: retired for long, or
+// revoked. One that KMS has lost cannot sign either.
+func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (did bool, err error) {
+	for _, k := range keys.Keys {
+		due := k.State == signing.Revoked || k.State == signing.Retired && !k.Listed(r.Store.Now())
+		if !due || k.DisabledAt != 0 {
+			continue
+		}
+		if err := r.KMS.Disable(ctx, k.ARN); err != nil && !errors.Is(err, signing.ErrNoKey) {
+			return false, err
+		}
+		slog.InfoContext(ctx, "signing key disabled", "kid", k.Kid, "arn", k.ARN)
+		return true, r.Store.NoteDisabledKey(ctx, r.lease, k.Kid)
+	}
+	return false, nil
+}

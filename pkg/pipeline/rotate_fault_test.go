@@ -1,0 +1,252 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// TestAFaultMidwayLeavesNothingHalfDone stops a run at every call of KMS, and at
+// the table right after it, in every phase of a key's life. The keys stay as
+// they were, or go one whole step; the next run finishes.
+func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
+	phases := []struct {
+		name           string
+		after          time.Duration
+		before, behind string
+		calls          []string
+	}{
+		{"first", 0, "", "active", []string{"Create", "Public"}},
+		{"next", every, "active", "active, next", []string{"Create", "Public"}},
+		{"flip", every + day, "active, next", "retired, active", []string{"Public"}},
+		{"disable", every + 31*day, "retired, active", "retired (disabled), active", []string{"Public", "Disable"}},
+	}
+	for _, broken := range []string{"KMS", "table"} {
+		t.Run(broken, func(t *testing.T) {
+			w := newWorld(t)
+			w.rotation.FirstARN = ""
+			var late time.Duration
+			for i, phase := range phases {
+				for _, call := range phase.calls {
+					w.at(phase.after + late)
+					if broken == "KMS" {
+						w.kms.faults[call] = 1
+					} else {
+						w.kms.after = func(operation string) {
+							if operation == call {
+								w.Faults.Plan("", storetest.LostBefore, -1)
+							}
+						}
+					}
+					err := w.rotation.Run(ctx)
+					w.Faults.Heal()
+					w.kms.after = nil
+					if err == nil || broken == "KMS" && !errors.Is(err, errFault) {
+						t.Fatalf("%s, %s: %v", phase.name, call, err)
+					}
+					w.wants(t, phase.name+", fault at "+call, phase.before)
+					late += time.Minute // the lease of a run that could not give it back lapses
+				}
+				w.at(phase.after + late)
+				w.run(t)
+				w.wants(t, phase.name, phase.behind)
+				if made := w.kms.count("Create"); broken == "KMS" && made != min(i+1, 2)*2 {
+					t.Errorf("%s: %d times a key was asked for, want one fault and one key each", phase.name, made)
+				}
+			}
+		})
+	}
+}
+
+// TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain: KMS refuses to show a new key
+// for up to five minutes.
+func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	w.rotation.FirstARN = ""
+	w.kms.faults["Public"] = 3
+	for range 3 {
+		if err := w.rotation.Run(ctx); !errors.Is(err, errFault) {
+			t.Fatal(err)
+		}
+		w.wants(t, "fault", "")
+	}
+	w.run(t)
+	w.wants(t, "the tag counts", "active")
+	if n := w.kms.count("Create"); n != 1 {
+		t.Errorf("%d keys were made", n)
+	}
+}
+
+// TestARunThatLostItsLeaseChangesNothing lets a run sleep, in the middle, until
+// its lease is over and another has done its work.
+func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	w.at(every)
+	slept := false
+	w.kms.before = func(operation string) {
+		if operation != "Create" || slept {
+			return
+		}
+		slept = true
+		w.at(every + time.Minute)
+		w.run(t) // the other one
+		w.wants(t, "the other run", "active, next")
+	}
+	if err := w.rotation.Run(ctx); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("got %v", err)
+	}
+	if !slept {
+		t.Fatal("no lease was lost")
+	}
+	w.wants(t, "the run that slept", "active, next")
+	w.run(t)
+	w.wants(t, "afterwards", "active, next")
+}
+
+func TestTheLeaseOfARunThatDiedLapses(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.LeaseSigningKeys(ctx, 30*time.Second); err != nil { // and it dies
+		t.Fatal(err)
+	}
+	var waited time.Duration
+	w.rotation.Sleep = func(_ context.Context, d time.Duration) error {
+		waited += d
+		w.at(waited)
+		return nil
+	}
+	w.run(t)
+	w.wants(t, "after the wait", "active")
+	if waited < 30*time.Second || waited > 40*time.Second {
+		t.Errorf("waited %s", waited)
+	}
+}
+
+func TestARunThatWaitsEndsWithItsTime(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.LeaseSigningKeys(ctx, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if err := w.rotation.Run(short); !errors.Is(err, store.ErrLeaseHeld) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	w.wants(t, "nothing", "")
+}
+
+// TestKeysThatKMSForgotAreReplacedAtOnce restarts the local KMS, whose keys are
+// gone then, at every stage; the template's key is made anew by the stack.
+func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		after  []time.Duration // runs before the restart
+		forget time.Duration
+		states string
+	}{
+		"active":                     {[]time.Duration{0}, day, "retired, active"},
+		"active and next":            {[]time.Duration{0, every}, every + time.Hour, "retired, retired, active"},
+		"when the flip is due":       {[]time.Duration{0, every}, every + day, "retired, retired, active"},
+		"active and a retired one":   {[]time.Duration{0, every, every + day}, every + 2*day, "retired, retired, active"},
+		"a retired one to disable":   {[]time.Duration{0, every, every + day}, every + 40*day, "retired (disabled), retired, active"},
+		"before the first was asked": {nil, 0, "active"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, after := range c.after {
+				w.at(after)
+				w.run(t)
+			}
+			w.at(c.forget)
+			w.kms.real = otherKMS(t)
+			made := w.kms.count("Create")
+			w.run(t) // the template's key is forgotten as well: one is made
+			w.wants(t, "restart", c.states)
+			if got := w.kms.count("Create") - made; got != 1 {
+				t.Errorf("%d keys were made", got)
+			}
+		})
+	}
+	t.Run("the template's key is new", func(t *testing.T) {
+		w := newWorld(t)
+		w.run(t)
+		w.kms.real = otherKMS(t)
+		first, err := w.kms.real.Create(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.rotation.FirstARN = first
+		w.at(time.Hour)
+		w.run(t)
+		w.wants(t, "restart", "retired, active")
+		if keys := w.keys(t); keys[1].ARN != first || w.kms.count("Create") != 0 {
+			t.Errorf("active %+v after %v", keys[1], w.kms.calls)
+		}
+	})
+}
+
+// TestARevokedKeyIsReplacedAtOnce revokes the active key: the next one takes its
+// place although it was not published for a day, and else a new one.
+func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	for i, c := range []struct {
+		after  time.Duration
+		states string
+	}{
+		{day, "revoked (disabled), active"},
+		{2 * day, "revoked (disabled), revoked (disabled), active"},
+	} {
+		w.at(c.after - time.Hour)
+		w.run(t)
+		keys, err := w.SigningKeys(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.RevokeVerificationKey(ctx, keys.ActiveKid); err != nil {
+			t.Fatal(err)
+		}
+		w.at(c.after)
+		w.run(t)
+		w.wants(t, c.after.String(), c.states)
+		if w.kms.count("Create") != i+1 {
+			t.Errorf("calls: %v", w.kms.calls)
+		}
+	}
+	w.at(2*day + every)
+	w.run(t)
+	keys := w.keys(t)
+	if err := w.RevokeVerificationKey(ctx, keys[2].Kid); err != nil {
+		t.Fatal(err)
+	}
+	w.at(2*day + every + time.Hour)
+	w.run(t)
+	w.wants(t, "the next key steps in", "revoked (disabled), revoked (disabled), revoked (disabled), active")
+	if active := w.keys(t)[3]; active.Kid != keys[3].Kid || active.State != signing.Active {
+		t.Errorf("active %+v, want %+v", active, keys[3])
+	}
+}
+
+// TestARevokeDuringARotationIsNotUndone revokes the active key between the
+// reading of the rows and the flip.
+func TestARevokeDuringARotationIsNotUndone(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	w.at(every)
+	w.run(t)
+	w.at(every + day)
+	old := w.keys(t)[0].Kid
+	n := 0
+	w.kms.before = func(string) {
+		if n++; n == 2 { // Public of the next key, after the rows were read
+			if err := w.RevokeVerificationKey(ctx, old); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	w.run(t)
+	w.wants(t, "overtaken", "revoked (disabled), active")
+}

@@ -1,0 +1,321 @@
+package pipeline_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/pkg/pipeline"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/store/storetest"
+)
+
+var ctx = context.Background()
+
+const (
+	day   = 24 * time.Hour
+	every = 90 * day
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+var errFault = errors.New("KMS is down")
+
+// observed is the real KMS of the local stack, with what it does not do by
+// itself: fail, and be seen. It is safe for concurrent use.
+type observed struct {
+	mu     sync.Mutex
+	real   *kms.Keys
+	calls  []string
+	faults map[string]int // by operation; < 0: for ever
+	before func(operation string)
+	after  func(operation string)
+}
+
+func (o *observed) call(operation string) error {
+	o.mu.Lock()
+	o.calls = append(o.calls, operation)
+	left := o.faults[operation]
+	if left > 0 {
+		o.faults[operation]--
+	}
+	before := o.before
+	o.mu.Unlock()
+	if before != nil {
+		before(operation)
+	}
+	if left != 0 {
+		return errFault
+	}
+	return nil
+}
+
+func (o *observed) ended(operation string) {
+	if o.after != nil {
+		o.after(operation)
+	}
+}
+
+func (o *observed) Public(ctx context.Context, arn string) (signing.JWK, error) {
+	if err := o.call("Public"); err != nil {
+		return signing.JWK{}, err
+	}
+	defer o.ended("Public")
+	return o.real.Public(ctx, arn)
+}
+
+func (o *observed) Create(ctx context.Context) (string, error) {
+	if err := o.call("Create"); err != nil {
+		return "", err
+	}
+	defer o.ended("Create")
+	return o.real.Create(ctx)
+}
+
+func (o *observed) Disable(ctx context.Context, arn string) error {
+	if err := o.call("Disable"); err != nil {
+		return err
+	}
+	defer o.ended("Disable")
+	return o.real.Disable(ctx, arn)
+}
+
+// count tells how often an operation was called.
+func (o *observed) count(operation string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := 0
+	for _, c := range o.calls {
+		if c == operation {
+			n++
+		}
+	}
+	return n
+}
+
+// world is a table, a KMS and a clock.
+type world struct {
+	*storetest.Table
+	kms      *observed
+	rotation *pipeline.Rotation
+	mu       sync.Mutex
+	now      time.Time
+	begun    time.Time
+}
+
+// newWorld has no key but the template's, which is not registered.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		Table: storetest.New(t), kms: &observed{real: newKMS(t), faults: map[string]int{}},
+		begun: time.UnixMilli(1_800_000_000_000),
+	}
+	w.now = w.begun
+	w.Now = func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.now
+	}
+	first, err := w.kms.real.Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.rotation = &pipeline.Rotation{Store: w.Store, KMS: w.kms, FirstARN: first, Every: every}
+	return w
+}
+
+var emulator struct {
+	sync.Mutex
+	process *backing.Process
+}
+
+// newKMS gives the one KMS of the test program. Without Python the test fails,
+// and says so.
+func newKMS(t *testing.T) *kms.Keys {
+	t.Helper()
+	emulator.Lock()
+	defer emulator.Unlock()
+	if emulator.process == nil {
+		p, err := backing.StartKMS(ctx, backing.KMSOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		emulator.process = p
+	}
+	return kms.New(backing.NewKMSClient(emulator.process.Endpoint), "test")
+}
+
+// otherKMS gives a KMS that knows no key: a local one after a restart.
+func otherKMS(t *testing.T) *kms.Keys {
+	t.Helper()
+	p, err := backing.StartKMS(ctx, backing.KMSOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop() })
+	return kms.New(backing.NewKMSClient(p.Endpoint), "test")
+}
+
+// at moves the clock to a time after the beginning.
+func (w *world) at(after time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.begun.Add(after)
+}
+
+func (w *world) run(t *testing.T) {
+	t.Helper()
+	if err := w.rotation.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keys gives the table's keys, oldest first.
+func (w *world) keys(t *testing.T) []signing.Key {
+	t.Helper()
+	keys, err := w.VerificationKeys(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(keys, func(a, b signing.Key) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ActivatedAt, b.ActivatedAt))
+	})
+	return keys
+}
+
+// states tells the states of all keys, oldest first: "retired (disabled),
+// active".
+func (w *world) states(t *testing.T) string {
+	t.Helper()
+	var out []string
+	for _, k := range w.keys(t) {
+		s := string(k.State)
+		if k.DisabledAt != 0 {
+			s += " (disabled)"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (w *world) wants(t *testing.T, when, states string) {
+	t.Helper()
+	if got := w.states(t); got != states {
+		t.Errorf("%s: %s, want %s", when, got, states)
+	}
+	keys, err := w.SigningKeys(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if active, ok := keys.Active(); ok != strings.Contains(states, "active") || ok && active.ARN == "" {
+		t.Errorf("%s: STATE names %q, %v", when, keys.ActiveKid, ok)
+	}
+	if keys.Made != "" && !strings.Contains(when, "fault") {
+		t.Errorf("%s: %s is made and not registered", when, keys.Made)
+	}
+}
+
+// TestTheLifeOfSigningKeys goes through half a year. Each run is run again, and
+// finds nothing to do.
+func TestTheLifeOfSigningKeys(t *testing.T) {
+	w := newWorld(t)
+	flip := every + day
+	for _, c := range []struct {
+		after  time.Duration
+		states string
+	}{
+		{0, "active"},
+		{15 * time.Minute, "active"},
+		{every - time.Minute, "active"},
+		{every, "active, next"},
+		{every + day - time.Minute, "active, next"},
+		{flip, "retired, active"},
+		{flip + 11*time.Minute, "retired, active"},
+		{flip + 30*day - time.Minute, "retired, active"},
+		{flip + 30*day, "retired (disabled), active"},
+		{flip + every - time.Minute, "retired (disabled), active"},
+		{flip + every, "retired (disabled), active, next"},
+		{2 * flip, "retired (disabled), retired, active"},
+		{2*flip + 31*day, "retired (disabled), retired (disabled), active"},
+	} {
+		w.at(c.after)
+		w.run(t)
+		w.wants(t, c.after.String(), c.states)
+		calls := w.kms.count("Create") + w.kms.count("Disable")
+		w.run(t)
+		w.wants(t, c.after.String()+" again", c.states)
+		if again := w.kms.count("Create") + w.kms.count("Disable"); again != calls {
+			t.Errorf("%s: the second run made or disabled a key", c.after)
+		}
+	}
+	first := w.keys(t)[0]
+	at := func(d time.Duration) int64 { return w.begun.Add(d).UnixMilli() }
+	if first.ARN != w.rotation.FirstARN || first.CreatedAt != at(0) || first.ActivatedAt != at(0) || first.RetiredAt != at(flip) ||
+		first.ExpiredAt != at(flip+10*time.Minute) || first.DisabledAt != at(flip+30*day) {
+		t.Errorf("the first key: %+v", first)
+	}
+	if w.kms.count("Create") != 2 || w.kms.count("Disable") != 2 {
+		t.Errorf("calls: %v", w.kms.calls)
+	}
+}
+
+func TestWithoutADayOfRotationAKeySignsForEver(t *testing.T) {
+	w := newWorld(t)
+	w.rotation.Every = 0
+	for _, after := range []time.Duration{0, every, 4000 * day} {
+		w.at(after)
+		w.run(t)
+		w.wants(t, after.String(), "active")
+	}
+}
+
+func TestARunThatComesLateMakesUpForOneStepAtATime(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	w.at(10 * every) // the next key must still be published for a day
+	w.run(t)
+	w.wants(t, "late", "active, next")
+	w.at(10*every + day)
+	w.run(t)
+	w.wants(t, "a day later", "retired, active")
+}
+
+func TestRunsAtOnceDoItOnce(t *testing.T) {
+	w := newWorld(t)
+	w.rotation.FirstARN = "" // so that the first key has to be made, too
+	w.rotation.Sleep = func(context.Context, time.Duration) error { time.Sleep(5 * time.Millisecond); return nil }
+	for i, c := range []struct {
+		after  time.Duration
+		states string
+	}{
+		{0, "active"}, {every, "active, next"}, {every + day, "retired, active"}, {every + 31*day, "retired (disabled), active"},
+	} {
+		w.at(c.after)
+		var wg sync.WaitGroup
+		wrong := make([]error, 8)
+		for n := range wrong {
+			wg.Go(func() { wrong[n] = w.rotation.Run(ctx) })
+		}
+		wg.Wait()
+		if err := errors.Join(wrong...); err != nil {
+			t.Fatal(err)
+		}
+		w.wants(t, fmt.Sprint(c.after), c.states)
+		if made, disabled := w.kms.count("Create"), w.kms.count("Disable"); made != min(i+1, 2) || disabled != max(i-2, 0) {
+			t.Errorf("%s: %d made, %d disabled", c.after, made, disabled)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package kms holds the webhook signing keys in AWS KMS. It stands apart from
+// package signing so that only the functions that sign or rotate link KMS.
+package kms
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/pkg/signing"
+)
+
+// createTimeout bounds CreateKey, which has no retry and therefore more time than
+// one try of the SDK's other calls.
+const createTimeout = 10 * time.Second
+
+// Keys are the signing keys of one stack. A key is named by its ARN.
+type Keys struct {
+	client *awskms.Client
+	stack  string
+}
+
+// New gives the keys of a stack, by its name.
+func New(client *awskms.Client, stack string) *Keys { return &Keys{client, stack} }
+
+// Client gives a client of KMS; an endpoint other than "" stands in for AWS's.
+func Client(cfg aws.Config, endpoint string) *awskms.Client {
+	return awskms.NewFromConfig(cfg, func(o *awskms.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})
+}
+
+// Sign signs a SHA-256 digest with a key. Error: signing.ErrNoKey.
+func (k *Keys) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error) {
+	out, err := k.client.Sign(ctx, &awskms.SignInput{
+		KeyId: &arn, Message: digest[:], MessageType: types.MessageTypeDigest,
+		SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
+	})
+	if err != nil {
+		return signing.Signature{}, fault("Sign", arn, err)
+	}
+	return signing.ParseSignature(out.Signature)
+}
+
+// Public gives the public half of a key. Errors: signing.ErrNoKey; a key that is not one
+// for ES256 is an error too.
+func (k *Keys) Public(ctx context.Context, arn string) (signing.JWK, error) {
+	out, err := k.client.GetPublicKey(ctx, &awskms.GetPublicKeyInput{KeyId: &arn})
+	if err != nil {
+		return signing.JWK{}, fault("GetPublicKey", arn, err)
+	}
+	if out.KeyUsage != types.KeyUsageTypeSignVerify {
+		return signing.JWK{}, fmt.Errorf("kms: %s is for %s, not for signing", arn, out.KeyUsage)
+	}
+	return signing.ParsePublicKey(out.PublicKey)
+}
+
+// Create makes a signing key and gives its ARN. It asks once: a second try after
+// a lost answer would leave a key that nobody knows and somebody pays for.
+func (k *Keys) Create(ctx context.Context) (arn string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	out, err := k.client.CreateKey(ctx, &awskms.CreateKeyInput{
+		KeySpec: types.KeySpecEccNistP256, KeyUsage: types.KeyUsageTypeSignVerify,
+		Description: aws.String(k.stack + ": signs webhooks"),
+		Tags:        []types.Tag{{TagKey: aws.String(signing.StackTag), TagValue: aws.String(k.stack)}},
+	}, once)
+	if err != nil {
+		return "", fmt.Errorf("kms: CreateKey: %w", err)
+	}
+	return aws.ToString(out.KeyMetadata.Arn), nil
+}
+
+// once takes the retries, and the short time-out of one try, from a call.
+func once(o *awskms.Options) {
+	o.Retryer = aws.NopRetryer{}
+	if short, ok := o.HTTPClient.(*http.Client); ok {
+		long := *short
+		long.Timeout = createTimeout
+		o.HTTPClient = &long
+	}
+}
+
+// Disable makes KMS refuse to sign with a key; nothing is deleted. A key disabled
+// already is fine. Error: signing.ErrNoKey.
+func (k *Keys) Disable(ctx context.Context, arn string) error {
+	_, id, _ := strings.Cut(arn, ":key/") // the local KMS knows a key by its id alone here
+	if _, err := k.client.DisableKey(ctx, &awskms.DisableKeyInput{KeyId: &id}); err != nil {
+		return fault("DisableKey", arn, err)
+	}
+	return nil
+}
+
+func fault(call, arn string, err error) error {
+	var gone *types.NotFoundException
+	if errors.As(err, &gone) {
+		return fmt.Errorf("%w: %s", signing.ErrNoKey, arn)
+	}
+	return fmt.Errorf("kms: %s %s: %w", call, arn, err)
+}

@@ -201,13 +201,13 @@ func (s *SAM) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/orgs", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/.well-known/jwks.json", nil)
 		if err != nil {
 			return err
 		}
 		if res, err := http.DefaultClient.Do(req); err == nil {
 			_ = res.Body.Close()
-			if res.StatusCode < 500 {
+			if res.StatusCode == http.StatusOK {
 				return nil
 			}
 		}

@@ -153,7 +153,7 @@ func exact(tpl *translated.Template) (wrong []string) {
 			}
 		}
 		for _, r := range s.resources {
-			star := strings.Contains(r, "*") && !(s.service() == "logs" && strings.Count(r, "*") == 1)
+			star := strings.Contains(r, "*") && (s.service() != "logs" || strings.Count(r, "*") != 1)
 			if _, named := stars[s.String()]; star != named {
 				wrong = append(wrong, fmt.Sprintf("%s: the resource %s", s, r))
 			}

@@ -11,8 +11,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
+	"latchkey/infra/contract"
 	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
@@ -25,11 +27,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// loadContract reads infra/openapi.yaml once for all tests.
+var loadContract = sync.OnceValues(contract.Load)
+
 // server is the whole API behind net/http, with the caller given instead of
 // authorized: the authorizer has its own tests.
 type server struct {
 	*storetest.Table
-	mux *http.ServeMux
+	mux      *http.ServeMux
+	contract *contract.Contract
 }
 
 func newServer(t *testing.T) *server {
@@ -44,7 +50,11 @@ func newServer(t *testing.T) *server {
 	for _, r := range api.Routes() {
 		mux.Handle(r.Name(), functions[r.Function])
 	}
-	return &server{Table: tb, mux: mux}
+	documented, err := loadContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{Table: tb, mux: mux, contract: documented}
 }
 
 // reply is an answer, decoded.
@@ -98,6 +108,7 @@ func (s *server) do(t *testing.T, r request) reply {
 	}
 	w := httptest.NewRecorder()
 	s.mux.ServeHTTP(w, req.WithContext(ctx))
+	s.checkContract(t, r, w)
 	out := reply{status: w.Code, header: w.Header(), text: w.Body.String()}
 	if w.Body.Len() > 0 {
 		d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
@@ -107,6 +118,23 @@ func (s *server) do(t *testing.T, r request) reply {
 		}
 	}
 	return out
+}
+
+// checkContract holds the answer, and the body of a request that was accepted,
+// against infra/openapi.yaml. What is no route is the gateway's to answer.
+func (s *server) checkContract(t *testing.T, r request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if !s.contract.Has(r.method, r.path) {
+		return
+	}
+	if err := s.contract.Check(r.method, r.path, w.Code, w.Header(), w.Body.Bytes()); err != nil {
+		t.Error(err)
+	}
+	if w.Code >= http.StatusOK && w.Code < http.StatusMultipleChoices {
+		if err := s.contract.CheckRequest(r.method, r.path, []byte(r.body)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // want does a request and fails unless it ends with the status and the code.

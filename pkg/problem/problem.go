@@ -48,7 +48,6 @@ const (
 	LastAdmin    Code = "last_admin"
 	LimitReached Code = "limit_reached"
 	KeyNotActive Code = "key_not_active"
-	Conflict     Code = "conflict"
 
 	KidRevoked Code = "kid_revoked"
 
@@ -100,7 +99,6 @@ var kinds = [...]kind{
 	{LastAdmin, http.StatusConflict, "An org keeps at least one admin"},
 	{LimitReached, http.StatusConflict, "A limit is reached"},
 	{KeyNotActive, http.StatusConflict, "The API key is not active"},
-	{Conflict, http.StatusConflict, "The request conflicts with another"},
 	{KidRevoked, http.StatusGone, "The verification key was revoked"},
 	{BodyTooLarge, http.StatusRequestEntityTooLarge, "The body is too large"},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The body is not application/json"},

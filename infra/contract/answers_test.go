@@ -1,0 +1,149 @@
+package contract_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"latchkey/infra/contract"
+)
+
+// seen is an answer, as a client sees it.
+type seen struct {
+	method, path string
+	status       int
+	header       http.Header
+	body         string
+}
+
+func headers(contentType string) http.Header {
+	h := http.Header{"Cache-Control": {"no-store"}}
+	if contentType != "" {
+		h.Set("Content-Type", contentType)
+	}
+	return h
+}
+
+const (
+	orgs       = `{"orgs":[{"id":"org_1","name":"Acme","role":"admin","createdAt":1790000000000}]}`
+	orgMissing = `{"type":"urn:latchkey:problem:org_not_found","title":"No such org","status":404,"detail":"D.","code":"org_not_found","requestId":"r"}`
+	noRoute    = `{"type":"urn:latchkey:problem:route_not_found","title":"No such route","status":404,"detail":"D.","code":"route_not_found","requestId":"r"}`
+	invalid    = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
+)
+
+// answers gives, by name, answers as documented.
+func answers() map[string]seen {
+	anyOrigin := headers("application/problem+json")
+	anyOrigin.Set("Access-Control-Allow-Origin", "*")
+	return map[string]seen{
+		"orgs":     {"GET", "/v1/orgs?limit=1", 200, headers("application/json"), orgs},
+		"missing":  {"GET", "/v1/orgs/a%2Fb", 404, headers("application/problem+json"), orgMissing},
+		"invalid":  {"POST", "/v1/orgs", 422, headers("application/problem+json"), invalid},
+		"done":     {"DELETE", "/v1/orgs/o/keys/k", 204, headers(""), ""},
+		"no route": {"GET", "/nope", 404, anyOrigin, noRoute},
+		"method":   {"PUT", "/v1/orgs", 404, anyOrigin, noRoute},
+	}
+}
+
+func load(t *testing.T) *contract.Contract {
+	t.Helper()
+	c, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s seen) check(c *contract.Contract) error {
+	return c.Check(s.method, s.path, s.status, s.header, []byte(s.body))
+}
+
+func TestAnAnswerAsDocumentedIsTaken(t *testing.T) {
+	c := load(t)
+	for name, s := range answers() {
+		if err := s.check(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnAnswerThatIsNotDocumentedIsRefused spoils good answers in one place.
+func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
+	c := load(t)
+	replace := func(old, changed string) func(*seen) {
+		return func(s *seen) {
+			if !strings.Contains(s.body, old) {
+				panic("nothing to spoil: " + old)
+			}
+			s.body = strings.Replace(s.body, old, changed, 1)
+		}
+	}
+	for name, f := range map[string]struct {
+		of    string
+		spoil func(*seen)
+		says  string
+	}{
+		"another status":                  {"orgs", func(s *seen) { s.status = 201 }, "no answer 201"},
+		"another status of an error":      {"missing", func(s *seen) { s.status = 403 }, "status is 404"},
+		"a member of another type":        {"orgs", replace(`1790000000000`, `"today"`), "createdAt"},
+		"a time in seconds":               {"orgs", replace(`1790000000000`, `1790000000`), "createdAt"},
+		"an extra member":                 {"orgs", replace(`"name"`, `"plan":"x","name"`), "plan"},
+		"an extra member beside the list": {"orgs", replace(`{"orgs"`, `{"total":1,"orgs"`), "total"},
+		"a member that is not there":      {"orgs", replace(`"name":"Acme",`, ``), "name"},
+		"null for a member":               {"orgs", replace(`"Acme"`, `null`), "name"},
+		"a role that there is not":        {"orgs", replace(`admin`, `owner`), "role"},
+		"another content type":            {"orgs", func(s *seen) { s.header.Set("Content-Type", "text/html") }, "content type"},
+		"a content type with a parameter": {"orgs", func(s *seen) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
+		"an error as plain JSON":          {"missing", func(s *seen) { s.header.Set("Content-Type", "application/json") }, "content type"},
+		"no Cache-Control":                {"orgs", func(s *seen) { s.header.Del("Cache-Control") }, "Cache-Control is missing"},
+		"another Cache-Control":           {"orgs", func(s *seen) { s.header.Set("Cache-Control", "max-age=60") }, "Cache-Control"},
+		"a header twice":                  {"orgs", func(s *seen) { s.header.Add("Cache-Control", "no-store") }, "2 times"},
+		"no JSON":                         {"orgs", func(s *seen) { s.body = "<html>" }, "not JSON"},
+		"data behind the JSON":            {"orgs", func(s *seen) { s.body += "{}" }, "not JSON"},
+		"no body":                         {"orgs", func(s *seen) { s.body = "" }, "not JSON"},
+		"a body where there is none":      {"done", func(s *seen) { s.body = "{}" }, "has a body"},
+		"a code the route has not":        {"missing", replace(`"code":"org_not_found"`, `"code":"key_not_found"`), "key_not_found"},
+		"a code that there is not":        {"missing", replace(`"code":"org_not_found"`, `"code":"lost"`), "code"},
+		"a code of another status":        {"missing", replace(`"code":"org_not_found"`, `"code":"internal"`), "internal"},
+		"another title":                   {"missing", replace(`No such org`, `Not found`), "title"},
+		"another type":                    {"missing", replace(`problem:org_not_found`, `problem:not_found`), "type"},
+		"another status in the body":      {"missing", replace(`"status":404`, `"status":400`), "status is 400"},
+		"no request id":                   {"missing", replace(`"requestId":"r"`, `"requestId":""`), "requestId"},
+		"a cause that slips out":          {"missing", replace(`"detail"`, `"cause":"x","detail"`), "cause"},
+		"invalid without a pointer":       {"invalid", replace(`,"errors":[{"pointer":"/name","code":"required","message":"M."}]`, ``), "0 errors"},
+		"a pointer's unknown code":        {"invalid", replace(`"required"`, `"odd"`), "code"},
+		"errors where none belong":        {"missing", replace(`"requestId":"r"`, `"requestId":"r","errors":[{"pointer":"/x","code":"type","message":"M."}]`), "1 errors"},
+		"an unknown route that answers":   {"no route", func(s *seen) { s.status = 200 }, "no answer 200"},
+		"an unknown route that is a 403":  {"method", func(s *seen) { s.status = 403 }, "no answer 403"},
+		"an unknown route's other code":   {"no route", func(s *seen) { s.body = orgMissing }, "org_not_found"},
+		"a known route as unknown":        {"missing", func(s *seen) { s.body = noRoute }, "route_not_found"},
+		"a path with an empty parameter":  {"missing", func(s *seen) { s.path = "/v1/orgs/" }, "org_not_found"},
+	} {
+		s := answers()[f.of]
+		f.spoil(&s)
+		err := s.check(c)
+		if err == nil {
+			t.Errorf("%s: taken", name)
+		} else if !strings.Contains(err.Error(), f.says) {
+			t.Errorf("%s: %v; want it to say %q", name, err, f.says)
+		}
+	}
+}
+
+func TestAnAcceptedBodyThatIsNotDocumentedIsRefused(t *testing.T) {
+	c := load(t)
+	for body, good := range map[string]bool{
+		`{"name":"x"}`: true, `{"name":"  x "}`: true, ``: false, `{}`: false, `{"name":""}`: false, `{"name":7}`: false,
+		`{"name":"x","x":1}`: false, `{"name":"` + strings.Repeat("x", 101) + `"}`: false, `x`: false,
+	} {
+		if err := c.CheckRequest("POST", "/v1/orgs", []byte(body)); (err == nil) != good {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	if err := c.CheckRequest("POST", "/v1/orgs/o/keys", nil); err != nil {
+		t.Error(err)
+	}
+	if c.CheckRequest("POST", "/nope", nil) == nil || c.Has("POST", "/nope") || !c.Has("GET", "/v1/orgs?limit=1") {
+		t.Error("routes are not what they are")
+	}
+}

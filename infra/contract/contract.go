@@ -1,0 +1,255 @@
+// Package contract holds what the API answers against infra/openapi.yaml. Tests
+// use it; the product does not.
+//
+// Clients must let answers gain members. The tests of this repository must not:
+// the document is read once as it stands and once with every answer closed, so
+// that a member, or a value of an x-extensible-enum, that the document does not
+// name is a failure here.
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"latchkey/infra/local/backing"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+
+	codesKey = "x-error-codes" // of an operation, and of the document: codes no route has to itself
+
+	// unknownRoute is the response component of a path or method that is not in
+	// the document.
+	unknownRoute = "RouteNotFound"
+)
+
+// Contract is the OpenAPI document, validated with its examples.
+type Contract struct {
+	doc    *openapi3.T // as it stands
+	strict *openapi3.T // with every answer closed
+}
+
+// Load reads infra/openapi.yaml of this repository.
+func Load() (*Contract, error) {
+	text, err := Text()
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text)
+}
+
+// Text gives infra/openapi.yaml as it is written.
+func Text() ([]byte, error) {
+	root, err := backing.Root()
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(root, "infra", "openapi.yaml"))
+}
+
+// Parse reads an OpenAPI document. Its examples are held against their schemas,
+// those of answers against the closed ones.
+func Parse(text []byte) (*Contract, error) {
+	doc, err := read(text, func(*openapi3.T) error { return nil })
+	if err != nil {
+		return nil, fmt.Errorf("the document: %w", err)
+	}
+	strict, err := read(text, closeAnswers)
+	if err != nil {
+		return nil, fmt.Errorf("the document, its answers closed: %w", err)
+	}
+	if strict.Components == nil || strict.Components.Responses[unknownRoute] == nil {
+		return nil, fmt.Errorf("the document has no components/responses/%s", unknownRoute)
+	}
+	return &Contract{doc, strict}, nil
+}
+
+func read(text []byte, change func(*openapi3.T) error) (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(doc); err != nil {
+		return nil, err
+	}
+	return doc, doc.Validate(loader.Context, openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
+}
+
+// Document gives the document as it stands. It is not to be changed.
+func (c *Contract) Document() *openapi3.T { return c.doc }
+
+// Has reports whether a method and path (escaped, a query may follow) are a route
+// of the document.
+func (c *Contract) Has(method, path string) bool { return find(c.doc, method, path) != nil }
+
+// Check holds an answer against the document: the status, the headers, the
+// content type, the body, and the problem code. path is as it was requested:
+// escaped, a query may follow. Where the document has no such route, the one
+// right answer is 404 route_not_found.
+func (c *Contract) Check(method, path string, status int, header http.Header, body []byte) error {
+	op := find(c.strict, method, path)
+	var response *openapi3.ResponseRef
+	var codes []string
+	if op != nil {
+		response, codes = op.Responses.Value(strconv.Itoa(status)), Codes(op.Extensions)
+	} else if status == http.StatusNotFound {
+		response, codes = c.strict.Components.Responses[unknownRoute], Codes(c.strict.Extensions)
+	}
+	var err error
+	if response == nil || response.Value == nil {
+		err = fmt.Errorf("the document has no answer %d", status)
+	} else {
+		err = errors.Join(checkHeader(response.Value, header), checkBody(response.Value, status, codes, header, body))
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %d is not as documented: %w", method, path, status, err)
+	}
+	return nil
+}
+
+// CheckRequest holds a body that the API has accepted against the document, so
+// that the document refuses nothing the API takes. An empty body is {}.
+func (c *Contract) CheckRequest(method, path string, body []byte) error {
+	op := find(c.doc, method, path)
+	if op == nil {
+		return fmt.Errorf("the document has no %s %s", method, path)
+	}
+	if op.RequestBody == nil {
+		return nil
+	}
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	if err := visit(op.RequestBody.Value.Content.Get(jsonType), body, openapi3.VisitAsRequest()); err != nil {
+		return fmt.Errorf("%s %s: the body was accepted and is not as documented: %w", method, path, err)
+	}
+	return nil
+}
+
+// checkHeader holds the headers that the document names: there when they are
+// required, and of their schema.
+func checkHeader(response *openapi3.Response, header http.Header) error {
+	var errs []error
+	for name, ref := range response.Headers {
+		values := header.Values(name)
+		switch {
+		case len(values) == 0 && ref.Value.Required:
+			errs = append(errs, fmt.Errorf("the header %s is missing", name))
+		case len(values) > 1:
+			errs = append(errs, fmt.Errorf("the header %s stands %d times", name, len(values)))
+		case len(values) == 1:
+			if err := checkHeaderValue(ref.Value.Schema.Value, values[0]); err != nil {
+				errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, values[0], err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkHeaderValue(schema *openapi3.Schema, text string) error {
+	var value any = text
+	if schema.Type.Is(openapi3.TypeInteger) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return err
+		}
+		value = float64(n)
+	}
+	return schema.VisitJSON(value, openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails())
+}
+
+func checkBody(response *openapi3.Response, status int, codes []string, header http.Header, body []byte) error {
+	if len(response.Content) == 0 {
+		if len(body) > 0 {
+			return fmt.Errorf("the answer has a body of %d bytes, the document none", len(body))
+		}
+		return nil
+	}
+	contentType := header.Get("Content-Type")
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || len(params) > 0 || response.Content[media] == nil {
+		return fmt.Errorf("the document has no content type %q", contentType)
+	}
+	of := response.Content[media]
+	if err := visit(of, body, openapi3.VisitAsResponse()); err != nil {
+		return err
+	}
+	if media == problemType {
+		return checkProblem(of, status, codes, body)
+	}
+	return nil
+}
+
+func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationOption) error {
+	if media == nil || media.Schema == nil {
+		return errors.New("the document has no schema for it")
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return fmt.Errorf("the body is not JSON: %w", err)
+	}
+	return media.Schema.Value.VisitJSON(value, as, openapi3.MultiErrors(), openapi3.DisableSchemaErrorDetails())
+}
+
+// problem is what the checks read of an error's body.
+type problem struct {
+	Type   string            `json:"type"`
+	Title  string            `json:"title"`
+	Status int               `json:"status"`
+	Code   string            `json:"code"`
+	Errors []json.RawMessage `json:"errors"`
+}
+
+// checkProblem holds an error to what a schema cannot say: the operation has the
+// code, the status is the answer's, type and title are those of the code's
+// example, and errors stand with validation_failed only.
+func checkProblem(media *openapi3.MediaType, status int, codes []string, body []byte) error {
+	var p problem
+	if err := json.Unmarshal(body, &p); err != nil {
+		return err
+	}
+	if !slices.Contains(codes, p.Code) {
+		return fmt.Errorf("%s does not stand in %s", p.Code, codesKey)
+	}
+	if p.Status != status {
+		return fmt.Errorf("the body's status is %d", p.Status)
+	}
+	if (p.Code == "validation_failed") != (len(p.Errors) > 0) {
+		return fmt.Errorf("%s with %d errors", p.Code, len(p.Errors))
+	}
+	for _, ref := range media.Examples {
+		example, err := asProblem(ref.Value.Value)
+		if err != nil {
+			return err
+		}
+		if example.Code == p.Code {
+			if example.Type != p.Type || example.Title != p.Title {
+				return fmt.Errorf("type %q, title %q; the example of %s has %q, %q", p.Type, p.Title, p.Code, example.Type, example.Title)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not an example of the answer", p.Code)
+}
+
+// asProblem reads an example of an error.
+func asProblem(example any) (problem, error) {
+	text, err := json.Marshal(example)
+	if err != nil {
+		return problem{}, err
+	}
+	var p problem
+	return p, json.Unmarshal(text, &p)
+}

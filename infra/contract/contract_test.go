@@ -1,0 +1,324 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"latchkey/infra/contract"
+	"latchkey/pkg/api"
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// checks hold the document against the repository's own tables. Each gives what
+// is wrong; plants_test.go shows that each finds what it is there for.
+var checks = map[string]func(*openapi3.T) []string{
+	"operations": checkOperations,
+	"security":   checkSecurity,
+	"roles":      checkRoles,
+	"codes":      checkCodes,
+	"all codes":  checkAllCodes,
+	"problems":   checkProblems,
+	"examples":   checkExamples,
+	"bodies":     checkBodies,
+	"caching":    checkCaching,
+	"retries":    checkRetries,
+	"the key":    checkKey,
+}
+
+func TestTheDocumentIsThatOfTheTables(t *testing.T) {
+	c, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, check := range checks {
+		t.Run(name, func(t *testing.T) {
+			for _, wrong := range check(c.Document()) {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+// operations gives the operations of the document by Route.Name.
+func operations(doc *openapi3.T) map[string]*openapi3.Operation {
+	out := map[string]*openapi3.Operation{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			out[method+" "+path] = op
+		}
+	}
+	return out
+}
+
+// onlyIn says what is in one of two sets and not in the other.
+func onlyIn(what string, document, tables []string) []string {
+	var wrong []string
+	for _, v := range document {
+		if !slices.Contains(tables, v) {
+			wrong = append(wrong, what+": only in the document: "+v)
+		}
+	}
+	for _, v := range tables {
+		if !slices.Contains(document, v) {
+			wrong = append(wrong, what+": not in the document: "+v)
+		}
+	}
+	return wrong
+}
+
+func checkOperations(doc *openapi3.T) []string {
+	var routes []string
+	for _, r := range api.Routes() {
+		routes = append(routes, r.Name())
+	}
+	return onlyIn("operations", slices.Collect(maps.Keys(operations(doc))), routes)
+}
+
+// checkSecurity: an operation without a security of its own would take what the
+// document says for all, so it must have one, an empty one when it is public.
+func checkSecurity(doc *openapi3.T) []string {
+	takes := map[principal.Credential]string{principal.UserToken: "[userToken]", principal.APIKey: "[apiKey]", principal.Public: "[]"}
+	var wrong []string
+	ops := operations(doc)
+	for _, r := range api.Routes() {
+		op := ops[r.Name()]
+		if op == nil {
+			continue
+		}
+		got := "none"
+		if op.Security != nil {
+			names := []string{}
+			for _, one := range *op.Security {
+				names = append(names, slices.Sorted(maps.Keys(one))...)
+			}
+			got = fmt.Sprint(names)
+		}
+		if got != takes[r.Takes] {
+			wrong = append(wrong, fmt.Sprintf("%s: security %s, the route takes %s", r.Name(), got, r.Takes))
+		}
+	}
+	return wrong
+}
+
+func checkRoles(doc *openapi3.T) []string {
+	var wrong []string
+	ops := operations(doc)
+	for _, r := range api.Routes() {
+		var may []string
+		for _, role := range r.May.List() {
+			may = append(may, string(role))
+		}
+		op := ops[r.Name()]
+		if op == nil {
+			continue
+		}
+		if got := contract.Roles(op); !slices.Equal(got, may) {
+			wrong = append(wrong, fmt.Sprintf("%s: x-roles %v, the route has %v", r.Name(), got, may))
+		}
+		if len(may) > 0 && !strings.HasPrefix(op.Description, "Roles: "+strings.Join(may, ", ")+".") {
+			wrong = append(wrong, r.Name()+": the description does not begin with the roles")
+		}
+	}
+	return wrong
+}
+
+// checkCodes: under each status of an operation stand examples of the operation's
+// codes of that status, all of them and no others.
+func checkCodes(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		byStatus := map[string][]string{}
+		for _, code := range contract.Codes(op.Extensions) {
+			status := fmt.Sprint(problem.Code(code).Status())
+			if slices.Contains(byStatus[status], code) {
+				wrong = append(wrong, name+": twice in x-error-codes: "+code)
+			}
+			byStatus[status] = append(byStatus[status], code)
+			if op.Responses.Value(status) == nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %s, but no %s", name, code, status))
+			}
+		}
+		for status, ref := range op.Responses.Map() {
+			var shown []string
+			if media := ref.Value.Content.Get("application/problem+json"); media != nil {
+				for _, p := range problems(media) {
+					shown = append(shown, fmt.Sprint(p["code"]))
+				}
+			}
+			if status >= "400" && len(shown) == 0 {
+				wrong = append(wrong, name+": no code for "+status)
+			}
+			wrong = append(wrong, onlyIn(name+": examples of "+status+" and x-error-codes", shown, byStatus[status])...)
+		}
+	}
+	return wrong
+}
+
+func checkAllCodes(doc *openapi3.T) []string {
+	var known []string
+	for _, code := range problem.Codes() {
+		known = append(known, string(code))
+	}
+	used := contract.Codes(doc.Extensions)
+	for _, op := range operations(doc) {
+		used = append(used, contract.Codes(op.Extensions)...)
+	}
+	list, _ := doc.Components.Schemas["Problem"].Value.Properties["code"].Value.Extensions["x-extensible-enum"].([]any)
+	var listed []string
+	for _, code := range list {
+		listed = append(listed, fmt.Sprint(code))
+	}
+	return append(onlyIn("x-error-codes", used, known), onlyIn("the codes of Problem", listed, known)...)
+}
+
+// checkProblems: each example of an error is what the product writes.
+func checkProblems(doc *openapi3.T) []string {
+	var wrong []string
+	check := func(where, status string, ref *openapi3.ResponseRef) {
+		for _, p := range problems(ref.Value.Content.Get("application/problem+json")) {
+			code := problem.Code(fmt.Sprint(p["code"]))
+			if p["type"] != code.Type() || p["title"] != code.Title() || p["status"] != float64(code.Status()) {
+				wrong = append(wrong, fmt.Sprintf("%s: the example of %s: type %v, title %v, status %v", where, code, p["type"], p["title"], p["status"]))
+			}
+			if status != "" && fmt.Sprint(code.Status()) != status {
+				wrong = append(wrong, fmt.Sprintf("%s: %s stands under %s", where, code, status))
+			}
+			if (p["errors"] != nil) != (code == problem.ValidationFailed) {
+				wrong = append(wrong, fmt.Sprintf("%s: the example of %s: errors %v", where, code, p["errors"]))
+			}
+		}
+	}
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			check(name, status, ref)
+		}
+	}
+	for name, ref := range doc.Components.Responses {
+		check(name, "", ref)
+	}
+	return wrong
+}
+
+// problems gives the examples of an error answer, as JSON.
+func problems(media *openapi3.MediaType) []map[string]any {
+	var out []map[string]any
+	if media == nil {
+		return nil
+	}
+	for _, ref := range media.Examples {
+		text, _ := json.Marshal(ref.Value.Value)
+		p := map[string]any{}
+		_ = json.Unmarshal(text, &p) // one that is no object has no code, which is found
+		out = append(out, p)
+	}
+	return out
+}
+
+// checkExamples: who reads the document sees each body once. Parse has held the
+// examples against their schemas.
+func checkExamples(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		if op.RequestBody != nil && !hasExample(op.RequestBody.Value.Content.Get("application/json")) {
+			wrong = append(wrong, name+": the request body has no example")
+		}
+		for status, ref := range op.Responses.Map() {
+			for kind, media := range ref.Value.Content {
+				if !hasExample(media) {
+					wrong = append(wrong, fmt.Sprintf("%s: %s %s has no example", name, status, kind))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+func hasExample(m *openapi3.MediaType) bool {
+	return m != nil && (m.Example != nil || len(m.Examples) > 0)
+}
+
+// checkBodies: requests are strict, and an empty body is {}, so a body is
+// required just where a member is. Answers stay open to clients.
+func checkBodies(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			for _, media := range ref.Value.Content {
+				if has := media.Schema.Value.AdditionalProperties.Has; has != nil && !*has {
+					wrong = append(wrong, name+": "+status+" is closed to clients")
+				}
+			}
+		}
+		if op.RequestBody == nil {
+			continue
+		}
+		schema := op.RequestBody.Value.Content.Get("application/json").Schema.Value
+		if has := schema.AdditionalProperties.Has; has == nil || *has {
+			wrong = append(wrong, name+": the request body is not closed")
+		}
+		if op.RequestBody.Value.Required != (len(schema.Required) > 0) {
+			wrong = append(wrong, name+": the request body is required, or not, unlike its members")
+		}
+	}
+	return wrong
+}
+
+// checkCaching: every answer says how it may be kept; one to a credential never.
+func checkCaching(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			header := ref.Value.Headers["Cache-Control"]
+			switch {
+			case header == nil || !header.Value.Required:
+				wrong = append(wrong, name+": "+status+" has no Cache-Control")
+			case op.Security != nil && len(*op.Security) > 0 && fmt.Sprint(header.Value.Schema.Value.Enum) != "[no-store]":
+				wrong = append(wrong, name+": "+status+" to a credential may be kept")
+			}
+		}
+	}
+	return wrong
+}
+
+// checkRetries: a create takes an Idempotency-Key, can refuse it, and says when
+// an answer is sent again; all of that or nothing.
+func checkRetries(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		codes := contract.Codes(op.Extensions)
+		made := op.Responses.Value("201")
+		got := []bool{
+			op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil,
+			slices.Contains(codes, string(problem.InvalidIdempotencyKey)), slices.Contains(codes, string(problem.IdempotencyKeyReused)),
+			made != nil && made.Value.Headers["Idempotency-Replayed"] != nil,
+		}
+		for _, part := range got {
+			if part != (made != nil) {
+				wrong = append(wrong, fmt.Sprintf("%s: 201 %v; key, its two refusals, replay %v", name, made != nil, got))
+				break
+			}
+		}
+	}
+	return wrong
+}
+
+// checkKey: the key that the document shows is one, of the org, id and prefix
+// beside it.
+func checkKey(doc *openapi3.T) []string {
+	example, _ := doc.Components.Responses["CreatedKey"].Value.Content.Get("application/json").Example.(map[string]any)
+	text, _ := example["key"].(string)
+	prefix, _ := example["prefix"].(string)
+	key, err := apikey.Parse(text)
+	if err != nil || string(key.Key) != example["id"] || prefix == "" || !strings.HasPrefix(text, prefix) {
+		return []string{fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, example["id"], prefix)}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Codes gives the x-error-codes of an operation or of the document.
+func Codes(extensions map[string]any) []string { return texts(extensions[codesKey]) }
+
+// Roles gives the x-roles of an operation, nil when it has none.
+func Roles(op *openapi3.Operation) []string { return texts(op.Extensions["x-roles"]) }
+
+// texts gives the strings of a list; one that is no string shows as what it is.
+func texts(list any) []string {
+	values, _ := list.([]any)
+	var out []string
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
+}
+
+// find gives the operation of a method and a requested path, nil when there is
+// none. A path that is written out wins over one with parameters.
+func find(doc *openapi3.T, method, path string) *openapi3.Operation {
+	path, _, _ = strings.Cut(path, "?")
+	var found *openapi3.Operation
+	fewest := -1
+	for template, item := range doc.Paths.Map() {
+		op := item.Operations()[method] // GetOperation panics for methods it does not know
+		params, ok := match(template, path)
+		if op != nil && ok && (fewest < 0 || params < fewest) {
+			found, fewest = op, params
+		}
+	}
+	return found
+}
+
+// match reports whether a requested path, escaped, is one of a template, and how
+// many parameters it has.
+func match(template, path string) (params int, ok bool) {
+	want, got := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return 0, false
+	}
+	for i := range want {
+		if strings.HasPrefix(want[i], "{") && got[i] != "" {
+			params++
+			continue
+		}
+		if text, err := url.PathUnescape(got[i]); err != nil || text != want[i] {
+			return 0, false
+		}
+	}
+	return params, true
+}
+
+// closeAnswers closes the schemas of all answers: objects have the members that
+// are named and no others, x-extensible-enum is an enum.
+func closeAnswers(doc *openapi3.T) error {
+	seen := map[*openapi3.Schema]bool{}
+	var errs []error
+	answer := func(name string, ref *openapi3.ResponseRef) {
+		for _, media := range ref.Value.Content {
+			if err := closeSchema(media.Schema, seen); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status, ref := range op.Responses.Map() {
+				answer(method+" "+path+" "+status, ref)
+			}
+		}
+	}
+	if doc.Components != nil {
+		for name, ref := range doc.Components.Responses {
+			answer(name, ref)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func closeSchema(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) error {
+	if ref == nil || ref.Value == nil || seen[ref.Value] {
+		return nil
+	}
+	s := ref.Value
+	seen[s] = true
+	if len(s.OneOf)+len(s.AnyOf)+len(s.AllOf) > 0 || s.Not != nil {
+		return errors.New("an answer made of several schemas cannot be closed: name its members")
+	}
+	if list, ok := s.Extensions["x-extensible-enum"].([]any); ok {
+		s.Enum = list
+	}
+	if len(s.Properties) > 0 && s.AdditionalProperties.Has == nil && s.AdditionalProperties.Schema == nil {
+		closed := false
+		s.AdditionalProperties.Has = &closed
+	}
+	errs := []error{closeSchema(s.Items, seen), closeSchema(s.AdditionalProperties.Schema, seen)}
+	for name, member := range s.Properties {
+		if err := closeSchema(member, seen); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

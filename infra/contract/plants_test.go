@@ -1,0 +1,107 @@
+package contract_test
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/infra/contract"
+)
+
+// plant is a fault: the first place of old in the document becomes new.
+type plant struct{ check, old, new string }
+
+// TestEveryCheckFindsItsFault spoils the document in one place, and wants the
+// check that is there for it to say so.
+func TestEveryCheckFindsItsFault(t *testing.T) {
+	const claim = "  /link/claim:\n    post:"
+	found := map[string]bool{}
+	for name, p := range map[string]plant{
+		"a path that is no route":            {"operations", "  /app/get:\n", "  /app/got:\n"},
+		"a method that is no route":          {"operations", claim, "  /link/claim:\n    put:"},
+		"a route that is not there":          {"operations", "    options:\n", "    x-options:\n"},
+		"a public route that takes a token":  {"security", "security: []", "security: [{ userToken: [] }]"},
+		"a token where a key belongs":        {"security", "security: [{ apiKey: [] }]", "security: [{ userToken: [] }]"},
+		"no security at all":                 {"security", "      security: [{ apiKey: [] }]\n", ""},
+		"a role too many":                    {"roles", "x-roles: [admin]", "x-roles: [admin, member]"},
+		"a role too few":                     {"roles", "x-roles: [admin, member, viewer]", "x-roles: [admin, member]"},
+		"roles where the route has none":     {"roles", "      operationId: listOrgs\n", "      operationId: listOrgs\n      x-roles: [admin]\n"},
+		"a description of other roles":       {"roles", "description: 'Roles: admin, member.'", "description: 'Roles: admin.'"},
+		"a code without its example":         {"codes", "x-error-codes: [invalid_cursor, missing", "x-error-codes: [last_admin, invalid_cursor, missing"},
+		"an example without its code":        {"codes", "x-error-codes: [invalid_cursor, missing", "x-error-codes: [missing"},
+		"a status without a code":            {"codes", "        '401': { $ref: '#/components/responses/TokenRefused' }\n", "        '401': { $ref: '#/components/responses/TokenRefused' }\n        '409': { $ref: '#/components/responses/Done' }\n"},
+		"a code without a status":            {"codes", "        '429': { $ref: '#/components/responses/RateLimited' }\n", ""},
+		"a code that stands twice":           {"codes", "x-error-codes: [invalid_cursor, missing", "x-error-codes: [invalid_cursor, invalid_cursor, missing"},
+		"a code that the product has not":    {"all codes", "x-error-codes: [route_not_found]", "x-error-codes: [route_not_found, teapot]"},
+		"a code that no route has":           {"all codes", "x-error-codes: [route_not_found]", "x-error-codes: []"},
+		"a code that Problem alone lists":    {"all codes", "member_exists, last_admin, limit_reached, key", "member_exists, last_admin, teapot, limit_reached, key"},
+		"an example's title":                 {"problems", "title: No such org\n", "title: No such organisation\n"},
+		"an example's type":                  {"problems", "type: urn:latchkey:problem:org_not_found", "type: urn:latchkey:problem:not_found"},
+		"an example's status":                {"problems", "title: No such org\n        status: 404", "title: No such org\n        status: 410"},
+		"an example that belongs elsewhere":  {"problems", "'404': { $ref: '#/components/responses/OrgNotFound' }", "'404': { $ref: '#/components/responses/LastAdmin' }"},
+		"an answer without an example":       {"examples", "              example: { ok: true }\n", ""},
+		"a request without an example":       {"examples", "            example: { name: Acme }\n", ""},
+		"an open request":                    {"bodies", "              additionalProperties: false\n", ""},
+		"a closed answer":                    {"bodies", "    Org:\n      type: object\n", "    Org:\n      type: object\n      additionalProperties: false\n"},
+		"a body that may be left out":        {"bodies", "      requestBody:\n        required: true\n", "      requestBody:\n"},
+		"an answer that says nothing":        {"caching", "    Done:\n      description: Done. The answer has no body\n      headers: { Cache-Control", "    Done:\n      description: Done. The answer has no body\n      headers: { Expires"},
+		"an answer that may be kept":         {"caching", "enum: [no-store]", "enum: [private]"},
+		"a create without a key":             {"retries", "        - $ref: '#/components/parameters/idempotencyKey'\n", "        - $ref: '#/components/parameters/limit'\n"},
+		"a create that hides its replay":     {"retries", "            Idempotency-Replayed:", "            Idempotency-Again:"},
+		"a key with a broken checksum":       {"the key", "l30NC2NZ", "l30NC2NY"},
+		"a key beside another key's id":      {"the key", "            id: key_01kb5x8w3v0f7k1w2q3r4s5t6v\n            key:", "            id: key_01kb5x8w3v0f7k1w2q3r4s5t6w\n            key:"},
+		"a key beside another key's prefix":  {"the key", "            prefix: lk_0U0kx0kG", "            prefix: lk_1U0kx0kG"},
+		"an Idempotency-Key nobody may have": {"retries", "        - $ref: '#/components/parameters/limit'\n", "        - $ref: '#/components/parameters/idempotencyKey'\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := contract.Parse(spoiled(t, p.old, p.new))
+			if err != nil {
+				t.Fatalf("the document cannot be read: the plant shows nothing: %v", err)
+			}
+			if len(checks[p.check](c.Document())) == 0 {
+				t.Errorf("the check of %s found nothing", p.check)
+			}
+			found[p.check] = true
+		})
+	}
+	for check := range checks {
+		if !found[check] {
+			t.Errorf("nothing is planted for the check of %s", check)
+		}
+	}
+}
+
+// TestADocumentThatContradictsItselfIsNotRead: Parse itself refuses.
+func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
+	for name, p := range map[string]plant{
+		"an example of the wrong type":        {"", "orgs:\n                      - { id: org_5yt695b9bqryh4dy0xdqrpbr21, name: Acme", "orgs:\n                      - { id: 5, name: Acme"},
+		"an example with an extra member":     {"", "example: { ok: true }", "example: { ok: true, id: 7 }"},
+		"an example that lacks a member":      {"", "example: { ok: true }", "example: {}"},
+		"a request example of the wrong type": {"", "example: { name: Acme }", "example: { name: 7 }"},
+		"an example's value outside the list": {"", "action: member.role_changed", "action: member.role_swapped"},
+		"a code that Problem does not list":   {"", "member_exists, last_admin, limit_reached, key", "member_exists, limit_reached, key"},
+		"no schema by that name":              {"", "{ $ref: '#/components/schemas/OrgOfUser' }", "{ $ref: '#/components/schemas/Organisation' }"},
+		"an operation's name twice":           {"", "operationId: getOrg", "operationId: listOrgs"},
+		"no answer to an unknown route":       {"", "    RouteNotFound:\n", "    NothingFound:\n"},
+		"an answer of several schemas":        {"", "              schema: { $ref: '#/components/schemas/Access' }", "              schema: { allOf: [{ $ref: '#/components/schemas/Access' }] }"},
+		"a parameter that is not in the path": {"", "parameters:\n      - $ref: '#/components/parameters/orgId'", "parameters:\n      - $ref: '#/components/parameters/keyId'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := contract.Parse(spoiled(t, p.old, p.new)); err == nil {
+				t.Error("it was read")
+			}
+		})
+	}
+}
+
+// spoiled gives the document with the first place of old replaced.
+func spoiled(t *testing.T, old, changed string) []byte {
+	t.Helper()
+	text, err := contract.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("the document has no %q to spoil", old)
+	}
+	return []byte(strings.Replace(string(text), old, changed, 1))
+}

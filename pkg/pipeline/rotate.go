@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"latchkey/pkg/signing"
@@ -180,6 +181,11 @@ func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 		return r.promote(ctx, keys, next)
 	}
 	for _, arn := range []string{keys.Made, r.FirstARN} {
+		// One that has signed before is over, and KMS may refuse to speak of a
+		// disabled key: it is not asked.
+		if slices.ContainsFunc(keys.Keys, func(k signing.Key) bool { return k.ARN == arn }) {
+			continue
+		}
 		jwk, err := r.public(ctx, arn)
 		if err != nil {
 			return err

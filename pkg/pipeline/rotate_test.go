@@ -41,6 +41,7 @@ type observed struct {
 	real   *kms.Keys
 	calls  []string
 	faults map[string]int // by operation; < 0: for ever
+	off    sync.Map       // ARNs of disabled keys
 	before func(operation string)
 	after  func(operation string)
 }
@@ -74,6 +75,10 @@ func (o *observed) Public(ctx context.Context, arn string) (signing.JWK, error) 
 		return signing.JWK{}, err
 	}
 	defer o.ended("Public")
+	// KMS may answer DisabledException here, which the local one never does.
+	if _, disabled := o.off.Load(arn); disabled {
+		return signing.JWK{}, errFault
+	}
 	return o.real.Public(ctx, arn)
 }
 
@@ -90,6 +95,7 @@ func (o *observed) Disable(ctx context.Context, arn string) error {
 		return err
 	}
 	defer o.ended("Disable")
+	o.off.Store(arn, true)
 	return o.real.Disable(ctx, arn)
 }
 

@@ -1,0 +1,73 @@
+package outbound
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxRetryAfter is the longest wait that an answer can ask for; a longer one is
+// cut to it.
+const MaxRetryAfter = 7 * 24 * time.Hour
+
+// printable makes a stranger's bytes safe to store and to show: valid UTF-8, at
+// most maxAnswer bytes, white space as spaces, and U+FFFD for everything that
+// steers a terminal or turns the direction of a line.
+func printable(b []byte) string {
+	// A character that the limit cut in two is left out, not replaced.
+	if len(b) == maxAnswer {
+		b = withoutCutRune(b)
+	}
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co):
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
+	// U+FFFD is three bytes where there was one.
+	if len(clean) > maxAnswer {
+		clean = string(withoutCutRune([]byte(clean[:maxAnswer])))
+	}
+	return clean
+}
+
+// withoutCutRune drops the beginning of a character at the end of b.
+func withoutCutRune(b []byte) []byte {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3).
+// One that is in the past or cannot be read is 0.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(MaxRetryAfter/time.Second))) * time.Second
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		return MaxRetryAfter // digits, and more of them than a number holds
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	seconds := math.Ceil(date.Sub(now).Seconds())
+	return time.Duration(max(0, min(seconds, MaxRetryAfter.Seconds()))) * time.Second
+}

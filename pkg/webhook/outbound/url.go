@@ -1,0 +1,147 @@
+package outbound
+
+import (
+	"context"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// MaxURL is the longest URL, in characters; all of them are ASCII.
+const MaxURL = 2048
+
+// CheckURL is early advice on an address to register: an absolute https URL
+// with a public host on port 443, without user info or fragment; or one whose
+// host is an address inside the allow list, by http or https on any port. It
+// resolves no name, so that registering tells nobody what a name resolves to
+// in our network. Every error is a *Refused.
+//
+// Names: at least two labels of letters, digits and hyphens (an international
+// name in its xn-- form), not below localhost, local, internal or arpa, and
+// without the dot at the end. Addresses: dotted decimal, or IPv6 in brackets
+// without a zone; the other spellings of IPv4 (2130706433, 0x7f.1, 127.1) are
+// no hosts here.
+func (g *Guard) CheckURL(_ context.Context, raw string) (*url.URL, error) {
+	if len(raw) > MaxURL {
+		return nil, refuse(ReasonTooLong)
+	}
+	if !plain(raw) {
+		return nil, refuse(ReasonMalformed)
+	}
+	if strings.Contains(raw, "#") {
+		return nil, refuse(ReasonFragment)
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "" || u.Opaque != "" || u.Host == "" {
+		return nil, refuse(ReasonMalformed)
+	}
+	if u.User != nil {
+		return nil, refuse(ReasonUserInfo)
+	}
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return nil, refuse(ReasonScheme)
+	}
+	port, err := portOf(u)
+	if err != nil {
+		return nil, err
+	}
+	if addr, ok := literal(u); ok {
+		if err := g.decide(u.Scheme, true, netip.AddrPortFrom(addr, port)); err != nil {
+			return nil, err
+		}
+		return u, nil
+	}
+	switch {
+	case !publicName(u.Host[:len(u.Host)-portLength(u)]):
+		return nil, refuse(ReasonHost)
+	case u.Scheme != "https":
+		return nil, refuse(ReasonScheme)
+	case port != 443:
+		return nil, refuse(ReasonPort)
+	}
+	return u, nil
+}
+
+// plain refuses what parsers read in different ways: spaces, control
+// characters, backslashes and everything outside ASCII.
+func plain(raw string) bool {
+	for i := range len(raw) {
+		if c := raw[i]; c <= ' ' || c >= 0x7f || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// portOf gives the port of an http or https URL. One without digits, with a
+// zero in front or out of range is refused.
+func portOf(u *url.URL) (uint16, error) {
+	s := u.Port()
+	if s == "" {
+		if strings.HasSuffix(u.Host, ":") {
+			return 0, refuse(ReasonMalformed)
+		}
+		if u.Scheme == "http" {
+			return 80, nil
+		}
+		return 443, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 || s[0] == '0' {
+		return 0, refuse(ReasonPort)
+	}
+	return uint16(n), nil
+}
+
+// portLength is the length of ":port" at the end of a URL's host.
+func portLength(u *url.URL) int {
+	if u.Port() == "" {
+		return 0
+	}
+	return len(u.Port()) + 1
+}
+
+// literal gives the address that a URL's host is: IPv6 in brackets, IPv4
+// without. An address with a zone is none.
+func literal(u *url.URL) (netip.Addr, bool) {
+	addr, err := netip.ParseAddr(u.Hostname())
+	if err != nil || addr.Zone() != "" || addr.Is6() != strings.HasPrefix(u.Host, "[") {
+		return netip.Addr{}, false
+	}
+	return addr, true
+}
+
+// notPublic are the top-level names that mean the machine itself, its network
+// or its cloud (RFC 6761, RFC 6762, RFC 9476's neighbours: ICANN's .internal).
+var notPublic = map[string]bool{"localhost": true, "local": true, "internal": true, "arpa": true}
+
+// publicName says whether a host can be a name of the public DNS.
+func publicName(host string) bool {
+	labels := strings.Split(strings.ToLower(host), ".")
+	if len(host) > 253 || len(labels) < 2 {
+		return false
+	}
+	for _, l := range labels {
+		if !isLabel(l) {
+			return false
+		}
+	}
+	// A top-level name begins with a letter; what ends in a number is an IPv4
+	// address to some parsers (127.1, 0x7f.1, 1.2.3.0x4).
+	top := labels[len(labels)-1]
+	return top[0] >= 'a' && top[0] <= 'z' && !notPublic[top]
+}
+
+func isLabel(l string) bool {
+	if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
+		return false
+	}
+	for i := range len(l) {
+		c := l[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}

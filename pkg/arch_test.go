@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"signing/kms": {"signing"},
 	"store":       {"id", "opaque", "problem", "secret", "apikey", "org", "link", "signing", "webhook"},
 	"env":         {},
+	"verify":      {}, // receivers import it
 	"authz":       {"apikey", "id", "org", "principal", "problem", "store", "token"},
 	"api":         {"apikey", "id", "link", "org", "principal", "problem", "secret", "signing", "store", "webhook", "webhook/outbound"},
 	"lambdahttp":  {"principal", "problem"},

@@ -1,0 +1,140 @@
+package vectors
+
+import (
+	"crypto"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/asn1"
+	"fmt"
+	"hash"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// mint collects cases.
+type mint struct {
+	Vectors
+	active, next, retired, revoked signer // of the issuer
+	down                           signer // of the issuer, but its lookup answers 503
+	stranger                       signer // of nobody
+	p384                           signer // a stranger's on another curve
+	retiredAt                      int64  // seconds since the epoch
+}
+
+func newMint(now time.Time) *mint {
+	p256 := elliptic.P256()
+	m := &mint{
+		active: newSigner("active", p256), next: newSigner("next", p256), retired: newSigner("retired", p256),
+		revoked: newSigner("revoked", p256), down: newSigner("down", p256), stranger: newSigner("stranger", p256),
+		p384: newSigner("p384", elliptic.P384()), retiredAt: now.Unix() - 60,
+	}
+	m.Vectors = Vectors{
+		Note: note, Now: now.Unix(), Issuer: Issuer, EndpointID: EndpointID, Otherwise: fault(404, 60, "unknown_kid"),
+	}
+	made := (m.Now - 90*86_400) * 1000
+	m.Lookups = map[string]Answer{
+		m.active.kid:  m.active.answer(300, made, 0),
+		m.next.kid:    m.next.answer(300, made, 0),
+		m.retired.kid: m.retired.answer(86_400, made, m.retiredAt*1000),
+		m.revoked.kid: fault(410, 300, "kid_revoked"),
+		m.down.kid:    fault(503, 0, "unavailable"),
+	}
+	return m
+}
+
+func (m *mint) add(name, token string, status int, reason string) {
+	m.Cases = append(m.Cases, Case{Name: name, Token: token, Valid: status == 204, Status: status, Reason: reason})
+}
+
+func (m *mint) ok(name, token string)          { m.add(name, token, 204, "") }
+func (m *mint) bad(name, token, reason string) { m.add(name, token, 401, reason) }
+func header(kid string) string {
+	return fmt.Sprintf(`{"alg":"ES256","kid":%q,"typ":"webhook+jwt"}`, kid)
+}
+func (m *mint) claims(replace ...string) string {
+	return m.claimsAt(m.Now-2, m.Now+298, replace...)
+}
+
+// claimsAt gives a good payload for two times, in which pairs of old and new text
+// are replaced. It panics when an old one is not there.
+func (m *mint) claimsAt(iat, exp int64, replace ...string) string {
+	c := fmt.Sprintf(`{"iss":%q,"aud":%q,"iat":%d,"exp":%d,"jti":"att_vector","event":{"id":"evt_01k5vectors00000000000000b",`+
+		`"type":"link.claimed","createdAt":%d,"data":{"id":"lnk_01k5vectors00000000000000c","status":"claimed"}}}`,
+		m.Issuer, m.EndpointID, iat, exp, iat*1000)
+	for i := 0; i < len(replace); i += 2 {
+		if !strings.Contains(c, replace[i]) {
+			panic("no " + replace[i])
+		}
+		c = strings.Replace(c, replace[i], replace[i+1], 1)
+	}
+	return c
+}
+
+// Parts of the payload, to be replaced.
+func (m *mint) iss() string { return fmt.Sprintf(`"iss":%q`, m.Issuer) }
+func (m *mint) aud() string { return fmt.Sprintf(`"aud":%q`, m.EndpointID) }
+func (m *mint) iat() string { return fmt.Sprintf(`"iat":%d`, m.Now-2) }
+func (m *mint) exp() string { return fmt.Sprintf(`"exp":%d`, m.Now+298) }
+
+func signingInput(header, payload string) string {
+	return encode([]byte(header)) + "." + encode([]byte(payload))
+}
+
+// sign makes a token. The signature follows from key and input (RFC 6979).
+func (s signer) sign(header, payload string) string {
+	input := signingInput(header, payload)
+	return input + "." + encode(s.raw(input))
+}
+
+// by signs a payload with the header that belongs to the key.
+func (s signer) by(payload string) string { return s.sign(header(s.kid), payload) }
+
+// der is the signature of ES256, or of ES384 with a key on that curve.
+func (s signer) der(input string) []byte {
+	if s.private.Curve == elliptic.P384() {
+		digest := sha512.Sum384([]byte(input))
+		return must(s.private.Sign(nil, digest[:], crypto.SHA384))
+	}
+	digest := sha256.Sum256([]byte(input))
+	return must(s.private.Sign(nil, digest[:], crypto.SHA256))
+}
+
+// raw is r and s, padded (RFC 7518 section 3.4).
+func (s signer) raw(input string) []byte {
+	size := (s.private.Params().BitSize + 7) / 8
+	r, v := s.numbers(input)
+	out := make([]byte, 2*size)
+	r.FillBytes(out[:size])
+	v.FillBytes(out[size:])
+	return out
+}
+
+func (s signer) numbers(input string) (r, v *big.Int) {
+	var sig struct{ R, S *big.Int }
+	must(asn1.Unmarshal(s.der(input), &sig))
+	return sig.R, sig.S
+}
+
+func hmacToken(header, payload string, h func() hash.Hash, secret []byte) string {
+	input := signingInput(header, payload)
+	mac := hmac.New(h, secret)
+	mac.Write([]byte(input))
+	return input + "." + encode(mac.Sum(nil))
+}
+
+// flip changes a bit in the middle of one part of a token, and leaves it base64url.
+func flip(token string, part int) string {
+	parts := strings.Split(token, ".")
+	b := []byte(parts[part])
+	at := len(b) / 2
+	if b[at] == 'A' {
+		b[at] = 'B'
+	} else {
+		b[at] = 'A'
+	}
+	parts[part] = string(b)
+	return strings.Join(parts, ".")
+}

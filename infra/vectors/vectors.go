@@ -1,0 +1,132 @@
+// Package vectors makes webhooks, good and hostile, for anybody's receiver to be
+// tried with. webhooks.json is what it makes for one fixed time; a receiver with
+// no other clock than the machine's is tried with what Mint makes for now.
+//
+// The private keys are made from their names and are worth nothing.
+package vectors
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Vectors is a receiver's whole world: what it is configured with, what it finds
+// when it looks a key up, and what is sent to it.
+type Vectors struct {
+	Note       string            `json:"note"`
+	Now        int64             `json:"now"` // seconds since the epoch: what the receiver's clock shows
+	Issuer     string            `json:"issuer"`
+	EndpointID string            `json:"endpointId"`
+	Lookups    map[string]Answer `json:"lookups"` // by kid: the answer of POST /webhook_verification_key/get
+	Otherwise  Answer            `json:"otherwise"`
+	Cases      []Case            `json:"cases"`
+}
+
+// Answer is what a key lookup answers.
+type Answer struct {
+	Status int             `json:"status"`
+	MaxAge int             `json:"maxAge"` // seconds, in Cache-Control
+	Body   json.RawMessage `json:"body"`
+}
+
+// Case is the body of one webhook.
+type Case struct {
+	Name   string `json:"name"`
+	Token  string `json:"token"`
+	Valid  bool   `json:"valid"`
+	Status int    `json:"status"` // what a receiver answers: 204 good, 401 bad, 503 it cannot know now
+	Reason string `json:"reason"` // of 401: one of the reasons of pkg/verify; several may hold, and then another may be told
+}
+
+// What the fixed vectors are made for.
+const (
+	FixedNow   = 1_800_000_000
+	Issuer     = "https://api.example.com"
+	EndpointID = "whe_01k5vectors00000000000000a"
+)
+
+const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise). One case is too large to stand here: a token of more than 256 KB."
+
+// Mint makes the vectors for a time. lookups and cases of two calls differ in
+// their times and signatures alone.
+func Mint(now time.Time) Vectors {
+	m := newMint(now)
+	m.good()
+	m.badForm()
+	m.badHeader()
+	m.badKey()
+	m.badSignature()
+	m.badClaims()
+	m.badTime()
+	m.badEvent()
+	return m.Vectors
+}
+
+// File is webhooks.json: the vectors for the fixed time, without the case that
+// is too large to be kept.
+func File() ([]byte, error) {
+	v := Mint(time.Unix(FixedNow, 0))
+	v.Cases = slices.DeleteFunc(v.Cases, func(c Case) bool { return len(c.Token) > 64<<10 })
+	b, err := json.MarshalIndent(v, "", "  ")
+	return append(b, '\n'), err
+}
+
+// signer is a key of the vectors.
+type signer struct {
+	private *ecdsa.PrivateKey
+	kid     string
+	x, y    string
+	point   []byte // uncompressed
+}
+
+// newSigner makes the key of a name, always the same.
+func newSigner(name string, curve elliptic.Curve) signer {
+	size := (curve.Params().BitSize + 7) / 8
+	var seed []byte
+	for i := 0; len(seed) < size; i++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "latchkey test vector %s %d", name, i))
+		seed = append(seed, sum[:]...)
+	}
+	private := must(ecdsa.ParseRawPrivateKey(curve, seed[:size]))
+	point := must(private.PublicKey.Bytes())
+	s := signer{private: private, point: point, x: encode(point[1 : 1+size]), y: encode(point[1+size:])}
+	sum := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + s.x + `","y":"` + s.y + `"}`))
+	s.kid = encode(sum[:])
+	return s
+}
+
+// jwk is the public key as RFC 7517 has it.
+func (s signer) jwk() string {
+	return fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}`, s.kid, s.x, s.y)
+}
+
+// answer is what the lookup says of the key; expiredAt is in milliseconds, 0 for
+// a key that is not retired.
+func (s signer) answer(maxAge int, createdAt, expiredAt int64) Answer {
+	retired := "null"
+	if expiredAt != 0 {
+		retired = fmt.Sprint(expiredAt)
+	}
+	body := fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig","createdAt":%d,"expiredAt":%s}`,
+		s.kid, s.x, s.y, createdAt, retired)
+	return Answer{200, maxAge, json.RawMessage(body)}
+}
+
+func fault(status, maxAge int, code string) Answer {
+	return Answer{status, maxAge, json.RawMessage(fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":"","code":%q}`, code, status, code))}
+}
+
+func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err) // everything here is made from constants
+	}
+	return v
+}

@@ -1,0 +1,95 @@
+package verify_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/vectors"
+	"latchkey/pkg/verify"
+)
+
+// TestHandlerAnswersWhatMakesTheSenderRight holds the four answers apart.
+func TestHandlerAnswersWhatMakesTheSenderRight(t *testing.T) {
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	server := httptest.NewServer(v.Handler())
+	defer server.Close()
+	var reported []error
+	r, err := verify.New(verify.Config{
+		BaseURL: server.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Now: func() time.Time { return time.Unix(v.Now, 0) },
+		Report: func(_ context.Context, err error) { reported = append(reported, err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	errFull := errors.New("the disk is full")
+	var handled int
+	var fails error
+	h := r.Handler(func(context.Context, verify.Event) error { handled++; return fails })
+
+	if w := post(h, good(t, v)); w.Code != 204 || handled != 1 || len(reported) != 0 || w.Body.Len() != 0 {
+		t.Errorf("good: %d, handled %d, %v", w.Code, handled, reported)
+	}
+	for _, c := range []struct {
+		name, body string
+		status     int
+		fails, is  error
+		handled    int
+	}{
+		{"hostile", token(t, v, "a stranger's signature"), 401, nil, verify.ErrRefused, 0},
+		{"too large", strings.Repeat("a", verify.MaxBody+1), 401, nil, verify.ErrRefused, 0},
+		{"lookup down", token(t, v, "a key whose lookup answers 503"), 503, nil, verify.ErrUnavailable, 0},
+		{"handling fails", good(t, v), 500, errFull, errFull, 1},
+	} {
+		handled, fails, reported = 0, c.fails, nil
+		w := post(h, c.body)
+		var p struct {
+			Status int
+			Title  string
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != c.status || p.Title == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: no problem document: %s", c.name, w.Body)
+		}
+		if w.Code != c.status || handled != c.handled || len(reported) != 1 || !errors.Is(reported[0], c.is) {
+			t.Errorf("%s: %d, handled %d, %v", c.name, w.Code, handled, reported)
+		}
+		if (w.Header().Get("Retry-After") != "") != (c.status == 503) {
+			t.Errorf("%s: Retry-After %q", c.name, w.Header().Get("Retry-After"))
+		}
+		if strings.Contains(w.Body.String(), "disk") || strings.Contains(w.Body.String(), "signature") {
+			t.Errorf("%s: the answer tells why: %s", c.name, w.Body)
+		}
+	}
+
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != 405 || w.Header().Get("Allow") != "POST" {
+		t.Errorf("GET: %d", w.Code)
+	}
+}
+
+// endless is a body that never ends, and counts what is taken of it.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += len(p)
+	return len(p), nil
+}
+
+// TestHandlerReadsNoMoreThanAWebhook of a body without end.
+func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	r, l := receiver(t, v)
+	body := &endless{}
+	w := httptest.NewRecorder()
+	r.Handler(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.NopCloser(body)))
+	if w.Code != 401 || body.read > 2*verify.MaxBody || l.count() != 0 {
+		t.Errorf("%d after %d bytes and %d lookups", w.Code, body.read, l.count())
+	}
+}

@@ -1,0 +1,352 @@
+package verify_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/infra/vectors"
+	"latchkey/pkg/verify"
+)
+
+// lookups counts lookups, and may hold or replace their answers.
+type lookups struct {
+	mu     sync.Mutex
+	n      int
+	atOnce int
+	most   int
+	next   http.Handler
+}
+
+func (l *lookups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	l.n++
+	l.atOnce++
+	l.most = max(l.most, l.atOnce)
+	next := l.next
+	l.mu.Unlock()
+	next.ServeHTTP(w, r)
+	l.mu.Lock()
+	l.atOnce--
+	l.mu.Unlock()
+}
+
+func (l *lookups) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
+func (l *lookups) answer(h http.Handler) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = h
+}
+
+func status(code int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+}
+
+// world is a Verifier whose clock and lookups a test moves.
+type world struct {
+	*lookups
+	*verify.Verifier
+	vectors.Vectors
+	now atomic.Int64
+	url string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	w := &world{lookups: &lookups{next: v.Handler()}, Vectors: v}
+	w.now.Store(v.Now)
+	server := httptest.NewServer(w.lookups)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	var err error
+	w.Verifier, err = verify.New(verify.Config{
+		BaseURL: server.URL, EndpointID: v.EndpointID, Leeway: 24 * time.Hour,
+		Now: func() time.Time { return time.Unix(w.now.Load(), 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) verify(token string) error {
+	_, err := w.Verify(context.Background(), []byte(token))
+	return err
+}
+
+// lasting is a webhook that does not expire within the test: its times are later
+// than the clock, within the leeway.
+func (w *world) lasting(t *testing.T) string {
+	t.Helper()
+	later := vectors.Mint(time.Unix(w.Vectors.Now+3600, 0))
+	return good(t, later)
+}
+
+// TestKeyIsLookedUpOnceInItsTime follows max-age: 300 s of the active key.
+func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
+	w := newWorld(t)
+	webhook := w.lasting(t)
+	for _, step := range []struct{ at, lookups int }{{0, 1}, {1, 1}, {299, 1}, {300, 2}, {599, 2}, {600, 3}} {
+		w.now.Store(w.Vectors.Now + int64(step.at))
+		if err := w.verify(webhook); err != nil || w.count() != step.lookups {
+			t.Errorf("after %d s: %v, %d lookups instead of %d", step.at, err, w.count(), step.lookups)
+		}
+	}
+}
+
+// TestRevocationCountsFromTheNextLookup: then nothing that the key signed is good.
+func TestRevocationCountsFromTheNextLookup(t *testing.T) {
+	w := newWorld(t)
+	webhook := w.lasting(t)
+	if err := w.verify(webhook); err != nil {
+		t.Fatal(err)
+	}
+	w.answer(status(http.StatusGone))
+	w.now.Add(300)
+	if err := w.verify(webhook); !errors.Is(err, verify.ErrRefused) || !strings.Contains(err.Error(), "revoked_key") {
+		t.Error(err)
+	}
+}
+
+// TestFaultOfTheLookupIsNoAnswer: neither good nor bad, and asked again at once.
+func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
+	w := newWorld(t)
+	webhook := w.lasting(t)
+	if err := w.verify(webhook); err != nil {
+		t.Fatal(err)
+	}
+	w.now.Add(300)
+	other := func(body string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=300")
+			fmt.Fprint(w, body)
+		})
+	}
+	for name, h := range map[string]http.Handler{
+		"500": status(500), "503": status(503), "429": status(429), "a redirect": http.RedirectHandler(w.url, http.StatusTemporaryRedirect),
+		"404 of something else": status(404), "400 of something else": status(400), "204": status(204),
+		"no JSON": other("<html>"), "another key": other(`{"kid":"x","kty":"EC","crv":"P-256"}`), "empty": other(`{}`),
+		"a hung-up connection": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+	} {
+		w.answer(h)
+		before := w.count()
+		for range 15 { // more often than new kids may ask: a kid that was once good is no new one
+			if err := w.verify(webhook); !errors.Is(err, verify.ErrUnavailable) || errors.Is(err, verify.ErrRefused) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if w.count() < before+15 {
+			t.Errorf("%s: %d lookups", name, w.count()-before)
+		}
+	}
+	w.answer(w.Handler())
+	if err := w.verify(webhook); err != nil {
+		t.Errorf("the lookup is back: %v", err)
+	}
+}
+
+// Handler is the vectors' own, which the embedded Verifier's hides.
+func (w *world) Handler() http.Handler { return w.Vectors.Handler() }
+
+// madeUp gives tokens for this endpoint, each by a key of its own.
+func (w *world) madeUp(t *testing.T, n int) []string {
+	t.Helper()
+	payload := strings.Split(good(t, w.Vectors), ".")[1]
+	tokens := make([]string, n)
+	for i := range tokens {
+		sum := sha256.Sum256(fmt.Append(nil, i))
+		kid := base64.RawURLEncoding.EncodeToString(sum[:])
+		header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","kid":"` + kid + `","typ":"webhook+jwt"}`))
+		tokens[i] = header + "." + payload + "." + strings.Repeat("A", 86)
+	}
+	return tokens
+}
+
+// TestMadeUpKidsDoNotBecomeAFloodOfLookups, one after the other or all at once,
+// and webhooks by a known key pass meanwhile.
+func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
+	w := newWorld(t)
+	webhook := w.lasting(t)
+	if err := w.verify(webhook); err != nil {
+		t.Fatal(err)
+	}
+	tokens := w.madeUp(t, 1000)
+	for _, token := range tokens {
+		if err := w.verify(token); err == nil {
+			t.Fatal("a made-up kid was taken")
+		}
+	}
+	if got := w.count(); got > 11 {
+		t.Errorf("1,000 made-up kids caused %d lookups", got-1)
+	}
+	w.now.Add(300) // the known key is looked up again; made-up ones get their 10
+	if err := w.verify(webhook); err != nil {
+		t.Error(err)
+	}
+	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		w.Handler().ServeHTTP(rw, r)
+	}))
+	before := w.count()
+	var all sync.WaitGroup
+	for _, token := range tokens[:200] {
+		all.Go(func() {
+			if err := w.verify(token); err == nil {
+				t.Error("a made-up kid was taken")
+			}
+		})
+	}
+	all.Go(func() {
+		if err := w.verify(webhook); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Wait()
+	if got := w.count() - before; got > 10 || w.most > 5 {
+		t.Errorf("200 made-up kids at once caused %d lookups, %d at a time", got, w.most)
+	}
+}
+
+// TestUnknownKidIsAskedForOnceAMinute, as its answer's Cache-Control says.
+func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
+	w := newWorld(t)
+	token := w.madeUp(t, 1)[0]
+	for _, step := range []struct{ at, lookups int }{{0, 1}, {59, 1}, {60, 2}, {61, 2}} {
+		w.now.Store(w.Vectors.Now + int64(step.at))
+		if err := w.verify(token); !errors.Is(err, verify.ErrRefused) || w.count() != step.lookups {
+			t.Errorf("after %d s: %v, %d lookups", step.at, err, w.count())
+		}
+	}
+}
+
+// TestManyWebhooksShareALookup, and one that gives up does not end it for the
+// others.
+func TestManyWebhooksShareALookup(t *testing.T) {
+	w := newWorld(t)
+	webhook := w.lasting(t)
+	asked, go_on := make(chan struct{}), make(chan struct{})
+	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-go_on
+		w.Handler().ServeHTTP(rw, r)
+	}))
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { w.Verify(ctx, []byte(webhook)) })
+	<-asked
+	for range 50 {
+		all.Go(func() {
+			if err := w.verify(webhook); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	impatient, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer stop()
+	if _, err := w.Verify(impatient, []byte(webhook)); !errors.Is(err, verify.ErrUnavailable) {
+		t.Error(err)
+	}
+	cancel()
+	close(go_on)
+	all.Wait()
+	if w.count() != 1 {
+		t.Errorf("%d lookups", w.count())
+	}
+}
+
+// TestForgedTokenCostsNoLookup when it is not for this endpoint or not for now.
+func TestForgedTokenCostsNoLookup(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"audience: another endpoint", "expired a day ago", "iat is missing", "no event", "alg none, a signature", "kid: a URL"} {
+		if err := w.verify(token(t, w.Vectors, name)); !errors.Is(err, verify.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if w.count() != 0 {
+		t.Errorf("%d lookups", w.count())
+	}
+}
+
+// TestKeysThatAreNoneVerifyNothing, even when the issuer says they are.
+func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	kid := ""
+	for k, a := range v.Lookups {
+		if a.Status == 200 && a.MaxAge == 300 {
+			kid = k
+		}
+	}
+	for name, body := range map[string]string{
+		"not on the curve":   `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}`,
+		"the point of zeros": `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`,
+		"short coordinates":  `{"kid":"KID","kty":"EC","crv":"P-256","x":"AA","y":"AA"}`,
+		"a secret":           `{"kid":"KID","kty":"oct","k":"AAAA"}`,
+		"for encryption":     `{"kid":"KID","kty":"EC","crv":"P-256","use":"enc","x":"AA","y":"AA"}`,
+		"of another alg":     `{"kid":"KID","kty":"EC","crv":"P-256","alg":"ECDH-ES","x":"AA","y":"AA"}`,
+	} {
+		w := newWorld(t)
+		w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(rw, strings.ReplaceAll(body, "KID", kid))
+		}))
+		if err := w.verify(good(t, w.Vectors)); !errors.Is(err, verify.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRandomSignaturesVerify, among them some with leading zeros.
+func TestRandomSignaturesVerify(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := private.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc := base64.RawURLEncoding.EncodeToString
+	w := newWorld(t)
+	kid := enc(point[1:33])
+	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(rw, `{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q}`, kid, enc(point[1:33]), enc(point[33:]))
+	}))
+	input := enc([]byte(`{"alg":"ES256","kid":"`+kid+`","typ":"webhook+jwt"}`)) + "." + strings.Split(good(t, w.Vectors), ".")[1]
+	digest := sha256.Sum256([]byte(input))
+	zeros := 0
+	for range 2000 {
+		r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sig := make([]byte, 64)
+		r.FillBytes(sig[:32])
+		s.FillBytes(sig[32:])
+		if sig[0] == 0 || sig[32] == 0 {
+			zeros++
+		}
+		if err := w.verify(input + "." + enc(sig)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if zeros == 0 {
+		t.Error("no signature had a leading zero")
+	}
+}

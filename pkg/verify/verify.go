@@ -1,0 +1,198 @@
+// Package verify is what a receiver of Latchkey's webhooks imports. It needs the
+// standard library alone.
+//
+//	v, err := verify.New(verify.Config{BaseURL: "https://api.example.com", EndpointID: "whe_…"})
+//	http.Handle("/webhooks", v.Handler(func(ctx context.Context, e verify.Event) error {
+//		return save(ctx, e) // answered 204; an error: 500, and it comes again
+//	}))
+//
+// A webhook comes at least once. Whatever comes twice has the same Event.ID (the
+// header webhook-id says the same, but only the token is signed): keep the ids
+// that are done, for a day or as long as events are redelivered by hand, and
+// answer a known one with success at once.
+//
+// The package must not be used for access tokens: it trusts the keys that sign
+// webhooks and nothing else.
+package verify
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	maxAge        = 5 * time.Minute // of a token: each attempt is signed anew
+	defaultLeeway = time.Minute
+)
+
+// Config is what a Verifier needs to know.
+type Config struct {
+	// BaseURL is the API that sends: https, or http on loopback.
+	BaseURL string
+
+	// EndpointID is the endpoint that this receiver is: whe_… Webhooks to any other
+	// are refused, for every endpoint's are signed by the same key.
+	EndpointID string
+
+	// Issuer is the iss that tokens must have; "": any, for the keys come from
+	// BaseURL in any case.
+	Issuer string
+
+	Client *http.Client     // looks keys up; nil: one of its own
+	Now    func() time.Time // nil: time.Now
+
+	// Leeway is how far the clocks of sender and receiver may be apart; 0: one
+	// minute.
+	Leeway time.Duration
+
+	// Report is told why Handler answered anything but 204; nil: nobody is. The
+	// error is an ErrRefused, an ErrUnavailable or the function's own.
+	Report func(ctx context.Context, err error)
+}
+
+// Event is what happened.
+type Event struct {
+	ID        string // evt_…: the same in every delivery of the event
+	Type      string // such as link.claimed
+	CreatedAt time.Time
+	Data      json.RawMessage // an object; which, depends on Type
+	Attempt   string          // names the attempt to deliver; differs when the event comes again
+}
+
+// Verifier verifies webhooks to one endpoint. It may be used from several
+// goroutines.
+type Verifier struct {
+	config Config
+	keys   *keys
+}
+
+// New makes a Verifier. It fails when the configuration cannot be meant: without
+// an endpoint id or with a base URL that is none or is not safe.
+func New(c Config) (*Verifier, error) {
+	base, err := url.Parse(c.BaseURL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("verify: BaseURL: %w", err)
+	case base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("verify: BaseURL is not the address of an API")
+	case base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())):
+		return nil, errors.New("verify: BaseURL must be https")
+	case c.EndpointID == "":
+		return nil, errors.New("verify: EndpointID is missing")
+	case c.Leeway < 0:
+		return nil, errors.New("verify: Leeway is negative")
+	}
+	if c.Leeway == 0 {
+		c.Leeway = defaultLeeway
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Report == nil {
+		c.Report = func(context.Context, error) {}
+	}
+	lookup := strings.TrimSuffix(c.BaseURL, "/") + "/webhook_verification_key/get"
+	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now)}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Verify gives the event of a webhook, whose body is body. It fails with
+// ErrRefused when the webhook is bad (answer 401) and with ErrUnavailable when
+// that cannot be known now (answer 503).
+//
+// What costs nothing is checked first, so that only a token made for this
+// endpoint, now, causes a lookup.
+func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
+	t, err := parse(body)
+	if err != nil {
+		return Event{}, err
+	}
+	issuedAt, err := v.checkClaims(t.claims)
+	if err != nil {
+		return Event{}, err
+	}
+	event, err := eventOf(t.claims)
+	if err != nil {
+		return Event{}, err
+	}
+	k, err := v.keys.get(ctx, t.kid)
+	if err != nil {
+		return Event{}, err
+	}
+	digest := sha256.Sum256(t.signed)
+	r := new(big.Int).SetBytes(t.signature[:coordinate])
+	s := new(big.Int).SetBytes(t.signature[coordinate:])
+	switch {
+	case !ecdsa.Verify(k.public, digest[:], r, s):
+		return Event{}, refused(WrongSignature)
+	case k.expiredAt != 0 && issuedAt.UnixMilli() >= k.expiredAt:
+		return Event{}, refused(RetiredKey)
+	}
+	return event, nil
+}
+
+// checkClaims checks who sent the token to whom, and when.
+func (v *Verifier) checkClaims(claims object) (issuedAt time.Time, err error) {
+	iat, okIat := claims.integer("iat")
+	exp, okExp := claims.integer("exp")
+	issuedAt = time.Unix(iat, 0)
+	now := v.config.Now()
+	switch {
+	case v.config.Issuer != "" && !claims.is("iss", v.config.Issuer):
+		err = refused(WrongIssuer)
+	case !v.isAudience(claims["aud"]):
+		err = refused(WrongAudience)
+	case !okIat || !okExp:
+		err = refused(WrongTime)
+	case now.Unix() >= exp:
+		err = refused(Expired)
+	case issuedAt.Before(now.Add(-maxAge - v.config.Leeway)):
+		err = refused(Stale)
+	case issuedAt.After(now.Add(v.config.Leeway)):
+		err = refused(NotYet)
+	}
+	return issuedAt, err
+}
+
+// isAudience takes the endpoint's id, alone or as the only one of an array (RFC
+// 7519 section 4.1.3).
+func (v *Verifier) isAudience(aud json.RawMessage) bool {
+	if bytes.HasPrefix(aud, []byte("[")) {
+		var of []json.RawMessage
+		if err := json.Unmarshal(aud, &of); err != nil || len(of) != 1 {
+			return false
+		}
+		aud = of[0]
+	}
+	return object{"aud": aud}.is("aud", v.config.EndpointID)
+}
+
+func eventOf(claims object) (Event, error) {
+	o, ok := objectOf(claims["event"])
+	if !ok {
+		return Event{}, refused(Incomplete)
+	}
+	id, okID := o.text("id")
+	kind, okType := o.text("type")
+	createdAt, okCreated := o.integer("createdAt")
+	attempt, _ := claims.text("jti")
+	if _, okData := objectOf(o["data"]); !okID || !okType || !okCreated || !okData {
+		return Event{}, refused(Incomplete)
+	}
+	return Event{ID: id, Type: kind, CreatedAt: time.UnixMilli(createdAt), Data: o["data"], Attempt: attempt}, nil
+}

@@ -1,0 +1,198 @@
+package verify_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/vectors"
+	"latchkey/pkg/verify"
+)
+
+// receiver is a Verifier in the vectors' world.
+func receiver(t *testing.T, v vectors.Vectors) (*verify.Verifier, *lookups) {
+	t.Helper()
+	l := &lookups{next: v.Handler()}
+	server := httptest.NewServer(l)
+	t.Cleanup(server.Close)
+	r, err := verify.New(verify.Config{
+		BaseURL: server.URL, Issuer: v.Issuer, EndpointID: v.EndpointID,
+		Now: func() time.Time { return time.Unix(v.Now, 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, l
+}
+
+// check feeds one case to a Verifier that has seen no kid yet.
+func check(t *testing.T, v vectors.Vectors, c vectors.Case) {
+	t.Helper()
+	r, _ := receiver(t, v)
+	event, err := r.Verify(context.Background(), []byte(c.Token))
+	var no *verify.RefusedError
+	switch c.Status {
+	case http.StatusNoContent:
+		if err != nil || event.ID == "" || event.Type != "link.claimed" || event.Attempt == "" {
+			t.Errorf("%s: %v, %+v", c.Name, err, event)
+		}
+	case http.StatusUnauthorized:
+		if !errors.As(err, &no) || !errors.Is(err, verify.ErrRefused) || errors.Is(err, verify.ErrUnavailable) || string(no.Reason) != c.Reason {
+			t.Errorf("%s: %v instead of %s", c.Name, err, c.Reason)
+		}
+	default:
+		if !errors.Is(err, verify.ErrUnavailable) || errors.Is(err, verify.ErrRefused) {
+			t.Errorf("%s: %v instead of ErrUnavailable", c.Name, err)
+		}
+	}
+	if err != nil && event.ID != "" {
+		t.Errorf("%s: refused, and yet an event", c.Name)
+	}
+}
+
+// TestVectorsAreVerifiedAndRefused reads the file as anybody's test would.
+func TestVectorsAreVerifiedAndRefused(t *testing.T) {
+	b, err := os.ReadFile("../../infra/vectors/webhooks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v vectors.Vectors
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Cases) < 150 {
+		t.Fatalf("%d cases", len(v.Cases))
+	}
+	for _, c := range v.Cases {
+		check(t, v, c)
+	}
+}
+
+// TestVectorsOfThisHourToo has the cases that are too large for the file.
+func TestVectorsOfThisHourToo(t *testing.T) {
+	v := vectors.Mint(time.Now())
+	large := false
+	for _, c := range v.Cases {
+		large = large || len(c.Token) > verify.MaxBody
+		check(t, v, c)
+	}
+	if !large {
+		t.Error("no case is too large")
+	}
+}
+
+// TestEventIsWhatWasSent compares every field.
+func TestEventIsWhatWasSent(t *testing.T) {
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	r, _ := receiver(t, v)
+	e, err := r.Verify(context.Background(), []byte(good(t, v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := verify.Event{
+		ID: "evt_01k5vectors00000000000000b", Type: "link.claimed", CreatedAt: time.Unix(vectors.FixedNow-2, 0), Attempt: "att_vector",
+		Data: json.RawMessage(`{"id":"lnk_01k5vectors00000000000000c","status":"claimed"}`),
+	}
+	if e.ID != want.ID || e.Type != want.Type || !e.CreatedAt.Equal(want.CreatedAt) || e.Attempt != want.Attempt || string(e.Data) != string(want.Data) {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestAnyIssuerWhenNoneIsSet is the one check that may be left to the keys.
+func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	v.Issuer = ""
+	r, _ := receiver(t, v)
+	for _, name := range []string{"issuer: another", "issuer: is missing"} {
+		if _, err := r.Verify(context.Background(), []byte(token(t, v, name))); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := r.Verify(context.Background(), []byte(token(t, v, "a stranger's signature"))); !errors.Is(err, verify.ErrRefused) {
+		t.Error(err)
+	}
+}
+
+// TestLeewayIsHeld at both ends of the time in which a token may be sent.
+func TestLeewayIsHeld(t *testing.T) {
+	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	webhook := []byte(token(t, v, "ten minutes old, not expired")) // iat: 600 s before now; exp: 300 s after
+	server := httptest.NewServer(v.Handler())
+	defer server.Close()
+	iat := int64(vectors.FixedNow - 600)
+	for _, c := range []struct {
+		leeway time.Duration
+		at     int64
+		good   bool
+	}{
+		{0, iat + 360, true}, {0, iat + 361, false}, {0, iat - 60, true}, {0, iat - 61, false},
+		{time.Second, iat + 301, true}, {time.Second, iat + 302, false}, {time.Second, iat - 1, true}, {time.Second, iat - 2, false},
+		{time.Hour, iat + 899, true}, {time.Hour, iat + 900, false}, // exp knows no leeway
+	} {
+		r, err := verify.New(verify.Config{
+			BaseURL: server.URL, EndpointID: v.EndpointID, Leeway: c.leeway,
+			Now: func() time.Time { return time.Unix(c.at, 0) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Verify(context.Background(), webhook); (err == nil) != c.good {
+			t.Errorf("leeway %v, %d s after iat: %v", c.leeway, c.at-iat, err)
+		}
+	}
+}
+
+// TestConfigurationThatVerifiesNothingIsRefused at the start, not at the first
+// webhook.
+func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
+	for _, c := range []verify.Config{
+		{},
+		{BaseURL: "https://api.example.com"},
+		{EndpointID: "whe_a"},
+		{EndpointID: "whe_a", BaseURL: "api.example.com"},
+		{EndpointID: "whe_a", BaseURL: "http://api.example.com"},
+		{EndpointID: "whe_a", BaseURL: "http://127.0.0.1.example.com"},
+		{EndpointID: "whe_a", BaseURL: "ftp://127.0.0.1"},
+		{EndpointID: "whe_a", BaseURL: "https://user@api.example.com"},
+		{EndpointID: "whe_a", BaseURL: "https://api.example.com/?a"},
+		{EndpointID: "whe_a", BaseURL: "https://api.example.com", Leeway: -1},
+	} {
+		if _, err := verify.New(c); err == nil {
+			t.Errorf("%+v was taken", c)
+		}
+	}
+	for _, base := range []string{"https://api.example.com/live/", "http://127.0.0.1:3000", "http://localhost:3000", "http://[::1]:3000"} {
+		if _, err := verify.New(verify.Config{EndpointID: "whe_a", BaseURL: base}); err != nil {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+}
+
+func good(t *testing.T, v vectors.Vectors) string {
+	t.Helper()
+	return token(t, v, "a webhook")
+}
+
+func token(t *testing.T, v vectors.Vectors, name string) string {
+	t.Helper()
+	for _, c := range v.Cases {
+		if c.Name == name {
+			return c.Token
+		}
+	}
+	t.Fatal("no case " + name)
+	return ""
+}
+
+// post sends a webhook to a handler.
+func post(h http.Handler, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	return w
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -23,6 +24,13 @@ const tableResource = "Table"
 // NewDynamoDBClient gives a client for a DynamoDB Local's endpoint.
 func NewDynamoDBClient(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
+		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
+	})
+}
+
+// NewStreamsClient gives a client for the streams of a DynamoDB Local.
+func NewStreamsClient(endpoint string) *dynamodbstreams.Client {
+	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
 	})
 }
@@ -132,10 +140,17 @@ func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name 
 		return err
 	}
 	there := shape(out.Table.KeySchema, nil)
+	if s := out.Table.StreamSpecification; s != nil {
+		there["(stream)"] = string(s.StreamViewType)
+	}
 	for _, i := range out.Table.GlobalSecondaryIndexes {
 		there[aws.ToString(i.IndexName)] = keyNames(i.KeySchema)
 	}
-	if wanted := shape(p.KeySchema, p.GlobalSecondaryIndexes); !maps.Equal(there, wanted) {
+	wanted := shape(p.KeySchema, p.GlobalSecondaryIndexes)
+	if s := p.StreamSpecification; s != nil {
+		wanted["(stream)"] = string(s.StreamViewType)
+	}
+	if !maps.Equal(there, wanted) {
 		return fmt.Errorf("table %s was made by another template: it has %v, and %v is wanted (make clean-data forgets it)", name, there, wanted)
 	}
 	return nil

@@ -157,6 +157,18 @@ func (s *Service) Copies(name string) []Copy {
 	return p.list()
 }
 
+// Kill ends every copy of a function at once (SIGKILL), in the middle of their
+// calls, and waits until they are gone. The next call starts a new one. Error:
+// ErrNoFunction.
+func (s *Service) Kill(name string) error {
+	p, ok := s.pools[name]
+	if !ok {
+		return fmt.Errorf("%w: %s", ErrNoFunction, name)
+	}
+	p.killAll()
+	return nil
+}
+
 // group is a process group whose members are killed when this process ends, in
 // whatever way: its leader waits for the end of its input, which only this
 // process can write.

@@ -3,6 +3,7 @@ package lambda
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -97,6 +98,19 @@ func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+}
+
+// killAll ends every copy and waits until they are gone.
+func (p *pool) killAll() {
+	p.mu.Lock()
+	copies := slices.Collect(maps.Values(p.copies))
+	p.mu.Unlock()
+	for _, c := range copies {
+		_ = c.cmd.Process.Kill()
+	}
+	for _, c := range copies {
+		<-c.gone
+	}
 }
 
 func (p *pool) list() []Copy {

@@ -18,7 +18,7 @@ import (
 const defaultPort = 3000
 
 func main() {
-	port := flag.Int("port", defaultPort, "port of the API; the five after it are used too")
+	port := flag.Int("port", defaultPort, "port of the API; the six after it are used too")
 	template := flag.String("template", "", "another template than the repository's")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

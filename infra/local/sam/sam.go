@@ -86,7 +86,7 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say backing.Progr
 	if err != nil {
 		return err
 	}
-	if s.forwarder, err = forward(gateway, s.Stack.DataPlane.DynamoDB, s.Stack.DataPlane.KMS, s.Stack.Issuer, s.Stack.Control); err != nil {
+	if s.forwarder, err = forward(gateway, s.Stack.DataPlane.DynamoDB, s.Stack.DataPlane.KMS, s.Stack.DataPlane.SQS, s.Stack.Issuer, s.Stack.Control); err != nil {
 		return err
 	}
 	built, err := s.build(ctx, cli, say)
@@ -153,7 +153,7 @@ func architecture() string {
 // bridge's address; only the issuer's name in the tokens stays as it is.
 func (s *SAM) serve(cli, template string, port int) error {
 	vars := filepath.Join(s.Stack.LogDir, "sam-env.json")
-	text, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Stack.TableName}})
+	text, err := json.Marshal(map[string]any{"Parameters": s.environment()})
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,8 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}
 	for name, value := range map[string]string{
 		"Issuer": s.Stack.Issuer, "Audience": backing.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
-		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "Architecture": architecture(),
+		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "EndpointSQS": seen(s.Stack.DataPlane.SQS),
+		"Architecture": architecture(),
 	} {
 		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
 	}
@@ -191,6 +192,16 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}()
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
 	return nil
+}
+
+// environment is what sam local would make up: the names of the table and of the
+// queues. Only a variable that a function has is given to it.
+func (s *SAM) environment() map[string]string {
+	env := map[string]string{"TABLE": s.Stack.TableName}
+	for name, url := range s.Stack.QueueVariables() {
+		env[name] = seen(url)
+	}
+	return env
 }
 
 // seen is an address of this machine as a container calls it.

@@ -3,7 +3,6 @@ package stack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -13,7 +12,7 @@ import (
 // startBacking starts what stands behind the functions and, meanwhile, reads the
 // template and builds them.
 func (s *Stack) startBacking(ctx context.Context) error {
-	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startIssuer, s.translateAndBuild}
+	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.startIssuer, s.translateAndBuild}
 	wrong := make([]error, len(steps))
 	var wg sync.WaitGroup
 	for i, step := range steps {
@@ -23,8 +22,11 @@ func (s *Stack) startBacking(ctx context.Context) error {
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	s.DataPlane = Endpoints{DynamoDB: s.db.Endpoint, KMS: s.kms.Endpoint}
+	s.DataPlane = Endpoints{DynamoDB: s.db.Endpoint, KMS: s.kms.Endpoint, SQS: s.queue.Endpoint}
 	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, s.TableName); err != nil {
+		return err
+	}
+	if err := s.makeQueues(ctx); err != nil {
 		return err
 	}
 	return s.makeKeys(ctx)
@@ -48,6 +50,16 @@ func (s *Stack) startKMS(ctx context.Context) error {
 		return err
 	}
 	s.kms = p
+	s.watch(p)
+	return nil
+}
+
+func (s *Stack) startQueue(ctx context.Context) error {
+	p, err := backing.StartQueue(ctx, backing.QueueOptions{Port: s.ports.Queue, LogPath: filepath.Join(s.LogDir, "sqs.log"), Progress: s.options.Progress})
+	if err != nil {
+		return err
+	}
+	s.queue = p
 	s.watch(p)
 	return nil
 }
@@ -77,7 +89,7 @@ func (s *Stack) watch(p *backing.Process) {
 func (s *Stack) stopBacking() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	running := []*backing.Process{s.db, s.kms}
+	running := []*backing.Process{s.db, s.kms, s.queue}
 	if s.issuer != nil {
 		running = append(running, s.issuer.Process)
 	}
@@ -90,43 +102,6 @@ func (s *Stack) stopBacking() []error {
 	}
 	wg.Wait()
 	return wrong
-}
-
-// StopDB takes the database away: connections to it are refused.
-func (s *Stack) StopDB() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.db.Stop()
-}
-
-// StartDB brings a stopped database back, with everything it had. One that runs
-// is left alone.
-func (s *Stack) StartDB(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.db.Done():
-	default:
-		return nil
-	}
-	if err := s.startDB(ctx); err != nil {
-		return fmt.Errorf("starting the database again: %w", err)
-	}
-	return nil
-}
-
-// PauseDB makes the database hang: it takes connections and answers nothing.
-func (s *Stack) PauseDB() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.db.Pause()
-}
-
-// ResumeDB ends PauseDB.
-func (s *Stack) ResumeDB() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.db.Resume()
 }
 
 // Token gives an access token of the local issuer; see backing.IssueToken.

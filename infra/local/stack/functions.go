@@ -25,17 +25,16 @@ func (s *Stack) translateAndBuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.template, err = translated.Translate(ctx, s.options.Template, translated.Options{
-		Parameters: parameters, Physical: map[string]string{"Table": s.TableName}, Progress: s.options.Progress,
-	})
+	s.template, err = translated.Translate(ctx, s.options.Template, s.resolveOptions(parameters))
 	if err != nil {
 		return err
 	}
-	if sources := s.template.EventSources(); len(sources) > 0 {
-		return fmt.Errorf("the local stack does not feed functions from streams or queues yet: %s", strings.Join(sources, ", "))
-	}
+	// What cannot be served is told before anything is built.
+	_, errSources := s.template.EventSources()
+	_, errQueues := s.template.Queues()
+	_, errSchedules := s.template.Schedules()
 	functions, err := s.template.Functions()
-	if err != nil {
+	if err := errors.Join(err, errSources, errQueues, errSchedules); err != nil {
 		return err
 	}
 	folders, err := s.folders(functions)
@@ -46,6 +45,16 @@ func (s *Stack) translateAndBuild(ctx context.Context) error {
 	_, err = build.Functions(ctx, build.Options{Root: s.root, Folders: slices.Collect(maps.Values(folders)), Out: s.buildDir()})
 	return err
 }
+
+// resolveOptions say what the template's references are here.
+func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
+	return translated.Options{
+		Parameters: parameters, Physical: map[string]string{"Table": s.TableName}, Attributes: map[string]string{},
+		QueueEndpoint: loopback(s.ports.Queue), Progress: s.options.Progress,
+	}
+}
+
+func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
 
 func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
 
@@ -83,8 +92,9 @@ func (s *Stack) parameters() (map[string]string, error) {
 	own := map[string]string{
 		"Issuer": s.Issuer, "JwksUrl": s.Issuer + "/jwks", "UserinfoUrl": s.Control + "/userinfo", "Audience": backing.Audience,
 		"Architecture":     map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
-		"EndpointDynamoDB": fmt.Sprintf("http://127.0.0.1:%d", s.ports.DynamoDB),
-		"EndpointKMS":      fmt.Sprintf("http://127.0.0.1:%d", s.ports.KMS),
+		"EndpointDynamoDB": loopback(s.ports.DynamoDB),
+		"EndpointKMS":      loopback(s.ports.KMS),
+		"EndpointSQS":      loopback(s.ports.Queue),
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, declared := doc.Parameters[name]; return !declared })
 	maps.Copy(own, s.options.Parameters)

@@ -12,17 +12,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
 	"latchkey/infra/local/backing"
-	"latchkey/infra/local/translated"
 )
 
 // makeKeys makes the template's KMS keys, which CloudFormation would, and
 // resolves the template again with their ARNs. A key of an earlier run is kept
 // if the KMS still knows it.
 func (s *Stack) makeKeys(ctx context.Context) error {
-	o := translated.Options{
-		Parameters: s.template.Parameters, Physical: map[string]string{"Table": s.TableName}, Attributes: map[string]string{},
-		Progress: s.options.Progress,
-	}
+	o := s.resolveOptions(s.template.Parameters)
 	client := backing.NewKMSClient(s.kms.Endpoint)
 	path := filepath.Join(s.dir, "kms-keys.json")
 	known := map[string]string{} // ARN by logical id

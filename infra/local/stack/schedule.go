@@ -5,11 +5,19 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"latchkey/infra/local/backing"
+	"latchkey/infra/local/pump"
 	"latchkey/infra/local/translated"
 )
+
+// scheduled is a schedule that is never called twice at once.
+type scheduled struct {
+	translated.Schedule
+	mu sync.Mutex
+}
 
 // startSchedules calls each scheduled function once, so that what it prepares is
 // there before the first request, and then at its interval. On AWS the first
@@ -20,16 +28,24 @@ func (s *Stack) startSchedules(ctx, background context.Context) error {
 		return err
 	}
 	for _, schedule := range schedules {
-		if err := s.callScheduled(ctx, schedule); err != nil {
-			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", schedule.Name, err, s.LogDir, schedule.Function)
+		sc := &scheduled{Schedule: schedule}
+		if err := s.callScheduled(ctx, sc); err != nil {
+			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", sc.Name, err, s.LogDir, sc.Function)
 		}
-		s.pumps.Go(func() { s.pump(background, schedule) })
+		s.schedules = append(s.schedules, sc)
+		s.pumps.Go(func() { s.keepCalling(background, sc) })
 	}
 	return nil
 }
 
-func (s *Stack) pump(ctx context.Context, schedule translated.Schedule) {
-	tick := time.NewTicker(schedule.Every)
+// keepCalling calls at the interval. A call that takes longer than that costs the
+// next one, not two at once.
+func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
+	every := sc.Every
+	if s.options.Minute != 0 {
+		every = time.Duration(float64(every) / float64(time.Minute) * float64(s.options.Minute))
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
@@ -37,25 +53,47 @@ func (s *Stack) pump(ctx context.Context, schedule translated.Schedule) {
 			return
 		case <-tick.C:
 		}
-		if err := s.callScheduled(ctx, schedule); err != nil && ctx.Err() == nil {
-			s.options.Progress(fmt.Sprintf("schedule %s: %v", schedule.Name, err))
+		if err := s.callScheduled(ctx, sc); err != nil && ctx.Err() == nil {
+			s.options.Progress(fmt.Sprintf("schedule %s: %v", sc.Name, err))
 		}
 	}
 }
 
-func (s *Stack) callScheduled(ctx context.Context, schedule translated.Schedule) error {
-	payload := []byte(schedule.Input)
+// RunSchedule calls a scheduled function now, by its logical id, as its schedule
+// would, and waits for its end; when the schedule itself calls it, for that
+// first. It gives the function's error.
+func (s *Stack) RunSchedule(ctx context.Context, function string) error {
+	for _, sc := range s.schedules {
+		if sc.Function == function {
+			return s.callScheduled(ctx, sc)
+		}
+	}
+	return fmt.Errorf("the template has no schedule for %s", function)
+}
+
+func (s *Stack) callScheduled(ctx context.Context, sc *scheduled) error {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	payload := []byte(sc.Input)
 	if len(payload) == 0 {
 		event, err := json.Marshal(map[string]any{
 			"version": "0", "id": rand.Text(), "detail-type": "Scheduled Event", "source": "aws.events",
 			"account": translated.AccountID, "region": backing.Region, "time": time.Now().UTC().Format(time.RFC3339),
-			"resources": []string{schedule.ARN}, "detail": map[string]any{},
+			"resources": []string{sc.ARN}, "detail": map[string]any{},
 		})
 		if err != nil {
 			return err
 		}
 		payload = event
 	}
-	_, err := s.lambda.Invoke(ctx, schedule.Function, payload)
+	begun := time.Now()
+	_, err := s.lambda.Invoke(ctx, sc.Function, payload)
+	if ctx.Err() == nil {
+		failed := 0
+		if err != nil {
+			failed = 1
+		}
+		s.logCall(pump.Call{Source: sc.Name, Function: sc.Function, Records: 1, Failed: failed, Err: err, Took: time.Since(begun)})
+	}
 	return err
 }

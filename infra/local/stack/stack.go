@@ -21,6 +21,7 @@ import (
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/gateway"
 	"latchkey/infra/local/lambda"
+	"latchkey/infra/local/pump"
 	"latchkey/infra/local/translated"
 )
 
@@ -37,16 +38,17 @@ type Options struct {
 	Requests   io.Writer         // one line a request; nil: none
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
+	Minute     time.Duration     // what schedules take for a minute; 0: a minute
 }
 
 // Ports are the ports of a stack, all on 127.0.0.1.
 type Ports struct {
-	Gateway, Control, DynamoDB, KMS, Issuer, Runtime int
+	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue int
 }
 
 // PortsFrom gives the ports of the stack whose gateway listens on port.
 func PortsFrom(port int) Ports {
-	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5}
+	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5, port + 6}
 }
 
 // Stack is a running stack.
@@ -64,25 +66,31 @@ type Stack struct {
 	ports    Ports
 	template *translated.Template
 	api      *translated.API
-	kms      *backing.Process
 	issuer   *backing.Issuer
 	lambda   *lambda.Service
 	servers  []*http.Server
 	listens  map[int]net.Listener
 	closers  []func()
 
-	mu     sync.Mutex
-	db     *backing.Process
-	failed chan error
-	once   sync.Once
-	stop   context.CancelFunc
-	pumps  sync.WaitGroup
+	requests *log.Logger // nil: none
+
+	mu        sync.Mutex // of the three processes
+	db        *backing.Process
+	kms       *backing.Process
+	queue     *backing.Process
+	failed    chan error
+	once      sync.Once
+	stop      context.CancelFunc
+	pumps     sync.WaitGroup
+	streams   []*pump.Stream
+	schedules []*scheduled
 }
 
 // Endpoints are the base URLs of what stands behind the stack.
 type Endpoints struct {
 	DynamoDB string `json:"dynamodb"`
 	KMS      string `json:"kms"`
+	SQS      string `json:"sqs"`
 }
 
 // Start starts a stack and returns when a request would succeed. Errors:
@@ -159,7 +167,7 @@ func (s *Stack) listen(context.Context) error {
 		}
 		s.listens[p] = l
 	}
-	for _, p := range []int{s.ports.DynamoDB, s.ports.KMS, s.ports.Issuer, s.ports.Runtime} {
+	for _, p := range []int{s.ports.DynamoDB, s.ports.KMS, s.ports.Issuer, s.ports.Runtime, s.ports.Queue} {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
 		if err != nil {
 			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
@@ -172,9 +180,9 @@ func (s *Stack) listen(context.Context) error {
 	return nil
 }
 
-// freePorts asks the system for six ports at once, so that no two are the same.
+// freePorts asks the system for all ports at once, so that no two are the same.
 func (s *Stack) freePorts() error {
-	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime} {
+	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime, &s.ports.Queue} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -185,18 +193,20 @@ func (s *Stack) freePorts() error {
 	return nil
 }
 
-// open serves, calls what is scheduled once, and makes sure that a request
-// succeeds.
+// open serves, calls what is scheduled once, feeds the functions, and makes sure
+// that a request succeeds.
 func (s *Stack) open(ctx, background context.Context) error {
-	var requests *log.Logger
 	if s.options.Requests != nil {
-		requests = log.New(s.options.Requests, "", log.Ltime)
+		s.requests = log.New(s.options.Requests, "", log.Ltime)
 	}
-	g, err := gateway.New(s.api, s.lambda, requests)
+	g, err := gateway.New(s.api, s.lambda, s.requests)
 	if err != nil {
 		return err
 	}
 	if err := s.startSchedules(ctx, background); err != nil {
+		return err
+	}
+	if err := s.startPumps(ctx, background); err != nil {
 		return err
 	}
 	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.ports.Gateway]))

@@ -108,6 +108,3 @@ func interval(expression string) (time.Duration, error) {
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
 	return time.Duration(n) * unit, err
 }
-
-// EventSources names the functions that are fed by a stream or a queue.
-func (t *Template) EventSources() []string { return t.Named("AWS::Lambda::EventSourceMapping") }

@@ -40,6 +40,9 @@ type Options struct {
 	Physical map[string]string
 	// Attributes gives values of GetAtt, by "Resource.Attribute", over made-up ones.
 	Attributes map[string]string
+	// QueueEndpoint is where the queues are: what Ref of a queue begins with. "":
+	// AWS's own.
+	QueueEndpoint string
 	// Progress is told of an installation; nil: standard error.
 	Progress backing.Progress
 }
@@ -56,7 +59,9 @@ type Template struct {
 	// Parameters are the values in force, by name.
 	Parameters map[string]string
 
-	code map[string]string // CodeUri by function
+	code          map[string]string // CodeUri by function
+	queueEndpoint string
+	physical      map[string]string
 }
 
 // Resource is one resource of a translated template.
@@ -86,7 +91,10 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Template{Raw: t.Raw, code: t.code, Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters}
+	out := &Template{
+		Raw: t.Raw, code: t.code, queueEndpoint: o.QueueEndpoint, physical: o.Physical,
+		Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters,
+	}
 	if err := errors.Join(out.resolveResources(r), out.resolveOutputs(r)); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,132 @@
+// Package pump feeds functions from a table's stream and from queues, as Lambda's
+// event source mappings do: batches, filters, partial failures, retries, and what
+// is given up. It reads what the translated template says of a mapping.
+package pump
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// Invoker calls a function with a JSON event and gives its JSON answer, as
+// lambda.Service does. The context ends the wait for a copy, not a call.
+type Invoker func(ctx context.Context, function string, event []byte) ([]byte, error)
+
+// Call is one call that a pump has made.
+type Call struct {
+	Source   string // name of the mapping
+	Function string
+	Records  int
+	Failed   int   // of Records; they come again, or are given up
+	Err      error // why all failed, when the function did
+	Took     time.Duration
+}
+
+// Watcher is told what a pump does. Both may be nil.
+type Watcher struct {
+	Called  func(Call)
+	Trouble func(source string, err error) // once each time it begins
+}
+
+const (
+	pollEvery = 50 * time.Millisecond  // of a stream
+	askLimit  = 10 * time.Second       // for one answer of the database or the queue
+	firstWait = 100 * time.Millisecond // after an error; doubled to mostWait
+	mostWait  = 5 * time.Second
+)
+
+// backoff is how long to wait after that many errors in a row, from one.
+func backoff(errors int) time.Duration {
+	return min(mostWait, firstWait<<min(errors-1, 10))
+}
+
+// sleep waits, or gives the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// caller calls the function of a mapping.
+type caller struct {
+	source, function string
+	partial          bool
+	invoke           Invoker
+	watch            Watcher
+
+	mu       sync.Mutex
+	troubled bool
+}
+
+// call gives the function its records and tells which of them failed: by their
+// ids, or all, with the reason.
+func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []string) (failed map[string]bool, err error) {
+	event, err := json.Marshal(map[string]any{"Records": records})
+	if err != nil {
+		return all(ids), err
+	}
+	begun := time.Now()
+	answer, err := c.invoke(ctx, c.function, event)
+	failed = map[string]bool{}
+	switch {
+	case err != nil:
+		failed = all(ids)
+	case c.partial:
+		failed = failures(answer, ids)
+	}
+	if c.watch.Called != nil && ctx.Err() == nil {
+		c.watch.Called(Call{c.source, c.function, len(records), len(failed), err, time.Since(begun)})
+	}
+	return failed, err
+}
+
+// failures reads the answer of a function that reports failures. One that cannot
+// be read, or names what was not sent, fails the whole batch, as on Lambda.
+func failures(answer []byte, ids []string) map[string]bool {
+	var said struct {
+		Failures []struct {
+			ID string `json:"itemIdentifier"`
+		} `json:"batchItemFailures"`
+	}
+	if len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return all(ids)
+	}
+	sent, failed := all(ids), make(map[string]bool)
+	for _, f := range said.Failures {
+		if !sent[f.ID] {
+			return sent
+		}
+		failed[f.ID] = true
+	}
+	return failed
+}
+
+func all(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// trouble tells of an error when the last word was that all is well; nil says
+// that all is well.
+func (c *caller) trouble(err error) {
+	c.mu.Lock()
+	fresh := err != nil && !c.troubled
+	c.troubled = err != nil
+	c.mu.Unlock()
+	if fresh && c.watch.Trouble != nil {
+		c.watch.Trouble(c.source, err)
+	}
+}

@@ -1,0 +1,163 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/pump"
+	"latchkey/infra/local/translated"
+)
+
+// makeQueues makes the template's queues, which CloudFormation would.
+func (s *Stack) makeQueues(ctx context.Context) error {
+	queues, err := s.template.Queues()
+	if err != nil {
+		return err
+	}
+	var wanted []backing.Queue
+	for _, q := range queues {
+		wanted = append(wanted, q.Queue)
+	}
+	return backing.CreateQueues(ctx, backing.NewSQSClient(s.queue.Endpoint), wanted)
+}
+
+// startPumps feeds the functions from the streams and queues that the template
+// maps to them.
+func (s *Stack) startPumps(ctx, background context.Context) error {
+	sources, err := s.template.EventSources()
+	if err != nil {
+		return err
+	}
+	// The pumps wait between errors themselves.
+	queues := sqs.New(backing.NewSQSClient(s.DataPlane.SQS).Options(), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
+	streams := dynamodbstreams.New(backing.NewStreamsClient(s.DataPlane.DynamoDB).Options(),
+		func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} })
+	watch := pump.Watcher{Called: s.logCall, Trouble: func(source string, err error) {
+		s.options.Progress(fmt.Sprintf("%s: %v", source, err))
+	}}
+	var run []func(context.Context)
+	for _, source := range sources {
+		if source.Table == "" {
+			run = append(run, pump.NewQueue(source, queues, s.lambda.Invoke, watch).Run)
+			continue
+		}
+		p, err := pump.NewStream(ctx, pump.StreamOptions{
+			Source: source, Dir: filepath.Join(s.dir, "streams"), DB: backing.NewDynamoDBClient(s.DataPlane.DynamoDB),
+			Streams: streams, Queues: queues, Invoke: s.lambda.Invoke, Watch: watch,
+		})
+		if err != nil {
+			return fmt.Errorf("event source mapping %s: %w", source.Name, err)
+		}
+		s.streams = append(s.streams, p)
+		run = append(run, p.Run)
+	}
+	for _, r := range run {
+		s.pumps.Go(func() { r(background) })
+	}
+	return nil
+}
+
+// logCall writes the line of a call that a pump has made.
+func (s *Stack) logCall(c pump.Call) {
+	if s.requests == nil {
+		return
+	}
+	note := ""
+	if c.Failed > 0 {
+		note = fmt.Sprintf(", %d failed", c.Failed)
+	}
+	if c.Err != nil {
+		note += ": " + c.Err.Error()
+	}
+	s.requests.Printf("%s %d records %s%s", c.Source, c.Records, c.Took.Round(100*time.Microsecond), note)
+}
+
+// SkipStream empties every stream that a function is fed from: what is in it now
+// is never delivered. A call that runs ends first.
+func (s *Stack) SkipStream(ctx context.Context) error {
+	var wrong []error
+	for _, p := range s.streams {
+		wrong = append(wrong, p.Skip(ctx))
+	}
+	return errors.Join(wrong...)
+}
+
+// Depth is how many messages a queue has.
+type Depth struct {
+	Visible  int `json:"visible"`
+	InFlight int `json:"inFlight"` // received, and neither deleted nor visible again
+	Delayed  int `json:"delayed"`
+}
+
+// QueueDepth counts the messages of a queue, by its logical id.
+func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
+	q, err := s.queueNamed(queue)
+	if err != nil {
+		return Depth{}, err
+	}
+	out, err := backing.NewSQSClient(s.DataPlane.SQS).GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &q.URL, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+	})
+	if err != nil {
+		return Depth{}, err
+	}
+	var d Depth
+	var wrong []error
+	for name, n := range map[types.QueueAttributeName]*int{
+		types.QueueAttributeNameApproximateNumberOfMessages:           &d.Visible,
+		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible: &d.InFlight,
+		types.QueueAttributeNameApproximateNumberOfMessagesDelayed:    &d.Delayed,
+	} {
+		var err error
+		*n, err = strconv.Atoi(out.Attributes[string(name)])
+		wrong = append(wrong, err)
+	}
+	return d, errors.Join(wrong...)
+}
+
+// QueueURL gives the URL of a queue, by its logical id, for a client of
+// DataPlane.SQS.
+func (s *Stack) QueueURL(queue string) (string, error) {
+	q, err := s.queueNamed(queue)
+	return q.URL, err
+}
+
+// QueueVariables are the environment variables that hold a queue's URL, in any
+// function.
+func (s *Stack) QueueVariables() map[string]string {
+	functions, _ := s.template.Functions() // no error since it started
+	queues, _ := s.template.Queues()
+	out := make(map[string]string)
+	for _, f := range functions {
+		for name, value := range f.Env {
+			if slices.ContainsFunc(queues, func(q translated.Queue) bool { return q.URL == value }) {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
+func (s *Stack) queueNamed(id string) (translated.Queue, error) {
+	queues, err := s.template.Queues()
+	if err != nil {
+		return translated.Queue{}, err
+	}
+	for _, q := range queues {
+		if q.ID == id {
+			return q, nil
+		}
+	}
+	return translated.Queue{}, fmt.Errorf("the template has no queue %s", id)
+}

@@ -1,0 +1,105 @@
+// Command eater is fed by streams, queues and schedules. It prints a line for
+// each call, and does with each record what the record says: fails, once or
+// always, fails the whole call, or takes long.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+type event struct {
+	DetailType string `json:"detail-type"`
+	Records    []json.RawMessage
+}
+
+type item struct {
+	Name, Do string
+	ID       string // what a failure is reported by
+	Group    string
+	Receives string
+}
+
+type line struct {
+	At       int64 // nanoseconds
+	PID      int
+	Schedule bool
+	Items    []item
+	Done     []string
+}
+
+func main() {
+	failed := make(map[string]bool)
+	lambda.Start(func(_ context.Context, raw json.RawMessage) (any, error) {
+		var e event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, err
+		}
+		if e.DetailType == "" && e.Records == nil {
+			return events.APIGatewayProxyResponse{StatusCode: 200, Body: os.Getenv("QUEUE_URL") + " " + os.Getenv("QUEUE_NAME")}, nil
+		}
+		begun := line{At: time.Now().UnixNano(), PID: os.Getpid(), Schedule: e.DetailType == "Scheduled Event"}
+		for _, r := range e.Records {
+			i, err := read(r)
+			if err != nil {
+				return nil, err
+			}
+			begun.Items = append(begun.Items, i)
+		}
+		say(begun)
+		if begun.Schedule {
+			time.Sleep(50 * time.Millisecond)
+		}
+		done := line{At: time.Now().UnixNano(), Schedule: begun.Schedule}
+		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+		for _, i := range begun.Items {
+			switch {
+			case i.Do == "throw":
+				return nil, errors.New("asked to fail")
+			case i.Do == "poison", i.Do == "once" && !failed[i.Name]:
+				failed[i.Name] = true
+				answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: i.ID})
+				continue
+			case i.Do == "slow", i.Do == "slow-once" && i.Receives == "1":
+				time.Sleep(1500 * time.Millisecond)
+			}
+			done.Done = append(done.Done, i.Name)
+		}
+		say(done)
+		return answer, nil
+	})
+}
+
+func say(l line) {
+	text, _ := json.Marshal(l)
+	fmt.Println(string(text))
+}
+
+// read reads a record with the types that functions use, so that what the pumps
+// send is what Lambda sends.
+func read(r json.RawMessage) (item, error) {
+	var stream events.DynamoDBEventRecord
+	if err := json.Unmarshal(r, &stream); err == nil && stream.EventSource == "aws:dynamodb" {
+		image := stream.Change.NewImage
+		if stream.EventName != "INSERT" || stream.Change.ApproximateCreationDateTime.IsZero() || image["list"].List()[0].String() != "x" {
+			return item{}, fmt.Errorf("not as expected: %s", r)
+		}
+		return item{Name: image["SK"].String(), Do: image["do"].String(), ID: stream.Change.SequenceNumber}, nil
+	}
+	var message events.SQSMessage
+	if err := json.Unmarshal(r, &message); err != nil {
+		return item{}, err
+	}
+	i := item{ID: message.MessageId, Group: message.Attributes["MessageGroupId"], Receives: message.Attributes["ApproximateReceiveCount"]}
+	if v := message.MessageAttributes["name"].StringValue; v == nil || message.Attributes["SentTimestamp"] == "" {
+		return item{}, fmt.Errorf("not as expected: %s", r)
+	}
+	return i, json.Unmarshal([]byte(message.Body), &i)
+}

@@ -1,0 +1,242 @@
+package translated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// EventSource says how a function is fed by a table's stream or by a queue.
+type EventSource struct {
+	Name     string // logical id of the mapping
+	Function string
+	ARN      string // of the stream or queue, as the function's events name it
+
+	Table string // whose stream it is; "": a queue's
+	Queue string // URL of the queue; "": a stream's
+
+	BatchSize   int
+	Window      time.Duration // how long to wait for a batch to fill
+	Partial     bool          // the function says which records failed (ReportBatchItemFailures)
+	Concurrency int           // batches of a queue at once
+
+	Filters    []string // JSON patterns of a stream, of which one must fit; none: every record
+	FromLatest bool     // begin behind what is in the stream already
+	Retries    int      // of a failed batch of a stream; -1: for ever
+	Bisect     bool     // split a failed batch of a stream
+	OnFailure  string   // URL of the queue told of records that were given up; "": none
+}
+
+// defaults of Lambda.
+const (
+	streamBatch      = 100
+	queueBatch       = 10
+	queueConcurrency = 5 // what Lambda begins with
+	mostStreamBatch  = 10000
+	mostConcurrency  = 1000
+)
+
+// EventSources gives the enabled event source mappings of the template. What the
+// local stack cannot do as they say is an error.
+func (t *Template) EventSources() ([]EventSource, error) {
+	var out []EventSource
+	var wrong []error
+	for _, name := range t.Named("AWS::Lambda::EventSourceMapping") {
+		s, enabled, err := t.eventSource(name)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("event source mapping %s: %w", name, err))
+		} else if enabled {
+			out = append(out, s)
+		}
+	}
+	return out, errors.Join(wrong...)
+}
+
+func (t *Template) eventSource(name string) (s EventSource, enabled bool, err error) {
+	p := properties{all: t.Resources[name].Properties, used: map[string]bool{"Tags": true, "MetricsConfig": true}}
+	s = EventSource{Name: name, ARN: scalar(p.get("EventSourceArn"))}
+	s.Function = scalar(p.get("FunctionName"))
+	if _, after, ok := strings.Cut(s.Function, ":function:"); ok {
+		s.Function = after
+	}
+	if t.Resources[s.Function].Type != "AWS::Lambda::Function" {
+		p.refuse("there is no function %s", s.Function)
+	}
+	s.Window = time.Duration(p.number("MaximumBatchingWindowInSeconds", 0, 0, 300)) * time.Second
+	for _, v := range p.list("FunctionResponseTypes") {
+		if v != "ReportBatchItemFailures" {
+			p.refuse("FunctionResponseTypes %v", v)
+		}
+		s.Partial = true
+	}
+	switch {
+	case strings.HasPrefix(s.ARN, "arn:aws:dynamodb:"):
+		t.streamSource(&s, &p)
+	case strings.HasPrefix(s.ARN, "arn:aws:sqs:"):
+		t.queueSource(&s, &p)
+	default:
+		p.refuse("the local stack feeds functions from tables and queues alone, not from %s", s.ARN)
+	}
+	on := p.truth("Enabled", true)
+	return s, on, p.wrong()
+}
+
+func (t *Template) streamSource(s *EventSource, p *properties) {
+	for _, name := range t.Named("AWS::DynamoDB::Table") {
+		table := t.Resources[name].Properties
+		arn, physical := t.streamARN(name)
+		if arn != s.ARN {
+			continue
+		}
+		s.Table = physical
+		stream, _ := table["StreamSpecification"].(map[string]any)
+		if scalar(stream["StreamViewType"]) == "" || stream == nil {
+			p.refuse("table %s has no StreamViewType, so it has no stream", name)
+		}
+	}
+	if s.Table == "" {
+		p.refuse("%s is the stream of no table of the template", s.ARN)
+	}
+	s.BatchSize = p.number("BatchSize", streamBatch, 1, mostStreamBatch)
+	s.Retries = p.number("MaximumRetryAttempts", -1, -1, 10000)
+	s.Bisect = p.truth("BisectBatchOnFunctionError", false)
+	switch from := scalar(p.get("StartingPosition")); from {
+	case "TRIM_HORIZON":
+	case "LATEST":
+		s.FromLatest = true
+	default:
+		p.refuse("StartingPosition %s", from)
+	}
+	criteria := p.object("FilterCriteria", "Filters")
+	filters, _ := criteria["Filters"].([]any)
+	for _, f := range filters {
+		filter, _ := f.(map[string]any)
+		pattern, ok := filter["Pattern"].(string)
+		if !ok {
+			p.refuse("FilterCriteria: the pattern %v is no text", filter["Pattern"])
+		}
+		s.Filters = append(s.Filters, pattern)
+	}
+	failure, _ := p.object("DestinationConfig", "OnFailure")["OnFailure"].(map[string]any)
+	if arn := scalar(failure["Destination"]); failure != nil {
+		if s.OnFailure = t.queueByARN(arn).URL; s.OnFailure == "" {
+			p.refuse("DestinationConfig: %s is no queue of the template", arn)
+		}
+	}
+}
+
+func (t *Template) queueSource(s *EventSource, p *properties) {
+	if s.Queue = t.queueByARN(s.ARN).URL; s.Queue == "" {
+		p.refuse("%s is no queue of the template", s.ARN)
+	}
+	t.checkVisibility(s, p)
+	// More than one receive fills is taken only with a window, which needs polls
+	// side by side.
+	s.BatchSize = p.number("BatchSize", queueBatch, 1, queueBatch)
+	s.Concurrency = queueConcurrency
+	if scaling := p.object("ScalingConfig", "MaximumConcurrency"); scaling["MaximumConcurrency"] != nil {
+		inner := properties{all: scaling, used: map[string]bool{}}
+		s.Concurrency = inner.number("MaximumConcurrency", 0, 2, mostConcurrency)
+		p.errors = append(p.errors, inner.errors...)
+	}
+}
+
+// checkVisibility refuses what AWS refuses: a message that is seen again while
+// the function still has time.
+func (t *Template) checkVisibility(s *EventSource, p *properties) {
+	visibility := 30 // seconds, SQS's default
+	if v, ok := t.queueByARN(s.ARN).Attributes["VisibilityTimeout"]; ok {
+		visibility, _ = strconv.Atoi(v)
+	}
+	f, err := t.function(s.Function)
+	if err == nil && time.Duration(visibility)*time.Second < f.Timeout {
+		p.refuse("the queue's VisibilityTimeout, %d s, is less than the function's Timeout, %s", visibility, f.Timeout)
+	}
+}
+
+// streamARN gives a table's stream as GetAtt does, and the table's name.
+func (t *Template) streamARN(id string) (arn, table string) {
+	table = id
+	if name, ok := t.physical[id]; ok {
+		table = name
+	}
+	return strings.Replace(attributes["AWS::DynamoDB::Table.StreamArn"], "%s", table, 1), table
+}
+
+func (t *Template) queueByARN(arn string) Queue {
+	queues, _ := t.Queues() // its errors are told where the queues are made
+	i := slices.IndexFunc(queues, func(q Queue) bool { return q.ARN == arn })
+	if i < 0 {
+		return Queue{}
+	}
+	return queues[i]
+}
+
+// properties reads a resource's, and knows which nobody has read.
+type properties struct {
+	all    map[string]any
+	used   map[string]bool
+	errors []error
+}
+
+func (p *properties) refuse(format string, args ...any) {
+	p.errors = append(p.errors, fmt.Errorf(format, args...))
+}
+
+func (p *properties) get(name string) any {
+	p.used[name] = true
+	return p.all[name]
+}
+
+func (p *properties) number(name string, unset, least, most int) int {
+	v := p.get(name)
+	if v == nil {
+		return unset
+	}
+	n, err := strconv.Atoi(scalar(v))
+	if err != nil || n < least || n > most {
+		p.refuse("%s is %v; the local stack takes %d to %d", name, v, least, most)
+	}
+	return n
+}
+
+func (p *properties) truth(name string, unset bool) bool {
+	v := p.get(name)
+	if v == nil {
+		return unset
+	}
+	b, err := strconv.ParseBool(scalar(v))
+	if err != nil {
+		p.refuse("%s is %v", name, v)
+	}
+	return b
+}
+
+func (p *properties) list(name string) []any {
+	v, _ := p.get(name).([]any)
+	return v
+}
+
+// object gives an object that may have one member.
+func (p *properties) object(name, member string) map[string]any {
+	v, _ := p.get(name).(map[string]any)
+	for k := range v {
+		if k != member {
+			p.refuse("%s: the local stack does not know %s", name, k)
+		}
+	}
+	return v
+}
+
+// wrong names what was refused, and what nobody understood.
+func (p *properties) wrong() error {
+	for name := range p.all {
+		if !p.used[name] {
+			p.refuse("the local stack does not know the property %s", name)
+		}
+	}
+	return errors.Join(p.errors...)
+}

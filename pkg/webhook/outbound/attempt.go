@@ -12,8 +12,10 @@ import (
 	"time"
 )
 
-// maxAddresses is how many addresses of a name are tried.
-const maxAddresses = 4
+const (
+	maxAddresses = 4           // of a name, that are tried
+	grace        = time.Second // from the end of the attempt to that of its socket
+)
 
 // attempt is the state of one Post. The transport dials and shakes hands on
 // goroutines of its own, hence the atomics.
@@ -21,7 +23,8 @@ type attempt struct {
 	sender *Sender
 	url    *url.URL
 	dialed atomic.Bool
-	inTLS  atomic.Bool // the handshake began and has not succeeded
+	inTLS  atomic.Bool              // the handshake began and has not succeeded
+	conn   atomic.Pointer[net.Conn] // below TLS
 }
 
 // failure is an error with its class.
@@ -45,6 +48,9 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 	if a.dialed.Swap(true) {
 		return nil, &failure{ErrProtocol, errAgain}
 	}
+	// The context ends an attempt with a better error; that the socket dies by
+	// itself is for whatever may one day not listen to the context.
+	end := time.Now().Add(a.sender.total + grace)
 	ctx, cancel := context.WithTimeout(ctx, a.sender.connect)
 	defer cancel()
 
@@ -62,7 +68,8 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 		d.Deadline = share(ctx, len(addrs)-i)
 		var conn net.Conn
 		if conn, err = d.DialContext(ctx, network, net.JoinHostPort(addr.String(), port)); err == nil {
-			return conn, nil
+			a.conn.Store(&conn)
+			return conn, conn.SetDeadline(end)
 		}
 		var refused *Refused
 		if errors.As(err, &refused) {
@@ -126,6 +133,14 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 			}
 		},
 	})
+}
+
+// hurry gives the receiver so much time, from now on, to send the rest. It is
+// the socket's: after a 101 the body heeds no context.
+func (a *attempt) hurry(d time.Duration) {
+	if conn := a.conn.Load(); conn != nil {
+		_ = (*conn).SetReadDeadline(time.Now().Add(d)) //nolint:errcheck // only a closed one refuses, and it is read no more
+	}
 }
 
 // class names what went wrong with an attempt that got no status.

@@ -135,9 +135,10 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	if err != nil {
 		return Result{Err: a.class(ctx, err)}
 	}
+	a.hurry(s.answer)
 	return Result{
 		Status:     res.StatusCode,
-		Answer:     s.read(res.Body, cancel),
+		Answer:     beginning(res.Body),
 		RetryAfter: retryAfter(res.Header.Get("Retry-After"), s.now()),
 	}
 }
@@ -165,12 +166,11 @@ func (s *Sender) transport(a *attempt) *http.Transport {
 	}
 }
 
-// read gives the beginning of an answer and closes it. The status has decided
-// already, and the text is for people, so it gets little time: a receiver that
-// answers 200 and then sends a byte a second holds nothing up.
-func (s *Sender) read(body io.ReadCloser, cancel context.CancelFunc) string {
+// beginning gives the beginning of an answer and closes it. The status has
+// decided already, and the text is for people, so it gets little time: a
+// receiver that answers 200 and then sends a byte a second holds nothing up.
+func beginning(body io.ReadCloser) string {
 	defer body.Close() //nolint:errcheck // nothing is kept of this connection
-	defer time.AfterFunc(s.answer, cancel).Stop()
 	// What was read before an error is still the answer's beginning.
 	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer)) //nolint:errcheck // as above
 	return printable(b)

@@ -1,0 +1,205 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestAPostArrivesAsItWasGiven(t *testing.T) {
+	var got *http.Request
+	var body string
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got, body = r, string(b)
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusAccepted)
+		io.WriteString(w, "thank you")
+	}))
+	defer receiver.Close()
+	header := http.Header{"Content-Type": {"application/jwt"}, "Webhook-Id": {"evt_1"}, "User-Agent": {"Latchkey-Webhooks/1"}}
+	r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL+"/hook?a=b", header, []byte("a.b.c"))
+	if r.Status != 202 || r.Answer != "thank you" || r.RetryAfter != 7*time.Second || r.Err != "" || r.Took <= 0 {
+		t.Fatalf("%+v", r)
+	}
+	if got.Method != "POST" || got.URL.String() != "/hook?a=b" || body != "a.b.c" || got.ContentLength != 5 {
+		t.Errorf("%s %s %q, length %d", got.Method, got.URL, body, got.ContentLength)
+	}
+	for name := range header {
+		if got.Header.Get(name) != header.Get(name) {
+			t.Errorf("%s: %q", name, got.Header.Get(name))
+		}
+	}
+	if got.Header.Get("Accept-Encoding") != "" || got.Header.Get("Cookie") != "" || !got.Close {
+		t.Errorf("sent %v, close %v", got.Header, got.Close)
+	}
+}
+
+func TestNoCookieComesBack(t *testing.T) {
+	seen := ""
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen += r.Header.Get("Cookie")
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+	}))
+	defer receiver.Close()
+	s := NewSender(onLoopback(t))
+	for range 2 {
+		if r := s.Post(context.Background(), receiver.URL, nil, nil); r.Status != 200 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if seen != "" {
+		t.Errorf("cookie %q", seen)
+	}
+}
+
+func TestTLSIsVerified(t *testing.T) {
+	receiver := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.Proto)
+	}))
+	defer receiver.Close()
+	known := x509.NewCertPool()
+	known.AddCert(receiver.Certificate())
+
+	s := NewSender(onLoopback(t), WithRoots(known))
+	if r := s.Post(context.Background(), receiver.URL, nil, nil); r.Status != 200 || r.Answer != "HTTP/1.1" {
+		t.Errorf("a known authority: %+v", r)
+	}
+	if r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, nil, nil); r.Err != ErrTLS || r.Status != 0 {
+		t.Errorf("the system's authorities: %+v", r)
+	}
+	// The certificate is for 127.0.0.1, not for its neighbour.
+	other := strings.Replace(receiver.URL, "127.0.0.1", "127.0.0.2", 1)
+	l, err := net.Listen("tcp4", strings.TrimPrefix(other, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.NotFoundHandler()}}
+	wrong.TLS = &tls.Config{Certificates: receiver.TLS.Certificates}
+	wrong.StartTLS()
+	defer wrong.Close()
+	if r := s.Post(context.Background(), other, nil, nil); r.Err != ErrTLS {
+		t.Errorf("another's certificate: %+v", r)
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	receiver := httptest.NewUnstartedServer(http.NotFoundHandler())
+	receiver.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	receiver.StartTLS()
+	defer receiver.Close()
+	known := x509.NewCertPool()
+	known.AddCert(receiver.Certificate())
+	if r := NewSender(onLoopback(t), WithRoots(known)).Post(context.Background(), receiver.URL, nil, nil); r.Err != ErrTLS {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestIPv6IsDialledToo(t *testing.T) {
+	if !hasIPv6() {
+		t.Skip("this machine has no IPv6 loopback")
+	}
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	receiver := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.NotFoundHandler()}}
+	receiver.Start()
+	defer receiver.Close()
+	if r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, nil, nil); r.Status != 404 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAReceiverThatIsNotThereIsAConnectFailure(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if r := NewSender(onLoopback(t)).Post(context.Background(), "http://"+l.Addr().String(), nil, nil); r.Err != ErrConnect {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestACallerThatGivesUpEndsTheAttempt(t *testing.T) {
+	to := raw(t, silent)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != ErrCanceled || r.Took > time.Second {
+		t.Errorf("%+v", r)
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != ErrTimeout || r.Took > time.Second {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAHeaderThatWouldSplitTheRequestIsNotSent(t *testing.T) {
+	_, accepts := counting(t)
+	receiver := httptest.NewServer(http.NotFoundHandler())
+	defer receiver.Close()
+	r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, http.Header{"A": {"b\r\nC: d"}}, nil)
+	if r.Err != ErrProtocol || accepts.Load() != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAnAnswerIsKeptInOnePrintableKilobyte(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"plain":           {"not found", "not found"},
+		"lines":           {"a\r\nb\tc\u2028d", "a  b c d"},
+		"terminal":        {"\x1b[2Jx\x00\x7f", "\ufffd[2Jx\ufffd\ufffd"},
+		"C1":              {"a\u009bb", "a\ufffdb"},
+		"right to left":   {"a\u202eb\u2066", "a\ufffdb\ufffd"},
+		"not UTF-8":       {"a\xff\xfeb", "a\ufffdb"},
+		"other alphabets": {"größer 漢字 🙂", "größer 漢字 🙂"},
+		"cut character":   {strings.Repeat("a", 1022) + "漢"[:2], strings.Repeat("a", 1022)},
+		"too many bad":    {strings.Repeat("\x01", 1024), strings.Repeat("\ufffd", 341)},
+		"empty":           {"", ""},
+	} {
+		got := printable([]byte(c.in))
+		if got != c.want || len(got) > maxAnswer || !utf8.ValidString(got) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func FuzzAnAnswerIsAlwaysSafeToStore(f *testing.F) {
+	f.Add([]byte("a\x00\xff漢"))
+	f.Add([]byte(strings.Repeat("漢\x85", 400)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got := printable(b[:min(len(b), maxAnswer)])
+		if len(got) > maxAnswer || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x1b\r\n\u202e\u0085") {
+			t.Errorf("%q became %q", b, got)
+		}
+	})
+}
+
+func TestRetryAfterIsReadInBothForms(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-5": 0, "1.5": 0, "soon": 0, "5 s": 0,
+		"604800": MaxRetryAfter, "604801": MaxRetryAfter, "18446744073709551615": MaxRetryAfter,
+		"99999999999999999999999999":     MaxRetryAfter,
+		"Sun, 01 Mar 2026 12:01:00 GMT":  time.Minute,
+		"Sunday, 01-Mar-26 12:01:00 GMT": time.Minute,
+		"Sun Mar  1 12:01:00 2026":       time.Minute,
+		"Sun, 01 Mar 2026 11:59:00 GMT":  0,
+		"Fri, 01 Mar 9999 12:00:00 GMT":  MaxRetryAfter,
+		"Sun, 32 Mar 2026 12:01:00 GMT":  0,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}

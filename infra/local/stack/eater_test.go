@@ -1,0 +1,144 @@
+package stack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+const feed = "testdata/feed.yaml"
+
+// call is what the function eater prints of a call: what it got, then what it
+// has done.
+type call struct {
+	At       int64 // nanoseconds
+	PID      int
+	Schedule bool
+	Items    []struct{ Name, ID, Group, Receives string }
+	Done     []string
+}
+
+// calls reads what a function has printed.
+func calls(t *testing.T, s *stack.Stack, function string) []call {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.LogDir, function+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []call
+	for l := range strings.Lines(string(text)) {
+		var c call
+		if strings.HasSuffix(l, "\n") && json.Unmarshal([]byte(l), &c) == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// got gives the names that start with prefix: of each call, as they came, and as
+// they were done.
+func got(t *testing.T, s *stack.Stack, function, prefix string) (came [][]string, done []string) {
+	t.Helper()
+	for _, c := range calls(t, s, function) {
+		var names []string
+		for _, i := range c.Items {
+			if strings.HasPrefix(i.Name, prefix) {
+				names = append(names, i.Name)
+			}
+		}
+		if len(names) > 0 {
+			came = append(came, names)
+		}
+		for _, n := range c.Done {
+			if strings.HasPrefix(n, prefix) {
+				done = append(done, n)
+			}
+		}
+	}
+	return came, done
+}
+
+func until(t *testing.T, limit time.Duration, what string, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !true(); {
+		if time.Now().After(end) {
+			t.Fatalf("not in %s: %s", limit, what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// put writes rows in one transaction, so that they come in few batches; each row
+// is "name" or "name=what to do".
+func put(t *testing.T, s *stack.Stack, pk string, rows ...string) {
+	t.Helper()
+	var items []types.TransactWriteItem
+	for _, row := range rows {
+		name, do, _ := strings.Cut(row, "=")
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.TableName, Item: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: name}, "do": &types.AttributeValueMemberS{Value: do},
+			"list": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberS{Value: "x"}}},
+		}}})
+	}
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	if _, err := db.TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{TransactItems: items}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func send(t *testing.T, s *stack.Stack, name, do string) {
+	t.Helper()
+	url, err := s.QueueURL("Jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = backing.NewSQSClient(s.DataPlane.SQS).SendMessage(context.Background(), &sqs.SendMessageInput{
+		QueueUrl: &url, MessageGroupId: aws.String("group-" + name), MessageBody: aws.String(fmt.Sprintf(`{"Name":%q,"Do":%q}`, name, do)),
+		MessageAttributes: map[string]sqstypes.MessageAttributeValue{"name": {DataType: aws.String("String"), StringValue: &name}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func depth(t *testing.T, s *stack.Stack, queue string) stack.Depth {
+	t.Helper()
+	d, err := s.QueueDepth(context.Background(), queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// lines collects what is written from several goroutines.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

@@ -1,0 +1,284 @@
+package stack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+func TestFunctionsAreFed(t *testing.T) {
+	requests := &lines{}
+	s := start(t, stack.Options{Template: feed, Requests: requests})
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *stack.Stack)
+	}{
+		{"records come in order and only those that fit", inOrder},
+		{"partial failure repeats only the tail", tailOnly},
+		{"poison record is given up and blocks nothing", poisonGivenUp},
+		{"failed call is split until the poison record is alone", thrownGivenUp},
+		{"what is skipped is never delivered", skipped},
+		{"database away for a while loses nothing", dbAway},
+		{"message is delivered and deleted", message},
+		{"failed message comes again and ends in the dead letters", deadLetters},
+		{"killed function's messages come again", killed},
+		{"restarted queues are empty and work", queueRestarted},
+		{"KMS comes back", kmsBack},
+		{"schedule is called when asked", scheduleNow},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+	}
+	if !strings.Contains(requests.String(), "StreamFunctionFeed 1 records") {
+		t.Errorf("no line of a stream's call: %s", requests)
+	}
+}
+
+func inOrder(t *testing.T, s *stack.Stack) {
+	put(t, s, "OTHER#1", "order-other")
+	var want []string
+	for i := range 12 {
+		name := fmt.Sprintf("order-%02d", i)
+		want = append(want, name)
+		put(t, s, "EVTS#1", name)
+	}
+	put(t, s, "EVTS#1", want[0]+"=changed") // MODIFY does not fit
+	until(t, 10*time.Second, "all records", func() bool { _, done := got(t, s, "StreamFunction", "order-"); return len(done) >= len(want) })
+	time.Sleep(300 * time.Millisecond)
+	if came, done := got(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, func(b []string) bool { return len(b) > 5 }) {
+		t.Errorf("came %v, done %v", came, done)
+	}
+}
+
+func tailOnly(t *testing.T, s *stack.Stack) {
+	put(t, s, "EVTS#1", "tail-1", "tail-2=once", "tail-3")
+	until(t, 10*time.Second, "all records", func() bool { _, done := got(t, s, "StreamFunction", "tail-"); return len(done) >= 4 })
+	// tail-3 was done in both calls: the function may do what is behind a failure.
+	if came, _ := got(t, s, "StreamFunction", "tail-"); !slices.EqualFunc(came, [][]string{{"tail-1", "tail-2", "tail-3"}, {"tail-2", "tail-3"}}, slices.Equal) {
+		t.Errorf("came %v", came)
+	}
+}
+
+func poisonGivenUp(t *testing.T, s *stack.Stack) {
+	given := depth(t, s, "GivenUp").Visible
+	put(t, s, "EVTS#1", "poison-1", "poison-2=poison", "poison-3", "poison-4")
+	until(t, 15*time.Second, "the others", func() bool {
+		_, done := got(t, s, "StreamFunction", "poison-")
+		for _, name := range []string{"poison-1", "poison-3", "poison-4"} {
+			if !slices.Contains(done, name) {
+				return false
+			}
+		}
+		return !slices.Contains(done, "poison-2")
+	})
+	until(t, 5*time.Second, "a message about it", func() bool { return depth(t, s, "GivenUp").Visible == given+1 })
+	url, err := s.QueueURL("GivenUp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := backing.NewSQSClient(s.DataPlane.SQS).ReceiveMessage(context.Background(), &sqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 1})
+	if err != nil || len(out.Messages) != 1 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	var said struct {
+		RequestContext     struct{ Condition, FunctionArn string }
+		DDBStreamBatchInfo struct {
+			StartSequenceNumber, EndSequenceNumber, StreamArn string
+			BatchSize                                         int
+		}
+	}
+	body := aws.ToString(out.Messages[0].Body)
+	if err := json.Unmarshal([]byte(body), &said); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	for _, c := range calls(t, s, "StreamFunction") {
+		for _, i := range c.Items {
+			if i.Name == "poison-2" {
+				id = i.ID
+			}
+		}
+	}
+	b := said.DDBStreamBatchInfo
+	if said.RequestContext.Condition != "RetryAttemptsExhausted" || b.BatchSize != 1 || b.StartSequenceNumber != id || b.EndSequenceNumber != id || id == "" {
+		t.Errorf("%s, sequence number %s", body, id)
+	}
+	if strings.Contains(body, "poison-2") {
+		t.Errorf("the message holds the record: %s", body)
+	}
+}
+
+func thrownGivenUp(t *testing.T, s *stack.Stack) {
+	given := depth(t, s, "GivenUp")
+	put(t, s, "EVTS#1", "throw-1", "throw-2", "throw-3=throw", "throw-4", "throw-5")
+	until(t, 15*time.Second, "the others", func() bool { _, done := got(t, s, "StreamFunction", "throw-"); return len(done) >= 4 })
+	now := depth(t, s, "GivenUp")
+	if now.Visible+now.InFlight != given.Visible+given.InFlight+1 {
+		t.Errorf("given up: %+v, before %+v", now, given)
+	}
+	came, _ := got(t, s, "StreamFunction", "throw-3")
+	if alone := slices.DeleteFunc(came, func(b []string) bool { return len(b) > 1 }); len(alone) < 3 {
+		t.Errorf("the record was tried %d times", len(alone))
+	}
+}
+
+func skipped(t *testing.T, s *stack.Stack) {
+	put(t, s, "EVTS#1", "skip-first=slow")
+	until(t, 5*time.Second, "the slow call", func() bool { came, _ := got(t, s, "StreamFunction", "skip-first"); return len(came) > 0 })
+	put(t, s, "EVTS#1", "skip-lost")
+	if err := s.SkipStream(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "EVTS#1", "skip-after")
+	until(t, 5*time.Second, "what came after", func() bool { _, done := got(t, s, "StreamFunction", "skip-after"); return len(done) > 0 })
+	if came, done := got(t, s, "StreamFunction", "skip-"); len(came) != 2 || !slices.Equal(done, []string{"skip-first", "skip-after"}) {
+		t.Errorf("came %v, done %v", came, done)
+	}
+}
+
+func dbAway(t *testing.T, s *stack.Stack) {
+	put(t, s, "EVTS#1", "away-1")
+	if err := s.StopDB(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := s.StartDB(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "EVTS#1", "away-2")
+	until(t, 15*time.Second, "both records", func() bool {
+		_, done := got(t, s, "StreamFunction", "away-")
+		return slices.Contains(done, "away-1") && slices.Contains(done, "away-2")
+	})
+}
+
+func message(t *testing.T, s *stack.Stack) {
+	if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != s.DataPlane.SQS+"/000000000000/Jobs Jobs" {
+		t.Errorf("the queue in the environment: %d %s", status, body)
+	}
+	for i := range 20 {
+		send(t, s, fmt.Sprintf("message-%02d", i), "")
+	}
+	until(t, 10*time.Second, "all messages", func() bool { _, done := got(t, s, "QueueFunction", "message-"); return len(done) >= 20 })
+	until(t, 5*time.Second, "an empty queue", func() bool { return depth(t, s, "Jobs") == stack.Depth{} })
+	for _, c := range calls(t, s, "QueueFunction") {
+		for _, i := range c.Items {
+			if i.Group != "group-"+i.Name || i.Receives != "1" {
+				t.Errorf("%+v", i)
+			}
+		}
+	}
+}
+
+func deadLetters(t *testing.T, s *stack.Stack) {
+	dead := depth(t, s, "DeadJobs").Visible
+	send(t, s, "dead-once", "once")
+	send(t, s, "dead-poison", "poison")
+	until(t, 15*time.Second, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == dead+1 })
+	if came, done := got(t, s, "QueueFunction", "dead-once"); len(came) != 2 || len(done) != 1 {
+		t.Errorf("the message that failed once came %v, done %v", came, done)
+	}
+	if came, done := got(t, s, "QueueFunction", "dead-poison"); len(came) != 2 || len(done) != 0 {
+		t.Errorf("the message that always fails came %v, done %v", came, done)
+	}
+	if d := depth(t, s, "Jobs"); d != (stack.Depth{}) {
+		t.Errorf("left in the queue: %+v", d)
+	}
+}
+
+func killed(t *testing.T, s *stack.Stack) {
+	send(t, s, "killed", "slow-once")
+	until(t, 5*time.Second, "the call", func() bool { came, _ := got(t, s, "QueueFunction", "killed"); return len(came) == 1 })
+	if err := s.KillFunction("QueueFunction"); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Copies("QueueFunction"); len(c) != 0 {
+		t.Errorf("copies are left: %+v", c)
+	}
+	until(t, 10*time.Second, "its end", func() bool { _, done := got(t, s, "QueueFunction", "killed"); return len(done) == 1 })
+	if came, _ := got(t, s, "QueueFunction", "killed"); len(came) != 2 {
+		t.Errorf("it came %d times", len(came))
+	}
+	if err := s.KillFunction("NoFunction"); err == nil {
+		t.Error("a function that is not there was killed")
+	}
+}
+
+func queueRestarted(t *testing.T, s *stack.Stack) {
+	if depth(t, s, "GivenUp") == (stack.Depth{}) {
+		t.Error("nothing to lose: the test proves nothing")
+	}
+	if err := s.StopQueue(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.QueueDepth(context.Background(), "Jobs"); err == nil {
+		t.Error("a stopped queue answers")
+	}
+	if err := s.StartQueue(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if d := depth(t, s, "GivenUp"); d != (stack.Depth{}) {
+		t.Errorf("a new queue has messages: %+v", d)
+	}
+	send(t, s, "restarted", "")
+	until(t, 10*time.Second, "a message", func() bool { _, done := got(t, s, "QueueFunction", "restarted"); return len(done) == 1 })
+}
+
+func kmsBack(t *testing.T, s *stack.Stack) {
+	address := strings.TrimPrefix(s.DataPlane.KMS, "http://")
+	reach := func() error {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+	if err := s.StopKMS(); err != nil || reach() == nil {
+		t.Errorf("a stopped KMS is there: %v", err)
+	}
+	if err := s.StartKMS(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	keys := backing.NewKMSClient(s.DataPlane.KMS)
+	list := func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_, err := keys.ListKeys(ctx, nil)
+		return err
+	}
+	if err := list(); err != nil {
+		t.Error(err)
+	}
+	if err := s.PauseKMS(); err != nil || list() == nil {
+		t.Errorf("a paused KMS answers: %v", err)
+	}
+	if err := s.ResumeKMS(); err != nil {
+		t.Fatal(err)
+	}
+	if err := list(); err != nil {
+		t.Error(err)
+	}
+}
+
+func scheduleNow(t *testing.T, s *stack.Stack) {
+	before := len(calls(t, s, "TickFunction"))
+	if err := s.RunSchedule(context.Background(), "TickFunction"); err != nil {
+		t.Fatal(err)
+	}
+	if now := len(calls(t, s, "TickFunction")); now != before+2 { // its begin and its end
+		t.Errorf("%d lines, before %d", now, before)
+	}
+	if err := s.RunSchedule(context.Background(), "QueueFunction"); err == nil {
+		t.Error("a function without a schedule was called")
+	}
+}

@@ -1,0 +1,134 @@
+package stack_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/stack"
+)
+
+func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
+	o := stack.Options{Template: feed, Dir: t.TempDir()}
+	first, err := stack.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, first, "EVTS#1", "restart-1")
+	until(t, 10*time.Second, "the first record", func() bool { _, done := got(t, first, "StreamFunction", "restart-"); return len(done) == 1 })
+	// Closed in the middle of a call: what was not done comes again.
+	put(t, first, "EVTS#1", "restart-2=slow")
+	until(t, 10*time.Second, "the slow call", func() bool { came, _ := got(t, first, "StreamFunction", "restart-2"); return len(came) == 1 })
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, o)
+	put(t, second, "EVTS#1", "restart-3")
+	until(t, 10*time.Second, "the last record", func() bool { _, done := got(t, second, "StreamFunction", "restart-3"); return len(done) == 1 })
+	// The log is one of both runs.
+	if _, done := got(t, second, "StreamFunction", "restart-"); !slices.Equal(done, []string{"restart-1", "restart-2", "restart-3"}) {
+		t.Errorf("done: %v", done)
+	}
+}
+
+// A call takes 50 ms or more, and a minute here only 20.
+func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
+	s := start(t, stack.Options{Template: feed, Minute: 20 * time.Millisecond})
+	seen := func() []call { return calls(t, s, "TickFunction") }
+	until(t, 10*time.Second, "five calls", func() bool { return len(seen()) >= 10 })
+	for range 3 {
+		if err := s.RunSchedule(t.Context(), "TickFunction"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each call prints its process at its begin and none at its end.
+	for i, c := range seen() {
+		if begin := i%2 == 0; begin != (c.PID != 0) || !c.Schedule {
+			t.Fatalf("line %d: %+v", i, c)
+		}
+	}
+	slow := start(t, stack.Options{Template: feed, Minute: 400 * time.Millisecond})
+	begun := time.Now()
+	before := len(calls(t, slow, "TickFunction"))
+	time.Sleep(1700 * time.Millisecond)
+	n := (len(calls(t, slow, "TickFunction")) - before) / 2
+	if most := int(time.Since(begun)/(400*time.Millisecond)) + 1; n < 3 || n > most {
+		t.Errorf("%d calls in %s at one each 400 ms", n, time.Since(begun))
+	}
+}
+
+func TestNothingIsLeftRunningAfterClose(t *testing.T) {
+	dir := t.TempDir()
+	s, err := stack.Start(t.Context(), stack.Options{Template: feed, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, s, "left", "slow")
+	put(t, s, "EVTS#1", "left=slow")
+	until(t, 10*time.Second, "both calls", func() bool {
+		a, _ := got(t, s, "QueueFunction", "left")
+		b, _ := got(t, s, "StreamFunction", "left")
+		return len(a) > 0 && len(b) > 0
+	})
+	if err := s.PauseKMS(); err != nil {
+		t.Fatal(err)
+	}
+	pids := children(t)
+	if len(pids) < 6 { // database, KMS, queues, issuer, two copies or more
+		t.Errorf("children %v: the test proves nothing", pids)
+	}
+	begun := time.Now()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("it took %s to end", took)
+	}
+	until(t, 3*time.Second, fmt.Sprintf("the end of %v", pids), func() bool {
+		return !slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
+	})
+	for _, endpoint := range []string{s.DataPlane.DynamoDB, s.DataPlane.KMS, s.DataPlane.SQS, s.URL, s.Control} {
+		if c, err := net.Dial("tcp", strings.TrimPrefix(endpoint, "http://")); err == nil {
+			_ = c.Close()
+			t.Errorf("%s is there after the end", endpoint)
+		}
+	}
+}
+
+// children gives the processes that this one has started, of any stack.
+func children(t *testing.T) []int {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stats) == 0 {
+		t.Skip("this system has no /proc")
+	}
+	var out []int
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		var pid, parent int
+		var state string
+		_, after, _ := strings.Cut(string(text), ") ")
+		if _, err := fmt.Sscan(string(text), &pid); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscan(after, &state, &parent); err != nil {
+			t.Fatal(err)
+		}
+		if parent == os.Getpid() {
+			out = append(out, pid)
+		}
+	}
+	return out
+}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/asn1"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"math/big"
@@ -42,6 +43,7 @@ func newMint(now time.Time) *mint {
 		m.revoked.kid: fault(410, 300, "kid_revoked"),
 		m.down.kid:    fault(503, 0, "unavailable"),
 	}
+	m.JWKS = json.RawMessage(fmt.Sprintf(`{"keys":[%s,%s,%s,%s]}`, m.active.jwk(), m.next.jwk(), m.retired.jwk(), m.down.jwk()))
 	return m
 }
 

@@ -26,5 +26,10 @@ func (v Vectors) Handler() http.Handler {
 		w.WriteHeader(a.Status)
 		_, _ = w.Write(a.Body) // the receiver has gone: nobody to tell
 	})
+	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		_, _ = w.Write(v.JWKS) // as above
+	})
 	return mux
 }

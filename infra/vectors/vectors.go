@@ -25,6 +25,7 @@ type Vectors struct {
 	EndpointID string            `json:"endpointId"`
 	Lookups    map[string]Answer `json:"lookups"` // by kid: the answer of POST /webhook_verification_key/get
 	Otherwise  Answer            `json:"otherwise"`
+	JWKS       json.RawMessage   `json:"jwks"` // the answer of GET /.well-known/jwks.json
 	Cases      []Case            `json:"cases"`
 }
 
@@ -51,7 +52,7 @@ const (
 	EndpointID = "whe_01k5vectors00000000000000a"
 )
 
-const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise). One case is too large to stand here: a token of more than 256 KB."
+const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. One case is too large to stand here: a token of more than 256 KB."
 
 // Mint makes the vectors for a time. lookups and cases of two calls differ in
 // their times and signatures alone.

@@ -126,7 +126,10 @@ func mavenHomeExists() bool {
 // pythonTool is a virtual environment with what a list requires. SAM's has other
 // versions of what the local stack's has, so the two stay apart.
 func pythonTool(name, requirementsFile string) tool {
-	requirements := embedded("python/" + requirementsFile)
+	return virtualEnv(name, embedded("python/"+requirementsFile))
+}
+
+func virtualEnv(name, requirements string) tool {
 	return tool{
 		name: name, recipe: []string{requirements}, missing: missingPython,
 		build: func(ctx context.Context, dir string) error {

@@ -1,0 +1,45 @@
+package backing
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// VirtualEnv gives the path of the interpreter of a Python virtual environment
+// that has what a list requires (as in a requirements.txt), installing it first
+// if need be. It fails with a *MissingError when there is no Python.
+func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (string, error) {
+	dir, err := install(ctx, virtualEnv(name, requirements), say)
+	return filepath.Join(dir, "bin", "python"), err
+}
+
+// NodeModules gives a folder whose node_modules has what a package.json and its
+// package-lock.json name, installing it first if need be. It fails with a
+// *MissingError when there is no Node.
+func NodeModules(ctx context.Context, name, manifest, lockfile string, say Progress) (string, error) {
+	return install(ctx, tool{
+		name: name, recipe: []string{manifest, lockfile}, missing: missingNode,
+		build: func(ctx context.Context, dir string) error {
+			err := errors.Join(
+				os.WriteFile(filepath.Join(dir, "package.json"), []byte(manifest), 0o644),
+				os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte(lockfile), 0o644))
+			if err != nil {
+				return err
+			}
+			return run(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+		},
+	}, say)
+}
+
+func missingNode() error {
+	var programs []string
+	for _, p := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(p); err != nil {
+			programs = append(programs, p+" (Node.js 20 or later)")
+		}
+	}
+	return missing(programs)
+}

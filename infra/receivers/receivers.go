@@ -1,0 +1,180 @@
+// Package receivers has the receivers that the README shows, one in Node and one
+// in Python, and runs them for tests. Each is one file that stands alone; so do
+// the lists of what it needs, pinned, beside it.
+package receivers
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"latchkey/infra/local/backing"
+)
+
+//go:embed node/receiver.mjs node/package.json node/package-lock.json python/receiver.py python/requirements.txt
+var files embed.FS
+
+// Language is what a receiver is written in.
+type Language string
+
+// The languages.
+const (
+	Node   Language = "node"
+	Python Language = "python"
+)
+
+// Config is what a receiver is told, by its environment.
+type Config struct {
+	BaseURL    string
+	EndpointID string
+	Issuer     string    // "": BaseURL
+	Port       int       // 0: a free one
+	Output     io.Writer // gets a line "<event id> <type>" an event; nil: nobody does
+}
+
+// Receiver is a receiver that runs.
+type Receiver struct {
+	URL string // takes webhooks by POST
+
+	cmd  *exec.Cmd
+	dir  string
+	done chan struct{} // closed when it has ended
+}
+
+const (
+	startTimeout = 30 * time.Second
+	stopGrace    = 2 * time.Second
+)
+
+// Start runs a receiver, installing what it needs at the first use, and waits
+// until it listens. It fails with a *backing.MissingError where the language is
+// not installed. The caller stops it.
+func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
+	if c.Port == 0 {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		c.Port = port
+	}
+	dir, err := os.MkdirTemp("", "latchkey-receiver-")
+	if err != nil {
+		return nil, err
+	}
+	r := &Receiver{URL: fmt.Sprintf("http://127.0.0.1:%d/", c.Port), dir: dir, done: make(chan struct{})}
+	if r.cmd, err = command(ctx, l, dir); err == nil {
+		err = r.run(ctx, c)
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir) // the first error counts
+		return nil, fmt.Errorf("%s receiver: %w", l, err)
+	}
+	return r, nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// command lays the receiver into dir and says how it is run.
+func command(ctx context.Context, l Language, dir string) (*exec.Cmd, error) {
+	if l == Python {
+		interpreter, err := backing.VirtualEnv(ctx, "receiver-python", text("python/requirements.txt"), nil)
+		if err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, "receiver.py")
+		return exec.Command(interpreter, path), os.WriteFile(path, []byte(text("python/receiver.py")), 0o644)
+	}
+	modules, err := backing.NodeModules(ctx, "receiver-node", text("node/package.json"), text("node/package-lock.json"), nil)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "receiver.mjs")
+	return exec.Command("node", path), errors.Join(
+		os.WriteFile(path, []byte(text("node/receiver.mjs")), 0o644),
+		os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")))
+}
+
+func (r *Receiver) run(ctx context.Context, c Config) error {
+	r.cmd.Env = append(os.Environ(), "BASE_URL="+c.BaseURL, "ENDPOINT_ID="+c.EndpointID, fmt.Sprintf("PORT=%d", c.Port))
+	if c.Issuer != "" {
+		r.cmd.Env = append(r.cmd.Env, "ISSUER="+c.Issuer)
+	}
+	r.cmd.Stdout = c.Output
+	words, err := os.Create(filepath.Join(r.dir, "stderr"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = words.Close() }() // the child has its own
+	r.cmd.Stderr = words
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours to pass on
+	if err := r.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = r.cmd.Wait() // whoever needs its end sees done
+		close(r.done)
+	}()
+	if err := r.await(ctx, c.Port); err != nil {
+		said, _ := os.ReadFile(words.Name())
+		return errors.Join(fmt.Errorf("%w\n%s", err, said), r.end())
+	}
+	return nil
+}
+
+// await waits until the receiver listens.
+func (r *Receiver) await(ctx context.Context, port int) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-r.done:
+			return errors.New("it ended at its start")
+		case <-ctx.Done():
+			return fmt.Errorf("it does not listen: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the receiver.
+func (r *Receiver) Stop() error { return errors.Join(r.end(), os.RemoveAll(r.dir)) }
+
+func (r *Receiver) end() error {
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-r.done:
+		return nil
+	case <-time.After(stopGrace):
+	}
+	err := r.cmd.Process.Kill()
+	<-r.done
+	return err
+}
+
+func text(path string) string {
+	b, err := files.ReadFile(path)
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return string(b)
+}

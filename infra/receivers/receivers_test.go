@@ -1,0 +1,172 @@
+package receivers_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/receivers"
+	"latchkey/infra/vectors"
+)
+
+const mostLines = 40
+
+// TestReceiversAreShort enough to be read in one look.
+func TestReceiversAreShort(t *testing.T) {
+	for _, path := range []string{"node/receiver.mjs", "python/receiver.py"} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
+		if len(lines) > mostLines {
+			t.Errorf("%s has %d lines", path, len(lines))
+		}
+		for i, line := range lines {
+			if len([]rune(string(line))) > 140 {
+				t.Errorf("%s:%d is %d characters wide", path, i+1, len([]rune(string(line))))
+			}
+		}
+	}
+}
+
+// TestLockFileNamesNoHost, so that every registry will do.
+func TestLockFileNamesNoHost(t *testing.T) {
+	b, err := os.ReadFile("node/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte(`"resolved"`)) || !bytes.Contains(b, []byte(`"integrity"`)) {
+		t.Error("the lock file names where a package came from, or not what it was")
+	}
+}
+
+// written keeps what a receiver prints.
+type written struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *written) count(what string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Count(w.b.String(), what)
+}
+
+// start runs a receiver in the vectors' world. Without the language there is one
+// loud line; in CI that is a failure.
+func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Receiver {
+	t.Helper()
+	r, err := receivers.Start(t.Context(), l, c)
+	var missing *backing.MissingError
+	if errors.As(err, &missing) && os.Getenv("CI") == "" {
+		fmt.Printf("SKIPPED: the %s receiver was not tried: %v. CI never skips it.\n", l, missing)
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// TestReceiversTakeTheGoodAndRefuseTheHostile feeds every vector to both.
+func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+		t.Run(string(l), func(t *testing.T) {
+			var out written
+			var handler http.Handler
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+			defer api.Close()
+			v := vectors.Mint(time.Now()) // again below: an installation takes its time
+			handler = v.Handler()
+			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Output: &out})
+			v = vectors.Mint(time.Now())
+			handler = v.Handler()
+			good := 0
+			for _, c := range v.Cases {
+				if got := post(t, r.URL, c.Token); got != c.Status {
+					t.Errorf("%s: %d instead of %d", c.Name, got, c.Status)
+				}
+				if c.Valid {
+					good++
+				}
+			}
+			if took := time.Since(time.Unix(v.Now, 0)); took > 25*time.Second {
+				t.Errorf("the vectors were out of date after %v", took)
+			}
+			if got := out.count("evt_01k5vectors00000000000000b link.claimed"); got != good || good < 10 {
+				t.Errorf("%d events handled, of %d good ones", got, good)
+			}
+		})
+	}
+}
+
+// TestReceiversCannotKnowWithoutTheLookup: 503, so that the webhook comes again,
+// and then it is taken.
+func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+		t.Run(string(l), func(t *testing.T) {
+			var down sync.Mutex
+			var handler http.Handler
+			answer := func(h http.Handler) {
+				down.Lock()
+				defer down.Unlock()
+				handler = h
+			}
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				down.Lock()
+				h := handler
+				down.Unlock()
+				h.ServeHTTP(w, r)
+			}))
+			defer api.Close()
+			v := vectors.Mint(time.Now())
+			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID})
+			v = vectors.Mint(time.Now())
+			for name, h := range map[string]http.HandlerFunc{
+				"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+				"a hung-up connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			} {
+				answer(h)
+				if got := post(t, r.URL, v.Cases[0].Token); got != 503 {
+					t.Errorf("%s: %d", name, got)
+				}
+			}
+			answer(v.Handler())
+			if got := post(t, r.URL, v.Cases[0].Token); got != 204 {
+				t.Errorf("the lookup is back: %d", got)
+			}
+		})
+	}
+}
+
+func post(t *testing.T, url, body string) int {
+	t.Helper()
+	client := http.Client{Timeout: 15 * time.Second}
+	res, err := client.Post(url, "application/jwt", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}

@@ -27,14 +27,14 @@ type attempt struct {
 	conn   atomic.Pointer[net.Conn] // below TLS
 }
 
-// failure is an error with its class.
-type failure struct { //nolint:errname // internal, and no sentinel
+// classError is an error with its class.
+type classError struct {
 	class string
 	cause error
 }
 
-func (f *failure) Error() string { return f.class + ": " + f.cause.Error() }
-func (f *failure) Unwrap() error { return f.cause }
+func (f *classError) Error() string { return f.class + ": " + f.cause.Error() }
+func (f *classError) Unwrap() error { return f.cause }
 
 var (
 	errAgain     = errors.New("an attempt dials once")
@@ -46,7 +46,7 @@ var (
 // is over, for a name with one hostile address is hostile.
 func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if a.dialed.Swap(true) {
-		return nil, &failure{ErrProtocol, errAgain}
+		return nil, &classError{ErrProtocol, errAgain}
 	}
 	// The context ends an attempt with a better error; that the socket dies by
 	// itself is for whatever may one day not listen to the context.
@@ -56,12 +56,12 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, &failure{ErrProtocol, err}
+		return nil, &classError{ErrProtocol, err}
 	}
 	host, isLiteral := hostOf(a.url)
 	addrs, err := a.resolve(ctx, host, isLiteral)
 	if err != nil {
-		return nil, &failure{ErrDNS, err}
+		return nil, &classError{ErrDNS, err}
 	}
 	for i, addr := range addrs {
 		d := a.dialer(isLiteral)
@@ -73,10 +73,10 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 		}
 		var refused *Refused
 		if errors.As(err, &refused) {
-			return nil, &failure{ErrRefused, err}
+			return nil, &classError{ErrRefused, err}
 		}
 	}
-	return nil, &failure{ErrConnect, err}
+	return nil, &classError{ErrConnect, err}
 }
 
 // dialer gives the dialer of one address, with the guard in it.
@@ -103,13 +103,9 @@ func (a *attempt) resolve(ctx context.Context, host string, isLiteral bool) ([]n
 	if len(found) == 0 {
 		return nil, errNoAddress
 	}
-	addrs := make([]netip.Addr, 0, maxAddresses)
-	for _, addr := range found[:min(len(found), maxAddresses)] {
-		// net.Resolver gives some IPv4 addresses in IPv6 form; the socket is an
-		// IPv4 one all the same, and the guard judges the socket.
-		addrs = append(addrs, addr.Unmap())
-	}
-	return addrs, nil
+	// net.Resolver gives some IPv4 addresses in IPv6 form. The dialer makes an
+	// IPv4 socket of them all the same, and the guard judges the socket.
+	return found[:min(len(found), maxAddresses)], nil
 }
 
 // share divides the time that is left to connect by the addresses that are.
@@ -139,13 +135,13 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 // the socket's: after a 101 the body heeds no context.
 func (a *attempt) hurry(d time.Duration) {
 	if conn := a.conn.Load(); conn != nil {
-		_ = (*conn).SetReadDeadline(time.Now().Add(d)) //nolint:errcheck // only a closed one refuses, and it is read no more
+		_ = (*conn).SetReadDeadline(time.Now().Add(d)) // only a closed one refuses, and it is read no more
 	}
 }
 
 // class names what went wrong with an attempt that got no status.
 func (a *attempt) class(ctx context.Context, err error) string {
-	var f *failure
+	var f *classError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ErrTimeout

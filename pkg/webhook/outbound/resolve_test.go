@@ -242,15 +242,28 @@ func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
 	}
 }
 
+// net/http reads the environment once a process, so setting it here would prove
+// nothing; that a transport has no proxy function does.
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
-	proxy, accepts := counting(t)
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"} {
-		t.Setenv(name, "http://"+proxy.Addr().String())
+	if tr := NewSender(onLoopback(t)).transport(&attempt{}); tr.Proxy != nil || tr.OnProxyConnectResponse != nil {
+		t.Error("the transport asks for a proxy")
 	}
-	s, home := homebound(NewGuard(nil), &answers{list: [][]string{{"93.184.216.34"}}})
-	got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
-	if got.Err != ErrConnect || len(home.permitted) != 1 || home.permitted[0] != "93.184.216.34:443" || accepts.Load() != 0 {
-		t.Errorf("%+v, permitted %v, %d at the proxy", got, home.permitted, accepts.Load())
+}
+
+func TestAnAttemptDialsOnce(t *testing.T) {
+	l, accepts := counting(t)
+	u, err := onLoopback(t).CheckURL(context.Background(), "http://"+l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{sender: NewSender(onLoopback(t)), url: u}
+	c, err := a.dial(context.Background(), "tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if again, err := a.dial(context.Background(), "tcp", u.Host); !errors.Is(err, errAgain) || again != nil {
+		t.Errorf("%v, %v, %d connections", again, err, accepts.Load())
 	}
 }
 

@@ -119,9 +119,6 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	defer cancel()
 
 	a := &attempt{sender: s, url: u}
-	transport := s.transport(a)
-	defer transport.CloseIdleConnections()
-
 	req, err := http.NewRequestWithContext(a.trace(ctx), http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return Result{Err: ErrProtocol}
@@ -131,10 +128,11 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	}
 	// The transport alone, no http.Client: it follows no redirect and keeps no
 	// cookie because it does not know how.
-	res, err := transport.RoundTrip(req)
+	res, err := s.transport(a).RoundTrip(req)
 	if err != nil {
 		return Result{Err: a.class(ctx, err)}
 	}
+	defer func() { _ = res.Body.Close() }() // it cuts the connection, whatever is left on it
 	a.hurry(s.answer)
 	return Result{
 		Status:     res.StatusCode,
@@ -166,13 +164,12 @@ func (s *Sender) transport(a *attempt) *http.Transport {
 	}
 }
 
-// beginning gives the beginning of an answer and closes it. The status has
-// decided already, and the text is for people, so it gets little time: a
-// receiver that answers 200 and then sends a byte a second holds nothing up.
-func beginning(body io.ReadCloser) string {
-	defer body.Close() //nolint:errcheck // nothing is kept of this connection
+// beginning gives the beginning of an answer. The status has decided already,
+// and the text is for people, so it gets little time (hurry): a receiver that
+// answers 200 and then sends a byte a second holds nothing up.
+func beginning(body io.Reader) string {
 	// What was read before an error is still the answer's beginning.
-	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer)) //nolint:errcheck // as above
+	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer))
 	return printable(b)
 }
 

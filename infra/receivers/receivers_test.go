@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -154,6 +155,41 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 			answer(v.Handler())
 			if got := post(t, r.URL, v.Cases[0].Token); got != 204 {
 				t.Errorf("the lookup is back: %d", got)
+			}
+		})
+	}
+}
+
+// TestReceiversOutliveABadCaller that hangs up in the middle of a webhook, lies
+// about its length or speaks no HTTP.
+func TestReceiversOutliveABadCaller(t *testing.T) {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+		t.Run(string(l), func(t *testing.T) {
+			v := vectors.Mint(time.Now())
+			api := httptest.NewServer(v.Handler())
+			defer api.Close()
+			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID})
+			for _, said := range []string{
+				"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\neyJ",
+				"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\neyJ",
+				"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\neyJ",
+				"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\neyJ\r\n",
+				"POST / HTTP/1.1\r\nHost: a\r\n\r\n",
+				"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+				"\x16\x03\x01\x00\x05hello",
+			} {
+				conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := conn.Write([]byte(said)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(20 * time.Millisecond) // so that it is read before the end comes
+				conn.Close()
+			}
+			if got := post(t, r.URL, vectors.Mint(time.Now()).Cases[0].Token); got != 204 {
+				t.Errorf("after that: %d", got)
 			}
 		})
 	}

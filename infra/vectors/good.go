@@ -19,6 +19,7 @@ func (m *mint) good() {
 		m.claims(m.iss(), m.iss()+`,"later":{"a":[1,{"b":null}]}`)))
 	m.ok("other order and blanks", m.active.sign(fmt.Sprintf(" {\n\"typ\": \"webhook+jwt\", \"alg\": \"ES256\", \"kid\": %q } ", m.active.kid), " "+m.claims()+"\n"))
 	m.ok("any text in the data", m.active.by(m.claims(`"status":"claimed"`, `"status":"\u00e9 é \"a\":1,\\ {}[] 🔑 \u0000 \ud83d\udd11"`)))
+	m.ok("150 KB of data", m.active.by(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat(`a\"`, 50<<10)+`"`)))
 }
 
 // zeroAt gives a token whose r (0) or s (32) begins with a zero byte, as one in

@@ -52,7 +52,7 @@ const (
 	EndpointID = "whe_01k5vectors00000000000000a"
 )
 
-const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. One case is too large to stand here: a token of more than 256 KB."
+const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large to stand here: a good webhook of 150 KB and a token of more than 256 KB."
 
 // Mint makes the vectors for a time. lookups and cases of two calls differ in
 // their times and signatures alone.
@@ -69,8 +69,8 @@ func Mint(now time.Time) Vectors {
 	return m.Vectors
 }
 
-// File is webhooks.json: the vectors for the fixed time, without the case that
-// is too large to be kept.
+// File is webhooks.json: the vectors for the fixed time, without the cases
+// that are too large to be kept.
 func File() ([]byte, error) {
 	v := Mint(time.Unix(FixedNow, 0))
 	v.Cases = slices.DeleteFunc(v.Cases, func(c Case) bool { return len(c.Token) > 64<<10 })

@@ -22,7 +22,9 @@ function part(text) { // strict base64url, UTF-8, and JSON in which no object ha
   must(bytes.toString('base64url') === text && json.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1 === members)
   return value
 }
-async function verify(token) {
+async function verify(req) {
+  let token = '' // of which there are at most 256 KB
+  for await (const chunk of req.setEncoding('latin1')) if (token.length <= 262144) token += chunk
   const [header, { aud, iat, exp, event }] = token.split('.', 2).map(part)
   const isText = (v) => v && typeof v === 'string', isObject = (v) => v && typeof v === 'object' && !Array.isArray(v)
   must(token.length <= 262144 && /\.[\w-]{85}[AQgw]$/.test(token) && [aud].flat().length === 1)
@@ -33,8 +35,5 @@ async function verify(token) {
   await jwtVerify(token, keyOf, { algorithms: ['ES256'], issuer: ISSUER, audience: ENDPOINT_ID, maxTokenAge: '5m', clockTolerance: 60 })
   return must(iat * 1000 < await endOf(header.kid).catch(() => must(false, 503))) ?? event
 }
-createServer(async (req, res) => {
-  let body = '' // of which a webhook has at most 256 KB
-  for await (const chunk of req.setEncoding('latin1')) if (body.length <= 262144) body += chunk
-  res.writeHead(await verify(body).then((event) => work(event).then(() => 204, () => 500), (e) => e.status ?? 401)).end()
-}).listen(PORT, '127.0.0.1', () => console.log('listening on', PORT))
+createServer((req, res) => verify(req).then((event) => work(event).then(() => 204, () => 500), (e) => e.status ?? 401)
+  .then((status) => res.writeHead(status).end())).listen(PORT, '127.0.0.1')

@@ -26,7 +26,7 @@ def verify(token):  # gives the event; OSError: the key cannot be looked up now;
     must(re.fullmatch("[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", header["kid"]) and claims["aud"] in (ENDPOINT_ID, [ENDPOINT_ID]))
     must(type(iat) is int and type(exp) is int and now < exp and now - 360 < iat < now + 60 and type(event["data"]) is dict)
     must(all(event[name] and type(event[name]) is kind for name, kind in (("id", str), ("type", str), ("createdAt", int))))
-    with one_lookup: key = look_up(header["kid"], now // 60)  # made-up kids do not become a flood of lookups
+    with one_lookup: key = look_up(header["kid"], now // 60)  # one at a time, so that made-up kids make no flood of them
     must(key and (not key["expiredAt"] or iat * 1000 < key["expiredAt"]))
     return jwt.decode(token, jwt.PyJWK(key, "ES256"), ["ES256"], audience=ENDPOINT_ID, issuer=ISSUER, leeway=60)["event"]
 class Receiver(BaseHTTPRequestHandler):

@@ -8,17 +8,18 @@ ARCH ?= arm64
 BASE_URL ?= http://127.0.0.1:$(PORT)
 TOKEN_CMD ?= make -s token PORT=$(PORT)
 STACK ?=
+FUNCTION ?=
 
 # Read by the programs below. TOKEN_CMD finds EMAIL and NAME in its environment.
 export BASE_URL TOKEN_CMD STACK
 
 # Recipes read these from the environment, so that a quote in a name is only a quote.
-export EMAIL NAME SUB KIND
+export EMAIL NAME SUB KIND FUNCTION
 
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token stop-db start-db pause-db resume-db clean-data build test e2e smoke sam lint deploy
+.PHONY: help run token stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test e2e smoke sam lint deploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,6 +42,15 @@ pause-db: ## makes it hang: it takes connections and answers nothing
 
 resume-db: ## ends pause-db
 	@$(CTL) resume-db
+
+stop-kms: ## takes the running stack's KMS away, and its keys
+	@$(CTL) stop-kms
+
+start-kms: ## brings it back, without keys: the next rotation makes one
+	@$(CTL) start-kms
+
+schedule: ## calls a scheduled function now: FUNCTION=RotateFunction
+	@$(CTL) -function "$$FUNCTION" schedule
 
 clean-data: ## forgets the table's data of the stack on PORT
 	@$(CTL) clean-data

@@ -1,5 +1,5 @@
-// Command ctl does the small errands of the Makefile: a token, the database away
-// and back, the table's data forgotten, a build as deployed.
+// Command ctl does the small errands of the Makefile: a token, the database or the
+// KMS away and back, a schedule now, the table's data forgotten, a build as deployed.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,12 +19,12 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-const usage = "usage: ctl [flags] token | stop-db | start-db | pause-db | resume-db | clean-data | build"
+const usage = "usage: ctl [flags] token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | build"
 
 type settings struct {
 	port                   int
 	kind, email, name, sub string
-	arch                   string
+	arch, function         string
 }
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
 	flag.StringVar(&o.arch, "arch", "arm64", "build: arm64 or amd64")
+	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
 	flag.Parse()
 	if err := run(context.Background(), flag.Arg(0), o); err != nil {
 		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
@@ -47,6 +49,10 @@ func run(ctx context.Context, what string, o settings) error {
 		return token(ctx, o)
 	case "stop-db", "start-db", "pause-db", "resume-db":
 		return control(ctx, o.port, "/db/"+what[:len(what)-len("-db")])
+	case "stop-kms", "start-kms":
+		return control(ctx, o.port, "/kms/"+what[:len(what)-len("-kms")])
+	case "schedule":
+		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
 	case "clean-data":
 		return cleanData(ctx, o.port)
 	case "build":
@@ -72,8 +78,8 @@ func token(ctx context.Context, o settings) error {
 func control(ctx context.Context, port int, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	url := fmt.Sprintf("http://127.0.0.1:%d%s", stack.PortsFrom(port).Control, path)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	address := fmt.Sprintf("http://127.0.0.1:%d%s", stack.PortsFrom(port).Control, path)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return err
 	}

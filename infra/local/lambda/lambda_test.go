@@ -168,6 +168,40 @@ func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	call(t, s, `{}`)
 }
 
+func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	idle := call(t, s, `{}`)
+	failed := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Seconds":0.9}`))
+			failed <- err
+		}()
+	}
+	for limit := time.Now().Add(5 * time.Second); len(s.Copies("Toy")) < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("no two copies")
+		}
+	}
+	if err := s.Kill("Toy"); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Copies("Toy"); len(c) != 0 {
+		t.Errorf("copies are left: %+v", c)
+	}
+	for range 2 {
+		if err := <-failed; !errors.Is(err, lambda.ErrCrash) {
+			t.Errorf("a call of a killed copy: %v", err)
+		}
+	}
+	if after := call(t, s, `{}`); after.PID == idle.PID {
+		t.Error("a killed copy answered")
+	}
+	if err := s.Kill("Nobody"); !errors.Is(err, lambda.ErrNoFunction) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestTimeoutIsTheFunctions(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	begun := time.Now()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"latchkey/infra/local/backing"
@@ -31,22 +32,27 @@ func (s *Stack) Info() Info {
 
 // controlHandler is for tests and the make targets of this machine; it is not
 // part of the API and answers on loopback alone. GET /info, GET
-// /copies?function=, GET /userinfo, POST /db/{stop,start,pause,resume}.
+// /copies?function=, GET /userinfo, POST /{db,kms}/{stop,start,pause,resume},
+// POST /schedules/{function}.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Info()) })
 	mux.HandleFunc("GET /copies", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.Copies(r.URL.Query().Get("function"))) })
 	mux.Handle("GET /userinfo", backing.UserinfoHandler(s.Issuer))
-	for name, do := range map[string]func(context.Context) error{
-		"stop": func(context.Context) error { return s.StopDB() }, "start": s.StartDB,
-		"pause": func(context.Context) error { return s.PauseDB() }, "resume": func(context.Context) error { return s.ResumeDB() },
+	plain := func(do func() error) func(*http.Request) error { return func(*http.Request) error { return do() } }
+	for name, do := range map[string]func(*http.Request) error{
+		"db/stop": plain(s.StopDB), "db/pause": plain(s.PauseDB), "db/resume": plain(s.ResumeDB),
+		"db/start": func(r *http.Request) error { return s.StartDB(context.WithoutCancel(r.Context())) },
+		"kms/stop": plain(s.StopKMS), "kms/pause": plain(s.PauseKMS), "kms/resume": plain(s.ResumeKMS),
+		"kms/start":            func(r *http.Request) error { return s.StartKMS(context.WithoutCancel(r.Context())) },
+		"schedules/{function}": func(r *http.Request) error { return s.RunSchedule(r.Context(), r.PathValue("function")) },
 	} {
-		mux.HandleFunc("POST /db/"+name, func(w http.ResponseWriter, r *http.Request) {
-			if err := do(context.WithoutCancel(r.Context())); err != nil {
+		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
+			if err := do(r); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			s.options.Progress("database: " + name)
+			s.options.Progress("asked for " + strings.TrimPrefix(r.URL.Path, "/"))
 			w.WriteHeader(http.StatusNoContent)
 		})
 	}

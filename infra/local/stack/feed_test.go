@@ -25,6 +25,7 @@ func TestFunctionsAreFed(t *testing.T) {
 		test func(*testing.T, *stack.Stack)
 	}{
 		{"records come in order and only those that fit", inOrder},
+		{"records and messages come soon", soon},
 		{"partial failure repeats only the tail", tailOnly},
 		{"poison record is given up and blocks nothing", poisonGivenUp},
 		{"failed call is split until the poison record is alone", thrownGivenUp},
@@ -57,6 +58,41 @@ func inOrder(t *testing.T, s *stack.Stack) {
 	time.Sleep(300 * time.Millisecond)
 	if came, done := got(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, func(b []string) bool { return len(b) > 5 }) {
 		t.Errorf("came %v, done %v", came, done)
+	}
+}
+
+// soon writes records and messages one by one and measures how long each takes to
+// reach its function.
+func soon(t *testing.T, s *stack.Stack) {
+	const n = 40
+	for what, one := range map[string]struct {
+		function string
+		put      func(name string)
+	}{
+		"record":  {"StreamFunction", func(name string) { put(t, s, "EVTS#1", name) }},
+		"message": {"QueueFunction", func(name string) { send(t, s, name, "") }},
+	} {
+		at := make(map[string]time.Time)
+		for i := range n {
+			name := fmt.Sprintf("soon-%02d", i)
+			one.put(name)
+			at[name] = time.Now() // it is acknowledged
+			time.Sleep(time.Duration(20+i) * time.Millisecond)
+		}
+		until(t, 10*time.Second, "all", func() bool { _, done := got(t, s, one.function, "soon-"); return len(done) >= n })
+		var took []time.Duration
+		for _, c := range calls(t, s, one.function) {
+			for _, i := range c.Items {
+				if begun, ok := at[i.Name]; ok {
+					took = append(took, time.Unix(0, c.At).Sub(begun))
+				}
+			}
+		}
+		slices.Sort(took)
+		t.Logf("%s to function: p50 %s, p95 %s, most %s", what, took[n/2], took[n*95/100], took[len(took)-1])
+		if len(took) != n || took[n/2] > time.Second {
+			t.Errorf("%s to function: %d came, p50 %s", what, len(took), took[n/2])
+		}
 	}
 }
 

@@ -95,6 +95,8 @@ func (s *Stack) parameters() (map[string]string, error) {
 		"EndpointDynamoDB": loopback(s.ports.DynamoDB),
 		"EndpointKMS":      loopback(s.ports.KMS),
 		"EndpointSQS":      loopback(s.ports.Queue),
+		// Receivers on this machine get webhooks too.
+		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": s.URL,
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, declared := doc.Parameters[name]; return !declared })
 	maps.Copy(own, s.options.Parameters)

@@ -124,7 +124,19 @@ func (m *mint) badSignature() {
 	m.bad("the next key's signature", m.next.sign(header(m.active.kid), m.claims()), reason)
 	m.bad("the active key's signature under the next kid", m.active.sign(header(m.next.kid), m.claims()), reason)
 	m.bad("a signature of the payload alone", input+"."+encode(m.active.raw(strings.Split(input, ".")[1])), reason)
+	m.bad("stray bits at the payload's end, signed", m.signedStray(), "malformed")
 	m.bad("a changed bit in the header", flip(good, 0), "malformed")
+}
+
+// signedStray is a payload that is not in base64url's canonical form, and signed
+// like that.
+func (m *mint) signedStray() string {
+	payload := m.claims()
+	for len(payload)%3 == 0 {
+		payload += " " // so that its last character has bits to spare
+	}
+	input := stray(signingInput(header(m.active.kid), payload))
+	return input + "." + encode(m.active.raw(input))
 }
 
 // unpadded drops the first byte of a signature, as who forgets to pad does.

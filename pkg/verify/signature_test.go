@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,13 +21,23 @@ import (
 // TestKeysThatAreNoneVerifyNothing, even when the issuer says they are.
 func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
-	kid := ""
+	header, err := base64.RawURLEncoding.DecodeString(strings.Split(good(t, v), ".")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of struct{ Kid string }
+	if err := json.Unmarshal(header, &of); err != nil || v.Lookups[of.Kid].Status != 200 {
+		t.Fatal(err, of)
+	}
+	kid := of.Kid
+	var another string
 	for k, a := range v.Lookups {
-		if a.Status == 200 && a.MaxAge == 300 {
-			kid = k
+		if a.Status == 200 && k != kid {
+			another = string(a.Body)
 		}
 	}
 	for name, body := range map[string]string{
+		"another key":        another,
 		"not on the curve":   `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}`,
 		"the point of zeros": `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`,
 		"short coordinates":  `{"kid":"KID","kty":"EC","crv":"P-256","x":"AA","y":"AA"}`,
@@ -80,5 +91,29 @@ func TestRandomSignaturesVerify(t *testing.T) {
 	}
 	if zeros == 0 {
 		t.Error("no signature had a leading zero")
+	}
+}
+
+// TestMemoryOfKidsIsBounded: however many there are and however long they are to
+// be kept, the oldest are asked for again.
+func TestMemoryOfKidsIsBounded(t *testing.T) {
+	w := newWorld(t)
+	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Cache-Control", "max-age=86400")
+		rw.WriteHeader(http.StatusGone)
+	}))
+	tokens := w.madeUp(t, 257)
+	if err := w.verify(tokens[0]); !errors.Is(err, verify.ErrRefused) || w.verify(tokens[0]) == nil || w.count() != 1 {
+		t.Fatalf("%v, %d lookups", err, w.count())
+	}
+	for i, token := range tokens[1:] {
+		w.now.Store(w.Now + int64(i+1)) // a new kid a second is allowed
+		if err := w.verify(token); !errors.Is(err, verify.ErrRefused) {
+			t.Fatal(err)
+		}
+	}
+	before := w.count()
+	if err := w.verify(tokens[0]); err == nil || before != len(tokens) || w.count() != before+1 {
+		t.Errorf("%v, %d lookups, then %d", err, before, w.count())
 	}
 }

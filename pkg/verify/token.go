@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,9 +16,6 @@ const MaxBody = 256 << 10
 
 // maxDepth bounds the nesting of a token's JSON.
 const maxDepth = 64
-
-// kidLength is the characters of a SHA-256 thumbprint in base64url.
-const kidLength = 43
 
 const (
 	coordinate      = 32 // bytes of a number of P-256
@@ -68,7 +66,7 @@ func checkHeader(h object) (kid string, err error) {
 	kid, ok := h.text("kid")
 	b, isBase64 := decode64(kid)
 	switch {
-	case critical, !ok, len(kid) != kidLength, !isBase64, len(b) != coordinate,
+	case critical, !ok, !isBase64, len(b) != sha256.Size, // a thumbprint (RFC 7638)
 		!h.is("alg", "ES256"), !h.is("typ", "webhook+jwt"):
 		return "", refused(WrongHeader)
 	}

@@ -58,7 +58,7 @@ func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 	before := len(calls(t, slow, "TickFunction"))
 	time.Sleep(1700 * time.Millisecond)
 	n := (len(calls(t, slow, "TickFunction")) - before) / 2
-	if most := int(time.Since(begun)/(400*time.Millisecond)) + 1; n < 3 || n > most {
+	if most := int(time.Since(begun)/(400*time.Millisecond)) + 1; n < 2 || n > most {
 		t.Errorf("%d calls in %s at one each 400 ms", n, time.Since(begun))
 	}
 }
@@ -87,7 +87,7 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begun); took > 3*time.Second {
+	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("it took %s to end", took)
 	}
 	until(t, 3*time.Second, fmt.Sprintf("the end of %v", pids), func() bool {

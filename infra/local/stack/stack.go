@@ -1,7 +1,8 @@
 // Package stack runs Latchkey whole on this machine: the template's functions,
 // as deployed, behind a gateway that reads the translated template, with DynamoDB
-// Local, a KMS and a token issuer behind them. `make run` is a thin program
-// around it, and tests start it themselves.
+// Local, a KMS, queues and a token issuer behind them; streams, queues and
+// schedules call the functions that the template maps to them. `make run` is a
+// thin program around it, and tests start it themselves.
 package stack
 
 import (

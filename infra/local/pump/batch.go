@@ -21,7 +21,6 @@ import (
 // the mapping says so. Neither counts as a try (Lambda, "Discarding failed
 // records").
 func (h *shard) deliver(ctx context.Context, records []record, errors int) error {
-	source := h.stream.options.Source
 	for tries := errors; ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -32,23 +31,18 @@ func (h *shard) deliver(ctx context.Context, records []record, errors int) error
 			tries = 0
 		}
 		records = records[from:]
-		if len(records) == 0 {
+		switch {
+		case len(records) == 0:
 			return nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if from > 0 {
+		case from > 0:
 			continue
-		}
-		if n := len(records); n > 1 && source.Bisect {
-			if err := h.deliver(ctx, records[:n/2], tries); err != nil {
-				return err
-			}
-			return h.deliver(ctx, records[n/2:], tries)
+		case len(records) > 1 && h.stream.options.Source.Bisect:
+			return h.bisect(ctx, records, tries)
 		}
 		tries++
-		if source.Retries >= 0 && tries > source.Retries {
+		if h.exhausted(tries) {
 			h.giveUp(ctx, records, tries, err)
 			h.done(position{After: records[len(records)-1].sequence})
 			return nil
@@ -57,6 +51,20 @@ func (h *shard) deliver(ctx context.Context, records []record, errors int) error
 			return err
 		}
 	}
+}
+
+// bisect goes on with the halves of a batch.
+func (h *shard) bisect(ctx context.Context, records []record, tries int) error {
+	n := len(records) / 2
+	if err := h.deliver(ctx, records[:n], tries); err != nil {
+		return err
+	}
+	return h.deliver(ctx, records[n:], tries)
+}
+
+func (h *shard) exhausted(tries int) bool {
+	most := h.stream.options.Source.Retries
+	return most >= 0 && tries > most
 }
 
 // call gives how many records from the first are done with.

@@ -24,10 +24,18 @@ type Call struct {
 	Took     time.Duration
 }
 
-// Watcher is told what a pump does. Both may be nil.
+// Message is a message of a queue that a pump has received, however often.
+type Message struct {
+	Source string // name of the mapping
+	Group  string // MessageGroupId; "" when it has none
+	Body   string
+}
+
+// Watcher is told what a pump does. Each may be nil.
 type Watcher struct {
-	Called  func(Call)
-	Trouble func(source string, err error) // once each time it begins
+	Called   func(Call)
+	Received func(Message)
+	Trouble  func(source string, err error) // once each time it begins
 }
 
 const (

@@ -95,6 +95,11 @@ func (q *Queue) receive(ctx context.Context, n int) ([]types.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.watch.Received != nil {
+		for _, m := range out.Messages {
+			q.watch.Received(Message{q.caller.source, m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)], aws.ToString(m.Body)})
+		}
+	}
 	return out.Messages, nil
 }
 

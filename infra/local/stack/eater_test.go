@@ -73,9 +73,9 @@ func got(t *testing.T, s *stack.Stack, function, prefix string) (came [][]string
 	return came, done
 }
 
-func until(t *testing.T, limit time.Duration, what string, true func() bool) {
+func until(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !true(); {
+	for end := time.Now().Add(limit); !holds(); {
 		if time.Now().After(end) {
 			t.Fatalf("not in %s: %s", limit, what)
 		}

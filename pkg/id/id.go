@@ -41,7 +41,20 @@ const (
 	appPrefix   = "app_"
 	keyPrefix   = "key_"
 	auditPrefix = "aud_"
+	linkPrefix  = "lnk_"
+	hookPrefix  = "whe_"
+	eventPrefix = "evt_"
 )
+
+// Link is a link's id: lnk_… and a ULID.
+type Link string
+
+// Endpoint is the id of a webhook endpoint: whe_… and a ULID.
+type Endpoint string
+
+// Event is an event's id: evt_… and a ULID, minted just before the first try of
+// the transaction that writes it.
+type Event string
 
 // Source makes ids. The zero value uses crypto/rand.
 type Source struct {
@@ -84,6 +97,24 @@ func (s Source) NewKey(now time.Time) Key { return Key(keyPrefix + s.timed(now))
 // NewAudit makes the id of an audit entry.
 func (s Source) NewAudit(now time.Time) Audit { return Audit(auditPrefix + s.timed(now)) }
 
+// NewLink makes a link's id.
+func (s Source) NewLink(now time.Time) Link { return Link(linkPrefix + s.timed(now)) }
+
+// NewEndpoint makes the id of a webhook endpoint.
+func (s Source) NewEndpoint(now time.Time) Endpoint { return Endpoint(hookPrefix + s.timed(now)) }
+
+// NewEvent makes an event's id.
+func (s Source) NewEvent(now time.Time) Event { return Event(eventPrefix + s.timed(now)) }
+
+// FirstEvent is the least id that an event of this time or later can have.
+func FirstEvent(at time.Time) Event {
+	u := ulid.ULID{}
+	if err := u.SetTime(ulid.Timestamp(at)); err != nil { // only after the year 10889
+		return Event(eventPrefix + strings.Repeat("7", ulid.EncodedSize))
+	}
+	return Event(eventPrefix + strings.ToLower(u.String()))
+}
+
 // DefaultApp is the id of an org's default app: the org's own bits, so that no
 // read is needed to find it.
 func DefaultApp(o Org) App { return App(appPrefix + strings.TrimPrefix(string(o), orgPrefix)) }
@@ -103,6 +134,15 @@ func ParseKey(s string) (Key, error) { return Key(s), check(s, keyPrefix) }
 // ParseAudit checks the form of an audit entry's id.
 func ParseAudit(s string) (Audit, error) { return Audit(s), check(s, auditPrefix) }
 
+// ParseLink checks the form of a link's id.
+func ParseLink(s string) (Link, error) { return Link(s), check(s, linkPrefix) }
+
+// ParseEndpoint checks the form of the id of a webhook endpoint.
+func ParseEndpoint(s string) (Endpoint, error) { return Endpoint(s), check(s, hookPrefix) }
+
+// ParseEvent checks the form of an event's id.
+func ParseEvent(s string) (Event, error) { return Event(s), check(s, eventPrefix) }
+
 // The ids of nothing: well formed, never minted. A text that does not parse is
 // looked up as one of them, and so is answered, in its turn, like any id that
 // does not exist.
@@ -110,6 +150,10 @@ const (
 	NoUser User = userPrefix + zero
 	NoApp  App  = appPrefix + zero
 	NoKey  Key  = keyPrefix + zero
+
+	NoLink     Link     = linkPrefix + zero
+	NoEndpoint Endpoint = hookPrefix + zero
+	NoEvent    Event    = eventPrefix + zero
 
 	zero = "00000000000000000000000000"
 )
@@ -119,6 +163,18 @@ func (o Org) Bits() ([16]byte, error) { return bits(string(o), orgPrefix) }
 
 // Bits gives the 128 bits of a key's id: 48 of time, 80 random.
 func (k Key) Bits() ([16]byte, error) { return bits(string(k), keyPrefix) }
+
+// Bits gives the 128 bits of a link's id: 48 of time, 80 random.
+func (l Link) Bits() ([16]byte, error) { return bits(string(l), linkPrefix) }
+
+// Bits gives the 128 bits of an app's id.
+func (a App) Bits() ([16]byte, error) { return bits(string(a), appPrefix) }
+
+// LinkFromBits is the inverse of Link.Bits.
+func LinkFromBits(b [16]byte) Link { return Link(linkPrefix + strings.ToLower(ulid.ULID(b).String())) }
+
+// AppFromBits is the inverse of App.Bits.
+func AppFromBits(b [16]byte) App { return App(appPrefix + strings.ToLower(ulid.ULID(b).String())) }
 
 // OrgFromBits is the inverse of Org.Bits.
 func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + strings.ToLower(ulid.ULID(b).String())) }

@@ -22,13 +22,13 @@ const (
 
 // The classes of a failure, short and public: none tells an address.
 const (
-	ErrRefused  = "refused_address" // the guard refused the URL or what its host resolves to
-	ErrDNS      = "dns"             // the name has no address, or none in time
-	ErrConnect  = "connect"         // no connection, or none in time
-	ErrTLS      = "tls"             // the handshake failed, or took too long
+	ErrRefused  = "address_blocked" // the guard refused the URL or what its host resolves to
+	ErrDNS      = "dns_failed"      // the name has no address, or none in time
+	ErrConnect  = "connect_failed"  // no connection, or none in time
+	ErrTLS      = "tls_failed"      // the handshake failed, or took too long
 	ErrTimeout  = "timeout"         // no status within the time of the attempt
 	ErrCanceled = "canceled"        // the caller gave up
-	ErrProtocol = "protocol"        // what came back is no HTTP, or its headers are too large; or the request is not valid
+	ErrProtocol = "protocol_error"  // what came back is no HTTP, or its headers are too large; or the request is not valid
 )
 
 // Result is what came of an attempt. A status that arrived stands, whatever

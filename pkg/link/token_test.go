@@ -1,0 +1,138 @@
+package link_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/opaque"
+)
+
+func TestATokenLeadsToItsLink(t *testing.T) {
+	for range 200 {
+		app, l := id.Source{}.NewApp(time.Now()), id.Source{}.NewLink(time.Now())
+		m, err := link.Mint(app, l, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := link.ParseToken(m.Text.Reveal())
+		if err != nil || got.App != app || got.Link != l || !got.Hash.Equal(m.Hash) || !strings.HasPrefix(m.Text.Reveal(), "lkt_") {
+			t.Fatalf("ParseToken = %+v, %v; want %s %s", got, err, app, l)
+		}
+	}
+}
+
+func TestATokenAlteredInAnyOneCharacterIsRefused(t *testing.T) {
+	m, err := link.Mint(id.Source{}.NewApp(time.Now()), id.Source{}.NewLink(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := m.Text.Reveal()
+	for i := range len(text) {
+		for _, c := range []byte("0aZ_ .") {
+			if text[i] == c {
+				continue
+			}
+			if _, err := link.ParseToken(text[:i] + string(c) + text[i+1:]); !errors.Is(err, opaque.ErrMalformed) {
+				t.Fatalf("character %d changed to %q: %v", i, c, err)
+			}
+		}
+	}
+}
+
+// TestAnAPIKeyIsNoLinkTokenAndTheReverse, whatever the deployment's prefix is.
+func TestAnAPIKeyIsNoLinkTokenAndTheReverse(t *testing.T) {
+	org, key := id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now())
+	for _, prefix := range []string{"lk", "l", "lktt", "lkt1", "sk"} {
+		k, err := apikey.Mint(prefix, org, key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := link.ParseToken(k.Key.Reveal()); !errors.Is(err, opaque.ErrMalformed) {
+			t.Errorf("%s: a key is the token %+v, %v", prefix, got, err)
+		}
+	}
+	if _, err := apikey.Mint("lkt", org, key, nil); err == nil || apikey.ValidPrefix("lkt") {
+		t.Error("keys may begin as tokens do")
+	}
+	m, err := link.Mint(id.Source{}.NewApp(time.Now()), id.Source{}.NewLink(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := apikey.Parse(m.Text.Reveal()); !errors.Is(err, apikey.ErrMalformed) {
+		t.Errorf("a token is the key %+v, %v", got, err)
+	}
+}
+
+func TestIDsThatAreNoneMakeNoToken(t *testing.T) {
+	for _, c := range []struct {
+		app id.App
+		l   id.Link
+	}{{"", ""}, {id.NoApp, "lnk_"}, {"app_x", id.NoLink}, {id.App(id.NoLink), id.NoLink}} {
+		if _, err := link.Mint(c.app, c.l, nil); err == nil {
+			t.Errorf("%+v made one", c)
+		}
+	}
+}
+
+func TestALinkIsWhatHappenedToItFirst(t *testing.T) {
+	const end = 1_000_000
+	for _, c := range []struct {
+		l    link.Link
+		now  int64
+		want link.Status
+	}{
+		{link.Link{ExpiresAt: end}, 0, link.Pending},
+		{link.Link{ExpiresAt: end}, end - 1, link.Pending},
+		{link.Link{ExpiresAt: end}, end, link.Expired},
+		{link.Link{ExpiresAt: end, ClaimedAt: 5}, end - 1, link.Claimed},
+		{link.Link{ExpiresAt: end, ClaimedAt: 5}, end + 1, link.Claimed},
+		{link.Link{ExpiresAt: end, RevokedAt: 5}, end - 1, link.Revoked},
+		{link.Link{ExpiresAt: end, RevokedAt: 5}, end + 1, link.Revoked},
+	} {
+		v := c.l.View(c.now)
+		if got := c.l.Status(c.now); got != c.want || v.Status != got {
+			t.Errorf("%+v at %d: %s, shown as %s", c.l, c.now, got, v.Status)
+		}
+		if (v.ClaimedAt == nil) != (c.l.ClaimedAt == 0) || (v.RevokedAt == nil) != (c.l.RevokedAt == 0) {
+			t.Errorf("%+v: times %v, %v", c.l, v.ClaimedAt, v.RevokedAt)
+		}
+	}
+}
+
+func TestMetadataHas20MembersAnd2KBAtMost(t *testing.T) {
+	members := func(n int) map[string]string {
+		m := map[string]string{}
+		for i := range n {
+			m[fmt.Sprint(i)] = "v"
+		}
+		return m
+	}
+	long := func(n int) map[string]string { return map[string]string{"k": strings.Repeat("x", n-len(`{"k":""}`))} }
+	for name, c := range map[string]struct {
+		m    map[string]string
+		want bool
+	}{
+		"none": {nil, true}, "empty": {members(0), true}, "20": {members(20), true}, "21": {members(21), false},
+		"2 KB": {long(2048), true}, "a byte more": {long(2049), false},
+	} {
+		if got := link.ValidMetadata(c.m); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestAClientsUserHasAName(t *testing.T) {
+	for s, want := range map[string]bool{
+		"": false, "u": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false, "a\nb": false, "a b": true,
+	} {
+		if got := link.ValidClientUserID(s); got != want {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Package opaque is the grammar that API keys and link tokens share:
+//
+//	<prefix>_<locator>_<secret><check>
+//
+// locator is where the row is (43 base62 characters: a ULID, its random part
+// first, then the id that its partition has); secret is 256 random bits in 43
+// base62 characters; check is the CRC-32 of all before it, in 6. A text of
+// another form or another checksum is refused without a read.
+//
+// This package must not be used to decide whether a text is good: only the hash
+// that its row keeps does that.
+package opaque
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math/big"
+	"strings"
+
+	"latchkey/pkg/secret"
+)
+
+// Errors of Mint and Parse.
+var (
+	ErrMalformed = errors.New("opaque: malformed") // not the form, or not its checksum
+	ErrPrefix    = errors.New("opaque: a prefix is a lower-case letter and up to 15 letters or digits")
+)
+
+const (
+	wordBytes = 32 // locator and secret
+	wordChars = 43 // 62^43 > 2^256
+	checkLen  = 6  // 62^6 > 2^32
+	shownLen  = 8  // of the locator, in the public beginning
+	maxPrefix = 16
+	maxLen    = maxPrefix + 1 + wordChars + 1 + wordChars + checkLen
+)
+
+// ValidPrefix reports whether a text can stand before others: a lower case letter
+// and up to 15 more letters or digits.
+func ValidPrefix(prefix string) bool {
+	if len(prefix) < 1 || len(prefix) > maxPrefix || prefix[0] < 'a' || prefix[0] > 'z' {
+		return false
+	}
+	for _, c := range []byte(prefix) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// Hash is the SHA-256 of a whole text: what is stored in its place.
+type Hash [sha256.Size]byte
+
+// Equal compares in constant time.
+func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
+
+// Minted is a new text. Text is shown once and never stored; Prefix is its public
+// part, by which people tell texts apart.
+type Minted struct {
+	Text   secret.String
+	Prefix string
+	Hash   Hash
+}
+
+// Mint makes a text that leads to a row: item is the bits of its ULID, owner those
+// of its partition's id. random nil is crypto/rand. Error: ErrPrefix.
+func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error) {
+	if !ValidPrefix(prefix) {
+		return Minted{}, ErrPrefix
+	}
+	if random == nil {
+		random = rand.Reader
+	}
+	var secretBits [wordBytes]byte
+	if _, err := io.ReadFull(random, secretBits[:]); err != nil {
+		return Minted{}, err
+	}
+	locator := encode(pack(item, owner))
+	body := prefix + "_" + locator + "_" + encode(secretBits)
+	text := body + checksum(body)
+	return Minted{
+		Text: secret.New(text), Prefix: prefix + "_" + locator[:shownLen],
+		Hash: sha256.Sum256([]byte(text)),
+	}, nil
+}
+
+// Parsed is what a text tells without a read: where its row is, and the hash to
+// hold against the row's.
+type Parsed struct {
+	Prefix      string
+	Item, Owner [16]byte
+	Hash        Hash
+}
+
+// Parse takes a text apart. Any valid prefix is taken. The only error is
+// ErrMalformed.
+func Parse(text string) (Parsed, error) {
+	if len(text) > maxLen {
+		return Parsed{}, ErrMalformed
+	}
+	parts := strings.Split(text, "_")
+	if len(parts) != 3 || !ValidPrefix(parts[0]) || len(parts[1]) != wordChars || len(parts[2]) != wordChars+checkLen {
+		return Parsed{}, ErrMalformed
+	}
+	body, check := text[:len(text)-checkLen], text[len(text)-checkLen:]
+	if checksum(body) != check {
+		return Parsed{}, ErrMalformed
+	}
+	word, err := decode(parts[1])
+	if err != nil {
+		return Parsed{}, err
+	}
+	item, owner := unpack(word)
+	return Parsed{Prefix: parts[0], Item: item, Owner: owner, Hash: sha256.Sum256([]byte(text))}, nil
+}
+
+// pack puts the item's 80 random bits first, then its 48 bits of time, then the
+// owner: the leading characters then tell texts apart and tell nothing of time.
+func pack(item, owner [16]byte) (w [wordBytes]byte) {
+	copy(w[0:], item[6:])
+	copy(w[10:], item[:6])
+	copy(w[16:], owner[:])
+	return w
+}
+
+func unpack(w [wordBytes]byte) (item, owner [16]byte) {
+	copy(item[6:], w[0:10])
+	copy(item[:6], w[10:16])
+	copy(owner[:], w[16:])
+	return item, owner
+}
+
+func encode(w [wordBytes]byte) string { return pad(new(big.Int).SetBytes(w[:]).Text(62), wordChars) }
+
+// decode refuses what encode never writes: other characters, and numbers of
+// more than 256 bits.
+func decode(s string) (w [wordBytes]byte, err error) {
+	for i := range len(s) {
+		if !isBase62(s[i]) {
+			return w, ErrMalformed
+		}
+	}
+	n, ok := new(big.Int).SetString(s, 62)
+	if !ok || n.BitLen() > 8*wordBytes {
+		return w, ErrMalformed
+	}
+	n.FillBytes(w[:])
+	return w, nil
+}
+
+func isBase62(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func checksum(body string) string {
+	return pad(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62), checkLen)
+}
+
+func pad(s string, n int) string { return strings.Repeat("0", n-len(s)) + s }

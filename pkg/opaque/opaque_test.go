@@ -1,0 +1,148 @@
+package opaque_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/opaque"
+)
+
+func mint(t *testing.T, prefix string) (m opaque.Minted, item, owner [16]byte) {
+	t.Helper()
+	_, _ = rand.Read(item[:]) // it never fails
+	_, _ = rand.Read(owner[:])
+	m, err := opaque.Mint(prefix, item, owner, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, item, owner
+}
+
+var form = regexp.MustCompile(`^[a-z][a-z0-9]{0,15}_[0-9A-Za-z]{43}_[0-9A-Za-z]{49}$`)
+
+func TestATextLeadsToItsRowAndHasTheGrammar(t *testing.T) {
+	for range 500 {
+		m, item, owner := mint(t, "lk")
+		text := m.Text.Reveal()
+		p, err := opaque.Parse(text)
+		if err != nil || p.Prefix != "lk" || p.Item != item || p.Owner != owner {
+			t.Fatalf("Parse = %+v, %v", p, err)
+		}
+		if want := opaque.Hash(sha256.Sum256([]byte(text))); !p.Hash.Equal(want) || !m.Hash.Equal(want) {
+			t.Fatal("the hash is not that of the whole text")
+		}
+		if !form.MatchString(text) || m.Prefix != text[:len("lk_")+8] {
+			t.Fatalf("prefix %q of a text of another form", m.Prefix)
+		}
+	}
+}
+
+func TestTheIdsOfNothingAndOfAllFit(t *testing.T) {
+	for _, b := range []byte{0, 1, 0xFF} {
+		var item, owner [16]byte
+		for i := range item {
+			item[i], owner[i] = b, b
+		}
+		m, err := opaque.Mint("a", item, owner, bytes.NewReader(bytes.Repeat([]byte{b}, 32)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := opaque.Parse(m.Text.Reveal())
+		if err != nil || p.Item != item || p.Owner != owner || !form.MatchString(m.Text.Reveal()) {
+			t.Errorf("%x: %+v, %v", b, p, err)
+		}
+	}
+}
+
+func TestATextAlteredInAnyOneCharacterIsRefused(t *testing.T) {
+	m, _, _ := mint(t, "lk")
+	text := m.Text.Reveal()
+	for i := range len(text) {
+		for _, c := range []byte("0aZ_ .x\x00\xff") {
+			if text[i] == c {
+				continue
+			}
+			if _, err := opaque.Parse(text[:i] + string([]byte{c}) + text[i+1:]); !errors.Is(err, opaque.ErrMalformed) {
+				t.Fatalf("character %d changed to %q: %v", i, c, err)
+			}
+		}
+	}
+	for i := range len(text) - 1 {
+		if text[i] == text[i+1] {
+			continue
+		}
+		swapped := text[:i] + text[i+1:i+2] + text[i:i+1] + text[i+2:]
+		if _, err := opaque.Parse(swapped); !errors.Is(err, opaque.ErrMalformed) {
+			t.Fatalf("characters %d and %d swapped: %v", i, i+1, err)
+		}
+	}
+}
+
+func TestATextOfAnotherFormIsRefused(t *testing.T) {
+	m, _, _ := mint(t, "lk")
+	text := m.Text.Reveal()
+	parts := strings.Split(text, "_")
+	for name, bad := range map[string]string{
+		"empty": "", "shorter": text[:len(text)-1], "longer": text + "0", "doubled": text + text, "a megabyte": strings.Repeat(text, 10_000),
+		"space before": " " + text, "space behind": text + " ", "newline": text + "\n", "no prefix": text[2:], "prefix alone": "lk_",
+		"upper case": strings.ToUpper(text), "two parts": parts[0] + "_" + parts[1], "four parts": text + "_" + parts[2],
+		"three empty parts": "__", "number over 256 bits": "lk_" + strings.Repeat("Z", 43) + "_" + parts[2],
+	} {
+		if _, err := opaque.Parse(bad); !errors.Is(err, opaque.ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAPrefixIsALowerCaseLetterAndUpTo15MoreLettersOrDigits(t *testing.T) {
+	for prefix, want := range map[string]bool{
+		"a": true, "lk": true, "lkt": true, "a1": true, "abcdefghijklmnop": true, "abcdefghijklmnopq": false,
+		"": false, "1a": false, "A": false, "lK": false, "l_k": false, "l-k": false, "é": false, "l k": false,
+	} {
+		if got := opaque.ValidPrefix(prefix); got != want {
+			t.Errorf("%q: %v", prefix, got)
+		}
+		if _, err := opaque.Mint(prefix, [16]byte{}, [16]byte{}, nil); errors.Is(err, opaque.ErrPrefix) == want {
+			t.Errorf("Mint with %q: %v", prefix, err)
+		}
+	}
+}
+
+func TestTextsOfOneRowDiffer(t *testing.T) {
+	one, _ := opaque.Mint("lk", [16]byte{}, [16]byte{}, nil)
+	other, _ := opaque.Mint("lk", [16]byte{}, [16]byte{}, nil)
+	if one.Text.Reveal() == other.Text.Reveal() || one.Hash.Equal(other.Hash) {
+		t.Error("two secrets are the same")
+	}
+	if _, err := opaque.Mint("lk", [16]byte{}, [16]byte{}, bytes.NewReader(make([]byte, 31))); err == nil {
+		t.Error("a text was made of too little randomness")
+	}
+}
+
+// TestItsBeginningTellsNothingOfTime: ids of one moment begin with the same bits,
+// what is shown of their texts does not.
+func TestItsBeginningTellsNothingOfTime(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 200 {
+		var item [16]byte
+		_, _ = rand.Read(item[6:])
+		m, err := opaque.Mint("lk", item, [16]byte{1}, nil)
+		if err != nil || seen[m.Prefix] {
+			t.Fatalf("%d: %q, %v", i, m.Prefix, err)
+		}
+		seen[m.Prefix] = true
+	}
+}
+
+func TestPrintingWhatWasMintedShowsNoSecret(t *testing.T) {
+	m, _, _ := mint(t, "lk")
+	if shown := fmt.Sprintf("%v %+v %#v", m, m, m); strings.Contains(shown, m.Text.Reveal()[48:]) || !strings.Contains(shown, m.Prefix) {
+		t.Error(shown)
+	}
+}

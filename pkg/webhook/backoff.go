@@ -1,0 +1,48 @@
+package webhook
+
+import "time"
+
+// waits are the times before each attempt, from the one before: 72 hours in all.
+var waits = [...]time.Duration{
+	0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
+	3 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 20 * time.Hour,
+}
+
+const (
+	// Lifetime is how long a delivery is tried at most, the jitter of its waits
+	// included.
+	Lifetime = 90 * time.Hour
+
+	jitter = 0.2 // of a wait, up or down
+
+	breakAfter   = 5 // failures in a row
+	firstBreak   = 30 * time.Second
+	longestBreak = 5 * time.Minute
+
+	// DisableAfter is how long an endpoint may fail at every attempt.
+	DisableAfter = 5 * 24 * time.Hour
+)
+
+// MaxAttempts is how often a delivery is tried.
+func MaxAttempts() int { return len(waits) }
+
+// Next is the wait after so many attempts; ok is false after the last. random is
+// from 0 to 1. A receiver's Retry-After (0: none) makes the wait longer, up to
+// twice the step.
+func Next(made int, retryAfter time.Duration, random float64) (wait time.Duration, ok bool) {
+	if made < 0 || made >= len(waits) {
+		return 0, false
+	}
+	step := waits[made]
+	wait = time.Duration(float64(step) * (1 - jitter + 2*jitter*random))
+	return max(wait, min(retryAfter, 2*step)), true
+}
+
+// Break is how long an endpoint is left alone after so many failures in a row: 0
+// up to the fourth, then 30 s, doubling to 5 minutes.
+func Break(failures int) time.Duration {
+	if failures < breakAfter {
+		return 0
+	}
+	return min(firstBreak<<min(failures-breakAfter, 10), longestBreak)
+}

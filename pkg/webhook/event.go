@@ -1,0 +1,53 @@
+// Package webhook has the rules of webhooks that need neither network nor
+// database: what happened (events), the token that proves it, and when to try
+// again.
+package webhook
+
+import (
+	"encoding/json"
+	"slices"
+
+	"latchkey/pkg/id"
+)
+
+// Type says what happened.
+type Type string
+
+// The types of events. A new one begins here; infra/openapi.yaml describes its
+// data.
+const (
+	LinkClaimed      Type = "link.claimed"
+	LinkExpired      Type = "link.expired"
+	LinkRevoked      Type = "link.revoked"
+	KeyCreated       Type = "key.created"
+	KeyRevoked       Type = "key.revoked"
+	KeyExpiring      Type = "key.expiring"
+	EndpointDisabled Type = "endpoint.disabled"
+	Test             Type = "test"
+)
+
+// AllTypes lists every type of event.
+func AllTypes() []Type {
+	return []Type{LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyRevoked, KeyExpiring, EndpointDisabled, Test}
+}
+
+// Every is what an endpoint asks for that wants every type of event, those too
+// that do not exist yet.
+const Every = "*"
+
+// ValidFilter reports whether a text may stand in an endpoint's list of events.
+func ValidFilter(s string) bool { return s == Every || slices.Contains(AllTypes(), Type(s)) }
+
+// Wants reports whether an endpoint with this list of events gets those of a
+// type.
+func Wants(filters []string, t Type) bool {
+	return slices.Contains(filters, Every) || slices.Contains(filters, string(t))
+}
+
+// Event is what happened to something of an app.
+type Event struct {
+	ID        id.Event        `json:"id"`
+	Type      Type            `json:"type"`
+	CreatedAt int64           `json:"createdAt"` // milliseconds
+	Data      json.RawMessage `json:"data"`      // by type: infra/openapi.yaml
+}

@@ -1,0 +1,66 @@
+package webhook
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"latchkey/pkg/id"
+)
+
+// Of the token, which is a webhook's whole body: a JWS in its compact form (RFC
+// 7515 section 7.1).
+const (
+	ContentType = "application/jwt"
+	TokenType   = "webhook+jwt" //nolint:gosec // the header's typ (RFC 8725 section 3.11), which no access token has
+
+	// ValidFor is how long a token may be used.
+	ValidFor = 5 * time.Minute
+)
+
+// Attempt is one sending of an event to one endpoint.
+type Attempt struct {
+	ID       string // jti: another one each time
+	Issuer   string // iss: the deployment
+	Endpoint id.Endpoint
+	At       time.Time
+	Event    Event
+}
+
+// Draft is a token that lacks its signature.
+type Draft struct {
+	input  string
+	Digest [sha256.Size]byte // what is to be signed
+}
+
+// Draft makes the token of an attempt, for the key of this kid.
+func (a Attempt) Draft(kid string) (Draft, error) {
+	header, err := json.Marshal(struct {
+		Alg string `json:"alg"`
+		Kid string `json:"kid"`
+		Typ string `json:"typ"`
+	}{"ES256", kid, TokenType})
+	if err != nil {
+		return Draft{}, err
+	}
+	claims, err := json.Marshal(struct {
+		Issuer    string      `json:"iss"`
+		Audience  id.Endpoint `json:"aud"` // or one tenant could pass its webhook to another
+		IssuedAt  int64       `json:"iat"` // seconds, as exp
+		ExpiresAt int64       `json:"exp"`
+		ID        string      `json:"jti"`
+		Event     Event       `json:"event"`
+	}{a.Issuer, a.Endpoint, a.At.Unix(), a.At.Add(ValidFor).Unix(), a.ID, a.Event})
+	if err != nil {
+		return Draft{}, err
+	}
+	input := base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(claims)
+	return Draft{input, sha256.Sum256([]byte(input))}, nil
+}
+
+// Token is the whole token, with its signature (r and s of 32 bytes each, RFC
+// 7518 section 3.4).
+func (d Draft) Token(signature [64]byte) string {
+	return d.input + "." + base64.RawURLEncoding.EncodeToString(signature[:])
+}

@@ -1,0 +1,195 @@
+package webhook_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/webhook"
+)
+
+func TestATokenHasTheHeaderAndClaimsOfTheDesignAndNoOthers(t *testing.T) {
+	at := time.UnixMilli(1_800_000_000_999)
+	a := webhook.Attempt{
+		ID: "ATTEMPT", Issuer: "https://api.example.com", Endpoint: "whe_1", At: at,
+		Event: webhook.Event{ID: "evt_1", Type: webhook.LinkClaimed, CreatedAt: 1_799_999_999_123, Data: json.RawMessage(`{"id":"lnk_1","n":[1,null]}`)},
+	}
+	draft, err := a.Draft("kid-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, s, err := ecdsa.Sign(rand.Reader, private, draft.Digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw [64]byte
+	r.FillBytes(raw[:32])
+	s.FillBytes(raw[32:])
+	parts := strings.Split(draft.Token(raw), ".")
+	if len(parts) != 3 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	for i, want := range []string{
+		`{"alg":"ES256","kid":"kid-1","typ":"webhook+jwt"}`,
+		`{"iss":"https://api.example.com","aud":"whe_1","iat":1800000000,"exp":1800000300,"jti":"ATTEMPT",` +
+			`"event":{"id":"evt_1","type":"link.claimed","createdAt":1799999999123,"data":{"id":"lnk_1","n":[1,null]}}}`,
+	} {
+		got, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
+		if err != nil || string(got) != want {
+			t.Errorf("part %d: %s, %v\nwant %s", i, got, err, want)
+		}
+	}
+	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	if err != nil || !bytes.Equal(signature, raw[:]) {
+		t.Fatalf("signature %x, %v", signature, err)
+	}
+	// The digest that was signed is the one that a receiver computes (RFC 7515 section 5.2).
+	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	if !ecdsa.Verify(&private.PublicKey, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])) {
+		t.Error("the signature does not verify")
+	}
+}
+
+func TestDataThatIsNoJSONMakesNoToken(t *testing.T) {
+	if _, err := (webhook.Attempt{Event: webhook.Event{Data: json.RawMessage(`{`)}}).Draft("kid"); err == nil {
+		t.Error("it made one")
+	}
+}
+
+// TestElevenAttemptsIn72Hours holds the schedule to the contract's, wait by wait.
+func TestElevenAttemptsIn72Hours(t *testing.T) {
+	want := []time.Duration{
+		0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
+		3 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 20 * time.Hour,
+	}
+	if webhook.MaxAttempts() != 11 {
+		t.Fatalf("%d attempts", webhook.MaxAttempts())
+	}
+	var least, middle, most time.Duration
+	for made, step := range want {
+		low, ok0 := webhook.Next(made, 0, 0)
+		mid, ok1 := webhook.Next(made, 0, 0.5)
+		high, ok2 := webhook.Next(made, 0, 1)
+		if !ok0 || !ok1 || !ok2 {
+			t.Fatalf("none after %d", made)
+		}
+		for _, c := range []struct{ got, want time.Duration }{{low, step * 8 / 10}, {mid, step}, {high, step * 12 / 10}} {
+			if off := (c.got - c.want).Abs(); off > time.Microsecond { // a float's rounding
+				t.Errorf("after %d: %s, want %s", made, c.got, c.want)
+			}
+		}
+		least, middle, most = least+low, middle+mid, most+high
+	}
+	// The steps of the contract add up to 72 h and not quite 13 minutes.
+	if middle.Round(time.Hour) != 72*time.Hour || middle < 72*time.Hour || middle > 72*time.Hour+15*time.Minute {
+		t.Errorf("all waits: %s", middle)
+	}
+	if most > webhook.Lifetime || least < 57*time.Hour {
+		t.Errorf("all waits: from %s to %s, a delivery lives %s", least, most, webhook.Lifetime)
+	}
+	for _, made := range []int{11, 12, 1000, -1} {
+		if wait, ok := webhook.Next(made, time.Hour, 0.5); ok {
+			t.Errorf("another attempt after %d: in %s", made, wait)
+		}
+	}
+}
+
+func TestRetryAfterMakesAWaitLongerUpToTwiceTheStep(t *testing.T) {
+	for _, c := range []struct {
+		made        int
+		after, want time.Duration
+	}{
+		{1, 0, 5 * time.Second},
+		{1, time.Second, 5 * time.Second}, // it never makes one shorter
+		{1, 7 * time.Second, 7 * time.Second},
+		{1, 10 * time.Second, 10 * time.Second},
+		{1, 11 * time.Second, 10 * time.Second},
+		{1, 1 << 62, 10 * time.Second},
+		{1, -time.Hour, 5 * time.Second},
+		{9, 30 * time.Hour, 30 * time.Hour},
+		{9, 100 * time.Hour, 48 * time.Hour},
+	} {
+		if got, ok := webhook.Next(c.made, c.after, 0.5); !ok || got != c.want {
+			t.Errorf("after %d, Retry-After %s: %s, want %s", c.made, c.after, got, c.want)
+		}
+	}
+}
+
+func TestABreakIsNothingToTheFourthFailureAndThenDoublesTo5Minutes(t *testing.T) {
+	want := map[int]time.Duration{
+		-1: 0, 0: 0, 1: 0, 4: 0, 5: 30 * time.Second, 6: time.Minute, 7: 2 * time.Minute, 8: 4 * time.Minute,
+		9: 5 * time.Minute, 10: 5 * time.Minute, 100: 5 * time.Minute, 1 << 40: 5 * time.Minute,
+	}
+	for failures, pause := range want {
+		if got := webhook.Break(failures); got != pause {
+			t.Errorf("%d failures: %s, want %s", failures, got, pause)
+		}
+	}
+}
+
+func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
+	for _, c := range []struct {
+		filters []string
+		t       webhook.Type
+		want    bool
+	}{
+		{[]string{"*"}, webhook.LinkClaimed, true},
+		{[]string{"*"}, "not.yet.made", true},
+		{[]string{"link.claimed"}, webhook.LinkClaimed, true},
+		{[]string{"link.claimed"}, webhook.LinkRevoked, false},
+		{[]string{"link.claimed", "key.revoked"}, webhook.KeyRevoked, true},
+		{[]string{"link"}, webhook.LinkClaimed, false},
+		{[]string{"link.*"}, webhook.LinkClaimed, false},
+		{nil, webhook.LinkClaimed, false},
+	} {
+		if got := webhook.Wants(c.filters, c.t); got != c.want {
+			t.Errorf("%v, %s: %v", c.filters, c.t, got)
+		}
+	}
+}
+
+func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
+	for _, s := range []string{
+		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.revoked", "key.expiring", "endpoint.disabled", "test",
+	} {
+		if !webhook.ValidFilter(s) {
+			t.Errorf("%q is refused", s)
+		}
+	}
+	for _, s := range []string{"", "**", "link.*", "link", "LINK.CLAIMED", " link.claimed", "link.claimed ", "key.rotated"} {
+		if webhook.ValidFilter(s) {
+			t.Errorf("%q is taken", s)
+		}
+	}
+	if n := len(webhook.AllTypes()); n != 8 {
+		t.Errorf("%d types: add the new ones to this test", n)
+	}
+}
+
+// TestATokenNamesNoOneButItsEndpoint: two drafts of the same event to two endpoints
+// differ, so that neither can pass its own on.
+func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
+	of := func(h id.Endpoint) [32]byte {
+		d, err := webhook.Attempt{ID: "A", Endpoint: h, Event: webhook.Event{Data: json.RawMessage(`{}`)}}.Draft("kid")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Digest
+	}
+	if of("whe_1") == of("whe_2") {
+		t.Error("the same digest for two endpoints")
+	}
+}

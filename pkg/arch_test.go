@@ -33,11 +33,12 @@ var mayImport = map[string][]string{
 	"env":         {},
 	"verify":      {}, // receivers import it
 	"authz":       {"apikey", "id", "org", "principal", "problem", "store", "token"},
-	"api":         {"apikey", "id", "link", "org", "principal", "problem", "secret", "signing", "store", "webhook", "webhook/outbound"},
+	"api":         {"apikey", "id", "link", "org", "principal", "problem", "queue", "secret", "signing", "store", "webhook", "webhook/outbound"},
 	"lambdahttp":  {"principal", "problem"},
 	"lambdaevent": {"principal", "problem"},
 	"pipeline":    {"id", "problem", "queue", "signing", "store", "webhook", "webhook/outbound"},
 	"queue":       {"id"},
+	"queue/sqs":   {"queue"},
 
 	"webhook/outbound": {},
 
@@ -46,12 +47,13 @@ var mayImport = map[string][]string{
 
 // onlyIn says which packages may import what comes from outside.
 var onlyIn = map[string][]string{
-	"github.com/aws/aws-sdk-go-v2":                  {"store", "signing/kms", "env", "store/storetest"},
+	"github.com/aws/aws-sdk-go-v2":                  {"store", "signing/kms", "queue/sqs", "env", "store/storetest"},
 	"github.com/aws/aws-lambda-go":                  {"lambdahttp", "lambdaevent"},
 	"github.com/awslabs/aws-lambda-go-api-proxy":    {"lambdahttp"},
 	"github.com/golang-jwt/jwt":                     {"token"},
 	"github.com/aws/aws-sdk-go-v2/config":           {},
 	"github.com/aws/aws-sdk-go-v2/service/kms":      {"signing/kms"},
+	"github.com/aws/aws-sdk-go-v2/service/sqs":      {"queue/sqs"},
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"store", "env", "store/storetest"},
 }
 

@@ -30,7 +30,7 @@ func ParseRole(s string) (Role, bool) {
 // AllRoles are the roles there are, the strongest first.
 func AllRoles() []Role { return []Role{Admin, Member, Viewer} }
 
-// Limits of the contract (design, "Limits").
+// Limits of the contract (README, "Limits").
 const (
 	MaxNameLen  = 100 // characters, after trimming
 	MaxEmailLen = 254 // bytes (RFC 5321)

@@ -28,7 +28,7 @@ const StackTag = "latchkey:stack"
 // until then KMS refuses us.
 var ErrNoKey = errors.New("signing: KMS knows no such key")
 
-// Lifetimes of a key (design, "Keys").
+// Lifetimes of a key.
 const (
 	// PublishedFor is how long a key is published before it signs, so that every
 	// receiver's copy of the key set has it.

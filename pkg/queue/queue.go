@@ -1,0 +1,35 @@
+// Package queue says what the queue of deliveries carries. The queue only wakes: a
+// message that is lost, late or doubled loses, delays or doubles nothing, because
+// the rows of the table are the truth. SQS itself is in the package below.
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"latchkey/pkg/id"
+)
+
+// MaxDelay is how long a message can wait in the queue (SQS, DelaySeconds).
+const MaxDelay = 15 * time.Minute
+
+// Message names a delivery that may be due.
+type Message struct {
+	App      id.App      `json:"appId"`
+	Endpoint id.Endpoint `json:"endpointId"`
+	Event    id.Event    `json:"eventId"`
+}
+
+// Parse reads a message's body.
+func Parse(body string) (Message, error) {
+	var m Message
+	err := json.Unmarshal([]byte(body), &m)
+	return m, err
+}
+
+// Sender wakes deliveries after a delay of at most MaxDelay. What it does not take
+// is not lost: the sweep finds it in the table.
+type Sender interface {
+	Send(ctx context.Context, delay time.Duration, messages ...Message) error
+}

@@ -1,0 +1,72 @@
+// Package sqs is the queue of deliveries in AWS SQS. It stands apart from package
+// queue so that only the functions that send link SQS.
+package sqs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"latchkey/pkg/queue"
+)
+
+const batch = 10 // messages SQS takes at once
+
+// Queue sends to one queue.
+type Queue struct {
+	client *awssqs.Client
+	url    string
+}
+
+// New gives the queue of a URL; an endpoint other than "" stands in for AWS's.
+func New(cfg aws.Config, endpoint, url string) *Queue {
+	return &Queue{url: url, client: awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})}
+}
+
+// Send sends messages that show after a delay, which is rounded up to seconds and
+// is at most queue.MaxDelay. The endpoint is the message group: of a fair queue, one
+// endpoint's backlog does not slow the others. An error names what was not sent.
+func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...queue.Message) error {
+	var failed []error
+	for len(messages) > 0 {
+		n := min(len(messages), batch)
+		failed = append(failed, q.send(ctx, delay, messages[:n]))
+		messages = messages[n:]
+	}
+	return errors.Join(failed...)
+}
+
+func (q *Queue) send(ctx context.Context, delay time.Duration, messages []queue.Message) error {
+	seconds := int32(math.Ceil(min(max(delay, 0), queue.MaxDelay).Seconds()))
+	in := &awssqs.SendMessageBatchInput{QueueUrl: &q.url}
+	for i, m := range messages {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)),
+			DelaySeconds: seconds, MessageGroupId: aws.String(string(m.Endpoint)),
+		})
+	}
+	out, err := q.client.SendMessageBatch(ctx, in)
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	if n := len(out.Failed); n > 0 {
+		return fmt.Errorf("queue: %d messages were not taken: %s", n, aws.ToString(out.Failed[0].Message))
+	}
+	return nil
+}

@@ -15,8 +15,7 @@ import (
 // switch on. The list is closed; each code has exactly one HTTP status.
 type Code string
 
-// The codes, by status. See design "HTTP contract"; infra/openapi.yaml lists
-// the same ones.
+// The codes, by status. infra/openapi.yaml lists the same ones.
 const (
 	InvalidJSON           Code = "invalid_json"
 	InvalidCursor         Code = "invalid_cursor"
@@ -42,14 +41,22 @@ const (
 	KeyNotFound    Code = "key_not_found"
 	AppNotFound    Code = "app_not_found"
 	LinkNotFound   Code = "link_not_found"
-	UnknownKid     Code = "unknown_kid"
+
+	EndpointNotFound Code = "endpoint_not_found"
+	EventNotFound    Code = "event_not_found"
+	DeliveryNotFound Code = "delivery_not_found"
+	UnknownKid       Code = "unknown_kid"
 
 	MemberExists Code = "member_exists"
 	LastAdmin    Code = "last_admin"
 	LimitReached Code = "limit_reached"
 	KeyNotActive Code = "key_not_active"
 
-	KidRevoked Code = "kid_revoked"
+	LinkAlreadyClaimed Code = "link_already_claimed"
+
+	LinkExpired Code = "link_expired"
+	LinkRevoked Code = "link_revoked"
+	KidRevoked  Code = "kid_revoked"
 
 	BodyTooLarge         Code = "body_too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
@@ -94,11 +101,17 @@ var kinds = [...]kind{
 	{KeyNotFound, http.StatusNotFound, "No such API key"},
 	{AppNotFound, http.StatusNotFound, "No such app"},
 	{LinkNotFound, http.StatusNotFound, "No such link"},
+	{EndpointNotFound, http.StatusNotFound, "No such webhook endpoint"},
+	{EventNotFound, http.StatusNotFound, "No such event"},
+	{DeliveryNotFound, http.StatusNotFound, "No such delivery"},
 	{UnknownKid, http.StatusNotFound, "No such verification key"},
 	{MemberExists, http.StatusConflict, "Already a member"},
 	{LastAdmin, http.StatusConflict, "An org keeps at least one admin"},
 	{LimitReached, http.StatusConflict, "A limit is reached"},
 	{KeyNotActive, http.StatusConflict, "The API key is not active"},
+	{LinkAlreadyClaimed, http.StatusConflict, "The link was claimed"},
+	{LinkExpired, http.StatusGone, "The link has expired"},
+	{LinkRevoked, http.StatusGone, "The link was revoked"},
 	{KidRevoked, http.StatusGone, "The verification key was revoked"},
 	{BodyTooLarge, http.StatusRequestEntityTooLarge, "The body is too large"},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The body is not application/json"},

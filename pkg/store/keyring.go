@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/webhook"
 )
 
 // maxWholeKeys is what GET …/keys answers whole.
@@ -99,6 +100,9 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, k NewKey, once
 			update: "SET live.#key = :expires", when: "size(live) < :max", names: map[string]string{"#key": string(k.ID)},
 			values: item{":expires": num(k.ExpiresAt), ":max": num(int64(s.Limits.ActiveKeys))},
 		}, errKeyLimit)
+		if err := s.announce(t, o, k); err != nil {
+			return err
+		}
 		s.audit(ctx, t, entry{
 			org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID),
 			changes: Changes{"name": {To: k.Name}, "appId": {To: k.AppID}, "expiresAt": {To: orNil(k.ExpiresAt)}},
@@ -211,7 +215,11 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 	if apiKeyFrom(rows[row]).RevokedAt != 0 {
 		return nil
 	}
-	err = s.commit(ctx, s.revocation(ctx, a, o, k))
+	t, err := s.revocation(ctx, a, apiKeyFrom(rows[row]))
+	if err != nil {
+		return err
+	}
+	err = s.commit(ctx, t)
 	if errors.Is(err, errRevokedAlready) {
 		return nil
 	}
@@ -221,9 +229,11 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 // errRevokedAlready is the refusal of a revocation that another overtook.
 var errRevokedAlready = errors.New("store: the key was revoked before")
 
-func (s *Store) revocation(ctx context.Context, a Actor, o id.Org, k id.Key) *txn {
+func (s *Store) revocation(ctx context.Context, a Actor, revoked APIKey) (*txn, error) {
 	now := s.now()
 	t := &txn{}
+	o, k := revoked.OrgID, revoked.ID
+	revoked.RevokedAt = now
 	t.admit(s.table, a, o)
 	t.update(s.table, apiKeyKey(o, k), expr{
 		update: "SET revokedAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",
@@ -242,12 +252,37 @@ func (s *Store) revocation(ctx context.Context, a Actor, o id.Org, k id.Key) *tx
 		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
 		changes: Changes{"revokedAt": {To: now}},
 	})
-	return t
+	_, err := s.event(t, happening{app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.view()})
+	return t, err
 }
 
-// purgeUse lets the last use of a key be forgotten with the key.
+// purgeUse lets the last use of a key be forgotten with the key, of which nobody
+// need be warned any more.
 func (t *txn) purgeUse(table *string, o id.Org, k id.Key, died int64) {
 	t.update(table, usedKey(o, k), expr{
-		update: "SET purgeAt = :purge", values: item{":purge": num(purgeAfter(died))},
+		update: "SET purgeAt = :purge REMOVE due, dueAt", values: item{":purge": num(purgeAfter(died))},
 	}, nil)
+}
+
+// Of the warning that a key is about to expire.
+const (
+	warnAhead   = 7 * 24 * time.Hour
+	warnOfLives = 14 * 24 * time.Hour // shorter lives are rotated by machines
+)
+
+// announce tells of a new key, and has it warned of in time. What is due stands on
+// the row of its last use, so that no pipeline writes the row of a credential.
+func (s *Store) announce(t *txn, o id.Org, k NewKey) error {
+	if k.ExpiresAt-k.CreatedAt > warnOfLives.Milliseconds() {
+		row := usedKey(o, k.ID)
+		due := dueAttrs(DueKey, row, k.ExpiresAt-warnAhead.Milliseconds())
+		t.update(s.table, row, expr{
+			update: "SET due = :due, dueAt = :dueAt, purgeAt = :purge",
+			values: item{":due": due[attrDue], ":dueAt": due[attrDueAt], ":purge": num(purgeAfter(k.ExpiresAt))},
+		}, nil)
+	}
+	_, err := s.event(t, happening{app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: keyView{
+		KeyID: k.ID, KeyPrefix: k.Minted.Prefix, Name: k.Name, AppID: k.AppID, ExpiresAt: orNull(k.ExpiresAt),
+	}})
+	return err
 }

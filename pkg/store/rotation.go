@@ -70,6 +70,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, on
 		return nil, err
 	}
 	s.replace(t, a, o, old, fresh, r.Grace, now)
+	if err := s.announce(t, o, fresh); err != nil {
+		return nil, err
+	}
 	s.audit(ctx, t, entry{
 		org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID),
 		changes: Changes{

@@ -16,6 +16,10 @@ const (
 	attrSK      = "SK"
 	attrPurgeAt = "purgeAt" // seconds since the epoch (DynamoDB TTL); every other time is in milliseconds
 
+	// The index "due" has the rows that have both.
+	attrDue   = "due"
+	attrDueAt = "dueAt"
+
 	skMeta = "META"
 )
 
@@ -30,12 +34,19 @@ const (
 	pkIdem     = "IDEM#"
 	pkAudit    = "AUD#"
 	pkVerify   = "VKEYS"
+	pkLinks    = "LINKS#"
+	pkHooks    = "HOOKS#"
+	pkEvents   = "EVTS#"
+	pkDelivery = "DLV#"
+	pkDue      = "DUE#"
 
 	skOrg    = "ORG#"
 	skMember = "MEM#"
 	skApp    = "APP#"
 	skKey    = "KEY#"
 	skState  = "STATE"
+	skLink   = "LINK#"
+	skHook   = "HOOK#"
 )
 
 // key names one row.
@@ -60,6 +71,15 @@ func usedKey(o id.Org, k id.Key) key     { return key{pkUsed + string(o), skKey 
 func auditKey(o id.Org, a id.Audit) key  { return key{pkAudit + string(o), string(a)} }
 func verificationKeyKey(kid string) key  { return key{pkVerify, skKey + kid} }
 func signingStateKey() key               { return key{pkVerify, skState} }
+func linkKey(a id.App, l id.Link) key    { return key{pkLinks + string(a), skLink + string(l)} }
+func hookKey(a id.App, h id.Endpoint) key {
+	return key{pkHooks + string(a), skHook + string(h)}
+}
+func hooksKey(a id.App) key             { return key{pkHooks + string(a), skMeta} }
+func eventKey(a id.App, e id.Event) key { return key{pkEvents + string(a), string(e)} }
+func deliveryKey(h id.Endpoint, e id.Event) key {
+	return key{pkDelivery + string(h), string(e)}
+}
 func idempotencyKey(scope idemScope) key { return key{pkIdem + scope.hash(), skMeta} }
 func trimmed(sk, prefix string) string   { return strings.TrimPrefix(sk, prefix) }
 
@@ -82,7 +102,13 @@ func AccessPatterns() []AccessPattern {
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
+		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
+		{"Webhook endpoint (URL, events, breaker)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
+		{"How many endpoints an app has", "HOOKS#<appId>", "META", "the limit on endpoints"},
+		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
+		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
 		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},
+		{"Index due: events, deliveries, links, keys and endpoints that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},
 	}
 }

@@ -24,17 +24,18 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Limits are the bounds of the contract that the store holds (design, "Limits").
+// Limits are the bounds of the contract that the store holds (README, "Limits").
 type Limits struct {
 	ActiveKeys  int // API keys of an org that are neither revoked, expired nor rotated
 	Apps        int // apps of an org
 	Members     int // members of an org
 	OrgsCreated int // orgs one user created
+	Endpoints   int // webhook endpoints of an app
 }
 
 // DefaultLimits are the limits of the contract.
 func DefaultLimits() Limits {
-	return Limits{ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20}
+	return Limits{ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20}
 }
 
 // Store is the table. Make it with New; it is safe for concurrent use.
@@ -121,24 +122,43 @@ func (s *Store) getBatch(ctx context.Context, keys []key, into map[key]item) err
 }
 
 // span is a range of one partition: the rows whose sort key begins with prefix,
-// after (or, in reverse, before) the sort key `after` when that is not "".
+// after (or, in reverse, before) the sort key `after` when that is not "". With
+// from or until, in place of a prefix: those from from up to, not with, until.
 type span struct {
-	pk, prefix string
-	after      string
-	reverse    bool
-	limit      int // at most so many rows
+	pk, prefix  string
+	from, until string
+	after       string
+	reverse     bool
+	limit       int // at most so many rows
+}
+
+// condition is the key condition of a query.
+func (sp span) condition() (string, item) {
+	values := item{":pk": str(sp.pk)}
+	switch {
+	case sp.prefix != "":
+		values[":sk"] = str(sp.prefix)
+		return "PK = :pk AND begins_with(SK, :sk)", values
+	case sp.from != "" && sp.until != "": // BETWEEN has its upper end too, which no id is
+		values[":from"], values[":until"] = str(sp.from), str(sp.until)
+		return "PK = :pk AND SK BETWEEN :from AND :until", values
+	case sp.from != "":
+		values[":from"] = str(sp.from)
+		return "PK = :pk AND SK >= :from", values
+	case sp.until != "":
+		values[":until"] = str(sp.until)
+		return "PK = :pk AND SK < :until", values
+	default:
+		return "PK = :pk", values
+	}
 }
 
 // query reads a span, strongly consistent, and reports whether rows are left.
 func (s *Store) query(ctx context.Context, sp span) (rows []item, more bool, err error) {
+	when, values := sp.condition()
 	in := &dynamodb.QueryInput{
 		TableName: s.table, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(!sp.reverse),
-		KeyConditionExpression:    aws.String("PK = :pk AND begins_with(SK, :sk)"),
-		ExpressionAttributeValues: item{":pk": str(sp.pk), ":sk": str(sp.prefix)},
-	}
-	if sp.prefix == "" {
-		in.KeyConditionExpression = aws.String("PK = :pk")
-		delete(in.ExpressionAttributeValues, ":sk")
+		KeyConditionExpression: aws.String(when), ExpressionAttributeValues: values,
 	}
 	if sp.after != "" {
 		in.ExclusiveStartKey = key{sp.pk, sp.after}.attributes()

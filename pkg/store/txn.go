@@ -23,6 +23,10 @@ type refusal func(found item) error
 type txn struct {
 	ops      []types.TransactWriteItem
 	refusals []refusal
+
+	// reread answers a conflict by errRaced, in place of sending the same again:
+	// where many want one row and the first gets it, the others need only read.
+	reread bool
 }
 
 // expr is a condition or update with its values; "#role" style names are given
@@ -124,6 +128,9 @@ func (s *Store) commit(ctx context.Context, t *txn) error {
 		again, refused := t.outcome(err)
 		if !again {
 			return refused
+		}
+		if t.reread {
+			return errRaced
 		}
 		last = err
 	}

@@ -17,7 +17,7 @@ const (
 	attrActivatedAt = "activatedAt"
 	attrRetiredAt   = "retiredAt"
 	attrExpiredAt   = "expiredAt"
-	attrDisabledAt  = "disabledAt"
+	attrDisabledAt  = "disabledAt" // of endpoints too
 )
 
 // verificationPage is how many rows one round of reading the keys takes: at a
@@ -48,6 +48,17 @@ func (s *Store) VerificationKey(ctx context.Context, kid string) (signing.Key, e
 		return signing.Key{}, errUnknownKid()
 	}
 	return keyFrom(row), nil
+}
+
+// SigningKey is the key that signs.
+type SigningKey struct{ Kid, ARN string }
+
+// ActiveSigningKey gives the key that signs, in one strong read; ok is false before
+// the first.
+func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, err error) {
+	row, err := s.get(ctx, signingStateKey())
+	k = SigningKey{row.str(attrKid), row.str(attrARN)}
+	return k, k.Kid != "", err
 }
 
 // VerificationKeys lists every verification key there ever was, by kid.

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"latchkey/pkg/id"
+)
+
+// The index "due" is sparse: a row stands in it while something is to happen to
+// it at a time. Only the sweep reads it, and what it finds it decides anew on the
+// row itself, because an index is a little behind.
+const (
+	dueIndex  = "due"
+	dueShards = 8 // partitions a kind, so that none grows hot
+)
+
+// DueKind says what is to happen.
+type DueKind string
+
+// The kinds of rows that wait.
+const (
+	DueEvent    DueKind = "event"    // to be fanned out, should the stream have lost it
+	DueDelivery DueKind = "delivery" // to be tried
+	DueLink     DueKind = "link"     // to expire
+	DueKey      DueKind = "key"      // to be warned of
+	DueEndpoint DueKind = "endpoint" // its held deliveries to be released or cancelled
+)
+
+// dueAttrs puts a row into the index.
+func dueAttrs(kind DueKind, k key, at int64) item {
+	return item{attrDue: str(kind.partition(k)), attrDueAt: num(at)}
+}
+
+func (kind DueKind) partition(k key) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(k.pk + k.sk)) // a hash never fails
+	return kind.shard(int(h.Sum32() % dueShards))
+}
+
+func (kind DueKind) shard(n int) string { return pkDue + string(kind) + "#" + strconv.Itoa(n) }
+
+// Due is a row of the index: what waits, and since when.
+type Due struct {
+	App      id.App      // of an event, a link and an endpoint
+	Org      id.Org      // of a key
+	Event    id.Event    // of an event and a delivery
+	Link     id.Link     //
+	Key      id.Key      //
+	Endpoint id.Endpoint // of an endpoint and a delivery
+	At       int64       // milliseconds
+}
+
+// DueBefore lists rows of a kind whose time has come, the oldest of each shard
+// first, at most limit of each. They may be settled already.
+func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) ([]Due, error) {
+	var found []Due
+	for n := range dueShards {
+		out, err := s.db.Query(ctx, &dynamodb.QueryInput{
+			TableName: s.table, IndexName: aws.String(dueIndex), Limit: aws.Int32(int32(limit)), //nolint:gosec // a few hundred
+			KeyConditionExpression:    aws.String("due = :due AND dueAt <= :at"),
+			ExpressionAttributeValues: item{":due": str(kind.shard(n)), ":at": num(at.UnixMilli())},
+		})
+		if err != nil {
+			return found, unavailable(err)
+		}
+		for _, row := range out.Items {
+			found = append(found, dueFrom(row))
+		}
+	}
+	return found, nil
+}
+
+func dueFrom(row item) Due {
+	pk, sk := row.str(attrPK), row.str(attrSK)
+	d := Due{At: row.num(attrDueAt)}
+	switch {
+	case strings.HasPrefix(pk, pkEvents):
+		d.App, d.Event = id.App(trimmed(pk, pkEvents)), id.Event(sk)
+	case strings.HasPrefix(pk, pkDelivery):
+		d.Endpoint, d.Event = id.Endpoint(trimmed(pk, pkDelivery)), id.Event(sk)
+	case strings.HasPrefix(pk, pkLinks):
+		d.App, d.Link = id.App(trimmed(pk, pkLinks)), id.Link(trimmed(sk, skLink))
+	case strings.HasPrefix(pk, pkHooks):
+		d.App, d.Endpoint = id.App(trimmed(pk, pkHooks)), id.Endpoint(trimmed(sk, skHook))
+	case strings.HasPrefix(pk, pkUsed):
+		d.Org, d.Key = id.Org(trimmed(pk, pkUsed)), id.Key(trimmed(sk, skKey))
+	}
+	return d
+}

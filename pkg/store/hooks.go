@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/webhook"
+)
+
+// Attributes of webhook endpoints.
+const (
+	attrURL            = "url" // a reserved word: always #url
+	attrDescription    = "description"
+	attrEvents         = "events" // JSON
+	attrEnabled        = "enabled"
+	attrDisabledReason = "disabledReason"
+	attrUpdatedAt      = "updatedAt"
+	attrVersion        = "version" // one more with each change by the app
+	attrDeletedAt      = "deletedAt"
+	attrFailures       = "failures"     // in a row
+	attrOpenUntil      = "openUntil"    // the breaker: nothing is sent before
+	attrFailingSince   = "failingSince" // the first failure after the last success
+	attrReleaseFrom    = "releaseFrom"  // held deliveries behind this event wait to be released or cancelled
+	attrCount          = "count"
+)
+
+// DisabledReason says why an endpoint gets nothing.
+type DisabledReason string
+
+// The reasons.
+const (
+	DisabledByUser    DisabledReason = "user"
+	DisabledByGone    DisabledReason = "gone"    // it answered 410
+	DisabledByFailing DisabledReason = "failing" // nothing but failures for five days
+)
+
+// Endpoint is a receiver of an app's webhooks. Times are in milliseconds; 0: not
+// set.
+type Endpoint struct {
+	ID             id.Endpoint
+	AppID          id.App
+	OrgID          id.Org
+	URL            string
+	Description    string
+	Events         []string // types of events, or webhook.Every
+	Enabled        bool
+	DisabledReason DisabledReason
+	DisabledAt     int64
+	CreatedAt      int64
+	UpdatedAt      int64
+
+	Failures     int64
+	OpenUntil    int64
+	FailingSince int64
+
+	// ReleaseFrom is the last event whose held delivery was dealt with since the
+	// endpoint was enabled again or deleted; Releasing says that there is work left.
+	ReleaseFrom id.Event
+	Releasing   bool
+	Deleted     bool
+
+	version int64
+}
+
+func endpointFrom(row item) Endpoint {
+	h := Endpoint{
+		ID: id.Endpoint(trimmed(row.str(attrSK), skHook)), AppID: id.App(trimmed(row.str(attrPK), pkHooks)),
+		OrgID: id.Org(row.str(attrOrgID)), URL: row.str(attrURL), Description: row.str(attrDescription),
+		Enabled: row.bool(attrEnabled), DisabledReason: DisabledReason(row.str(attrDisabledReason)),
+		DisabledAt: row.num(attrDisabledAt), CreatedAt: row.num(attrCreatedAt), UpdatedAt: row.num(attrUpdatedAt),
+		Failures: row.num(attrFailures), OpenUntil: row.num(attrOpenUntil), FailingSince: row.num(attrFailingSince),
+		ReleaseFrom: id.Event(row.str(attrReleaseFrom)), Deleted: row.num(attrDeletedAt) != 0,
+		version: row.num(attrVersion),
+	}
+	_, h.Releasing = row[attrReleaseFrom]
+	_ = json.Unmarshal([]byte(row.str(attrEvents)), &h.Events) // marshalled by this package
+	return h
+}
+
+func errEndpointNotFound() error {
+	return problem.New(problem.EndpointNotFound, "The app has no such webhook endpoint.")
+}
+
+// DraftEndpoint gives a new endpoint its id and times, and writes nothing yet.
+func (s *Store) DraftEndpoint(o id.Org, a id.App) Endpoint {
+	now := s.Now()
+	return Endpoint{
+		ID: s.ids().NewEndpoint(now), OrgID: o, AppID: a, Enabled: true,
+		CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
+	}
+}
+
+// CreateEndpoint makes a drafted endpoint. When once was used before, it returns
+// the kept answer and makes nothing. Errors: idempotency_key_reused,
+// limit_reached.
+func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept []byte, err error) {
+	events, err := json.Marshal(h.Events)
+	if err != nil {
+		return nil, err
+	}
+	t := &txn{}
+	if err := t.once(s, once); err != nil {
+		return nil, err
+	}
+	t.put(s.table, hookKey(h.AppID, h.ID), item{
+		attrOrgID: str(string(h.OrgID)), attrURL: str(h.URL), attrDescription: str(h.Description), attrEvents: str(string(events)),
+		attrEnabled: boolean(h.Enabled), attrCreatedAt: num(h.CreatedAt), attrUpdatedAt: num(h.UpdatedAt), attrVersion: num(1),
+	}, expr{when: ifAbsent}, nil)
+	t.update(s.table, hooksKey(h.AppID), expr{
+		update: "ADD #count :one", when: "attribute_not_exists(#count) OR #count < :max", names: map[string]string{"#count": attrCount},
+		values: item{":one": num(1), ":max": num(int64(s.Limits.Endpoints))},
+	}, func(item) error {
+		return problem.New(problem.LimitReached, "The app has as many webhook endpoints as one may have.")
+	})
+	return settle(s.commit(ctx, t))
+}
+
+// Endpoint gives an endpoint of an app. Error: endpoint_not_found.
+func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint, error) {
+	row, err := s.get(ctx, hookKey(a, h))
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if found := endpointFrom(row); row != nil && !found.Deleted {
+		return found, nil
+	}
+	return Endpoint{}, errEndpointNotFound()
+}
+
+// maxEndpointRows bounds the reading of an app's endpoints: those it may have, and
+// deleted ones whose deliveries are being cancelled.
+const maxEndpointRows = 1000
+
+// Endpoints lists an app's endpoints, newest first. An app has so few that a page
+// is cut from all of them.
+func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []Endpoint, next string, err error) {
+	rows, _, err := s.query(ctx, span{pk: pkHooks + string(a), prefix: skHook, reverse: true, limit: maxEndpointRows})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, row := range rows {
+		if h := endpointFrom(row); !h.Deleted {
+			endpoints = append(endpoints, h)
+		}
+	}
+	if p.After != "" {
+		endpoints = slices.DeleteFunc(endpoints, func(h Endpoint) bool { return string(h.ID) >= p.After })
+	}
+	if p.Limit > 0 && len(endpoints) > p.Limit {
+		endpoints = endpoints[:p.Limit]
+		next = string(endpoints[p.Limit-1].ID)
+	}
+	return endpoints, next, nil
+}
+
+// EndpointChange is what an app changes of an endpoint; nil stays as it is.
+type EndpointChange struct {
+	URL         *string
+	Description *string
+	Events      []string
+	Enabled     *bool
+}
+
+// UpdateEndpoint changes an endpoint. One that is enabled again starts afresh, and
+// its held deliveries are released by the sweep. Error: endpoint_not_found.
+func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
+	err = retryRaced(ctx, func() error {
+		was, err := s.Endpoint(ctx, a, h)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		changed = c.apply(was, now)
+		events, err := json.Marshal(changed.Events)
+		if err != nil {
+			return err
+		}
+		e := expr{
+			update: "SET #url = :url, description = :description, events = :events, enabled = :enabled, updatedAt = :now, version = :next",
+			when:   "version = :seen AND attribute_not_exists(deletedAt)",
+			names:  map[string]string{"#url": attrURL},
+			values: item{
+				":url": str(changed.URL), ":description": str(changed.Description), ":events": str(string(events)),
+				":enabled": boolean(changed.Enabled), ":now": num(now), ":seen": num(was.version), ":next": num(was.version + 1),
+			},
+		}
+		switch {
+		case changed.Enabled && !was.Enabled:
+			due := dueAttrs(DueEndpoint, hookKey(a, h), now)
+			e.update += ", releaseFrom = :from, due = :due, dueAt = :dueAt REMOVE disabledReason, disabledAt, failures, openUntil, failingSince"
+			e.values[":from"], e.values[":due"], e.values[":dueAt"] = str(""), due[attrDue], due[attrDueAt]
+			changed.Releasing, changed.ReleaseFrom = true, ""
+		case !changed.Enabled && was.Enabled:
+			e.update += ", disabledReason = :user, disabledAt = :now REMOVE releaseFrom, due, dueAt"
+			e.values[":user"] = str(string(DisabledByUser))
+		}
+		t := &txn{}
+		t.update(s.table, hookKey(a, h), e, raced)
+		return s.commit(ctx, t)
+	})
+	return changed, err
+}
+
+func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
+	if c.URL != nil {
+		h.URL = *c.URL
+	}
+	if c.Description != nil {
+		h.Description = *c.Description
+	}
+	if c.Events != nil {
+		h.Events = c.Events
+	}
+	if c.Enabled != nil && *c.Enabled != h.Enabled {
+		h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
+		if !*c.Enabled {
+			h.Enabled, h.DisabledReason, h.DisabledAt = false, DisabledByUser, now
+		}
+	}
+	h.UpdatedAt = now
+	return h
+}
+
+// DeleteEndpoint makes an endpoint get nothing more; the sweep cancels the
+// deliveries that wait for it. Error: endpoint_not_found.
+func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint) error {
+	now := s.now()
+	due := dueAttrs(DueEndpoint, hookKey(a, h), now)
+	t := &txn{}
+	t.update(s.table, hookKey(a, h), expr{
+		update: "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :dueAt, purgeAt = :purge ADD version :one",
+		when:   "attribute_exists(PK) AND attribute_not_exists(deletedAt)",
+		values: item{
+			":now": num(now), ":no": boolean(false), ":from": str(""), ":due": due[attrDue], ":dueAt": due[attrDueAt], ":one": num(1),
+			":purge": num(time.UnixMilli(now).Add(eventsFor).Unix()),
+		},
+	}, func(item) error { return errEndpointNotFound() })
+	t.update(s.table, hooksKey(a), expr{
+		update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
+	}, nil)
+	return s.commit(ctx, t)
+}
+
+// TestEndpoint sends a test event to one endpoint alone, and gives the event's id.
+// Error: endpoint_not_found.
+func (s *Store) TestEndpoint(ctx context.Context, a id.App, h id.Endpoint, message string) (id.Event, error) {
+	t := &txn{}
+	t.check(s.table, hookKey(a, h), expr{when: "attribute_exists(PK) AND attribute_not_exists(deletedAt)"},
+		func(item) error { return errEndpointNotFound() })
+	e, err := s.event(t, happening{
+		app: a, kind: webhook.Test, at: s.now(), only: h,
+		data: struct {
+			Message string `json:"message"`
+		}{message},
+	})
+	if err != nil {
+		return "", err
+	}
+	return e, s.commit(ctx, t)
+}
+
+// disabled is the data of endpoint.disabled.
+type disabled struct {
+	EndpointID id.Endpoint    `json:"endpointId"`
+	URL        string         `json:"url"`
+	Reason     DisabledReason `json:"reason"`
+	DisabledAt int64          `json:"disabledAt"`
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/opaque"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/webhook"
+)
+
+// Attributes of links.
+const (
+	attrOrgID        = "orgId"
+	attrClientUserID = "clientUserId"
+	attrMetadata     = "metadata"
+	attrDevice       = "device"
+	attrClaimedAt    = "claimedAt"
+	attrClaimKey     = "claimKeyHash"
+	attrLapsedAt     = "lapsedAt" // when link.expired was written
+
+	// replayFor is how long a device may ask again with the same claimKey.
+	replayFor = 24 * time.Hour
+)
+
+func linkFrom(row item) link.Link {
+	l := link.Link{
+		ID: id.Link(trimmed(row.str(attrSK), skLink)), AppID: id.App(trimmed(row.str(attrPK), pkLinks)),
+		OrgID: id.Org(row.str(attrOrgID)), ClientUserID: row.str(attrClientUserID),
+		CreatedAt: row.num(attrCreatedAt), ExpiresAt: row.num(attrExpiresAt),
+		ClaimedAt: row.num(attrClaimedAt), RevokedAt: row.num(attrRevokedAt),
+	}
+	// Both were marshalled by this package; what does not read back is not there.
+	_ = json.Unmarshal([]byte(row.str(attrMetadata)), &l.Metadata)
+	_ = json.Unmarshal([]byte(row.str(attrDevice)), &l.Device)
+	return l
+}
+
+func errLinkNotFound() error { return problem.New(problem.LinkNotFound, "There is no such link.") }
+
+// DraftLink gives a new link its id, times and token, and writes nothing yet.
+func (s *Store) DraftLink(o id.Org, a id.App, clientUserID string, metadata map[string]string, life time.Duration) (link.Link, opaque.Minted, error) {
+	now := s.Now()
+	l := link.Link{
+		ID: s.ids().NewLink(now), OrgID: o, AppID: a, ClientUserID: clientUserID, Metadata: metadata,
+		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(life).UnixMilli(),
+	}
+	token, err := link.Mint(a, l.ID, s.Rand)
+	return l, token, err
+}
+
+// CreateLink makes a drafted link. When once was used before, it returns the kept
+// answer, token included, and makes nothing. Error: idempotency_key_reused.
+func (s *Store) CreateLink(ctx context.Context, l link.Link, token opaque.Hash, once Once) (kept []byte, err error) {
+	t := &txn{}
+	if err := t.once(s, once); err != nil {
+		return nil, err
+	}
+	k := linkKey(l.AppID, l.ID)
+	row := dueAttrs(DueLink, k, l.ExpiresAt)
+	row[attrHash], row[attrOrgID], row[attrClientUserID] = bin(token[:]), str(string(l.OrgID)), str(l.ClientUserID)
+	row[attrCreatedAt], row[attrExpiresAt] = num(l.CreatedAt), num(l.ExpiresAt)
+	row[attrPurgeAt] = num(endedLinkPurge(l.ExpiresAt))
+	if l.Metadata != nil {
+		text, err := json.Marshal(l.Metadata)
+		if err != nil {
+			return nil, err
+		}
+		row[attrMetadata] = str(string(text))
+	}
+	t.put(s.table, k, row, expr{when: ifAbsent}, nil)
+	return settle(s.commit(ctx, t))
+}
+
+// endedLinkPurge is when a link that ended at a time (milliseconds) may be
+// forgotten, in seconds.
+func endedLinkPurge(ended int64) int64 { return time.UnixMilli(ended).Add(eventsFor).Unix() }
+
+// Link gives a link of an app. Error: link_not_found.
+func (s *Store) Link(ctx context.Context, a id.App, l id.Link) (link.Link, error) {
+	row, err := s.get(ctx, linkKey(a, l))
+	if err != nil {
+		return link.Link{}, err
+	}
+	if row == nil {
+		return link.Link{}, errLinkNotFound()
+	}
+	return linkFrom(row), nil
+}
+
+// Links lists an app's links, newest first. next is the id to go on from, "" at
+// the end.
+func (s *Store) Links(ctx context.Context, a id.App, p Page) (links []link.Link, next string, err error) {
+	sp := span{pk: pkLinks + string(a), prefix: skLink, reverse: true, limit: p.Limit}
+	if p.After != "" {
+		sp.after = skLink + p.After
+	}
+	rows, more, err := s.query(ctx, sp)
+	if err != nil {
+		return nil, "", err
+	}
+	links = make([]link.Link, len(rows))
+	for i, row := range rows {
+		links[i] = linkFrom(row)
+	}
+	if more {
+		next = string(links[len(links)-1].ID)
+	}
+	return links, next, nil
+}
+
+// pendingLink is the condition that a link is neither claimed nor revoked nor
+// expired (with :now in values).
+const pendingLink = "attribute_exists(PK) AND attribute_not_exists(claimedAt) AND attribute_not_exists(revokedAt) AND expiresAt > :now"
+
+// raced is the refusal of a condition on what was read before: read again.
+func raced(item) error { return errRaced }
+
+// RevokeLink takes a pending link back; one revoked already stays as it was.
+// Errors: link_not_found, link_already_claimed, link_expired.
+func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked link.Link, err error) {
+	err = retryRaced(ctx, func() error {
+		if revoked, err = s.Link(ctx, a, l); err != nil {
+			return err
+		}
+		now := s.now()
+		switch revoked.Status(now) {
+		case link.Revoked:
+			return nil
+		case link.Claimed:
+			return problem.New(problem.LinkAlreadyClaimed, "The link was claimed.")
+		case link.Expired:
+			return problem.New(problem.LinkExpired, "The link has expired.")
+		case link.Pending:
+		}
+		revoked.RevokedAt = now
+		t := &txn{}
+		t.update(s.table, linkKey(a, l), expr{
+			update: "SET revokedAt = :now, purgeAt = :purge REMOVE due, dueAt", when: pendingLink,
+			values: item{":now": num(now), ":purge": num(endedLinkPurge(now))},
+		}, raced)
+		if _, err := s.event(t, happening{app: a, kind: webhook.LinkRevoked, at: now, data: revoked.View(now)}); err != nil {
+			return err
+		}
+		return s.commit(ctx, t)
+	})
+	return revoked, err
+}
+
+// Claim is what a device claims a link with.
+type Claim struct {
+	Token    link.Token
+	ClaimKey [32]byte // SHA-256 of the device's claimKey
+	Device   *link.Device
+}
+
+// ClaimedLink is a claim that holds.
+type ClaimedLink struct {
+	link.Link
+	AppName  string
+	Replayed bool // it was this device's own before
+}
+
+// ClaimLink claims a pending link for one device; the same device may ask again
+// for 24 hours. Errors: link_not_found (a wrong secret is the same), link_revoked,
+// link_expired, link_already_claimed.
+func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, err error) {
+	err = retryRaced(ctx, func() error {
+		claimed, err = s.claimLink(ctx, c)
+		return err
+	})
+	return claimed, err
+}
+
+func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
+	k := linkKey(c.Token.App, c.Token.Link)
+	row, err := s.get(ctx, k)
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	now := s.now()
+	replayed, err := c.admit(row, now)
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	out := ClaimedLink{Link: linkFrom(row), Replayed: replayed}
+	app, err := s.get(ctx, appKey(out.OrgID, out.AppID))
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	out.AppName = app.str(attrName)
+	if replayed {
+		return out, nil
+	}
+	out.ClaimedAt, out.Device = now, c.Device
+	device, err := json.Marshal(c.Device)
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	t := &txn{reread: true}
+	t.update(s.table, k, expr{
+		update: "SET claimedAt = :now, claimKeyHash = :key, device = :device, purgeAt = :purge REMOVE due, dueAt",
+		when:   pendingLink + " AND #hash = :token", names: map[string]string{"#hash": attrHash},
+		values: item{
+			":now": num(now), ":key": bin(c.ClaimKey[:]), ":device": str(string(device)),
+			":purge": num(endedLinkPurge(now)), ":token": bin(c.Token.Hash[:]),
+		},
+	}, raced)
+	if _, err := s.event(t, happening{app: out.AppID, kind: webhook.LinkClaimed, at: now, data: out.View(now)}); err != nil {
+		return ClaimedLink{}, err
+	}
+	return out, s.commit(ctx, t)
+}
+
+// admit decides on a link's row whether the claim may go on, or was made before
+// by the same device. A row that is not there and a wrong secret are the same,
+// whatever the link's state.
+func (c Claim) admit(row item, now int64) (replayed bool, err error) {
+	var hash opaque.Hash
+	copy(hash[:], row.bin(attrHash))
+	if row == nil || !hash.Equal(c.Token.Hash) {
+		return false, errLinkNotFound()
+	}
+	l := linkFrom(row)
+	switch l.Status(now) {
+	case link.Revoked:
+		return false, problem.New(problem.LinkRevoked, "The link was revoked.")
+	case link.Expired:
+		return false, problem.New(problem.LinkExpired, "The link has expired.")
+	case link.Claimed:
+		same := subtle.ConstantTimeCompare(row.bin(attrClaimKey), c.ClaimKey[:]) == 1
+		if !same || now >= l.ClaimedAt+replayFor.Milliseconds() {
+			return false, problem.New(problem.LinkAlreadyClaimed, "The link was claimed before.")
+		}
+		return true, nil
+	case link.Pending:
+	}
+	return false, nil
+}
+
+// ExpireLink writes link.expired, once, for a link that nobody claimed in time.
+// One that is claimed, revoked, gone or told of already is left.
+func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
+	found, err := s.Link(ctx, a, l)
+	if problem.Is(err, problem.LinkNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	if found.Status(now) != link.Expired {
+		return nil
+	}
+	t := &txn{}
+	t.update(s.table, linkKey(a, l), expr{
+		update: "SET lapsedAt = :now REMOVE due, dueAt",
+		when: "attribute_exists(PK) AND attribute_not_exists(claimedAt) AND attribute_not_exists(revokedAt)" +
+			" AND attribute_not_exists(lapsedAt)",
+		values: item{":now": num(now)},
+	}, raced)
+	if _, err := s.event(t, happening{app: a, kind: webhook.LinkExpired, at: now, data: found.View(now)}); err != nil {
+		return err
+	}
+	return ignoreRaced(s.commit(ctx, t))
+}
+
+// ignoreRaced is for work that another has done meanwhile.
+func ignoreRaced(err error) error {
+	if errors.Is(err, errRaced) {
+		return nil
+	}
+	return err
+}

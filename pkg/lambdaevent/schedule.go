@@ -3,12 +3,9 @@ package lambdaevent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"latchkey/pkg/problem"
 )
@@ -19,22 +16,11 @@ import (
 func StartSchedule(run func(context.Context) error) { lambda.Start(schedule(run)) }
 
 func schedule(run func(context.Context) error) func(context.Context, json.RawMessage) error {
-	return func(ctx context.Context, _ json.RawMessage) (err error) {
-		if lc, ok := lambdacontext.FromContext(ctx); ok {
-			ctx = problem.WithRequestID(ctx, lc.AwsRequestID)
-		}
-		if deadline, ok := ctx.Deadline(); ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
-			defer cancel()
-		}
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v", p)
-				slog.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()), "requestId", problem.RequestID(ctx))
-			}
-		}()
-		if err = run(ctx); err != nil {
+	return func(ctx context.Context, _ json.RawMessage) error {
+		ctx, cancel := prepared(ctx)
+		defer cancel()
+		err := guarded(ctx, func() error { return run(ctx) })
+		if err != nil {
 			slog.ErrorContext(ctx, "the scheduled run failed", "error", err, "requestId", problem.RequestID(ctx))
 		}
 		return err

@@ -37,7 +37,7 @@ type SigningKMS interface {
 	Disable(ctx context.Context, arn string) error
 }
 
-// Rotation keeps the webhook signing keys as they should be (design, "Keys"):
+// Rotation keeps the webhook signing keys as they should be (infra/adr/0009-signing-keys.md):
 // one active, replaced when it is old enough by one that was published before,
 // and the retired ones disabled in the end.
 //

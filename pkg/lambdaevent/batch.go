@@ -1,0 +1,117 @@
+package lambdaevent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"latchkey/pkg/problem"
+)
+
+// Only what is read of the events is decoded: the events of aws-lambda-go cost
+// twice as much.
+
+type streamEvent struct {
+	Records []struct {
+		DynamoDB struct {
+			Keys struct {
+				PK, SK struct{ S string }
+			}
+			SequenceNumber string
+		} `json:"dynamodb"`
+	}
+}
+
+type queueEvent struct {
+	Records []struct {
+		MessageID string `json:"messageId"`
+		Body      string `json:"body"`
+	}
+}
+
+// batchAnswer names what of a batch failed (Lambda, "ReportBatchItemFailures").
+type batchAnswer struct {
+	Failures []batchFailure `json:"batchItemFailures"`
+}
+
+type batchFailure struct {
+	Item string `json:"itemIdentifier"`
+}
+
+// StartStream serves run as the target of the table's stream, with the key of each
+// new row in turn. At the first that fails the rest of the batch is given back. It
+// does not return.
+func StartStream(run func(ctx context.Context, pk, sk string) error) { lambda.Start(stream(run)) }
+
+func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
+	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
+		ctx, cancel := prepared(ctx)
+		defer cancel()
+		for _, r := range e.Records {
+			keys := r.DynamoDB.Keys
+			if err := guarded(ctx, func() error { return run(ctx, keys.PK.S, keys.SK.S) }); err != nil {
+				slog.ErrorContext(ctx, "a record failed", "error", err, "pk", keys.PK.S, "sk", keys.SK.S, "requestId", problem.RequestID(ctx))
+				return batchAnswer{[]batchFailure{{r.DynamoDB.SequenceNumber}}}, nil
+			}
+		}
+		return batchAnswer{[]batchFailure{}}, nil
+	}
+}
+
+// StartQueue serves run as the target of a queue, with the body of each message,
+// all of a batch beside each other: a slow one holds up none of the others. It does
+// not return.
+func StartQueue(run func(ctx context.Context, body string) error) { lambda.Start(messages(run)) }
+
+func messages(run func(ctx context.Context, body string) error) func(context.Context, queueEvent) (batchAnswer, error) {
+	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {
+		ctx, cancel := prepared(ctx)
+		defer cancel()
+		failed := make([]bool, len(e.Records))
+		var wg sync.WaitGroup
+		for i, r := range e.Records {
+			wg.Go(func() {
+				if err := guarded(ctx, func() error { return run(ctx, r.Body) }); err != nil {
+					slog.ErrorContext(ctx, "a message failed", "error", err, "body", r.Body, "requestId", problem.RequestID(ctx))
+					failed[i] = true
+				}
+			})
+		}
+		wg.Wait()
+		out := batchAnswer{[]batchFailure{}}
+		for i, r := range e.Records {
+			if failed[i] {
+				out.Failures = append(out.Failures, batchFailure{r.MessageID})
+			}
+		}
+		return out, nil
+	}
+}
+
+// prepared gives a call its request id, and a deadline that leaves time to answer.
+func prepared(ctx context.Context) (context.Context, context.CancelFunc) {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		ctx = problem.WithRequestID(ctx, lc.AwsRequestID)
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
+}
+
+// guarded makes a panic, which would end the process and the whole batch, an error.
+func guarded(ctx context.Context, run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			slog.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()), "requestId", problem.RequestID(ctx))
+		}
+	}()
+	return run()
+}

@@ -1,0 +1,245 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"latchkey/pkg/queue"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+	"latchkey/pkg/webhook/outbound"
+)
+
+const (
+	// signerKeptFor is how long this process remembers which key is active: less
+	// than signing.Overlap by far.
+	signerKeptFor = time.Minute
+
+	// signAgain is when an attempt is made again that could not be signed.
+	signAgain = 15 * time.Second
+
+	// early is how much before its time an attempt may be made: clocks of two
+	// machines differ.
+	early = time.Second
+
+	// afterBreak spreads what waits for an endpoint's breaker to close.
+	afterBreak = 10 * time.Second
+)
+
+// Signer signs; kms.Keys is one.
+type Signer interface {
+	Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error)
+}
+
+// Poster sends a webhook to a stranger's URL; outbound.Sender is one.
+type Poster interface {
+	Post(ctx context.Context, url string, header http.Header, body []byte) outbound.Result
+}
+
+// Deliver makes attempts.
+type Deliver struct {
+	Store  *store.Store
+	Queue  queue.Sender
+	Signer Signer
+	Post   Poster
+	Issuer string // iss of every token
+
+	mu     sync.Mutex
+	signer store.SigningKey
+	until  time.Time
+}
+
+// Body makes the attempt that a message's body names. One that cannot be read is
+// an error, and so ends in the dead letters.
+func (d *Deliver) Body(ctx context.Context, body string) error {
+	m, err := queue.Parse(body)
+	if err != nil {
+		return err
+	}
+	return d.Message(ctx, m)
+}
+
+// Message makes the attempt that a message wakes, if it is still due. An error is
+// a fault of the table: the queue brings the message again.
+func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
+	w, ok, err := d.Store.Work(ctx, m.App, m.Endpoint, m.Event)
+	if err != nil || !ok || w.Status != store.DeliveryPending {
+		return err
+	}
+	now := d.Store.Now()
+	switch {
+	case w.To.Deleted:
+		return d.Store.Cancel(ctx, w.Delivery)
+	case !w.To.Enabled:
+		return d.Store.Hold(ctx, w)
+	case w.NextAttempt > now.Add(early).UnixMilli():
+		return nil // this message is of another attempt; another wakes the next
+	case now.Sub(time.UnixMilli(w.StartedAt)) > webhook.Lifetime:
+		return d.Store.GiveUp(ctx, w)
+	case w.To.OpenUntil != 0:
+		if open, err := d.probe(ctx, w, now); err != nil || !open {
+			return err
+		}
+	}
+	return d.attempt(ctx, w)
+}
+
+// probe decides whether an attempt may be made on an endpoint whose breaker has
+// tripped: one, when its time is over. The others wait on, and sign nothing.
+func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool, error) {
+	if w.To.OpenUntil <= now.UnixMilli() {
+		if won, err := d.Store.Probe(ctx, w.To); err != nil || won {
+			return won, err
+		}
+		w.To.OpenUntil = now.Add(webhook.Break(int(w.To.Failures))).UnixMilli()
+	}
+	at := time.UnixMilli(w.To.OpenUntil).Add(time.Duration(float64(afterBreak) * random()))
+	moved, err := d.Store.Postpone(ctx, w, at.UnixMilli())
+	if err == nil && moved {
+		wake(ctx, d.Queue, at.Sub(now), messageOf(w))
+	}
+	return false, err
+}
+
+func messageOf(w store.Work) queue.Message {
+	return queue.Message{App: w.App, Endpoint: w.Endpoint, Event: w.Event}
+}
+
+func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
+	jti := rand.Text()
+	if leased, err := d.Store.LeaseAttempt(ctx, w, jti); err != nil || !leased {
+		return err
+	}
+	at := d.Store.Now()
+	token, err := d.sign(ctx, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
+	if err != nil {
+		// Nothing was sent, so no attempt is lost. KMS being away delays.
+		slog.WarnContext(ctx, "a webhook cannot be signed", "error", err, "endpoint", w.Endpoint, "event", w.Event)
+		if err := d.Store.ReturnAttempt(ctx, w, jti, at.Add(signAgain).UnixMilli()); err != nil {
+			return err
+		}
+		wake(ctx, d.Queue, signAgain, messageOf(w))
+		return nil
+	}
+	result := d.Post.Post(ctx, w.To.URL, http.Header{
+		"Content-Type": {webhook.ContentType}, "Webhook-Id": {string(w.Event)}, "User-Agent": {userAgent},
+	}, []byte(token))
+	w.Attempts++
+	return d.settle(ctx, w, jti, at, result)
+}
+
+// sign signs an attempt with the active key.
+func (d *Deliver) sign(ctx context.Context, a webhook.Attempt) (string, error) {
+	key, err := d.activeKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	draft, err := a.Draft(key.Kid)
+	if err != nil {
+		return "", err
+	}
+	signature, err := d.Signer.Sign(ctx, key.ARN, draft.Digest)
+	if err != nil {
+		d.forgetKey()
+		return "", err
+	}
+	return draft.Token(signature), nil
+}
+
+var errNoSigningKey = errors.New("pipeline: there is no active signing key yet")
+
+func (d *Deliver) activeKey(ctx context.Context) (store.SigningKey, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.Store.Now()
+	if now.Before(d.until) {
+		return d.signer, nil
+	}
+	key, ok, err := d.Store.ActiveSigningKey(ctx)
+	if err != nil {
+		return store.SigningKey{}, err
+	}
+	if !ok {
+		return store.SigningKey{}, errNoSigningKey
+	}
+	d.signer, d.until = key, now.Add(signerKeptFor)
+	return key, nil
+}
+
+// forgetKey asks the table again for the next signature: another key may be active.
+func (d *Deliver) forgetKey() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.until = time.Time{}
+}
+
+// settle writes what came of an attempt, on the delivery and on the endpoint.
+func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.Time, r outbound.Result) error {
+	// The answer must be kept although the function's time is nearly over.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	out := store.Attempted{Last: lastAttempt(jti, at, r), Status: store.DeliveryDelivered}
+	if delivered(r) {
+		return errors.Join(d.Store.Settle(ctx, w, out), d.Store.Succeeded(ctx, w.To))
+	}
+	now := d.Store.Now()
+	wait, more := webhook.Next(w.Attempts, r.RetryAfter, random())
+	out.Status = store.DeliveryFailed
+	if more {
+		out.Status, out.Next, out.Queued = store.DeliveryPending, now.Add(wait).UnixMilli(), wait <= queue.MaxDelay
+	}
+	if err := d.Store.Settle(ctx, w, out); err != nil {
+		return err
+	}
+	failing := w.To.FailingSince != 0 && now.Sub(time.UnixMilli(w.To.FailingSince)) >= webhook.DisableAfter
+	switch {
+	case r.Status == http.StatusGone:
+		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, store.DisabledByGone), d.Store.Hold(ctx, w))
+	case failing:
+		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, store.DisabledByFailing), d.Store.Hold(ctx, w))
+	}
+	if out.Queued {
+		wake(ctx, d.Queue, wait, messageOf(w))
+	}
+	return d.Store.Failed(ctx, w.To)
+}
+
+const (
+	settleTimeout = 5 * time.Second
+	userAgent     = "Latchkey-Webhooks/1"
+)
+
+func delivered(r outbound.Result) bool { return r.Status >= 200 && r.Status < 300 && r.Err == "" }
+
+func lastAttempt(jti string, at time.Time, r outbound.Result) store.LastAttempt {
+	last := store.LastAttempt{ID: jti, At: at.UnixMilli(), DurationMs: r.Took.Milliseconds()}
+	if r.Status != 0 {
+		last.Status, last.Body = &r.Status, &r.Answer
+	}
+	switch {
+	case r.Err != "":
+		last.Error = &r.Err
+	case r.Status >= 300 && r.Status < 400:
+		redirect := "redirect"
+		last.Error = &redirect
+	}
+	return last
+}
+
+// random is from 0 to 1.
+func random() float64 {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil { // it never fails
+		panic(fmt.Sprint("pipeline: ", err))
+	}
+	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
+}

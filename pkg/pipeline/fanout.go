@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/queue"
+	"latchkey/pkg/store"
+)
+
+// FanOut turns an event into deliveries, one for each endpoint that wants it.
+type FanOut struct {
+	Store *store.Store
+	Queue queue.Sender
+}
+
+// Record fans out the event of a row that the stream brought.
+func (f FanOut) Record(ctx context.Context, pk, sk string) error {
+	app, event, ok := store.EventOf(pk, sk)
+	if !ok {
+		return nil // the mapping's filter lets only events through
+	}
+	return f.Event(ctx, app, event)
+}
+
+// Event fans out one event; one that was fanned out before is left.
+func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
+	send, err := f.Store.FanOut(ctx, app, event)
+	if err != nil {
+		return err
+	}
+	messages := make([]queue.Message, len(send))
+	for i, d := range send {
+		messages[i] = queue.Message{App: app, Endpoint: d.Endpoint, Event: event}
+	}
+	wake(ctx, f.Queue, 0, messages...)
+	return nil
+}
+
+// wake queues deliveries. That the queue does not take them is no error: the sweep
+// wakes them a minute later.
+func wake(ctx context.Context, q queue.Sender, delay time.Duration, messages ...queue.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	if err := q.Send(ctx, delay, messages...); err != nil {
+		slog.WarnContext(ctx, "deliveries are left to the sweep", "error", err)
+	}
+}

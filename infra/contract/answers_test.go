@@ -28,6 +28,8 @@ const (
 	orgs       = `{"orgs":[{"id":"org_1","name":"Acme","role":"admin","createdAt":1790000000000}]}`
 	orgMissing = `{"type":"urn:latchkey:problem:org_not_found","title":"No such org","status":404,"detail":"D.","code":"org_not_found","requestId":"r"}`
 	noRoute    = `{"type":"urn:latchkey:problem:route_not_found","title":"No such route","status":404,"detail":"D.","code":"route_not_found","requestId":"r"}`
+	event      = `{"id":"evt_1","type":"test","createdAt":1790000000000,"data":{"message":"M."}}`
+	events     = `{"events":[` + event + `],"nextCursor":"c"}`
 	invalid    = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 
@@ -40,6 +42,8 @@ func answers() map[string]seen {
 		"missing":  {"GET", "/v1/orgs/a%2Fb", 404, headers("application/problem+json"), orgMissing},
 		"invalid":  {"POST", "/v1/orgs", 422, headers("application/problem+json"), invalid},
 		"done":     {"DELETE", "/v1/orgs/o/keys/k", 204, headers(""), ""},
+		"event":    {"POST", "/webhook_event/get", 200, headers("application/json"), event},
+		"events":   {"POST", "/webhook_event/list", 200, headers("application/json"), events},
 		"no route": {"GET", "/nope", 404, anyOrigin, noRoute},
 		"method":   {"PUT", "/v1/orgs", 404, anyOrigin, noRoute},
 	}
@@ -113,6 +117,11 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"invalid without a pointer":       {"invalid", replace(`,"errors":[{"pointer":"/name","code":"required","message":"M."}]`, ``), "0 errors"},
 		"a pointer's unknown code":        {"invalid", replace(`"required"`, `"odd"`), "code"},
 		"errors where none belong":        {"missing", replace(`"requestId":"r"`, `"requestId":"r","errors":[{"pointer":"/x","code":"type","message":"M."}]`), "1 errors"},
+		"an event without its data":       {"event", replace(`"message":"M."`, ``), "message"},
+		"an extra member of its data":     {"event", replace(`"message":"M."`, `"message":"M.","secret":"x"`), "secret"},
+		"the data of another type":        {"event", replace(`"type":"test"`, `"type":"link.claimed"`), "the data of link.claimed"},
+		"a type of event there is not":    {"event", replace(`"type":"test"`, `"type":"link.lost"`), "type"},
+		"an event of a list, its data":    {"events", replace(`"message"`, `"text"`), "the data of test"},
 		"an unknown route that answers":   {"no route", func(s *seen) { s.status = 200 }, "no answer 200"},
 		"an unknown route that is a 403":  {"method", func(s *seen) { s.status = 403 }, "no answer 403"},
 		"an unknown route's other code":   {"no route", func(s *seen) { s.body = orgMissing }, "org_not_found"},

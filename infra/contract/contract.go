@@ -111,7 +111,7 @@ func (c *Contract) Check(method, path string, status int, header http.Header, bo
 	if response == nil || response.Value == nil {
 		err = fmt.Errorf("the document has no answer %d", status)
 	} else {
-		err = errors.Join(checkHeader(response.Value, header), checkBody(response.Value, status, codes, header, body))
+		err = errors.Join(checkHeader(response.Value, header), c.checkBody(response.Value, status, codes, header, body))
 	}
 	if err != nil {
 		return fmt.Errorf("%s %s: %d is not as documented: %w", method, path, status, err)
@@ -132,7 +132,7 @@ func (c *Contract) CheckRequest(method, path string, body []byte) error {
 	if len(body) == 0 {
 		body = []byte("{}")
 	}
-	if err := visit(op.RequestBody.Value.Content.Get(jsonType), body, openapi3.VisitAsRequest()); err != nil {
+	if _, err := visit(op.RequestBody.Value.Content.Get(jsonType), body, openapi3.VisitAsRequest()); err != nil {
 		return fmt.Errorf("%s %s: the body was accepted and is not as documented: %w", method, path, err)
 	}
 	return nil
@@ -170,7 +170,7 @@ func checkHeaderValue(schema *openapi3.Schema, text string) error {
 	return schema.VisitJSON(value, openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails())
 }
 
-func checkBody(response *openapi3.Response, status int, codes []string, header http.Header, body []byte) error {
+func (c *Contract) checkBody(response *openapi3.Response, status int, codes []string, header http.Header, body []byte) error {
 	if len(response.Content) == 0 {
 		if len(body) > 0 {
 			return fmt.Errorf("the answer has a body of %d bytes, the document none", len(body))
@@ -183,7 +183,11 @@ func checkBody(response *openapi3.Response, status int, codes []string, header h
 		return fmt.Errorf("the document has no content type %q", contentType)
 	}
 	of := response.Content[media]
-	if err := visit(of, body, openapi3.VisitAsResponse()); err != nil {
+	value, err := visit(of, body, openapi3.VisitAsResponse())
+	if err == nil {
+		err = CheckData(c.strict, of.Schema.Value, value)
+	}
+	if err != nil {
 		return err
 	}
 	if media == problemType {
@@ -192,15 +196,14 @@ func checkBody(response *openapi3.Response, status int, codes []string, header h
 	return nil
 }
 
-func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationOption) error {
+func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationOption) (value any, err error) {
 	if media == nil || media.Schema == nil {
-		return errors.New("the document has no schema for it")
+		return nil, errors.New("the document has no schema for it")
 	}
-	var value any
 	if err := json.Unmarshal(body, &value); err != nil {
-		return fmt.Errorf("the body is not JSON: %w", err)
+		return nil, fmt.Errorf("the body is not JSON: %w", err)
 	}
-	return media.Schema.Value.VisitJSON(value, as, openapi3.MultiErrors(), openapi3.DisableSchemaErrorDetails())
+	return value, media.Schema.Value.VisitJSON(value, as, openapi3.MultiErrors(), openapi3.DisableSchemaErrorDetails())
 }
 
 // problem is what the checks read of an error's body.

@@ -30,6 +30,9 @@ var checks = map[string]func(*openapi3.T) []string{
 	"caching":    checkCaching,
 	"retries":    checkRetries,
 	"the key":    checkKey,
+	"the token":  checkToken,
+	"events":     checkEvents,
+	"data":       checkData,
 }
 
 func TestTheDocumentIsThatOfTheTables(t *testing.T) {

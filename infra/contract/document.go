@@ -83,6 +83,7 @@ func closeAnswers(doc *openapi3.T) error {
 		for name, ref := range doc.Components.Responses {
 			answer(name, ref)
 		}
+		errs = append(errs, closeData(doc, seen))
 	}
 	return errors.Join(errs...)
 }

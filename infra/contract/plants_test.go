@@ -50,6 +50,13 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 		"a key with a broken checksum":       {"the key", "l30NC2NZ", "l30NC2NY"},
 		"a key beside another key's id":      {"the key", "            id: key_01kb5x8w3v0f7k1w2q3r4s5t6v\n            key:", "            id: key_01kb5x8w3v0f7k1w2q3r4s5t6w\n            key:"},
 		"a key beside another key's prefix":  {"the key", "            prefix: lk_0U0kx0kG", "            prefix: lk_1U0kx0kG"},
+		"a token with a broken checksum":     {"the token", "K12wHayY\n            status", "K12wHayZ\n            status"},
+		"a token beside another link's id":   {"the token", "            id: lnk_01kb5x8w3v0f7k1w2q3r4s5t6v\n            token", "            id: lnk_01kb5x8w3v0f7k1w2q3r4s5t6w\n            token"},
+		"a type of event without data":       {"events", "        test: TestData\n", ""},
+		"a type of event that there is not":  {"events", "        test: TestData\n", "        test: TestData\n        link.lost: Link\n"},
+		"a status that nobody can ask for":   {"events", "enum: [pending, delivered, failed, held, cancelled, null]", "enum: [pending, delivered, failed, held, null]"},
+		"an event with another one's data":   {"data", "        link.claimed: Link\n", "        link.claimed: TestData\n"},
+		"an example of data lacks a member":  {"data", "      data: { message: This", "      data: { text: This"},
 		"an Idempotency-Key nobody may have": {"retries", "        - $ref: '#/components/parameters/limit'\n", "        - $ref: '#/components/parameters/idempotencyKey'\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +89,7 @@ func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 		"no schema by that name":              {"", "{ $ref: '#/components/schemas/OrgOfUser' }", "{ $ref: '#/components/schemas/Organisation' }"},
 		"an operation's name twice":           {"", "operationId: getOrg", "operationId: listOrgs"},
 		"no answer to an unknown route":       {"", "    RouteNotFound:\n", "    NothingFound:\n"},
+		"a schema of data that there is not":  {"", "        test: TestData\n", "        test: LostData\n"},
 		"an answer of several schemas":        {"", "              schema: { $ref: '#/components/schemas/Access' }", "              schema: { allOf: [{ $ref: '#/components/schemas/Access' }] }"},
 		"a parameter that is not in the path": {"", "parameters:\n      - $ref: '#/components/parameters/orgId'", "parameters:\n      - $ref: '#/components/parameters/keyId'"},
 	} {

@@ -36,14 +36,14 @@ type handler func(ctx context.Context, c *call) (answer, error)
 type group struct {
 	handlers map[string]handler // by Route.Name
 	byName   map[string]Route
-	header   map[string]string // of every answer, errors too
+	header   map[string]map[string]string // by Route.Name, of every answer, errors too
 	logger   *slog.Logger
 }
 
 // newGroup binds handlers to the routes of a function. A route without a
 // handler, or a handler without a route, is a mistake that ends the start.
 func newGroup(function string, handlers map[string]handler) *group {
-	g := &group{handlers: handlers, byName: map[string]Route{}, logger: slog.Default()}
+	g := &group{handlers: handlers, byName: map[string]Route{}, header: map[string]map[string]string{}, logger: slog.Default()}
 	for _, r := range routes {
 		if r.Function == function {
 			g.byName[r.Name()] = r
@@ -73,7 +73,7 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		a, caller, err = g.answer(ctx, w, r, route)
 	}
-	for _, header := range []map[string]string{g.header, a.header} {
+	for _, header := range []map[string]string{g.header[r.Pattern], a.header} {
 		for name, value := range header {
 			w.Header().Set(name, value)
 		}

@@ -13,13 +13,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"latchkey/infra/contract"
 	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/queue"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook/outbound"
 )
 
 func TestMain(m *testing.M) {
@@ -34,17 +37,33 @@ var loadContract = sync.OnceValues(contract.Load)
 // authorized: the authorizer has its own tests.
 type server struct {
 	*storetest.Table
+	woken    *wakes
 	mux      *http.ServeMux
 	contract *contract.Contract
 }
 
+// wakes is a queue that only remembers.
+type wakes struct {
+	mu       sync.Mutex
+	messages []queue.Message
+	down     error
+}
+
+func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...queue.Message) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.messages = append(w.messages, messages...)
+	return w.down
+}
+
 func newServer(t *testing.T) *server {
 	t.Helper()
-	tb := storetest.New(t)
+	tb, woken := storetest.New(t), &wakes{}
 	functions := map[string]http.Handler{
 		"orgs": api.Orgs(tb.Store), "members": api.Members(tb.Store),
 		"keys": api.Keys(tb.Store, "lk", nil), "apps": api.Apps(tb.Store),
-		"webhookkeys": api.WebhookKeys(tb.Store), "links": api.Links(),
+		"webhookkeys": api.WebhookKeys(tb.Store), "links": api.Links(tb.Store),
+		"webhooks": api.Webhooks(tb.Store, outbound.NewGuard(nil), woken),
 	}
 	mux := http.NewServeMux()
 	for _, r := range api.Routes() {
@@ -54,7 +73,7 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &server{Table: tb, mux: mux, contract: documented}
+	return &server{Table: tb, woken: woken, mux: mux, contract: documented}
 }
 
 // reply is an answer, decoded.

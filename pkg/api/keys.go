@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Bounds of the contract (design, "Limits"), in seconds.
+// Bounds of the contract (README, "Limits"), in seconds.
 const (
 	maxExpiresIn = 315_360_000 // ten years
 	maxGrace     = 604_800     // a week

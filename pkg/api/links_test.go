@@ -1,9 +1,14 @@
 package api_test
 
 import (
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 )
 
@@ -58,5 +63,161 @@ func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 	pre := s.want(t, request{method: "OPTIONS", path: "/link/claim"}, 204, "")
 	if pre.header.Get("Access-Control-Allow-Methods") != "POST" || pre.header.Get("Access-Control-Allow-Headers") != "Content-Type" {
 		t.Errorf("%v", pre.header)
+	}
+}
+
+// newLink makes a link that lives a minute.
+func (d *desk) newLink(t *testing.T) (link, token string) {
+	t.Helper()
+	r := d.ask(t, "/link/create", `{"clientUserId":"u","expiresIn":60}`, 201, "")
+	return r.str("id"), r.str("token")
+}
+
+func TestALinkIsMadeReadAndRevoked(t *testing.T) {
+	d := newDesk(t)
+	made := d.ask(t, "/link/create", `{"clientUserId":"ada","metadata":{"plan":"pro","":""}}`, 201, "")
+	if made.str("status") != "pending" || made.num("expiresAt") != d.at.Add(1800*time.Second).UnixMilli() {
+		t.Errorf("%s", made.text)
+	}
+	body := with("linkId", made.str("id"))
+	got := d.ask(t, "/link/get", body, 200, "")
+	want := fmt.Sprintf(`{"id":%q,"status":"pending","clientUserId":"ada","metadata":{"":"","plan":"pro"},"device":null,`+
+		`"createdAt":%d,"expiresAt":%d,"claimedAt":null,"revokedAt":null}`, made.str("id"), d.at.UnixMilli(), made.num("expiresAt"))
+	if strings.TrimSpace(got.text) != want {
+		t.Errorf("%s, want\n%s", got.text, want)
+	}
+	d.pass(time.Second)
+	revoked := d.ask(t, "/link/revoke", body, 200, "")
+	if revoked.str("status") != "revoked" || revoked.num("revokedAt") != d.at.UnixMilli() {
+		t.Errorf("%s", revoked.text)
+	}
+	d.pass(time.Hour) // past its end: what was revoked stays revoked
+	for _, path := range []string{"/link/revoke", "/link/get"} {
+		if again := d.ask(t, path, body, 200, ""); again.text != revoked.text {
+			t.Errorf("%s: %s, want %s", path, again.text, revoked.text)
+		}
+	}
+	same(t, "events", d.eventTypes(t), []string{"link.revoked"})
+}
+
+func TestALinkThatIsClaimedOrExpiredIsNotRevoked(t *testing.T) {
+	d := newDesk(t)
+	claimed, token := d.newLink(t)
+	d.claim(t, token, firstDevice, 200, "")
+	d.ask(t, "/link/revoke", with("linkId", claimed), 409, problem.LinkAlreadyClaimed)
+	expired, _ := d.newLink(t)
+	d.pass(time.Minute)
+	d.ask(t, "/link/revoke", with("linkId", expired), 410, problem.LinkExpired)
+	if got := d.ask(t, "/link/get", with("linkId", expired), 200, "").str("status"); got != "expired" {
+		t.Errorf("status %s", got)
+	}
+	if got := d.ask(t, "/link/get", with("linkId", claimed), 200, "").str("status"); got != "claimed" {
+		t.Errorf("status %s", got)
+	}
+}
+
+func TestLinksAreListedNewestFirst(t *testing.T) {
+	d := newDesk(t)
+	var want []string
+	for range 5 {
+		d.pass(time.Millisecond)
+		made, _ := d.newLink(t)
+		want = append([]string{made}, want...)
+	}
+	for limit := 1; limit <= 6; limit++ {
+		same(t, fmt.Sprintf("pages of %d", limit), d.pages(t, "/link/list", "", "links", "id", limit), want)
+	}
+	same(t, "without a limit", d.ask(t, "/link/list", ``, 200, "").each("links", "id"), want)
+}
+
+func TestALinkBelongsToItsApp(t *testing.T) {
+	d := newDesk(t)
+	made, _ := d.newLink(t)
+	for _, path := range []string{"/link/get", "/link/revoke"} {
+		theirs := d.foreign(t, path, with("linkId", made), 404, problem.LinkNotFound)
+		for _, other := range []string{string(id.Source{}.NewLink(d.at)), "x", "", strings.ToUpper(made), made + "0", strings.Repeat("l", 5000)} {
+			if r := d.ask(t, path, with("linkId", other), 404, problem.LinkNotFound); r.text != theirs.text {
+				t.Errorf("two 404s that differ: %s %s", r.text, theirs.text)
+			}
+		}
+	}
+	if r := d.foreign(t, "/link/list", `{}`, 200, ""); len(r.list("links")) != 0 {
+		t.Errorf("%s", r.text)
+	}
+	if got := d.ask(t, "/link/get", with("linkId", made), 200, "").str("status"); got != "pending" {
+		t.Errorf("another app changed it: %s", got)
+	}
+}
+
+func TestARetriedLinkIsTheSameLink(t *testing.T) {
+	d := newDesk(t)
+	r := request{
+		as: d.key, method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`,
+		header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
+	}
+	first := d.want(t, r, 201, "")
+	d.pass(time.Minute)
+	again := d.want(t, r, 201, "")
+	if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
+		t.Errorf("%s\n%s", first.text, again.text)
+	}
+	if n := len(d.ask(t, "/link/list", ``, 200, "").list("links")); n != 1 {
+		t.Errorf("%d links", n)
+	}
+	d.claim(t, again.str("token"), firstDevice, 200, "")
+	r.body = `{"clientUserId":"v"}`
+	d.want(t, r, 422, problem.IdempotencyKeyReused)
+	r.as, r.body = d.other, `{"clientUserId":"u"}` // another caller's key is another one
+	if theirs := d.want(t, r, http.StatusCreated, ""); theirs.str("id") == first.str("id") {
+		t.Error("another app got the same link")
+	}
+}
+
+func TestWhatALinkMayCarryIsBounded(t *testing.T) {
+	d := newDesk(t)
+	members := func(n int) string {
+		var m []string
+		for i := range n {
+			m = append(m, fmt.Sprintf(`"m%d":""`, i))
+		}
+		return `{` + strings.Join(m, ",") + `}`
+	}
+	long := func(n int) string { return `{"m":"` + strings.Repeat("x", n-len(`{"m":""}`)) + `"}` }
+	for member, values := range map[string]struct{ good, bad []string }{
+		"metadata": {
+			[]string{`null`, `{}`, members(20), long(2048), `{"a.b":"é"}`, `{"m":"` + strings.Repeat("&", 2000) + `"}`},
+			[]string{members(21), long(2049), `{"a":1}`, `{"a":null}`, `{"a":{"b":"c"}}`, `{"a":["b"]}`, `[]`, `"x"`},
+		},
+		"clientUserId": {
+			[]string{`"u"`, `"` + strings.Repeat("x", 128) + `"`, `"` + strings.Repeat("é", 128) + `"`, `" "`, `"💩"`},
+			[]string{`null`, `""`, `"` + strings.Repeat("x", 129) + `"`, `"a\nb"`, `"\u0000"`, `"\u0085"`},
+		},
+		"expiresIn": {
+			[]string{`null`, `60`, `604800`},
+			[]string{`0`, `59`, `604801`, `-60`, `9223372036854775808`, `60.5`},
+		},
+	} {
+		body := func(value string) string {
+			if member == "clientUserId" {
+				return `{"clientUserId":` + value + `}`
+			}
+			return `{"clientUserId":"u","` + member + `":` + value + `}`
+		}
+		for _, value := range values.good {
+			d.ask(t, "/link/create", body(value), 201, "")
+		}
+		before := len(d.Rows(t))
+		for _, value := range values.bad {
+			if r := d.ask(t, "/link/create", body(value), 422, problem.ValidationFailed); !strings.Contains(r.text, `"pointer":"/`+member) {
+				t.Errorf("%.80s: %s", value, r.text)
+			}
+		}
+		if after := len(d.Rows(t)); after != before {
+			t.Errorf("%s: %d rows became %d", member, before, after)
+		}
+	}
+	d.ask(t, "/link/create", `{"clientUserId":"u","metadata":{"a":"b","a":"c"}}`, 400, problem.InvalidJSON)
+	if !slices.Contains(d.ask(t, "/link/list", `{"limit":100}`, 200, "").each("links", "metadata"), "map[a.b:é]") {
+		t.Error("metadata is not as it was given")
 	}
 }

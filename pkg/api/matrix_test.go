@@ -41,6 +41,20 @@ func good() map[string]struct {
 		"POST /v1/orgs/{orgId}/apps":                {`{"name":"Second"}`, 201},
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":       {`{"name":"Renamed"}`, 200},
 		"POST /app/get":                             {`{}`, 200},
+		"POST /link/create":                         {`{"clientUserId":"u"}`, 201},
+		"POST /link/get":                            {`{"linkId":"{linkId}"}`, 200},
+		"POST /link/list":                           {`{}`, 200},
+		"POST /link/revoke":                         {`{"linkId":"{linkId}"}`, 200},
+		"POST /webhook_endpoint/create":             {`{"url":"https://hooks.example.com"}`, 201},
+		"POST /webhook_endpoint/get":                {`{"endpointId":"{endpointId}"}`, 200},
+		"POST /webhook_endpoint/list":               {`{}`, 200},
+		"POST /webhook_endpoint/update":             {`{"endpointId":"{endpointId}","enabled":false}`, 200},
+		"POST /webhook_endpoint/delete":             {`{"endpointId":"{endpointId}"}`, 200},
+		"POST /webhook_endpoint/test":               {`{"endpointId":"{endpointId}"}`, 200},
+		"POST /webhook_event/list":                  {`{}`, 200},
+		"POST /webhook_event/get":                   {`{"eventId":"{eventId}"}`, 200},
+		"POST /webhook_delivery/list":               {`{"eventId":"{eventId}"}`, 200},
+		"POST /webhook_delivery/redeliver":          {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200},
 	}
 }
 
@@ -53,6 +67,8 @@ type world struct {
 	outside id.User // admin of another org
 	nobody  id.User // a user without any org
 	key     store.NewKey
+
+	link, endpoint, event string // of connect
 }
 
 func newWorld(t *testing.T, s *server, suffix string) *world {
@@ -84,7 +100,21 @@ func (w *world) request(method, pattern string, as *principal.Principal, body st
 		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key.ID),
 		"{appId}", string(id.DefaultApp(w.org)),
 	).Replace(pattern)
+	body = strings.NewReplacer("{linkId}", w.link, "{endpointId}", w.endpoint, "{eventId}", w.event).Replace(body)
 	return request{as: as, method: method, path: path, body: body}
+}
+
+// connect adds what the routes of an API key can name: a link, an endpoint, an
+// event, and its delivery to the endpoint.
+func (w *world) connect(t *testing.T) {
+	t.Helper()
+	key := w.caller("key")
+	w.link = w.want(t, w.request("POST", "/link/create", key, `{"clientUserId":"u"}`), 201, "").str("id")
+	w.endpoint = w.want(t, w.request("POST", "/webhook_endpoint/create", key, `{"url":"https://hooks.example.com"}`), 201, "").str("id")
+	w.event = w.want(t, w.request("POST", "/webhook_endpoint/test", key, `{"endpointId":"{endpointId}"}`), 200, "").str("eventId")
+	if _, err := w.FanOut(t.Context(), key.AppID, id.Event(w.event)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestRoleMatrix holds every route against every kind of caller.
@@ -103,6 +133,9 @@ func TestRoleMatrix(t *testing.T) {
 			}
 			for caller, want := range expected(route, ask.status) {
 				w := newWorld(t, s, strings.ReplaceAll(strings.ToLower(string(s.NewKeyID(s.Now()))), "_", "-"))
+				if route.Takes == principal.APIKey {
+					w.connect(t)
+				}
 				out := s.do(t, w.request(route.Method, route.Pattern, w.caller(caller), ask.body))
 				if out.status != want.status || out.code() != string(want.code) {
 					t.Errorf("%s: %d %s, want %d %s", caller, out.status, out.code(), want.status, want.code)

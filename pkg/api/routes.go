@@ -47,8 +47,8 @@ func (r Roles) List() []org.Role {
 	}
 }
 
-// routes is the whole authorization of the product (spec section 4, design
-// "HTTP contract").
+// routes is the whole authorization of the product (spec section 4; the README's
+// "The API").
 var routes = [...]Route{
 	{"GET", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
 	{"POST", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
@@ -70,6 +70,21 @@ var routes = [...]Route{
 	{"POST", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, AdminsOnly},
 	{"PATCH", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.UserToken, AdminsOnly},
 	{"POST", "/app/get", "apps", principal.APIKey, NoOrg},
+
+	{"POST", "/link/create", "links", principal.APIKey, NoOrg},
+	{"POST", "/link/get", "links", principal.APIKey, NoOrg},
+	{"POST", "/link/list", "links", principal.APIKey, NoOrg},
+	{"POST", "/link/revoke", "links", principal.APIKey, NoOrg},
+	{"POST", "/webhook_endpoint/create", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_endpoint/get", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_endpoint/list", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_endpoint/update", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_endpoint/delete", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_endpoint/test", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_event/list", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_event/get", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_delivery/list", "webhooks", principal.APIKey, NoOrg},
+	{"POST", "/webhook_delivery/redeliver", "webhooks", principal.APIKey, NoOrg},
 
 	{"POST", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
 	{"GET", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},

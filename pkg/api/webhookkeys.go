@@ -13,12 +13,11 @@ import (
 )
 
 // keptFor is how long this process keeps what the table said of a verification
-// key (design, "Keys").
+// key.
 const keptFor = time.Minute
 
-// How long a receiver may keep an answer about a key, in seconds (design,
-// "Public"): one that may still be retired, one that changes no more, and one
-// that is not there yet.
+// How long a receiver may keep an answer about a key, in seconds: one that may
+// still be retired, one that changes no more, and one that is not there yet.
 const (
 	cacheListed  = 300
 	cacheRetired = 86_400

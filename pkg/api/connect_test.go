@@ -1,0 +1,230 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// desk is an app's server with its API key, the key of another app of the same
+// org, and a clock that only moves when told.
+type desk struct {
+	*server
+	key, other *principal.Principal
+	at         time.Time
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{server: newServer(t), at: time.Now().Truncate(time.Second)}
+	ada := d.NewUser(t, "ada@example.com")
+	o := d.NewOrg(t, ada)
+	second := d.want(t, request{as: user(ada), method: "POST", path: "/v1/orgs/" + string(o) + "/apps", body: `{"name":"Second"}`}, 201, "")
+	app := func(a id.App) *principal.Principal {
+		return &principal.Principal{Kind: principal.Key, OrgID: o, AppID: a, KeyID: id.Source{}.NewKey(d.at)}
+	}
+	d.key, d.other = app(id.DefaultApp(o)), app(id.App(second.str("id")))
+	d.Now = func() time.Time { return d.at }
+	return d
+}
+
+// pass moves the clock.
+func (d *desk) pass(by time.Duration) { d.at = d.at.Add(by) }
+
+// ask calls a route with the key, and wants a status and a code.
+func (d *desk) ask(t *testing.T, path, body string, status int, code problem.Code) reply {
+	t.Helper()
+	return d.want(t, request{as: d.key, method: "POST", path: path, body: body}, status, code)
+}
+
+// foreign calls a route with the key of another app.
+func (d *desk) foreign(t *testing.T, path, body string, status int, code problem.Code) reply {
+	t.Helper()
+	return d.want(t, request{as: d.other, method: "POST", path: path, body: body}, status, code)
+}
+
+// with gives a body with one id.
+func with(name, value string) string { return fmt.Sprintf(`{%q:%q}`, name, value) }
+
+// num gives a number of the body, -1 when it is none.
+func (r reply) num(name string) int64 {
+	n, _ := r.body[name].(json.Number)
+	i, err := n.Int64()
+	if err != nil {
+		return -1
+	}
+	return i
+}
+
+// list gives the objects of a list of the body.
+func (r reply) list(name string) []map[string]any {
+	rows, _ := r.body[name].([]any)
+	out := make([]map[string]any, len(rows))
+	for i, row := range rows {
+		out[i], _ = row.(map[string]any)
+	}
+	return out
+}
+
+// each gives one member of every object of a list.
+func (r reply) each(list, member string) []string {
+	var out []string
+	for _, row := range r.list(list) {
+		out = append(out, fmt.Sprint(row[member]))
+	}
+	return out
+}
+
+// pages follows nextCursor to the end, and gives one member of every object.
+// fields are members of each body.
+func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int) []string {
+	t.Helper()
+	var out []string
+	next := ""
+	for range 50 {
+		body := fmt.Sprintf(`{"limit":%d`, limit)
+		if fields != "" {
+			body += "," + fields
+		}
+		if next != "" {
+			body += fmt.Sprintf(`,"cursor":%q`, next)
+		}
+		r := d.ask(t, path, body+"}", 200, "")
+		got := r.each(list, member)
+		if len(got) > limit {
+			t.Fatalf("%s: a page of %d, limit %d", path, len(got), limit)
+		}
+		out = append(out, got...)
+		if next = r.str("nextCursor"); next == "" {
+			return out
+		}
+	}
+	t.Fatalf("%s: no end", path)
+	return nil
+}
+
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n%v, want\n%v", what, got, want)
+	}
+}
+
+// connectRoutes are the routes of an API key, with the members that each takes.
+func connectRoutes() map[string][]string {
+	page := []string{"limit", "cursor"}
+	return map[string][]string{
+		"/link/create": {"clientUserId", "metadata", "expiresIn"}, "/link/get": {"linkId"}, "/link/list": page, "/link/revoke": {"linkId"},
+		"/webhook_endpoint/create": {"url", "events", "description"}, "/webhook_endpoint/get": {"endpointId"}, "/webhook_endpoint/list": page,
+		"/webhook_endpoint/update": {"endpointId", "url", "events", "description", "enabled"},
+		"/webhook_endpoint/delete": {"endpointId"}, "/webhook_endpoint/test": {"endpointId"},
+		"/webhook_event/list": {"since", "limit", "cursor"}, "/webhook_event/get": {"eventId"},
+		"/webhook_delivery/list":      {"eventId", "endpointId", "since", "status", "limit", "cursor"},
+		"/webhook_delivery/redeliver": {"eventId", "endpointId", "since", "status", "cursor"},
+	}
+}
+
+// valid is, for each member, a value that is well formed and names nothing.
+func valid() map[string]string {
+	return map[string]string{
+		"clientUserId": `"u"`, "metadata": `{}`, "expiresIn": `60`, "linkId": `"lnk_x"`, "url": `"https://hooks.example.com"`,
+		"events": `["*"]`, "description": `""`, "endpointId": `"whe_x"`, "enabled": `true`, "eventId": `"evt_x"`,
+		"since": `0`, "status": `"failed"`, "limit": `1`, "cursor": `"x"`,
+	}
+}
+
+// required are the members without which a body is refused.
+func required() []string {
+	return []string{"clientUserId", "linkId", "url", "endpointId", "eventId"}
+}
+
+// TestABadBodyIsA4xxOnEveryRouteOfAKey sends each member with each type, and
+// leaves each one out.
+func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
+	d := newDesk(t)
+	routes := connectRoutes()
+	for _, r := range api.Routes() {
+		if r.Takes == principal.APIKey && r.Pattern != "/app/get" && routes[r.Pattern] == nil {
+			t.Errorf("%s has no row", r.Name())
+		}
+	}
+	before := len(d.Rows(t))
+	for path, members := range routes {
+		for _, body := range []string{`{"x":1}`, `{"X":null}`, `[]`, `null`, `"x"`, `{`, `{}x`, `{} {}`, "{\"\xff\":1}"} {
+			d.ask(t, path, body, 400, problem.InvalidJSON)
+		}
+		for _, m := range members {
+			d.ask(t, path, fmt.Sprintf(`{%q:null,%q:null}`, m, m), 400, problem.InvalidJSON)
+			d.ask(t, path, fmt.Sprintf(`{%q:null}`, strings.ToUpper(m)), 400, problem.InvalidJSON)
+			if slices.Contains(required(), m) && len(members) <= 3 {
+				for _, body := range []string{``, `{}`, fmt.Sprintf(`{%q:null}`, m)} {
+					d.invalid(t, path, body, "/"+m)
+				}
+			}
+			d.badTypes(t, path, m)
+		}
+	}
+	if after := len(d.Rows(t)); after != before {
+		t.Errorf("%d rows became %d", before, after)
+	}
+}
+
+// badTypes sends one member with values of every type that it does not take.
+func (d *desk) badTypes(t *testing.T, path, member string) {
+	t.Helper()
+	for _, wrong := range []string{`1.5`, `1e400`, `"x"`, `true`, `[]`, `[[]]`, `[7]`, `{"a":{"b":1}}`} {
+		value := valid()[member]
+		inside := wrong == `[[]]` || wrong == `[7]` || wrong[0] == '{' // a container whose values are wrong
+		if value[0] == wrong[0] && !inside {
+			continue // of the right type: its bounds have their own tests
+		}
+		body := fmt.Sprintf(`{%q:%s}`, member, wrong)
+		r := d.do(t, request{as: d.key, method: "POST", path: path, body: body})
+		if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.text, `"pointer":"/`+member) {
+			t.Errorf("%s %s: %d %s", path, body, r.status, r.text)
+		}
+	}
+}
+
+// invalid wants a 422 that points at a member.
+func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
+	t.Helper()
+	r := d.ask(t, path, body, 422, problem.ValidationFailed)
+	if !strings.Contains(r.text, fmt.Sprintf(`"pointer":%q`, pointer)) {
+		t.Errorf("%s %.80s: %s, want pointer %s", path, body, r.text, pointer)
+	}
+	return r
+}
+
+func TestALimitAndACursorAreHeldToTheirBounds(t *testing.T) {
+	d := newDesk(t)
+	foreign := "bG5r" // base64url of lnk
+	for path, beside := range map[string]string{
+		"/link/list": "", "/webhook_endpoint/list": "", "/webhook_event/list": "", "/webhook_delivery/list": `,"endpointId":"whe_x"`,
+	} {
+		for _, limit := range []string{"0", "101", "-1"} {
+			d.invalid(t, path, `{"limit":`+limit+beside+`}`, "/limit")
+		}
+		for _, cursor := range []string{"", "!", foreign, strings.Repeat("A", 4000)} {
+			d.ask(t, path, fmt.Sprintf(`{"cursor":%q%s}`, cursor, beside), 400, problem.InvalidCursor)
+		}
+	}
+	for _, path := range []string{"/webhook_event/list", "/webhook_delivery/list", "/webhook_delivery/redeliver"} {
+		for _, since := range []string{"-1", "140737488355329"} {
+			body := `{"since":` + since + `}`
+			if path != "/webhook_event/list" {
+				body = `{"endpointId":"whe_x","since":` + since + `}`
+			}
+			d.invalid(t, path, body, "/since")
+		}
+	}
+}

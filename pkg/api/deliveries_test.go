@@ -1,0 +1,261 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/queue"
+	"latchkey/pkg/store"
+)
+
+// testEvent writes a test event for an endpoint, and its delivery.
+func (d *desk) testEvent(t *testing.T, h string) string {
+	t.Helper()
+	e := d.ask(t, "/webhook_endpoint/test", with("endpointId", h), 200, "").str("eventId")
+	if _, err := d.FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// settle ends a delivery as deliver would: failed, or delivered at once.
+func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
+	t.Helper()
+	work, ok, err := d.Work(t.Context(), d.key.AppID, id.Endpoint(h), id.Event(e))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	status := 200
+	if as == store.DeliveryFailed {
+		status = 500
+	}
+	if ok, err = d.LeaseAttempt(t.Context(), work, "attempt-1"); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	last := store.LastAttempt{ID: "attempt-1", At: d.at.UnixMilli(), Status: &status, DurationMs: 7}
+	if err := d.Settle(t.Context(), work, store.Attempted{Last: last, Status: as}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.status(t, e, h); got != string(as) {
+		t.Fatalf("%s, want %s", got, as)
+	}
+}
+
+// status is that of one delivery.
+func (d *desk) status(t *testing.T, e, h string) string {
+	t.Helper()
+	for _, row := range d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").list("deliveries") {
+		if row["endpointId"] == h {
+			return fmt.Sprint(row["status"])
+		}
+	}
+	return ""
+}
+
+func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	empty := d.ask(t, "/webhook_event/list", `{}`, 200, "")
+	if len(empty.list("events")) != 0 || empty.str("nextCursor") == "" {
+		t.Errorf("%s", empty.text)
+	}
+	e := d.testEvent(t, h)
+	got := d.ask(t, "/webhook_event/get", with("eventId", e), 200, "")
+	want := fmt.Sprintf(`{"id":%q,"type":"test","createdAt":%d,"data":{"message":"This is a test of your webhook endpoint."}}`, e, d.at.UnixMilli())
+	if strings.TrimSpace(got.text) != want {
+		t.Errorf("%s, want %s", got.text, want)
+	}
+	feed := func(cursor string) reply { return d.ask(t, "/webhook_event/list", with("cursor", cursor), 200, "") }
+	d.pass(10 * time.Second)
+	if r := feed(empty.str("nextCursor")); len(r.list("events")) != 0 {
+		t.Errorf("too early: %s", r.text)
+	}
+	d.pass(time.Millisecond)
+	r := feed(empty.str("nextCursor"))
+	same(t, "settled", r.each("events", "id"), []string{e})
+	if r = feed(r.str("nextCursor")); len(r.list("events")) != 0 || r.str("nextCursor") == "" {
+		t.Errorf("%s", r.text)
+	}
+	later := d.testEvent(t, h)
+	d.pass(time.Minute)
+	same(t, "what came since", feed(r.str("nextCursor")).each("events", "id"), []string{later})
+	for _, other := range []string{string(id.Source{}.NewEvent(d.at)), "x", "", strings.ToUpper(e)} {
+		d.ask(t, "/webhook_event/get", with("eventId", other), 404, problem.EventNotFound)
+	}
+	d.foreign(t, "/webhook_event/get", with("eventId", e), 404, problem.EventNotFound)
+	if r := d.foreign(t, "/webhook_event/list", `{}`, 200, ""); len(r.list("events")) != 0 {
+		t.Errorf("%s", r.text)
+	}
+}
+
+func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	var want []string
+	var at []int64
+	for range 7 {
+		at = append(at, d.at.UnixMilli())
+		want = append(want, d.testEvent(t, h))
+		d.pass(time.Second)
+	}
+	d.pass(time.Minute)
+	for limit := 1; limit <= 8; limit++ {
+		var got []string
+		body := fmt.Sprintf(`{"limit":%d}`, limit)
+		for len(got) <= len(want) {
+			r := d.ask(t, "/webhook_event/list", body, 200, "")
+			if n := len(r.list("events")); n == 0 {
+				break
+			} else if n > limit {
+				t.Errorf("%d events, limit %d", n, limit)
+			}
+			got = append(got, r.each("events", "id")...)
+			body = fmt.Sprintf(`{"limit":%d,"cursor":%q}`, limit, r.str("nextCursor"))
+		}
+		same(t, fmt.Sprintf("pages of %d", limit), got, want)
+	}
+	for i := range want {
+		since := func(at int64) []string {
+			return d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, at), 200, "").each("events", "id")
+		}
+		same(t, "since", since(at[i]), want[i:])
+		same(t, "since a little later", since(at[i]+1), want[i+1:])
+	}
+	future := d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, d.at.Add(time.Hour).UnixMilli()), 200, "")
+	if len(future.list("events")) != 0 || future.str("nextCursor") == "" {
+		t.Errorf("%s", future.text)
+	}
+}
+
+func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
+	d := newDesk(t)
+	first, second := d.newEndpoint(t), d.newEndpoint(t)
+	link, _ := d.newLink(t)
+	d.ask(t, "/link/revoke", with("linkId", link), 200, "")
+	d.pass(time.Minute)
+	e := d.ask(t, "/webhook_event/list", `{}`, 200, "").each("events", "id")[0]
+	if r := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
+		t.Errorf("before it is fanned out: %s", r.text)
+	}
+	if _, err := d.FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
+		t.Fatal(err)
+	}
+	both := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").each("deliveries", "endpointId")
+	slices.Sort(both)
+	same(t, "of an event", both, slices.Sorted(slices.Values([]string{first, second})))
+	events := []string{e}
+	from := d.at.UnixMilli()
+	for i := range 4 {
+		d.pass(time.Second)
+		events = append(events, d.testEvent(t, first))
+		if i%2 == 0 {
+			d.settle(t, events[i+1], first, store.DeliveryFailed)
+		}
+	}
+	d.settle(t, events[2], first, store.DeliveryDelivered)
+	of := fmt.Sprintf(`"endpointId":%q`, first)
+	for limit := 1; limit <= 6; limit++ {
+		page := func(fields string) []string {
+			return d.pages(t, "/webhook_delivery/list", of+fields, "deliveries", "eventId", limit)
+		}
+		same(t, "all", page(""), events)
+		same(t, "failed", page(`,"status":"failed"`), []string{events[1], events[3]})
+		same(t, "delivered", page(`,"status":"delivered"`), events[2:3])
+		same(t, "held", page(`,"status":"held"`), nil)
+		same(t, "since", page(fmt.Sprintf(`,"since":%d`, from)), events[1:])
+	}
+	same(t, "of the other", d.pages(t, "/webhook_delivery/list", fmt.Sprintf(`"endpointId":%q`, second), "deliveries", "eventId", 2), events[:1])
+	// A cursor from before since is a client's mistake, and no fault of ours.
+	old := d.ask(t, "/webhook_delivery/list", `{`+of+`,"limit":1}`, 200, "").str("nextCursor")
+	body := fmt.Sprintf(`{%s,"since":%d,"cursor":%q}`, of, from, old)
+	same(t, "a cursor from before since", d.ask(t, "/webhook_delivery/list", body, 200, "").each("deliveries", "eventId"), events[1:])
+	last := d.ask(t, "/webhook_delivery/list", with("eventId", events[2]), 200, "").text
+	if !strings.Contains(last, `"lastAttempt":{"id":"attempt-1"`) || !strings.Contains(last, `"attempts":1`) {
+		t.Errorf("%s", last)
+	}
+}
+
+func TestWhichDeliveriesAreMeantIsSaidOnce(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	e := d.testEvent(t, h)
+	for path, bodies := range map[string][]string{
+		"/webhook_delivery/list": {
+			`{}`, `{"eventId":"E","endpointId":"H"}`, `{"eventId":"E","since":0}`, `{"eventId":"E","status":"failed"}`,
+			`{"eventId":"E","limit":1}`, `{"eventId":"E","cursor":"x"}`,
+		},
+		"/webhook_delivery/redeliver": {
+			`{"endpointId":"H"}`, `{"endpointId":"H","eventId":"E","since":0}`, `{"endpointId":"H","eventId":"E","status":"failed"}`,
+			`{"endpointId":"H","eventId":"E","cursor":"x"}`,
+		},
+	} {
+		for _, body := range bodies {
+			d.invalid(t, path, strings.NewReplacer("H", h, "E", e).Replace(body), "/eventId")
+		}
+	}
+	d.invalid(t, "/webhook_delivery/redeliver", with("eventId", e), "/endpointId")
+	for _, path := range []string{"/webhook_delivery/list", "/webhook_delivery/redeliver"} {
+		d.invalid(t, path, fmt.Sprintf(`{"endpointId":%q,"since":0,"status":"lost"}`, h), "/status")
+	}
+	unknown := string(id.Source{}.NewEvent(d.at))
+	d.ask(t, "/webhook_delivery/list", with("eventId", unknown), 404, problem.EventNotFound)
+	d.foreign(t, "/webhook_delivery/list", with("eventId", e), 404, problem.EventNotFound)
+	for _, other := range []string{unknown, "x", ""} {
+		d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, other), 404, problem.DeliveryNotFound)
+	}
+	if got := d.status(t, e, h); got != "pending" {
+		t.Errorf("status %s", got)
+	}
+}
+
+func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	outcomes := []store.DeliveryStatus{store.DeliveryFailed, store.DeliveryDelivered, store.DeliveryFailed}
+	var events []string
+	from := d.at.UnixMilli()
+	for _, as := range outcomes {
+		d.pass(time.Second)
+		e := d.testEvent(t, h)
+		d.settle(t, e, h, as)
+		events = append(events, e)
+	}
+	again := func(fields string) reply {
+		return d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,%s}`, h, fields), 200, "")
+	}
+	message := func(i int) queue.Message {
+		return queue.Message{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}
+	}
+	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []queue.Message{message(1)}) {
+		t.Errorf("%s %v", r.text, d.woken.messages)
+	}
+	row := d.ask(t, "/webhook_delivery/list", with("eventId", events[1]), 200, "").list("deliveries")[0]
+	if row["status"] != "pending" || fmt.Sprintf("%v %v", row["attempts"], row["nextAttemptAt"]) != fmt.Sprintf("0 %d", d.at.UnixMilli()) {
+		t.Errorf("%v", row)
+	}
+	d.woken.messages = nil
+	d.woken.down = errors.New("the queue is down") // the sweep wakes what the queue does not take
+	if r := again(fmt.Sprintf(`"since":%d`, from+2000)); r.num("queued") != 1 || d.status(t, events[2], h) != "pending" || d.status(t, events[0], h) != "failed" {
+		t.Errorf("since: %s", r.text)
+	}
+	if r := again(`"since":0`); r.num("queued") != 1 || d.status(t, events[0], h) != "pending" || r.str("nextCursor") != "" {
+		t.Errorf("what failed: %s", r.text)
+	}
+	if !slices.Equal(d.woken.messages, []queue.Message{message(2), message(0)}) {
+		t.Errorf("%v", d.woken.messages)
+	}
+	if r := again(`"since":0,"status":"pending"`); r.num("queued") != 3 {
+		t.Errorf("pending: %s", r.text)
+	}
+	d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":false}`, h), 200, "")
+	d.woken.messages = nil
+	if again(fmt.Sprintf(`"eventId":%q`, events[0])); d.status(t, events[0], h) != "held" || len(d.woken.messages) != 0 {
+		t.Errorf("of a disabled endpoint: %s, %v", d.status(t, events[0], h), d.woken.messages)
+	}
+}

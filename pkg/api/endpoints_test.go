@@ -1,0 +1,203 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+const hookURL = "https://hooks.example.com/latchkey"
+
+// newEndpoint registers an endpoint for every event.
+func (d *desk) newEndpoint(t *testing.T) string {
+	t.Helper()
+	return d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 201, "").str("id")
+}
+
+func TestAnEndpointIsMadeReadAndChanged(t *testing.T) {
+	d := newDesk(t)
+	made := d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
+	at := d.at.UnixMilli()
+	want := fmt.Sprintf(`{"id":%q,"url":%q,"description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,`+
+		`"createdAt":%d,"updatedAt":%d`, made.str("id"), hookURL, at, at)
+	if strings.TrimSpace(made.text) != want+`}` {
+		t.Errorf("%s, want\n%s", made.text, want)
+	}
+	body := with("endpointId", made.str("id"))
+	if got := d.ask(t, "/webhook_endpoint/get", body, 200, ""); strings.TrimSpace(got.text) != want+`,"heldCount":0}` {
+		t.Errorf("%s, want\n%s", got.text, want)
+	}
+	d.pass(time.Second)
+	changed := d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(
+		`{"endpointId":%q,"url":"https://new.example.com/","events":["link.claimed","test"],"description":"New"}`, made.str("id")), 200, "")
+	if changed.str("url") != "https://new.example.com/" || fmt.Sprint(changed.body["events"]) != "[link.claimed test]" ||
+		changed.str("description") != "New" || changed.num("createdAt") != at || changed.num("updatedAt") != at+1000 || changed.body["enabled"] != true {
+		t.Errorf("%s", changed.text)
+	}
+	if got := d.ask(t, "/webhook_endpoint/get", body, 200, ""); got.text != changed.text {
+		t.Errorf("%s, want %s", got.text, changed.text)
+	}
+	// A body that names nothing, and one of nulls, change nothing but the time.
+	for _, nothing := range []string{body, `{"endpointId":"` + made.str("id") + `","url":null,"events":null,"description":null,"enabled":null}`} {
+		same := d.ask(t, "/webhook_endpoint/update", nothing, 200, "")
+		for _, member := range []string{"url", "description", "events", "enabled", "disabledReason", "createdAt"} {
+			if fmt.Sprint(same.body[member]) != fmt.Sprint(changed.body[member]) {
+				t.Errorf("%s changed %s: %s", nothing, member, same.text)
+			}
+		}
+	}
+	cleared := d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"description":""}`, made.str("id")), 200, "")
+	if cleared.str("description") != "" || cleared.str("url") != "https://new.example.com/" {
+		t.Errorf("%s", cleared.text)
+	}
+}
+
+func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	set := func(enabled bool) reply {
+		return d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":%t}`, h, enabled), 200, "")
+	}
+	at := d.at.UnixMilli()
+	for range 2 { // again: it stays disabled since the first time
+		if r := set(false); r.body["enabled"] != false || r.str("disabledReason") != "user" || r.num("disabledAt") != at {
+			t.Errorf("%s", r.text)
+		}
+		d.pass(time.Second)
+	}
+	e := d.testEvent(t, h)
+	if r := d.ask(t, "/webhook_endpoint/get", with("endpointId", h), 200, ""); r.num("heldCount") != 1 {
+		t.Errorf("%s", r.text)
+	}
+	if got := d.status(t, e, h); got != "held" {
+		t.Errorf("status %s", got)
+	}
+	if r := set(true); r.body["enabled"] != true || r.body["disabledReason"] != nil || r.body["disabledAt"] != nil {
+		t.Errorf("%s", r.text)
+	}
+	got := d.ask(t, "/webhook_endpoint/get", with("endpointId", h), 200, "")
+	if got.body["enabled"] != true || got.body["disabledReason"] != nil || got.body["disabledAt"] != nil {
+		t.Errorf("%s", got.text)
+	}
+}
+
+func TestWhatAnEndpointIsGetsItsOwn422(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	before := len(d.Rows(t))
+	for _, url := range []string{
+		"", "x", "hooks.example.com", "//hooks.example.com", "ftp://hooks.example.com", "http://hooks.example.com", "https://hooks.example.com:8443",
+		"https://user:secret@hooks.example.com", "https://hooks.example.com/#x", "https://10.0.0.1/", "https://192.168.1.1", "https://127.0.0.1",
+		"https://[::1]/", "https://169.254.169.254/latest", "https://[::ffff:10.0.0.1]", "https://localhost", "https://db.internal", "https://2130706433/",
+		"https://hooks.example.com/" + strings.Repeat("x", 2048), "https://höoks.example.com", "https://hooks.example.com/a b",
+	} {
+		for path, beside := range map[string]string{"/webhook_endpoint/create": "", "/webhook_endpoint/update": fmt.Sprintf(`,"endpointId":%q`, h)} {
+			r := d.invalid(t, path, fmt.Sprintf(`{"url":%q%s}`, url, beside), "/url")
+			if !strings.Contains(r.text, `"code":"url_not_allowed"`) || strings.Contains(r.text, "secret") {
+				t.Errorf("%.80s: %s", url, r.text)
+			}
+		}
+	}
+	for member, values := range map[string][]string{
+		"events":      {`[]`, `["link.lost"]`, `["Link.claimed"]`, `["test","test"]`, `["*","*"]`, `[null]`, `[""]`, `["link.*"]`},
+		"description": {`"` + strings.Repeat("x", 201) + `"`, `"a\nb"`, `"\u0000"`},
+	} {
+		for _, value := range values {
+			d.invalid(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%q:%s}`, hookURL, member, value), "/"+member)
+			d.invalid(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,%q:%s}`, h, member, value), "/"+member)
+		}
+	}
+	if after := len(d.Rows(t)); after != before {
+		t.Errorf("%d rows became %d", before, after)
+	}
+	for _, good := range []string{
+		`"description":"` + strings.Repeat("é", 200) + `"`, `"description":null`, `"events":null`, `"events":["*","test"]`,
+		`"events":["link.claimed","link.expired","link.revoked","key.created","key.revoked","key.expiring","endpoint.disabled","test"]`,
+	} {
+		d.ask(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%s}`, hookURL, good), 201, "")
+	}
+	d.ask(t, "/webhook_endpoint/create", with("url", "https://8.8.8.8:443/x?y=1"), 201, "")
+}
+
+func TestAnAppHas20EndpointsAtMost(t *testing.T) {
+	d := newDesk(t)
+	var made []string
+	for range 20 {
+		d.pass(time.Millisecond)
+		made = append([]string{d.newEndpoint(t)}, made...)
+	}
+	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	d.foreign(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
+	for range 2 { // a second delete is a 404 and frees no second place
+		d.do(t, request{as: d.key, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", made[7])})
+	}
+	made = slices.Delete(made, 7, 8)
+	same(t, "after a delete", d.ask(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
+	d.pass(time.Millisecond)
+	made = append([]string{d.newEndpoint(t)}, made...)
+	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	for _, limit := range []int{1, 7, 10, 20, 21} {
+		same(t, fmt.Sprintf("pages of %d", limit), d.pages(t, "/webhook_endpoint/list", "", "endpoints", "id", limit), made)
+	}
+}
+
+func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
+	d := newDesk(t)
+	r := request{
+		as: d.key, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL),
+		header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
+	}
+	first, again := d.want(t, r, 201, ""), d.want(t, r, 201, "")
+	if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s\n%s", first.text, again.text)
+	}
+	if n := len(d.ask(t, "/webhook_endpoint/list", ``, 200, "").list("endpoints")); n != 1 {
+		t.Errorf("%d endpoints", n)
+	}
+	r.body = with("url", hookURL+"2")
+	d.want(t, r, 422, problem.IdempotencyKeyReused)
+}
+
+// aboutEndpoint are the bodies that name an endpoint, by route.
+func aboutEndpoint(h string) map[string]string {
+	body := with("endpointId", h)
+	return map[string]string{
+		"/webhook_endpoint/get": body, "/webhook_endpoint/update": body, "/webhook_endpoint/test": body, "/webhook_endpoint/delete": body,
+		"/webhook_delivery/list":      body,
+		"/webhook_delivery/redeliver": fmt.Sprintf(`{"endpointId":%q,"since":0}`, h),
+	}
+}
+
+func TestAnotherAppsEndpointAndADeletedOneAreNotThere(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	e := d.testEvent(t, h)
+	for path, body := range aboutEndpoint(h) {
+		theirs := d.foreign(t, path, body, 404, problem.EndpointNotFound)
+		for _, other := range []string{string(id.Source{}.NewEndpoint(d.at)), "x", "", strings.ToUpper(h), strings.Repeat("h", 5000)} {
+			if r := d.ask(t, path, aboutEndpoint(other)[path], 404, problem.EndpointNotFound); r.text != theirs.text {
+				t.Errorf("two 404s that differ: %s %s", r.text, theirs.text)
+			}
+		}
+	}
+	one := fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, e)
+	d.foreign(t, "/webhook_delivery/redeliver", one, 404, problem.EndpointNotFound)
+	if r := d.foreign(t, "/webhook_endpoint/list", `{}`, 200, ""); len(r.list("endpoints")) != 0 {
+		t.Errorf("%s", r.text)
+	}
+	if r := d.ask(t, "/webhook_endpoint/delete", with("endpointId", h), 200, ""); strings.TrimSpace(r.text) != `{"ok":true}` {
+		t.Errorf("%s", r.text)
+	}
+	for path, body := range aboutEndpoint(h) {
+		d.ask(t, path, body, 404, problem.EndpointNotFound)
+	}
+	d.ask(t, "/webhook_delivery/redeliver", one, 404, problem.EndpointNotFound)
+	if r := d.ask(t, "/webhook_endpoint/list", `{}`, 200, ""); len(r.list("endpoints")) != 0 {
+		t.Errorf("%s", r.text)
+	}
+}

@@ -1,0 +1,115 @@
+package api_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// TestEveryTypeOfEventIsAsDocumented makes one of each happen; the harness holds
+// what the feed shows of it against infra/openapi.yaml.
+func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
+	w := newWorld(t, newServer(t), "") // key.created
+	at := time.Now()
+	w.Now = func() time.Time { return at }
+	key, ada := w.caller("key"), user(w.byRole[org.Admin])
+	post := func(path, body string) reply {
+		t.Helper()
+		r := w.do(t, request{as: key, method: "POST", path: path, body: body})
+		if r.status >= 300 {
+			t.Fatalf("%s: %s", path, r.text)
+		}
+		return r
+	}
+	link := func() reply {
+		return post("/link/create", `{"clientUserId":"u","metadata":{"a":"b"},"expiresIn":60}`)
+	}
+	h := post("/webhook_endpoint/create", with("url", hookURL)).str("id")
+	post("/webhook_endpoint/test", with("endpointId", h))
+	post("/link/revoke", with("linkId", link().str("id")))
+	post("/link/claim", `{"token":"`+link().str("token")+`","claimKey":"`+firstDevice+`","device":{"platform":"ios"}}`)
+	expired := id.Link(link().str("id"))
+	at = at.Add(time.Minute)
+	// Of 15 days: one that lives shorter than 14 is not warned of.
+	expiring := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", ada, `{"expiresIn":1296000}`), 201, "")
+	endpoint, err := w.Endpoint(t.Context(), key.AppID, id.Endpoint(h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		w.ExpireLink(t.Context(), key.AppID, expired),
+		w.DisableEndpoint(t.Context(), endpoint, store.DisabledByGone),
+		w.WarnOfKey(t.Context(), w.org, id.Key(expiring.str("id"))),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}", ada, ""), 204, "")
+	at = at.Add(time.Minute)
+	seen := post("/webhook_event/list", `{}`)
+	for _, kind := range webhook.AllTypes() {
+		if !slices.Contains(seen.each("events", "type"), string(kind)) {
+			t.Errorf("no %s in %v", kind, seen.each("events", "type"))
+		}
+	}
+	for _, e := range seen.each("events", "id") {
+		if one := post("/webhook_event/get", with("eventId", e)); !strings.Contains(seen.text, strings.TrimSpace(one.text)) {
+			t.Errorf("%s is another one in the feed", one.text)
+		}
+	}
+}
+
+// TestOneCallRedeliversNoMoreThan500: the next one goes on.
+func TestOneCallRedeliversNoMoreThan500(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	e := d.testEvent(t, h)
+	d.settle(t, e, h, store.DeliveryFailed)
+	var failed map[string]types.AttributeValue
+	for _, row := range d.Rows(t) {
+		pk, _ := row["PK"].(*types.AttributeValueMemberS)
+		sk, _ := row["SK"].(*types.AttributeValueMemberS)
+		if strings.HasSuffix(pk.Value, h) && sk.Value == e {
+			failed = row
+		}
+	}
+	if failed == nil {
+		t.Fatal("no row of the delivery")
+	}
+	for range 20 {
+		var puts []types.WriteRequest
+		for range 25 {
+			row := map[string]types.AttributeValue{}
+			for name, value := range failed {
+				row[name] = value
+			}
+			row["SK"] = &types.AttributeValueMemberS{Value: string(id.Source{}.NewEvent(d.at))}
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
+		}
+		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{d.Name: puts}}
+		if out, err := d.DB.BatchWriteItem(t.Context(), in); err != nil || len(out.UnprocessedItems) > 0 {
+			t.Fatal(err)
+		}
+	}
+	first := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, "")
+	if first.num("queued") != 500 || first.str("nextCursor") == "" || len(d.woken.messages) != 500 {
+		t.Errorf("%s, %d messages", first.text, len(d.woken.messages))
+	}
+	rest := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0,"cursor":"`+first.str("nextCursor")+`"}`, 200, "")
+	if rest.num("queued") != 1 || rest.str("nextCursor") != "" {
+		t.Errorf("%s", rest.text)
+	}
+	if left := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, ""); left.num("queued") != 0 {
+		t.Errorf("%s", left.text)
+	}
+}

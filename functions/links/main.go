@@ -1,15 +1,23 @@
-// Command links serves what a client SDK claims a link by.
+// Command links serves an app's links, and their claim by a client SDK.
 package main
 
 import (
 	"log/slog"
+	"os"
 
 	"latchkey/pkg/api"
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdahttp"
+	"latchkey/pkg/store"
 )
 
 func main() {
 	slog.SetDefault(env.Logger())
-	lambdahttp.Start(api.Links())
+	e := env.New()
+	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+	if err := e.Err(); err != nil {
+		slog.Error("start", "error", err)
+		os.Exit(1)
+	}
+	lambdahttp.Start(api.Links(table))
 }

@@ -27,7 +27,7 @@ func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { holds(t, en
 
 func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { holds(t, signingKey) }
 
-func TestRotationRunsEveryQuarterOfAnHour(t *testing.T) { holds(t, schedules) }
+func TestTheSchedulesRun(t *testing.T) { holds(t, schedules) }
 
 func durable(tpl *translated.Template) (wrong []string) {
 	raw := object(object(tpl.Raw["Resources"])["Table"])
@@ -94,8 +94,10 @@ func sizes(tpl *translated.Template) (wrong []string) {
 		switch name {
 		case "AuthorizerFunction":
 			timeout, memory = 5*time.Second, 512
-		case "RotateFunction":
+		case "RotateFunction", "SweepFunction":
 			timeout = 55 * time.Second
+		case "FanoutFunction", "DeliverFunction":
+			timeout = 30 * time.Second
 		}
 		if f.Timeout != timeout || f.Memory != memory {
 			wrong = append(wrong, fmt.Sprintf("%s has %s and %d MB", name, f.Timeout, f.Memory))
@@ -163,7 +165,11 @@ func schedules(tpl *translated.Template) (wrong []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	if len(all) != 1 || all[0].Function != "RotateFunction" || all[0].Every != 15*time.Minute {
+	every := map[string]time.Duration{}
+	for _, s := range all {
+		every[s.Function] = s.Every
+	}
+	if len(all) != 2 || every["RotateFunction"] != 15*time.Minute || every["SweepFunction"] != time.Minute {
 		wrong = append(wrong, fmt.Sprintf("%+v", all))
 	}
 	return wrong

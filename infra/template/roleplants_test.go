@@ -29,6 +29,10 @@ func rolePlants() []plant {
 		{"any key of the account", tagged, "RotateRole", tag, `"aws:ResourceTag/other"`},
 		{"keys of another stack", tagged, "RotateRole", tag + `:{"Ref":"AWS::StackName"}`, tag + `:"other"`},
 		{"a key for anything", tagged, "RotateRole", `"kms:KeySpec":"ECC_NIST_P256"`, `"kms:KeySpec":"SYMMETRIC_DEFAULT"`},
+		{"messages of any form are signed", tagged, "DeliverRole", `"kms:MessageType":"DIGEST"`, `"kms:MessageType":"RAW"`},
+		{"deliver reaches keys", partitioned, "DeliverRole", `"VKEYS"`, `"KEY#*"`},
+		{"the sweep writes credentials", writers, "SweepRole", `"USED#*"`, `"KEYS#*"`},
+		{"another reads the index", partitioned, "SweepRole", `"Sid":"ReadWhatIsDue"`, `"Sid":"Read"`},
 		{"the template's key has no tag", tagged, "SigningKey", `"latchkey:stack"`, `"stack"`},
 	}
 }

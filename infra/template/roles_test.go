@@ -131,6 +131,8 @@ var stars = map[string]string{
 	"RotateRole MakeSigningKeys": "a key has no ARN before it is made",
 	"RotateRole TagSigningKeys":  "as above: a tag is put on it as it is made",
 	"RotateRole SigningKeys":     "keys made by the rotation; the tag narrows",
+	"DeliverRole Sign":           "as above; held to DIGEST and ECDSA_SHA_256 too",
+	"FanoutRole ListStreams":     "the table's streams: Lambda looks for the one of the mapping",
 }
 
 // exact wants every action and resource named. There is no Scan, no deletion of
@@ -141,7 +143,9 @@ func exact(tpl *translated.Template) (wrong []string) {
 		"logs:CreateLogStream", "logs:PutLogEvents",
 		"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query",
 		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem",
-		"kms:CreateKey", "kms:TagResource", "kms:GetPublicKey", "kms:DisableKey",
+		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
+		"kms:CreateKey", "kms:TagResource", "kms:GetPublicKey", "kms:DisableKey", "kms:Sign",
+		"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes",
 	}
 	for _, s := range all {
 		for _, a := range s.actions {
@@ -176,14 +180,20 @@ func prefixes() []string {
 	return out
 }
 
+const table = "arn:aws:dynamodb:us-east-1:000000000000:table/Table"
+
 func partitioned(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	known := prefixes()
 	for _, s := range all {
-		if s.service() != "dynamodb" {
-			continue
+		if s.service() != "dynamodb" || s.role == "FanoutRole" && strings.HasPrefix(s.resources[0], table+"/stream/") {
+			continue // a stream has no keys to be held to
 		}
-		if !slices.Equal(s.resources, []string{"arn:aws:dynamodb:us-east-1:000000000000:table/Table"}) {
+		wanted := table
+		if s.String() == "SweepRole ReadWhatIsDue" {
+			wanted += "/index/due" // nobody else reads it
+		}
+		if !slices.Equal(s.resources, []string{wanted}) {
 			wrong = append(wrong, fmt.Sprintf("%s: resources %v", s, s.resources))
 		}
 		keys := s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys")
@@ -203,14 +213,21 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 // writing are the actions that change the table, or check it in a transaction.
 var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
 
+// alone are the writes outside of a transaction: none that an API's answer tells of.
+var alone = map[string]string{
+	"AuthorizerRole LastUse":               "it may be lost",
+	"DeliverRole Attempts":                 "a lease is known again by the random id that was written",
+	"SweepRole MoveDeliveriesAndEndpoints": "done twice, it wakes twice",
+}
+
 // transactional wants writes to stand in a transaction, which the SDK may try
-// again without doing it twice. A key's last use is the one that may be lost.
+// again without doing it twice.
 func transactional(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	for _, s := range all {
 		writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
 		enclosed := slices.Equal(s.values("ForAnyValue:StringEquals", "dynamodb:EnclosingOperation"), []string{"TransactWriteItems"})
-		if lastUse := s.String() == "AuthorizerRole LastUse"; writes && enclosed == lastUse || !writes && enclosed {
+		if _, may := alone[s.String()]; writes && enclosed == may || !writes && enclosed {
 			wrong = append(wrong, fmt.Sprintf("%s: %v in a transaction: %v", s, s.actions, enclosed))
 		}
 	}
@@ -223,7 +240,7 @@ func transactional(tpl *translated.Template) (wrong []string) {
 func writers(tpl *translated.Template) (wrong []string) {
 	wanted := map[string][]string{
 		"KEYS#*": {"KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
-		"USED#*": {"AuthorizerRole", "KeysRole"}, "VKEYS": {"RotateRole"},
+		"USED#*": {"AuthorizerRole", "KeysRole", "SweepRole"}, "VKEYS": {"RotateRole"},
 	}
 	all, wrong := statements(tpl)
 	for partition, roles := range wanted {
@@ -253,6 +270,10 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		onKey := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+signing.StackTag), ours)
 		asMade := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+signing.StackTag), ours) &&
 			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{signing.StackTag})
+		if signs := slices.Contains(s.actions, "kms:Sign"); signs && (!slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) ||
+			!slices.Equal(s.values("StringEquals", "kms:SigningAlgorithm"), []string{"ECDSA_SHA_256"}) || len(s.actions) != 1) {
+			wrong = append(wrong, fmt.Sprintf("%s signs anything: %v", s, s.condition))
+		}
 		if makes := slices.Contains(s.actions, "kms:CreateKey"); makes && (!slices.Equal(s.values("StringEquals", "kms:KeySpec"), []string{"ECC_NIST_P256"}) ||
 			!slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})) {
 			wrong = append(wrong, fmt.Sprintf("%s makes any key", s))

@@ -67,7 +67,7 @@ type plant struct {
 
 func TestPlantedFaultsAreFound(t *testing.T) {
 	tpl := template(t)
-	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants()} {
+	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants()} {
 		for _, p := range plants {
 			t.Run(p.fault, func(t *testing.T) {
 				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {

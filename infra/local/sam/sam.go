@@ -169,7 +169,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	for name, value := range map[string]string{
 		"Issuer": s.Stack.Issuer, "Audience": backing.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
 		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "EndpointSQS": seen(s.Stack.DataPlane.SQS),
-		"Architecture": architecture(),
+		"Architecture": architecture(), "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
 	} {
 		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
 	}

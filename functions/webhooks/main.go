@@ -1,0 +1,32 @@
+// Command webhooks serves an app's webhook endpoints, its events and their
+// deliveries.
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/env"
+	"latchkey/pkg/lambdahttp"
+	"latchkey/pkg/queue/sqs"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook/outbound"
+)
+
+func main() {
+	slog.SetDefault(env.Logger())
+	e := env.New()
+	cfg := e.AWS()
+	table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+	queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+	allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
+	if err != nil {
+		e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
+	}
+	if err := e.Err(); err != nil {
+		slog.Error("start", "error", err)
+		os.Exit(1)
+	}
+	lambdahttp.Start(api.Webhooks(table, outbound.NewGuard(allow), queue))
+}

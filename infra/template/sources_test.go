@@ -1,0 +1,98 @@
+package template_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/translated"
+)
+
+func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources) }
+
+func TestDeadLettersAreKeptAndWatched(t *testing.T) { holds(t, deadLetters) }
+
+// events is what the stream's mapping lets through: new events, and no change of
+// one that fan-out itself makes.
+const events = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"}]}}}}`
+
+func sources(tpl *translated.Template) (wrong []string) {
+	all, err := tpl.EventSources()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	functions, err := tpl.Functions()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	fed := map[string]bool{}
+	for _, s := range all {
+		fed[s.Function] = true
+		if !s.Partial {
+			wrong = append(wrong, s.Name+": a record that fails takes its whole batch along")
+		}
+		switch s.Function {
+		case "FanoutFunction":
+			if s.Table != "Table" || s.FromLatest || !s.Bisect || s.Retries != 5 || !slices.Equal(s.Filters, []string{events}) ||
+				!strings.HasSuffix(s.OnFailure, "/FanoutDeadLetters") {
+				wrong = append(wrong, fmt.Sprintf("%+v", s))
+			}
+		case "DeliverFunction":
+			if !strings.HasSuffix(s.Queue, "/DeliveryQueue") || s.BatchSize != 10 || s.Concurrency != 50 {
+				wrong = append(wrong, fmt.Sprintf("%+v", s))
+			}
+		default:
+			wrong = append(wrong, fmt.Sprintf("%s is fed by %s", s.Function, s.Name))
+		}
+	}
+	if len(all) != 2 || len(fed) != 2 {
+		wrong = append(wrong, fmt.Sprintf("%d sources", len(all)))
+	}
+	visible := tpl.Resources["DeliveryQueue"].Properties["VisibilityTimeout"]
+	if least := 6 * functions["DeliverFunction"].Timeout; fmt.Sprint(visible) != fmt.Sprint(int(least/time.Second)) {
+		wrong = append(wrong, fmt.Sprintf("a message shows again after %v s, want six times the function's %s", visible, least/6))
+	}
+	return wrong
+}
+
+// deadLetters wants every queue that takes what our own code failed on to keep it
+// for as long as it can, and somebody to be told.
+func deadLetters(tpl *translated.Template) (wrong []string) {
+	watched := map[string]bool{}
+	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
+		p := tpl.Resources[name].Properties
+		for _, d := range list(p["Dimensions"]) {
+			if p["MetricName"] == "ApproximateNumberOfMessagesVisible" && fmt.Sprint(p["Threshold"]) == "0" && p["ComparisonOperator"] == "GreaterThanThreshold" {
+				watched[fmt.Sprint(object(d)["Value"])] = true
+			}
+		}
+	}
+	for _, name := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
+		if !watched[name] {
+			wrong = append(wrong, "nobody is told of "+name)
+		}
+		if kept := tpl.Resources[name].Properties["MessageRetentionPeriod"]; kept != float64(14*24*60*60) {
+			wrong = append(wrong, fmt.Sprintf("%s keeps for %v s", name, kept))
+		}
+	}
+	redrive := object(tpl.Resources["DeliveryQueue"].Properties["RedrivePolicy"])
+	if !strings.HasSuffix(fmt.Sprint(redrive["deadLetterTargetArn"]), ":DeliveryDeadLetters") || fmt.Sprint(redrive["maxReceiveCount"]) != "5" {
+		wrong = append(wrong, fmt.Sprint(redrive))
+	}
+	return wrong
+}
+
+func sourcePlants() []plant {
+	return []plant{
+		{"every change is fanned out", sources, "FanoutFunctionNewEvents", `INSERT`, `MODIFY`},
+		{"the stream is read from its end", sources, "FanoutFunctionNewEvents", `TRIM_HORIZON`, `LATEST`},
+		{"a poisoned record stops its shard", sources, "FanoutFunctionNewEvents", `"BisectBatchOnFunctionError":true`, `"BisectBatchOnFunctionError":false`},
+		{"one message fails its batch", sources, "DeliverFunctionWaking", `"FunctionResponseTypes"`, `"Nothing"`},
+		{"a message shows again while it is worked on", sources, "DeliveryQueue", `"VisibilityTimeout":180`, `"VisibilityTimeout":30`},
+		{"dead letters are forgotten", deadLetters, "FanoutDeadLetters", `1209600`, `60`},
+		{"nobody watches", deadLetters, "DeliveryDeadLettersAlarm", `"DeliveryDeadLetters"`, `"DeliveryQueue"`},
+		{"dead letters go nowhere", deadLetters, "DeliveryQueue", `"maxReceiveCount":5`, `"maxReceiveCount":500`},
+	}
+}

@@ -4,6 +4,7 @@ EMAIL ?=
 NAME ?=
 SUB ?=
 KIND ?= user
+KEY ?=
 ARCH ?= arm64
 BASE_URL ?= http://127.0.0.1:$(PORT)
 TOKEN_CMD ?= make -s token PORT=$(PORT)
@@ -19,7 +20,7 @@ export EMAIL NAME SUB KIND FUNCTION
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test e2e smoke sam lint deploy
+.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test e2e smoke sam lint deploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +31,10 @@ run: ## the whole product on this machine, at http://127.0.0.1:3000 (PORT=)
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token
+
+receiver: ## a webhook receiver that registers itself, and prints what it verified: KEY=lk_…
+	@mkdir -p .local/bin && go build -o .local/bin/receiver ./infra/receivers/cli
+	@exec .local/bin/receiver # not "go run", which passes no SIGTERM on
 
 stop-db: ## takes the running stack's database away
 	@$(CTL) stop-db

@@ -2,8 +2,10 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,10 +16,14 @@ import (
 // when none is.
 type step struct{ commands, answer string }
 
-var block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
+var (
+	block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
+	other = regexp.MustCompile("(?s)```text\n(.*?)```")
+)
 
-// walkThrough reads the steps of the README's walk through.
-func walkThrough(t *testing.T) []step {
+// walkThrough reads the steps of the README's walk through, and what it shows of
+// the other terminal.
+func walkThrough(t *testing.T) (steps []step, terminal string) {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -28,7 +34,6 @@ func walkThrough(t *testing.T) []step {
 	if !ok || !more {
 		t.Fatal("the README has no section \"A walk through\", or nothing behind it")
 	}
-	var steps []step
 	for _, m := range block.FindAllStringSubmatch(section, -1) {
 		if m[1] == "sh" {
 			steps = append(steps, step{commands: m[2]})
@@ -39,7 +44,11 @@ func walkThrough(t *testing.T) []step {
 		}
 		steps[len(steps)-1].answer = m[2]
 	}
-	return steps
+	if m := other.FindAllStringSubmatch(section, -1); len(m) == 1 {
+		return steps, m[0][1]
+	}
+	t.Fatal("one block of the other terminal is wanted")
+	return nil, ""
 }
 
 // changing is what differs from run to run: ids, times, keys, request ids.
@@ -47,9 +56,11 @@ var changing = []struct {
 	form *regexp.Regexp
 	as   string
 }{
-	{regexp.MustCompile(`\b(org|usr|app|key|aud)_[0-9a-z]{26}\b`), "${1}_*"},
-	{regexp.MustCompile(`\blk_([0-9A-Za-z_]+|…)`), "lk_*"},
+	{regexp.MustCompile(`\b(org|usr|app|key|aud|lnk|whe|evt)_[0-9a-z]{26}\b`), "${1}_*"},
+	{regexp.MustCompile(`\b(lkt?)_([0-9A-Za-z_]+|…)`), "${1}_*"},
 	{regexp.MustCompile(`\b\d{13}\b`), "*"},
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "*"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:*"},
 	{regexp.MustCompile(`"(requestId|kid|x|y)":"[^"]+"`), `"$1":"*"`},
 }
 
@@ -60,19 +71,36 @@ func normal(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, "}{", "}\n{")), "\n")
 }
 
-const between = "-- next step --"
+const (
+	between = "-- next step --"
+
+	// elsewhere runs what was printed, until the script ends.
+	elsewhere = `eval "KEY=${paste#*KEY=}"
+$paste >%s 2>&1 &
+receiver=$!
+trap 'kill $receiver; wait $receiver || true' EXIT
+for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
+
+	// arrived waits for the webhook.
+	arrived = "for i in $(seq 100); do grep -q link.claimed %s && break; sleep 0.1; done\n"
+)
 
 // readme pastes the README's walk through into a shell, as it stands, and holds
 // what it prints to what the README shows. Only the port is another one.
 func readme(t *testing.T, tg *target, port string) {
-	steps := walkThrough(t)
+	steps, terminal := walkThrough(t)
+	second := filepath.Join(t.TempDir(), "terminal")
 	if len(steps) < 8 {
 		t.Fatalf("%d steps", len(steps))
 	}
 	script := "set -e\n"
 	for _, s := range steps {
+		if strings.HasPrefix(s.answer, "make receiver ") { // what it prints goes into the other terminal
+			s.commands = "paste=$(" + s.commands + ")\necho \"$paste\"\n" + fmt.Sprintf(elsewhere, second, second)
+		}
 		script += s.commands + "\necho; echo '" + between + "'\n"
 	}
+	script += fmt.Sprintf(arrived, second)
 	script = strings.ReplaceAll(script, "http://127.0.0.1:3000", tg.url)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -81,6 +109,14 @@ func readme(t *testing.T, tg *target, port string) {
 	out, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	received, err := os.ReadFile(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // the farewell
+	if got, want := normal(seen), normal(terminal); got != want {
+		t.Errorf("the other terminal printed\n%s\nwhere the README shows\n%s", received, terminal)
 	}
 	printed := strings.Split(string(out), between)
 	for i, s := range steps {

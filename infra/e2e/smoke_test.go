@@ -81,6 +81,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 		{"ARevokedKeyIsRefusedAtOnce", func(t *testing.T, tg *target) { aKey(t, tg); revokedAtOnce(t, tg) }},
 		{"AnAuthorizerThatThrowsIsA503", func(t *testing.T, tg *target) { authorizerThrows(t, tg, p) }},
 		{"ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T, tg *target) { signatureVerifies(t, tg, p) }},
+		{"AnEventGoesAllTheWayToAnAttempt", webhookAttempt},
 		{"TheRolesRefuseTheRest", func(t *testing.T, _ *target) { p.refusals(t) }},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, tg) })
@@ -135,6 +136,34 @@ func signatureVerifies(t *testing.T, tg *target, p platform) {
 	}
 	if !ecdsa.Verify(verify, digest[:], n.R, n.S) {
 		t.Error("the signature does not verify with the key of the lookup")
+	}
+}
+
+// webhookAttempt sends a webhook to the API's own public key lookup, which takes no
+// token as a body: that 415 comes back shows that stream, fan-out, queue, signature
+// and sending work together, and troubles no stranger.
+func webhookAttempt(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	_, key := ada.key(t, ada.org(t), `{}`)
+	ask := func(path, body string, status int) reply {
+		return tg.want(t, call{method: "POST", path: path, body: body, bearer: key}, status, "")
+	}
+	endpoint := ask("/webhook_endpoint/create", `{"url":"`+tg.url+`/webhook_verification_key/get"}`, 201).str("id")
+	event := ask("/webhook_endpoint/test", `{"endpointId":"`+endpoint+`"}`, 200).str("eventId")
+	defer ask("/webhook_endpoint/delete", `{"endpointId":"`+endpoint+`"}`, 200)
+	for begun := time.Now(); ; time.Sleep(time.Second) {
+		for _, d := range ask("/webhook_delivery/list", `{"eventId":"`+event+`"}`, 200).list("deliveries") {
+			last, tried := d["lastAttempt"].(map[string]any)
+			if tried && fmt.Sprint(last["status"]) != "415" {
+				t.Fatalf("the attempt: %v", last)
+			}
+			if tried {
+				return
+			}
+		}
+		if time.Since(begun) > 3*time.Minute {
+			t.Fatal("no attempt within three minutes")
+		}
 	}
 }
 
@@ -204,6 +233,7 @@ func (p awsPlatform) cli(t *testing.T, args ...string) []byte {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "aws", append(args, "--output", "json")...)
 	cmd.Stderr = &stderr
+	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+os.Getenv("AWS_REGION")) // version 1 knows no AWS_REGION
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("aws %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
@@ -273,7 +303,11 @@ func (p awsPlatform) refusals(t *testing.T) {
 		"MembersRole":     {"dynamodb:Scan", "kms:Sign"},
 		"KeysRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
 		"AppsRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"LinksRole":       {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan", "kms:Sign"},
+		"LinksRole":       {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
+		"WebhooksRole":    {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
+		"FanoutRole":      {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
+		"DeliverRole":     {"dynamodb:Scan", "dynamodb:Query", "dynamodb:DeleteItem", "kms:GetPublicKey", "kms:CreateKey"},
+		"SweepRole":       {"dynamodb:Scan", "dynamodb:BatchGetItem", "kms:Sign"},
 		"WebhookKeysRole": {"dynamodb:Scan", "dynamodb:PutItem", "dynamodb:UpdateItem", "kms:Sign", "kms:GetPublicKey"},
 		"RotateRole":      {"dynamodb:Scan", "kms:ScheduleKeyDeletion", "kms:Sign"},
 	} {

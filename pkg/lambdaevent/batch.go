@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -44,20 +45,29 @@ type batchFailure struct {
 }
 
 // StartStream serves run as the target of the table's stream, with the key of each
-// new row in turn. At the first that fails the rest of the batch is given back. It
-// does not return.
+// new row, all of a batch beside each other: rows in turn would bound a shard to
+// what one takes. From the first that failed the batch is given back, so run meets
+// rows again that it is done with. It does not return.
 func StartStream(run func(ctx context.Context, pk, sk string) error) { lambda.Start(stream(run)) }
 
 func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
 		ctx, cancel := prepared(ctx)
 		defer cancel()
-		for _, r := range e.Records {
-			keys := r.DynamoDB.Keys
-			if err := guarded(ctx, func() error { return run(ctx, keys.PK.S, keys.SK.S) }); err != nil {
-				slog.ErrorContext(ctx, "a record failed", "error", err, "pk", keys.PK.S, "sk", keys.SK.S, "requestId", problem.RequestID(ctx))
-				return batchAnswer{[]batchFailure{{r.DynamoDB.SequenceNumber}}}, nil
-			}
+		failed := make([]bool, len(e.Records))
+		var wg sync.WaitGroup
+		for i, r := range e.Records {
+			wg.Go(func() {
+				keys := r.DynamoDB.Keys
+				if err := guarded(ctx, func() error { return run(ctx, keys.PK.S, keys.SK.S) }); err != nil {
+					slog.ErrorContext(ctx, "a record failed", "error", err, "pk", keys.PK.S, "sk", keys.SK.S, "requestId", problem.RequestID(ctx))
+					failed[i] = true
+				}
+			})
+		}
+		wg.Wait()
+		if i := slices.Index(failed, true); i >= 0 {
+			return batchAnswer{[]batchFailure{{e.Records[i].DynamoDB.SequenceNumber}}}, nil
 		}
 		return batchAnswer{[]batchFailure{}}, nil
 	}

@@ -30,9 +30,6 @@ const (
 	// early is how much before its time an attempt may be made: clocks of two
 	// machines differ.
 	early = time.Second
-
-	// afterBreak spreads what waits for an endpoint's breaker to close.
-	afterBreak = 10 * time.Second
 )
 
 // Signer signs; kms.Keys is one.
@@ -102,10 +99,10 @@ func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool,
 		}
 		w.To.OpenUntil = now.Add(webhook.Break(int(w.To.Failures))).UnixMilli()
 	}
-	at := time.UnixMilli(w.To.OpenUntil).Add(time.Duration(float64(afterBreak) * random()))
-	moved, err := d.Store.Postpone(ctx, w, at.UnixMilli())
-	if err == nil && moved {
-		wake(ctx, d.Queue, at.Sub(now), messageOf(w))
+	wait := webhook.Skip(now.Sub(time.UnixMilli(w.StartedAt)), time.UnixMilli(w.To.OpenUntil).Sub(now), random())
+	moved, err := d.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())
+	if err == nil && moved && wait <= queue.MaxDelay {
+		wake(ctx, d.Queue, wait, messageOf(w))
 	}
 	return false, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -175,34 +176,51 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c E
 		}
 		now := s.now()
 		changed = c.apply(was, now)
-		events, err := json.Marshal(changed.Events)
+		e, err := changed.write(was, now)
 		if err != nil {
 			return err
-		}
-		e := expr{
-			update: "SET #url = :url, description = :description, events = :events, enabled = :enabled, updatedAt = :now, version = :next",
-			when:   "version = :seen AND attribute_not_exists(deletedAt)",
-			names:  map[string]string{"#url": attrURL},
-			values: item{
-				":url": str(changed.URL), ":description": str(changed.Description), ":events": str(string(events)),
-				":enabled": boolean(changed.Enabled), ":now": num(now), ":seen": num(was.version), ":next": num(was.version + 1),
-			},
-		}
-		switch {
-		case changed.Enabled && !was.Enabled:
-			due := dueAttrs(DueEndpoint, hookKey(a, h), now)
-			e.update += ", releaseFrom = :from, due = :due, dueAt = :dueAt REMOVE disabledReason, disabledAt, failures, openUntil, failingSince"
-			e.values[":from"], e.values[":due"], e.values[":dueAt"] = str(""), due[attrDue], due[attrDueAt]
-			changed.Releasing, changed.ReleaseFrom = true, ""
-		case !changed.Enabled && was.Enabled:
-			e.update += ", disabledReason = :user, disabledAt = :now REMOVE releaseFrom, due, dueAt"
-			e.values[":user"] = str(string(DisabledByUser))
 		}
 		t := &txn{}
 		t.update(s.table, hookKey(a, h), e, raced)
 		return s.commit(ctx, t)
 	})
 	return changed, err
+}
+
+// write is the update that makes an endpoint what it is, from what it was.
+func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
+	events, err := json.Marshal(h.Events)
+	if err != nil {
+		return expr{}, err
+	}
+	e := expr{
+		update: "SET #url = :url, description = :description, events = :events, enabled = :enabled, updatedAt = :now, version = :next",
+		when:   "version = :seen AND attribute_not_exists(deletedAt)",
+		names:  map[string]string{"#url": attrURL},
+		values: item{
+			":url": str(h.URL), ":description": str(h.Description), ":events": str(string(events)),
+			":enabled": boolean(h.Enabled), ":now": num(now), ":seen": num(was.version), ":next": num(was.version + 1),
+		},
+	}
+	var gone []string
+	if h.URL != was.URL || h.Enabled && !was.Enabled {
+		gone = append(gone, attrFailures, attrOpenUntil, attrFailingSince) // another receiver, or one mended
+	}
+	switch {
+	case h.Enabled && !was.Enabled:
+		due := dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)
+		e.update += ", releaseFrom = :from, due = :due, dueAt = :dueAt"
+		e.values[":from"], e.values[":due"], e.values[":dueAt"] = str(""), due[attrDue], due[attrDueAt]
+		gone = append(gone, attrDisabledReason, attrDisabledAt)
+	case !h.Enabled && was.Enabled:
+		e.update += ", disabledReason = :user, disabledAt = :now"
+		e.values[":user"] = str(string(DisabledByUser))
+		gone = append(gone, attrReleaseFrom, attrDue, attrDueAt)
+	}
+	if gone != nil {
+		e.update += " REMOVE " + strings.Join(gone, ", ")
+	}
+	return e, nil
 }
 
 func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
@@ -217,6 +235,7 @@ func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
 	}
 	if c.Enabled != nil && *c.Enabled != h.Enabled {
 		h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
+		h.Releasing, h.ReleaseFrom = true, ""
 		if !*c.Enabled {
 			h.Enabled, h.DisabledReason, h.DisabledAt = false, DisabledByUser, now
 		}

@@ -17,7 +17,8 @@ const (
 
 	breakAfter   = 5 // failures in a row
 	firstBreak   = 30 * time.Second
-	longestBreak = 5 * time.Minute
+	longestBreak = time.Minute
+	spread       = 10 * time.Second
 
 	// DisableAfter is how long an endpoint may fail at every attempt.
 	DisableAfter = 5 * 24 * time.Hour
@@ -38,8 +39,15 @@ func Next(made int, retryAfter time.Duration, random float64) (wait time.Duratio
 	return max(wait, min(retryAfter, 2*step)), true
 }
 
+// Skip is how long a delivery of this age waits when its endpoint's breaker is
+// open for a while yet: a tenth of its age at least, so that one that waits for days
+// is not looked at each minute. random, from 0 to 1, spreads what waits together.
+func Skip(age, open time.Duration, random float64) time.Duration {
+	return max(open, age/10) + time.Duration(float64(spread)*random)
+}
+
 // Break is how long an endpoint is left alone after so many failures in a row: 0
-// up to the fourth, then 30 s, doubling to 5 minutes.
+// up to the fourth, then 30 s, and a minute from the sixth on.
 func Break(failures int) time.Duration {
 	if failures < breakAfter {
 		return 0

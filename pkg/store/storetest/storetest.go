@@ -59,6 +59,24 @@ func New(t testing.TB) *Table {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return on(t, endpoint, n)
+}
+
+// Apart gives a store like New's on a database of its own, which ends with the
+// test. It is for a test with thousands of transactions: DynamoDB Local grows slow
+// with those it has done, and the tests behind would time out.
+func Apart(t testing.TB) *Table {
+	t.Helper()
+	process, err := backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Stop() })
+	return on(t, process.Endpoint, 0)
+}
+
+func on(t testing.TB, endpoint string, n int) *Table {
+	t.Helper()
 	root, err := backing.Root()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,137 @@
+package pipeline_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"latchkey/pkg/store"
+)
+
+// tripped is a receiver that answered 500 five times in a row, so that nothing is
+// sent to it for 30 s, with n deliveries that wait.
+func tripped(t *testing.T, n int) (*stack, *receiver) {
+	t.Helper()
+	s := newStack(t)
+	r := s.receiver(t, status(http.StatusInternalServerError))
+	for range n {
+		r.event()
+	}
+	s.stream(t)
+	for _, m := range s.queue.ready()[:5] {
+		if err := s.deliver.Message(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h := r.now(); h.Failures != 5 || h.OpenUntil != s.Now().Add(30*time.Second).UnixMilli() {
+		t.Fatalf("%+v", h)
+	}
+	s.queue.lose()
+	return s, r
+}
+
+// wake queues every delivery of the receiver, whether it is due or not.
+func (r *receiver) wake() {
+	r.t.Helper()
+	found, _, err := r.stack.Deliveries(ctx, r.AppID, store.DeliverySpan{Endpoint: r.ID, Limit: 100})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, d := range found {
+		_ = r.stack.queue.Send(ctx, 0, message(d))
+	}
+}
+
+// TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe wakes 20 deliveries again
+// and again.
+func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 20)
+	signed := s.signer.n.Load()
+	for _, wait := range []time.Duration{0, 10 * time.Second, 19 * time.Second} {
+		s.pass(wait)
+		r.wake()
+		s.pump(t)
+		r.wants("open", 5)
+	}
+	if n := s.signer.n.Load(); n != signed {
+		t.Errorf("%d signatures while it stood open", n-signed)
+	}
+	// It half-opens: one probe, which fails, and opens it for longer.
+	s.pass(time.Second)
+	s.pass(10 * time.Second) // those that wait are spread over ten seconds
+	r.wake()
+	s.pump(t)
+	r.wants("half open", 6)
+	if n := s.signer.n.Load() - signed; n != 1 {
+		t.Errorf("%d signatures of one probe", n)
+	}
+	if h := r.now(); h.Failures != 6 || h.OpenUntil != s.Now().Add(time.Minute).UnixMilli() {
+		t.Errorf("after the probe: %+v", h)
+	}
+	s.pass(59 * time.Second)
+	r.wake()
+	s.pump(t)
+	r.wants("open again", 6)
+	// The receiver is well: the probe succeeds, and the rest follows.
+	r.answers(nil)
+	s.minutes(t, 8)
+	if got := r.statuses(); got["delivered"] != 20 {
+		t.Errorf("%v", got)
+	}
+	if h := r.now(); h.Failures != 0 || h.OpenUntil != 0 || h.FailingSince != 0 {
+		t.Errorf("it is closed: %+v", h)
+	}
+}
+
+// TestOneProbeWhenTwentyAreWokenAtOnce by several processes.
+func TestOneProbeWhenTwentyAreWokenAtOnce(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 20)
+	s.pass(41 * time.Second)
+	r.answers(func(w http.ResponseWriter, _ int) {
+		time.Sleep(50 * time.Millisecond)
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	r.wake()
+	batch := s.queue.ready()
+	done := make(chan error)
+	for _, m := range batch {
+		d := s.deliverer()
+		go func() { done <- d.Message(ctx, m) }()
+	}
+	for range batch {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	r.wants("half open", 6)
+}
+
+func TestASkippedAttemptIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 6)
+	r.wake()
+	s.pump(t)
+	for _, row := range s.Rows(t) {
+		if attr(row, "PK") != "DLV#"+string(r.ID) {
+			continue
+		}
+		if n := attr(row, "attempts"); n != "0" && n != "1" || attr(row, "status") != "pending" {
+			t.Errorf("%s: %s attempts, %s", attr(row, "SK"), n, attr(row, "status"))
+		}
+	}
+}
+
+// TestABrokenReceiverDoesNotHoldUpAnother of the same app.
+func TestABrokenReceiverDoesNotHoldUpAnother(t *testing.T) {
+	t.Parallel()
+	s, _ := tripped(t, 5)
+	well := s.receiver(t, nil)
+	for range 3 {
+		well.event()
+	}
+	s.stream(t)
+	s.pump(t)
+	well.wants("well", 3)
+}

@@ -1,0 +1,111 @@
+package pipeline_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/store"
+)
+
+// claim makes a link.claimed event of an app.
+func (s *stack) claim(t *testing.T, o id.Org, a id.App) id.Link {
+	t.Helper()
+	l, token, err := s.DraftLink(o, a, "user-1", nil, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := link.ParseToken(token.Text.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ClaimLink(ctx, store.Claim{Token: parsed, ClaimKey: sha256.Sum256([]byte("k"))}); err != nil {
+		t.Fatal(err)
+	}
+	return l.ID
+}
+
+func TestAnEventReachesEveryEndpointThatWantsItAndNoOther(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	otherOrg := s.NewOrg(t, s.ada)
+	all, one := s.receiver(t, nil), s.receiver(t, nil, "link.claimed")
+	other, off := s.receiver(t, nil, "link.revoked"), s.receiver(t, nil)
+	foreign := s.receiverOf(t, otherOrg, id.DefaultApp(otherOrg), nil)
+	no := false
+	if _, err := s.UpdateEndpoint(ctx, s.app, off.ID, store.EndpointChange{Enabled: &no}); err != nil {
+		t.Fatal(err)
+	}
+	l := s.claim(t, s.org, s.app)
+	s.stream(t)
+	s.pump(t)
+	s.stream(t) // the stream brings it again
+	s.pump(t)
+	for _, r := range []*receiver{all, one} {
+		r.wants("wants it", 1)
+		var data struct{ ID, Status string }
+		if got := r.all()[0]; json.Unmarshal(got.data, &data) != nil || got.kind != "link.claimed" || data.ID != string(l) || data.Status != "claimed" {
+			t.Errorf("%+v", got)
+		}
+	}
+	other.wants("other type", 0)
+	off.wants("disabled", 0)
+	foreign.wants("other app", 0)
+	if a, b := all.all()[0], one.all()[0]; a.jti == b.jti || a.event != b.event {
+		t.Errorf("two deliveries of one event: %+v, %+v", a, b)
+	}
+	if got := off.statuses(); got["held"] != 1 || len(got) != 1 {
+		t.Errorf("disabled: %v", got)
+	}
+}
+
+func TestATestEventGoesToItsEndpointAlone(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r, other := s.receiver(t, nil, "link.claimed"), s.receiver(t, nil)
+	e := r.event()
+	s.stream(t)
+	s.pump(t)
+	r.wants("the endpoint", 1)
+	other.wants("another", 0)
+	if got := r.all()[0]; got.event != string(e) || got.kind != "test" || string(got.data) != `{"message":"hello"}` {
+		t.Errorf("%+v", got)
+	}
+	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 1 || w.Last == nil || *w.Last.Status != http.StatusNoContent || w.Last.ID != r.all()[0].jti {
+		t.Errorf("%+v", w.Delivery)
+	}
+}
+
+func TestARecordThatIsNoEventIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.receiver(t, nil)
+	for _, k := range [][2]string{{"ORG#" + string(s.org), "META"}, {"EVTS#x", "evt_x"}, {"", ""}, {"EVTS#" + string(s.app), string(id.NoEvent)}} {
+		if err := s.fan.Record(ctx, k[0], k[1]); err != nil {
+			t.Errorf("%v: %v", k, err)
+		}
+	}
+	if n := s.queue.count(); n != 0 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+func TestAMessageThatCannotBeReadEndsInTheDeadLettersAndOneOfNothingDoesNot(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for _, body := range []string{"", "{", `"x"`, `[]`} {
+		if s.deliver.Body(ctx, body) == nil {
+			t.Errorf("%q is done", body)
+		}
+	}
+	if err := s.deliver.Body(ctx, `{"appId":"`+string(id.NoApp)+`","endpointId":"`+string(id.NoEndpoint)+`","eventId":"`+string(id.NoEvent)+`"}`); err != nil {
+		t.Errorf("of nothing: %v", err)
+	}
+}

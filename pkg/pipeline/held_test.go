@@ -1,0 +1,261 @@
+package pipeline_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/queue"
+	"latchkey/pkg/store"
+)
+
+func message(d store.Delivery) queue.Message {
+	return queue.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
+}
+
+// told gives the endpoint.disabled that a receiver got last.
+func (r *receiver) told() (data struct {
+	EndpointID  id.Endpoint
+	URL, Reason string
+	DisabledAt  int64
+}) {
+	r.t.Helper()
+	all := r.all()
+	if len(all) == 0 || all[len(all)-1].kind != "endpoint.disabled" {
+		r.t.Fatalf("it was told %+v", all)
+	}
+	if err := json.Unmarshal(all[len(all)-1].data, &data); err != nil {
+		r.t.Fatal(err)
+	}
+	return data
+}
+
+// TestA410DisablesHoldsAndEnablingReleasesAll: nothing is lost on the way.
+func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r, other := s.receiver(t, status(http.StatusGone)), s.receiver(t, nil, "endpoint.disabled")
+	for range 4 {
+		r.event()
+	}
+	s.stream(t)
+	s.pump(t)
+	r.wants("gone", 1)
+	h := r.now()
+	if h.Enabled || h.DisabledReason != store.DisabledByGone || h.DisabledAt != s.Now().UnixMilli() {
+		t.Errorf("%+v", h)
+	}
+	s.stream(t) // the event of its disabling
+	s.pump(t)
+	other.wants("told", 1)
+	if got := other.told(); got.EndpointID != r.ID || got.URL != r.URL || got.Reason != "gone" || got.DisabledAt != h.DisabledAt {
+		t.Errorf("%+v", got)
+	}
+	for range 3 {
+		r.event()
+	}
+	s.stream(t)
+	s.minutes(t, 20)
+	r.wants("disabled", 1)
+	if got := r.statuses(); got["held"] != 7 || len(got) != 1 {
+		t.Errorf("disabled: %v", got)
+	}
+	r.answers(nil)
+	for when, h := range map[string]store.Endpoint{"enabled": r.enable(), "read": r.now()} {
+		if n, err := s.HeldCount(ctx, h); err != nil || n != 7 {
+			t.Errorf("%s: %d are held, %v", when, n, err)
+		}
+	}
+	s.pump(t)
+	r.wants("before the sweep", 1)
+	s.sweeps(t)
+	s.pump(t)
+	r.wants("released", 8)
+	if got := r.statuses(); got["delivered"] != 7 || len(got) != 1 {
+		t.Errorf("released: %v", got)
+	}
+	if n, err := s.HeldCount(ctx, r.now()); err != nil || n != 0 {
+		t.Errorf("%d are held still, %v", n, err)
+	}
+	other.wants("told once", 1)
+}
+
+// TestASweepReleasesAtMost1000 of 1,005 deliveries that are held.
+func TestASweepReleasesAtMost1000(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	no := false
+	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
+		t.Fatal(err)
+	}
+	var puts []types.WriteRequest
+	flush := func() {
+		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: puts}}
+		if _, err := s.DB.BatchWriteItem(ctx, in); err != nil {
+			t.Fatal(err)
+		}
+		puts = nil
+	}
+	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	const all = 1005
+	for i := range all {
+		e := fmt.Sprintf("evt_%026d", i)
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
+			"PK": text("DLV#" + string(r.ID)), "SK": text(e), "status": text("held"), "appId": text(string(s.app)),
+			"eventType": text("test"), "attempts": &types.AttributeValueMemberN{Value: "0"},
+		}}})
+		if len(puts) == 25 {
+			flush()
+		}
+	}
+	if len(puts) > 0 {
+		flush()
+	}
+	if n, err := s.HeldCount(ctx, r.enable()); err != nil || n != 1000 {
+		t.Errorf("%d are held, %v", n, err)
+	}
+	for run, want := range []struct{ released, held int }{{1000, 5}, {1005, 0}, {1005, 0}} {
+		s.sweeps(t)
+		if n := s.queue.count(); n != want.released {
+			t.Errorf("run %d: %d were queued, want %d", run, n, want.released)
+		}
+		if n, err := s.HeldCount(ctx, r.now()); err != nil || n != want.held {
+			t.Errorf("run %d: %d are held, %v; want %d", run, n, err, want.held)
+		}
+	}
+	if got := r.statuses(); got["pending"] != all {
+		t.Errorf("%v", got)
+	}
+	seen := map[id.Event]bool{}
+	for _, m := range s.queue.ready() {
+		seen[m.Event] = true
+	}
+	if len(seen) != all {
+		t.Errorf("%d different deliveries were queued", len(seen))
+	}
+}
+
+func TestDisabledAgainWhileItIsReleasedHoldsTheRest(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, status(http.StatusGone))
+	for range 5 {
+		r.event()
+	}
+	s.stream(t)
+	s.pump(t)
+	r.enable()
+	s.sweeps(t) // five are queued; the first is answered 410 again
+	s.pump(t)
+	r.wants("gone again", 2)
+	if got := r.statuses(); got["held"] != 5 {
+		t.Errorf("%v", got)
+	}
+	r.answers(nil)
+	r.enable()
+	s.sweeps(t)
+	s.pump(t)
+	r.wants("well", 7)
+}
+
+// TestFiveDaysOfNothingButFailuresDisable, and a success among them does not.
+func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r, other := s.receiver(t, status(http.StatusBadGateway)), s.receiver(t, nil, "endpoint.disabled")
+	fail := func(want bool) {
+		t.Helper()
+		e := r.event()
+		s.stream(t)
+		s.pump(t)
+		if h := r.now(); h.Enabled != want {
+			t.Errorf("enabled: %v, failing since %d", h.Enabled, h.FailingSince)
+		}
+		if want { // so that its retries are not in the way
+			if err := s.Cancel(ctx, r.work(e).Delivery); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.queue.lose()
+	}
+	fail(true)
+	s.pass(4 * day)
+	r.answers(nil)
+	r.event()
+	s.stream(t)
+	s.pump(t) // a success: the five days begin anew
+	r.answers(status(http.StatusBadGateway))
+	s.pass(time.Second)
+	fail(true)
+	s.pass(day)
+	fail(true)
+	s.pass(4*day - time.Millisecond)
+	fail(true)
+	s.pass(time.Millisecond)
+	fail(false)
+	if h := r.now(); h.DisabledReason != store.DisabledByFailing {
+		t.Errorf("%+v", h)
+	}
+	if got := r.statuses(); got["held"] != 1 {
+		t.Errorf("%v", got)
+	}
+	s.stream(t)
+	s.pump(t)
+	other.wants("told", 1)
+	if got := other.told(); got.EndpointID != r.ID || got.Reason != "failing" {
+		t.Errorf("%+v", got)
+	}
+	r.answers(nil)
+	before := len(r.all())
+	r.enable()
+	s.sweeps(t)
+	s.pump(t)
+	r.wants("enabled again", before+1)
+}
+
+func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, status(http.StatusServiceUnavailable))
+	for range 3 {
+		r.event()
+	}
+	s.stream(t)
+	s.pump(t) // pending, to be tried again
+	h := r.now()
+	no := false
+	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r.event()
+	}
+	late := r.event()
+	s.stream(t)
+	if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.wants("before", 3)
+	s.minutes(t, 10)
+	r.wants("deleted", 3)
+	if got := r.statuses(); got["cancelled"] != 6 || len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+	// The app's events tell it.
+	got, err := s.DeliveriesOf(ctx, s.app, late)
+	if err != nil || len(got) != 1 || got[0].Status != store.DeliveryCancelled {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, row := range s.Rows(t) {
+		if attr(row, "PK") == "HOOKS#"+string(s.app) && attr(row, "SK") == "HOOK#"+string(h.ID) {
+			t.Error("the endpoint's row is there still")
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/pkg/store"
+)
+
+func TestAnEventWhoseStreamRecordIsLostIsFannedOutByTheSweep(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	for range 30 {
+		r.event()
+	}
+	s.pass(59 * time.Second)
+	s.sweeps(t)
+	s.pump(t)
+	r.wants("the stream has its time", 0)
+	s.pass(time.Second)
+	s.sweeps(t)
+	s.pump(t)
+	r.wants("a minute later", 30)
+	s.stream(t) // what comes now comes late
+	s.pump(t)
+	r.wants("the stream is back", 30)
+}
+
+func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, status(http.StatusServiceUnavailable))
+	e := r.event()
+	s.queue.down.Store(true)
+	s.stream(t)
+	s.minutes(t, 3)
+	r.wants("the queue is down", 0)
+	s.queue.down.Store(false)
+	s.minutes(t, 6) // the sweep moved it five minutes forward when it could not queue it
+	r.wants("it is up", len(r.all()))
+	if len(r.all()) == 0 {
+		t.Fatal("the sweep did not wake it")
+	}
+	// Down after an attempt: the next is due, and no message wakes it.
+	before := len(r.all())
+	s.queue.lose()
+	s.queue.down.Store(true)
+	s.pass(time.Hour)
+	s.sweeps(t)
+	s.queue.down.Store(false)
+	s.minutes(t, 6)
+	if len(r.all()) <= before {
+		t.Fatal("the retry was not woken")
+	}
+	r.answers(nil)
+	s.queue.lose()
+	for range 12 {
+		s.later(t, 10*time.Minute)
+	}
+	if w := r.work(e); w.Status != store.DeliveryDelivered {
+		t.Errorf("%+v", w.Delivery)
+	}
+}
+
+// TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that nobody takes up are
+// queued once in five minutes, by two sweeps at once as by one.
+func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	for range 40 {
+		r.event()
+	}
+	s.stream(t)
+	for minute := 1; minute <= 11; minute++ {
+		s.pass(time.Minute)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() { s.sweeps(t) })
+		}
+		wg.Wait()
+		if want := 40 + 40*((minute+4)/5); s.queue.count() != want { // at 1, 6 and 11
+			t.Fatalf("minute %d: %d messages so far, want %d", minute, s.queue.count(), want)
+		}
+	}
+	s.pump(t)
+	r.wants("each once, of four messages each", 40)
+}
+
+// breaking fails three tries in a row, which is all that the SDK makes, from the
+// nth call on.
+type breaking struct {
+	next  http.RoundTripper
+	after bool // it is done, and the answer is lost
+
+	mu     sync.Mutex
+	calls  int
+	from   int
+	broken int
+}
+
+var errBroken = errors.New("the connection broke")
+
+func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	b.calls++
+	hit := b.from > 0 && b.calls >= b.from && b.broken < 3
+	if hit {
+		b.broken++
+	}
+	b.mu.Unlock()
+	if !hit {
+		return b.next.RoundTrip(r)
+	}
+	if b.after {
+		out, err := b.next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		_, _ = io.Copy(io.Discard, out.Body)
+		_ = out.Body.Close()
+	}
+	return nil, errBroken
+}
+
+// TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing breaks each call of the
+// table in turn, before and after it is done: the webhook comes once or twice, never
+// without a lease (the receiver looks), and the delivery ends.
+func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter, int){
+		"delivered": nil,
+		"retried": func(w http.ResponseWriter, n int) {
+			if n <= 1 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		},
+		"gone": func(w http.ResponseWriter, n int) {
+			if n <= 2 {
+				w.WriteHeader(http.StatusGone)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStack(t)
+			under := &breaking{next: s.Faults.Next}
+			s.Faults.Next = under
+			// At most this many requests: those of a delivery without a fault, and one more.
+			most := map[string]int{"delivered": 2, "retried": 3, "gone": 4}[name]
+			calls := 0
+			for _, after := range []bool{false, true} {
+				for n := 1; ; n++ {
+					r := s.receiver(t, answer)
+					e := r.event()
+					s.stream(t)
+					under.mu.Lock()
+					under.calls, under.broken, under.from, under.after = 0, 0, n, after
+					under.mu.Unlock()
+					s.deliver = s.deliverer() // which has to read the active key
+					failed := 0
+					for _, m := range s.queue.ready() {
+						if s.deliver.Message(ctx, m) != nil {
+							failed++
+							_ = s.queue.Send(ctx, 3*time.Minute, m) // its visibility ends
+						}
+					}
+					under.mu.Lock()
+					broke := under.broken > 0
+					under.from = 0
+					under.mu.Unlock()
+					if !broke {
+						calls = max(calls, n-1)
+						break
+					}
+					w := r.work(e)
+					for try := 0; try < 4 && w.Status != store.DeliveryDelivered; try++ {
+						s.later(t, 5*time.Minute)
+						if h := r.now(); !h.Enabled {
+							r.enable()
+						}
+						w = r.work(e)
+					}
+					if got := len(r.all()); w.Status != store.DeliveryDelivered || got < 1 || got > most {
+						t.Errorf("call %d, after: %v: %s, %d requests, %d messages failed", n, after, w.Status, got, failed)
+					}
+					if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if calls < 4 { // work, lease, key, settle
+				t.Errorf("only %d calls were broken", calls)
+			}
+		})
+	}
+}
+
+// poison fails every write that names one row.
+type poison struct {
+	next http.RoundTripper
+	rows []string
+}
+
+func (p *poison) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	for _, row := range p.rows {
+		if operation != "Query" && operation != "GetItem" && bytes.Contains(body, []byte(row)) {
+			return nil, fmt.Errorf("%s: %w", operation, errBroken)
+		}
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return p.next.RoundTrip(r)
+}
+
+// TestTheSweepGoesOnPastRowsThatFail, of every kind, and says that they did.
+func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	// Events whose records were lost, deliveries that no message wakes, links, and
+	// endpoints to be released: the first of each fails.
+	pending, held, bad := s.receiver(t, nil), s.receiver(t, nil), s.receiver(t, nil)
+	no := false
+	for _, r := range []*receiver{held, bad} {
+		if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
+			t.Fatal(err)
+		}
+		r.event()
+	}
+	badDelivery, good := pending.event(), pending.event()
+	s.stream(t)
+	s.queue.lose()
+	held.enable()
+	bad.enable()
+	badEvent, lost := pending.event(), pending.event()
+	var links []string
+	for range 3 {
+		l, token, err := s.DraftLink(s.org, s.app, "u", nil, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, string(l.ID))
+	}
+	under := s.Faults.Next
+	s.Faults.Next = &poison{under, []string{string(badEvent), string(badDelivery), links[0], "HOOK#" + string(bad.ID)}}
+	s.pass(2 * time.Minute)
+	if err := s.sweep.Run(ctx); !errors.Is(err, errBroken) {
+		t.Errorf("the sweep says %v", err)
+	}
+	s.pump(t)
+	got := map[string]bool{}
+	for _, r := range pending.all() {
+		got[r.event] = true
+	}
+	if !got[string(good)] || !got[string(lost)] || len(got) != 2 {
+		t.Errorf("%v came, want %s and %s", got, good, lost)
+	}
+	held.wants("released", 1)
+	bad.wants("its row fails", 0)
+	expired := 0
+	for _, row := range s.Rows(t) {
+		if attr(row, "type") == "link.expired" {
+			expired++
+		}
+	}
+	if expired != 2 {
+		t.Errorf("%d links expired, want 2", expired)
+	}
+	// The fault is over: the next runs do the rest.
+	s.Faults.Next = under
+	s.minutes(t, 7)
+	bad.wants("its row is well", 4) // its own event, and three links that expired
+	if w := pending.work(badDelivery); w.Status != store.DeliveryDelivered {
+		t.Errorf("%+v", w.Delivery)
+	}
+	if w := pending.work(badEvent); w.Status != store.DeliveryDelivered {
+		t.Errorf("%+v", w.Delivery)
+	}
+}

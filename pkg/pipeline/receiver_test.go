@@ -1,0 +1,216 @@
+package pipeline_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// received is one request at a receiver, verified.
+type received struct {
+	jti, kid    string
+	iat         int64
+	event, kind string
+	data        json.RawMessage
+}
+
+// receiver is an endpoint of an app, and what came to it.
+type receiver struct {
+	store.Endpoint
+	stack *stack
+	t     *testing.T
+
+	mu     sync.Mutex
+	got    []received
+	answer func(w http.ResponseWriter, n int) // n from 1; nil: 204
+}
+
+// receiver makes an endpoint of the app that wants these types, or all.
+func (s *stack) receiver(t *testing.T, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
+	t.Helper()
+	return s.receiverOf(t, s.org, s.app, answer, kinds...)
+}
+
+func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
+	t.Helper()
+	r := &receiver{stack: s, t: t, answer: answer, Endpoint: s.DraftEndpoint(o, a)}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.URL, r.Events = server.URL+"/hook", kinds
+	if len(kinds) == 0 {
+		r.Events = []string{webhook.Every}
+	}
+	if _, err := s.CreateEndpoint(ctx, r.Endpoint, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// status answers with a status always.
+func status(code int) func(http.ResponseWriter, int) {
+	return func(w http.ResponseWriter, _ int) { w.WriteHeader(code) }
+}
+
+// answers sets what comes next.
+func (r *receiver) answers(answer func(w http.ResponseWriter, n int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// ServeHTTP verifies what comes against the key that the table has, and that whoever
+// sent it had the lease.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		r.t.Error(err)
+	}
+	got, err := r.verify(req, string(body))
+	if err != nil {
+		r.t.Errorf("a webhook is refused: %v: %s", err, body)
+	}
+	r.mu.Lock()
+	r.got = append(r.got, got)
+	n, answer := len(r.got), r.answer
+	r.mu.Unlock()
+	if answer == nil {
+		answer = status(http.StatusNoContent)
+	}
+	answer(w, n)
+}
+
+func (r *receiver) verify(req *http.Request, token string) (got received, err error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/jwt" || req.Header.Get("User-Agent") != "Latchkey-Webhooks/1" {
+		return got, fmt.Errorf("%s, %v", req.Method, req.Header)
+	}
+	var header struct{ Alg, Kid, Typ string }
+	var claims struct {
+		Iss, Aud, Jti string
+		Iat, Exp      int64
+		Event         struct {
+			ID, Type  string
+			CreatedAt int64
+			Data      json.RawMessage
+		}
+	}
+	for i, into := range []any{&header, &claims} {
+		text, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
+		if err != nil {
+			return got, err
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			return got, err
+		}
+	}
+	got = received{claims.Jti, header.Kid, claims.Iat, claims.Event.ID, claims.Event.Type, claims.Event.Data}
+	key, err := store.New(r.stack.DB, r.stack.Name).VerificationKey(ctx, header.Kid) // no fault is meant for it
+	if err != nil {
+		return got, err
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	if err != nil || len(raw) != len(signing.Signature{}) {
+		return got, fmt.Errorf("a signature of %d bytes, %w", len(raw), err)
+	}
+	now := r.stack.Now()
+	switch {
+	case !key.Verify(sha256.Sum256([]byte(parts[0]+"."+parts[1])), signing.Signature(raw)):
+		return got, errors.New("the signature does not verify")
+	case key.State == signing.Revoked || key.ExpiredAt != 0 && claims.Iat*1000 >= key.ExpiredAt:
+		return got, errors.New("the key is over")
+	case header.Alg != "ES256" || header.Typ != "webhook+jwt" || claims.Iss != issuer || claims.Aud != string(r.ID):
+		return got, errors.New("the header or the claims are wrong")
+	case claims.Iat != now.Unix() || claims.Exp != now.Unix()+300 || claims.Event.ID != req.Header.Get("Webhook-Id"):
+		return got, errors.New("the time or the id is wrong")
+	}
+	row, err := r.stack.DB.GetItem(ctx, &dynamodb.GetItemInput{TableName: &r.stack.Name, Key: map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "DLV#" + string(r.ID)}, "SK": &types.AttributeValueMemberS{Value: claims.Event.ID},
+	}})
+	if err != nil {
+		return got, err
+	}
+	if lease := attr(row.Item, "lease"); lease != claims.Jti {
+		return got, fmt.Errorf("sent without the lease, which is %s's", lease)
+	}
+	return got, nil
+}
+
+// all gives what came.
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]received(nil), r.got...)
+}
+
+func (r *receiver) wants(when string, n int) {
+	r.t.Helper()
+	if got := r.all(); len(got) != n {
+		r.t.Errorf("%s: %d requests, want %d", when, len(got), n)
+	}
+}
+
+// event makes a test event for the receiver.
+func (r *receiver) event() id.Event {
+	r.t.Helper()
+	e, err := r.stack.TestEndpoint(ctx, r.AppID, r.ID, "hello")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return e
+}
+
+// work reads one of the receiver's deliveries.
+func (r *receiver) work(e id.Event) store.Work {
+	r.t.Helper()
+	w, ok, err := r.stack.Work(ctx, r.AppID, r.ID, e)
+	if err != nil || !ok {
+		r.t.Fatalf("Work = %v, %v", ok, err)
+	}
+	return w
+}
+
+// statuses counts the receiver's deliveries by status.
+func (r *receiver) statuses() map[store.DeliveryStatus]int {
+	out := map[store.DeliveryStatus]int{}
+	for _, row := range r.stack.Rows(r.t) {
+		if attr(row, "PK") == "DLV#"+string(r.ID) {
+			out[store.DeliveryStatus(attr(row, "status"))]++
+		}
+	}
+	return out
+}
+
+func (r *receiver) now() store.Endpoint {
+	r.t.Helper()
+	h, err := r.stack.Endpoint(ctx, r.AppID, r.ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return h
+}
+
+func (r *receiver) enable() store.Endpoint {
+	r.t.Helper()
+	yes := true
+	h, err := r.stack.UpdateEndpoint(ctx, r.AppID, r.ID, store.EndpointChange{Enabled: &yes})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return h
+}

@@ -1,0 +1,216 @@
+package pipeline_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/pipeline"
+	"latchkey/pkg/queue"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/webhook/outbound"
+)
+
+const issuer = "https://latchkey.test"
+
+// stack is the whole pipeline on a table, a KMS and a clock, with a queue that the
+// test pumps and a stream that it reads.
+type stack struct {
+	*world
+	ada     id.User
+	org     id.Org
+	app     id.App
+	queue   *recorder
+	signer  *signer
+	fan     pipeline.FanOut
+	deliver *pipeline.Deliver
+	sweep   pipeline.Sweep
+}
+
+func newStack(t *testing.T) *stack {
+	t.Helper()
+	s := unsigned(t)
+	s.run(t) // a key is active
+	return s
+}
+
+// unsigned has no active signing key yet.
+func unsigned(t *testing.T) *stack {
+	t.Helper()
+	s := &stack{world: newWorld(t)}
+	s.begun = time.UnixMilli(1_800_000_000_000)
+	s.ada = s.NewUser(t, "ada@example.com")
+	s.org = s.NewOrg(t, s.ada)
+	s.app = id.DefaultApp(s.org)
+	s.queue = &recorder{now: s.Now}
+	s.signer = &signer{real: s.kms.real}
+	s.fan = pipeline.FanOut{Store: s.Store, Queue: s.queue}
+	s.deliver = s.deliverer()
+	s.sweep = pipeline.Sweep{Store: s.Store, Queue: s.queue, FanOut: s.fan}
+	return s
+}
+
+// deliverer is another process that delivers.
+func (s *stack) deliverer() *pipeline.Deliver {
+	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	return &pipeline.Deliver{Store: s.Store, Queue: s.queue, Signer: s.signer, Post: outbound.NewSender(guard), Issuer: issuer}
+}
+
+func (s *stack) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+// signer counts signatures, and may be away.
+type signer struct {
+	real *kms.Keys
+	n    atomic.Int64
+	away atomic.Bool
+}
+
+func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error) {
+	if s.away.Load() {
+		return signing.Signature{}, errFault
+	}
+	s.n.Add(1)
+	return s.real.Sign(ctx, arn, digest)
+}
+
+// recorder is the queue, in memory. A message shows after its delay, in whole
+// seconds as SQS has it.
+type recorder struct {
+	now  func() time.Time
+	down atomic.Bool
+
+	mu      sync.Mutex
+	waiting []waiting
+	sent    int
+}
+
+type waiting struct {
+	queue.Message
+	at time.Time
+}
+
+func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...queue.Message) error {
+	if r.down.Load() {
+		return errors.New("the queue is down")
+	}
+	if delay > queue.MaxDelay {
+		return fmt.Errorf("a delay of %s", delay)
+	}
+	whole := max(delay+time.Second-1, 0).Truncate(time.Second)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range messages {
+		r.sent++
+		r.waiting = append(r.waiting, waiting{m, r.now().Add(whole)})
+	}
+	return nil
+}
+
+// ready takes the messages that show now.
+func (r *recorder) ready() (out []queue.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var left []waiting
+	for _, w := range r.waiting {
+		if w.at.After(r.now()) {
+			left = append(left, w)
+		} else {
+			out = append(out, w.Message)
+		}
+	}
+	r.waiting = left
+	return out
+}
+
+// lose forgets every message, and tells how many there were.
+func (r *recorder) lose() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.waiting)
+	r.waiting = nil
+	return n
+}
+
+func (r *recorder) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
+}
+
+// pump makes every attempt that the queue wakes now, one after the other.
+func (s *stack) pump(t *testing.T) {
+	t.Helper()
+	for batch := s.queue.ready(); len(batch) > 0; batch = s.queue.ready() {
+		for _, m := range batch {
+			body, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.deliver.Body(ctx, string(body)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// stream brings every event that was not fanned out yet, as the table's stream does.
+func (s *stack) stream(t *testing.T) {
+	t.Helper()
+	for _, r := range s.Rows(t) {
+		pk, sk := attr(r, "PK"), attr(r, "SK")
+		if strings.HasPrefix(pk, "EVTS#") && attr(r, "fannedAt") == "" {
+			if err := s.fan.Record(ctx, pk, sk); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func (s *stack) sweeps(t *testing.T) {
+	t.Helper()
+	if err := s.sweep.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// minutes lets time pass, with the sweep and the queue at work.
+func (s *stack) minutes(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		s.later(t, time.Minute)
+	}
+}
+
+// later lets time pass at once, and then the sweep and the queue do their work.
+func (s *stack) later(t *testing.T, d time.Duration) {
+	t.Helper()
+	s.pass(d)
+	s.sweeps(t)
+	s.pump(t)
+}
+
+func attr(row map[string]types.AttributeValue, name string) string {
+	switch v := row[name].(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	}
+	return ""
+}

@@ -1,0 +1,252 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	for n := range 5 {
+		w := c.work(t, h.ID, e)
+		var won atomic.Int64
+		for _, err := range atOnce(40, func(i int) error {
+			ok, err := c.LeaseAttempt(ctx, w, fmt.Sprint("jti-", n, "-", i))
+			if ok {
+				won.Add(1)
+			}
+			return err
+		}) {
+			wants(t, err, "")
+		}
+		if now := c.work(t, h.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != c.Now().Add(time.Minute).UnixMilli() {
+			t.Fatalf("%d won; %+v", won.Load(), now.Delivery)
+		}
+		c.pass(time.Minute) // the lease lapses
+	}
+}
+
+// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: the SDK sends the update again, finds
+// its own change, and whoever asked has the attempt; nobody else has.
+func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
+	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
+		for _, times := range []int{1, 2} {
+			c := connect(t)
+			h := c.endpoint(t)
+			w := c.work(t, h.ID, c.fanned(t, h.ID))
+			c.Faults.Plan("UpdateItem", f, times)
+			ok, err := c.LeaseAttempt(ctx, w, "mine")
+			if !ok || err != nil || c.Faults.Pending() {
+				t.Errorf("%s × %d: %v, %v", f, times, ok, err)
+			}
+			if ok, err := c.LeaseAttempt(ctx, w, "another"); ok || err != nil {
+				t.Errorf("%s × %d: another has it too: %v, %v", f, times, ok, err)
+			}
+			if got := c.work(t, h.ID, w.Event).Attempts; got != 1 {
+				t.Errorf("%s × %d: %d attempts", f, times, got)
+			}
+		}
+	}
+}
+
+func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	w := c.work(t, h.ID, e)
+	if ok, err := c.Postpone(ctx, w, c.Now().Add(time.Second).UnixMilli()); !ok || err != nil {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	if ok, err := c.LeaseAttempt(ctx, w, "late"); ok || err != nil {
+		t.Errorf("after a postponement: %v, %v", ok, err)
+	}
+	if ok, err := c.Postpone(ctx, w, c.Now().UnixMilli()); ok || err != nil {
+		t.Errorf("postponed again by what was read before: %v, %v", ok, err)
+	}
+	w = c.work(t, h.ID, e)
+	wants(t, c.Cancel(ctx, w.Delivery), "")
+	if ok, err := c.LeaseAttempt(ctx, w, "dead"); ok || err != nil {
+		t.Errorf("of a cancelled one: %v, %v", ok, err)
+	}
+}
+
+func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	w := c.work(t, h.ID, e)
+	wants(t, second(c.LeaseAttempt(ctx, w, "a")), "")
+	at := c.Now().Add(15 * time.Second).UnixMilli()
+	wants(t, c.ReturnAttempt(ctx, w, "other", at), "") // not who has it
+	if got := c.work(t, h.ID, e); got.Attempts != 1 {
+		t.Errorf("another gave it back: %+v", got.Delivery)
+	}
+	wants(t, c.ReturnAttempt(ctx, w, "a", at), "")
+	wants(t, c.ReturnAttempt(ctx, w, "a", at), "")
+	if got := c.work(t, h.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != store.DeliveryPending {
+		t.Errorf("%+v", got.Delivery)
+	}
+}
+
+func TestWhatComesOfAnAttemptWhoseLeaseAnotherHasChangesNothing(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	w := c.work(t, h.ID, e)
+	wants(t, second(c.LeaseAttempt(ctx, w, "slow")), "")
+	c.pass(time.Minute)
+	wants(t, second(c.LeaseAttempt(ctx, c.work(t, h.ID, e), "next")), "")
+	wants(t, c.Settle(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: store.DeliveryFailed}), "")
+	if got := c.work(t, h.ID, e); got.Status != store.DeliveryPending || got.Last != nil {
+		t.Errorf("%+v", got.Delivery)
+	}
+	status, body := 200, "ok"
+	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
+	wants(t, c.Settle(ctx, w, store.Attempted{Last: last, Status: store.DeliveryDelivered}), "")
+	got := c.work(t, h.ID, e)
+	if got.Status != store.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 ||
+		*got.Last.Body != "ok" || got.NextAttempt != 0 {
+		t.Errorf("%+v", got.Delivery)
+	}
+	if due, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(time.Hour), 10); err != nil || len(due) != 0 {
+		t.Errorf("still due: %v, %v", due, err)
+	}
+}
+
+func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	c.pass(time.Minute)
+	due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%v, %v", due, err)
+	}
+	until := c.Now().Add(5 * time.Minute).UnixMilli()
+	var moved atomic.Int64
+	for _, err := range atOnce(20, func(int) error {
+		app, ok, err := c.Requeue(ctx, due[0], until)
+		if ok && app != c.app {
+			return wrong("app %s", app)
+		}
+		if ok {
+			moved.Add(1)
+		}
+		return err
+	}) {
+		wants(t, err, "")
+	}
+	if moved.Load() != 1 {
+		t.Errorf("%d moved it", moved.Load())
+	}
+	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(5*time.Minute-time.Millisecond), 10); err != nil || len(left) != 0 {
+		t.Errorf("it is due again at once: %v, %v", left, err)
+	}
+	wants(t, c.Cancel(ctx, c.work(t, h.ID, e).Delivery), "")
+	due[0].At = until
+	if _, ok, err := c.Requeue(ctx, due[0], until+1); ok || err != nil {
+		t.Errorf("a settled one is moved: %v, %v", ok, err)
+	}
+	if _, ok, err := c.Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}, until); ok || err != nil {
+		t.Errorf("what is not there is moved: %v, %v", ok, err)
+	}
+}
+
+func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	for n := range 6 {
+		seen := c.seen(t, h.ID)
+		for _, err := range atOnce(10, func(int) error { return c.Failed(ctx, seen) }) {
+			wants(t, err, "")
+		}
+		got := c.seen(t, h.ID)
+		open := int64(0)
+		if n >= 4 {
+			open = c.Now().Add(30 * time.Second << (n - 4)).UnixMilli()
+		}
+		if got.Failures != int64(n+1) || got.OpenUntil != open || got.FailingSince == 0 {
+			t.Fatalf("after %d: %+v", n+1, got)
+		}
+		c.pass(time.Second)
+	}
+	slow := c.seen(t, h.ID)
+	if slow.FailingSince != c.Now().Add(-6*time.Second).UnixMilli() {
+		t.Errorf("failing since %d", slow.FailingSince)
+	}
+	wants(t, c.Succeeded(ctx, slow), "")
+	wants(t, c.Failed(ctx, slow), "") // it began before the success
+	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
+		t.Errorf("a slow failure undoes the success: %+v", got)
+	}
+	c.Faults.Calls()
+	wants(t, c.Succeeded(ctx, c.seen(t, h.ID)), "")
+	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
+		t.Errorf("a success of a healthy endpoint is written: %v", calls)
+	}
+	// One that took a webhook meanwhile is not disabled for what was seen before.
+	wants(t, c.DisableEndpoint(ctx, slow, store.DisabledByFailing), "")
+	if !c.seen(t, h.ID).Enabled {
+		t.Error("disabled as failing, after a success")
+	}
+}
+
+func TestOneOfManyProbes(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	for range 5 {
+		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+	}
+	c.pass(30 * time.Second)
+	seen := c.seen(t, h.ID)
+	var won atomic.Int64
+	for _, err := range atOnce(40, func(int) error {
+		ok, err := c.Probe(ctx, seen)
+		if ok {
+			won.Add(1)
+		}
+		return err
+	}) {
+		wants(t, err, "")
+	}
+	if got := c.seen(t, h.ID); won.Load() != 1 || got.OpenUntil != c.Now().Add(30*time.Second).UnixMilli() {
+		t.Errorf("%d probe; %+v", won.Load(), got)
+	}
+}
+
+func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	for _, status := range []store.DeliveryStatus{store.DeliveryFailed, store.DeliveryDelivered, store.DeliveryCancelled} {
+		w := c.work(t, h.ID, e)
+		wants(t, second(c.LeaseAttempt(ctx, w, string(status))), "")
+		if status == store.DeliveryCancelled {
+			wants(t, c.Cancel(ctx, w.Delivery), "")
+		} else {
+			wants(t, c.Settle(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
+		}
+		c.pass(time.Hour)
+		queue, err := c.Again(ctx, c.app, h.ID, e)
+		if got := c.work(t, h.ID, e); !queue || err != nil || got.Status != store.DeliveryPending || got.Attempts != 0 ||
+			got.StartedAt != c.Now().UnixMilli() || got.NextAttempt != got.StartedAt {
+			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
+		}
+	}
+	c.enable(t, h.ID, false)
+	if queue, err := c.Again(ctx, c.app, h.ID, e); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
+		t.Errorf("disabled: %v, %v", queue, err)
+	}
+	wants(t, second(c.Again(ctx, c.app, h.ID, id.NoEvent)), problem.DeliveryNotFound)
+	wants(t, second(c.Again(ctx, id.NoApp, h.ID, e)), problem.EndpointNotFound)
+}

@@ -1,0 +1,264 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/opaque"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+// connected is an app on a table of its own, with a clock that stands still.
+type connected struct {
+	*storetest.Table
+	ada id.User // its org's admin
+	org id.Org
+	app id.App
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func connect(t *testing.T) *connected {
+	t.Helper()
+	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
+	c.Now = func() time.Time {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.now
+	}
+	c.ada = c.NewUser(t, "ada@example.com")
+	c.org = c.NewOrg(t, c.ada)
+	c.app = id.DefaultApp(c.org)
+	return c
+}
+
+func (c *connected) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// rowsOf gives the rows whose partition key has a prefix.
+func (c *connected) rowsOf(t *testing.T, pk string) (rows []map[string]types.AttributeValue) {
+	t.Helper()
+	for _, r := range c.Rows(t) {
+		if strings.HasPrefix(text(r, "PK"), pk) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// text gives an attribute of a row as text, "" when it is not there.
+func text(row map[string]types.AttributeValue, name string) string {
+	switch v := row[name].(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	}
+	return ""
+}
+
+// events gives the data of the app's events of a type.
+func (c *connected) events(t *testing.T, kind webhook.Type) (data []map[string]any) {
+	t.Helper()
+	for _, r := range c.rowsOf(t, "EVTS#"+string(c.app)) {
+		if text(r, "type") != string(kind) {
+			continue
+		}
+		var d map[string]any
+		if err := json.Unmarshal([]byte(text(r, "data")), &d); err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, d)
+	}
+	return data
+}
+
+type madeLink struct {
+	link.Link
+	token link.Token
+}
+
+func (c *connected) link(t *testing.T, life time.Duration) madeLink {
+	t.Helper()
+	l, token, err := c.DraftLink(c.org, c.app, "user-1", map[string]string{"plan": "pro"}, life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := link.ParseToken(token.Text.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return madeLink{l, parsed}
+}
+
+// claim is a claim of a link by a device with a claim key.
+func (l madeLink) claim(key string) store.Claim {
+	return store.Claim{Token: l.token, ClaimKey: sha256.Sum256([]byte(key))}
+}
+
+func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
+	t.Helper()
+	h := c.DraftEndpoint(c.org, c.app)
+	h.URL, h.Events = "https://receiver.example/"+string(h.ID), events
+	if len(events) == 0 {
+		h.Events = []string{webhook.Every}
+	}
+	if _, err := c.CreateEndpoint(ctx, h, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return c.seen(t, h.ID)
+}
+
+func (c *connected) seen(t *testing.T, h id.Endpoint) store.Endpoint {
+	t.Helper()
+	found, err := c.Endpoint(ctx, c.app, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endpoint {
+	t.Helper()
+	changed, err := c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &enabled})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+// test makes an event for one endpoint, and gives its id.
+func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
+	t.Helper()
+	e, err := c.TestEndpoint(ctx, c.app, h, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// fanned makes an event for one endpoint with its delivery.
+func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
+	t.Helper()
+	e := c.test(t, h)
+	if _, err := c.FanOut(ctx, c.app, e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
+	t.Helper()
+	w, ok, err := c.Work(ctx, c.app, h, e)
+	if err != nil || !ok {
+		t.Fatalf("Work = %v, %v", ok, err)
+	}
+	return w
+}
+
+// status tells how far a delivery is.
+func (c *connected) status(t *testing.T, h id.Endpoint, e id.Event) store.DeliveryStatus {
+	t.Helper()
+	return c.work(t, h, e).Status
+}
+
+// atOnce runs do n times at once and gives the errors.
+func atOnce(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			errs[i] = do(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	return errs
+}
+
+// tally counts outcomes by their code; "" is success.
+func tally(errs []error) map[problem.Code]int {
+	out := map[problem.Code]int{}
+	for _, err := range errs {
+		if err == nil {
+			out[""]++
+			continue
+		}
+		out[problem.From(err).Code]++
+	}
+	return out
+}
+
+// persistent repeats what was unavailable because others got in between too often,
+// as a caller does: each time later, or forty callers keep a database on a busy
+// machine from ever answering one of them in time.
+func persistent(do func() error) error {
+	const tries = 12
+	for try := 0; ; try++ {
+		err := do()
+		if !problem.Is(err, problem.Unavailable) || try == tries {
+			return err
+		}
+		time.Sleep(rand.N(min(100*time.Millisecond<<try, 5*time.Second)))
+	}
+}
+
+func once(c *connected, key, request, answer string) store.Once {
+	return store.Once{
+		Key: secret.New(key), Principal: string(c.app), Method: "POST", Path: "/x", Request: []byte(request), Answer: []byte(answer),
+	}
+}
+
+var errWrong = errors.New("not as it must be")
+
+func wrong(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{errWrong}, args...)...)
+}
+
+// hashOf is the hash that no token has.
+func hashOf(s string) opaque.Hash { return sha256.Sum256([]byte(s)) }
+
+// write puts rows of texts into the table, past the store.
+func (c *connected) write(t *testing.T, rows []map[string]string) {
+	t.Helper()
+	for len(rows) > 0 {
+		n := min(len(rows), 25)
+		var puts []types.WriteRequest
+		for _, r := range rows[:n] {
+			item := map[string]types.AttributeValue{}
+			for name, value := range r {
+				item[name] = &types.AttributeValueMemberS{Value: value}
+			}
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: item}})
+		}
+		if _, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: puts}}); err != nil {
+			t.Fatal(err)
+		}
+		rows = rows[n:]
+	}
+}

@@ -1,0 +1,190 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+const dayLong = 24 * time.Hour
+
+func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
+	c := connect(t)
+	key := func(life time.Duration) id.Key { return makeKey(t, c.Table, c.org, c.ada, life).ID }
+	long, edge := key(30*dayLong), key(14*dayLong+time.Millisecond)
+	short, never, revoked, rotated := key(14*dayLong), key(0), key(30*dayLong), key(30*dayLong)
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
+	fresh := rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "").ID
+	// The row of the warning is that of the last use, too.
+	c.NoteUse(ctx, row(t, c.Table, c.org, long), c.Now().UnixMilli())
+
+	warned := func() (keys []string) {
+		t.Helper()
+		for _, err := range atOnce(8, func(int) error {
+			due, err := c.DueBefore(ctx, store.DueKey, c.Now(), 100)
+			for _, d := range due {
+				if err == nil {
+					err = persistent(func() error { return c.WarnOfKey(ctx, d.Org, d.Key) })
+				}
+			}
+			return err
+		}) {
+			wants(t, err, "")
+		}
+		for _, e := range c.events(t, webhook.KeyExpiring) {
+			keys = append(keys, e["keyId"].(string))
+		}
+		slices.Sort(keys)
+		return keys
+	}
+	begun := c.Now()
+	expect := func(after time.Duration, want ...id.Key) {
+		t.Helper()
+		c.pass(begun.Add(after).Sub(c.Now()))
+		var texts []string
+		for _, k := range want {
+			texts = append(texts, string(k))
+		}
+		slices.Sort(texts)
+		if got := warned(); !slices.Equal(got, texts) {
+			t.Errorf("after %s: %v, want %v", after, got, texts)
+		}
+	}
+	expect(7 * dayLong)
+	expect(7*dayLong+time.Millisecond, edge)
+	expect(23*dayLong-time.Millisecond, edge)
+	expect(23*dayLong, edge, long, fresh)
+	expect(31*dayLong, edge, long, fresh)
+	// The index may be behind: whoever is told of these again leaves them.
+	for _, k := range []id.Key{long, short, never, revoked, rotated} {
+		wants(t, c.WarnOfKey(ctx, c.org, k), "")
+	}
+	expect(31*dayLong, edge, long, fresh)
+	if got := row(t, c.Table, c.org, long); got.RevokedAt != 0 {
+		t.Errorf("the warning wrote the key's row: %+v", got)
+	}
+}
+
+func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
+	c := connect(t)
+	k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong).ID
+	c.pass(23 * dayLong)
+	c.between(func() { wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "") }) // after the sweep has read it
+	wants(t, c.WarnOfKey(ctx, c.org, k), "")
+	if n := len(c.events(t, webhook.KeyExpiring)); n != 0 || row(t, c.Table, c.org, k).RevokedAt == 0 {
+		t.Errorf("%d warnings", n)
+	}
+}
+
+func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	var want, got []id.Event
+	for range 5 {
+		c.pass(time.Second)
+		want = append(want, c.test(t, h.ID))
+	}
+	cursor := id.Event("")
+	read := func(limit int) int {
+		t.Helper()
+		found, next, err := c.Events(ctx, c.app, cursor, limit)
+		wants(t, err, "")
+		for _, e := range found {
+			got = append(got, e.ID)
+		}
+		cursor = next
+		return len(found)
+	}
+	for _, c2 := range []struct {
+		after time.Duration
+		n     int
+	}{{5999 * time.Millisecond, 0}, {2 * time.Millisecond, 1}, {0, 0}, {2 * time.Second, 2}, {10 * time.Second, 2}, {time.Hour, 0}} {
+		c.pass(c2.after)
+		if n := read(2); n != c2.n {
+			t.Errorf("after %s more: %d, want %d", c2.after, n, c2.n)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	// A cursor of the future reveals nothing and costs no error; another app's feed is empty.
+	if found, next, err := c.Events(ctx, c.app, "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz", 5); err != nil || len(found) != 0 || next == "" {
+		t.Errorf("%v, %q, %v", found, next, err)
+	}
+	if found, _, err := c.Events(ctx, id.NoApp, "", 5); err != nil || len(found) != 0 {
+		t.Errorf("another app: %v, %v", found, err)
+	}
+	wants(t, second(c.Event(ctx, id.NoApp, want[0])), problem.EventNotFound)
+	if e, err := c.Event(ctx, c.app, want[0]); err != nil || e.Type != webhook.Test || string(e.Data) != `{"message":"hello"}` {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestDeliveriesAreListedInPagesAndByStatus goes through 250 deliveries, every third
+// of which failed.
+func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	var rows []map[string]string
+	var all, failed []id.Event
+	for i := range 250 {
+		e := id.Source{}.NewEvent(c.Now().Add(time.Duration(i) * time.Second))
+		all = append(all, e)
+		status := "delivered"
+		if i%3 == 0 {
+			status = "failed"
+			failed = append(failed, e)
+		}
+		rows = append(rows, map[string]string{"PK": "DLV#" + string(h.ID), "SK": string(e), "status": status})
+	}
+	c.write(t, rows)
+	list := func(span store.DeliverySpan) (got []id.Event) {
+		t.Helper()
+		span.Endpoint = h.ID
+		for range 300 {
+			found, next, err := c.Deliveries(ctx, c.app, span)
+			wants(t, err, "")
+			if len(found) > span.Limit {
+				t.Fatalf("%d of at most %d", len(found), span.Limit)
+			}
+			for _, d := range found {
+				got = append(got, d.Event)
+			}
+			if next == "" {
+				return got
+			}
+			span.After = next
+		}
+		t.Fatal("there is no end")
+		return nil
+	}
+	since := c.Now().Add(200 * time.Second)
+	for name, v := range map[string]struct {
+		span store.DeliverySpan
+		want []id.Event
+	}{
+		"all": {store.DeliverySpan{Limit: 7}, all}, "in one": {store.DeliverySpan{Limit: 250}, all}, "over one": {store.DeliverySpan{Limit: 500}, all},
+		"failed": {store.DeliverySpan{Limit: 7, Status: "failed"}, failed}, "one by one": {store.DeliverySpan{Limit: 1, Status: "failed"}, failed},
+		"none held": {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
+		"since":     {store.DeliverySpan{Limit: 7, Since: since}, all[200:]},
+		"behind":    {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
+		// A cursor of a call with another since: the later of the two counts.
+		"since before the cursor": {store.DeliverySpan{Limit: 7, Since: c.Now(), After: all[199]}, all[200:]},
+		"since after the cursor":  {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, all[200:]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := list(v.span); fmt.Sprint(got) != fmt.Sprint(v.want) {
+				t.Errorf("%d, want %d", len(got), len(v.want))
+			}
+		})
+	}
+	wants(t, third(c.Deliveries(ctx, id.NoApp, store.DeliverySpan{Endpoint: h.ID, Limit: 5})), problem.EndpointNotFound)
+}
+
+func third[A, B any](_ A, _ B, err error) error { return err }

@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
+	c := connect(t)
+	c.Limits.Endpoints = 5
+	create := func(int) error {
+		return persistent(func() error { return second(c.CreateEndpoint(ctx, c.DraftEndpoint(c.org, c.app), store.Once{})) })
+	}
+	if got := tally(atOnce(40, create)); got[""] != 5 || got[problem.LimitReached] != 35 {
+		t.Fatalf("%v", got)
+	}
+	all, _, err := c.Endpoints(ctx, c.app, store.Page{})
+	if err != nil || len(all) != 5 {
+		t.Fatalf("%d endpoints, %v", len(all), err)
+	}
+	got := tally(atOnce(20, func(int) error { return persistent(func() error { return c.DeleteEndpoint(ctx, c.app, all[0].ID) }) }))
+	if got[""] != 1 || got[problem.EndpointNotFound] != 19 {
+		t.Errorf("deletions at once: %v", got)
+	}
+	if got := tally(atOnce(10, create)); got[""] != 1 || got[problem.LimitReached] != 9 {
+		t.Errorf("after a deletion: %v", got)
+	}
+}
+
+func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
+	c := connect(t)
+	c.Limits.Endpoints = 1
+	const header = "6f2d9b0c-1111-4222-8333-444455556666"
+	create := func(request, answer string) (string, error) {
+		kept, err := c.CreateEndpoint(ctx, c.DraftEndpoint(c.org, c.app), once(c, header, request, answer))
+		return string(kept), err
+	}
+	if kept, err := create("{}", "first"); err != nil || kept != "" {
+		t.Fatalf("%q, %v", kept, err)
+	}
+	if kept, err := create("{}", "second"); err != nil || kept != "first" { // although the limit is reached
+		t.Errorf("%q, %v", kept, err)
+	}
+	wants(t, second(create("[]", "")), problem.IdempotencyKeyReused)
+}
+
+func TestADeletedEndpointIsNotThere(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID), "")
+	yes := true
+	for name, err := range map[string]error{
+		"get": second(c.Endpoint(ctx, c.app, h.ID)), "update": second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
+		"delete": c.DeleteEndpoint(ctx, c.app, h.ID), "test": second(c.TestEndpoint(ctx, c.app, h.ID, "")),
+		"redeliver": second(c.Again(ctx, c.app, h.ID, id.NoEvent)),
+		"other app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
+	} {
+		if !problem.Is(err, problem.EndpointNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if all, _, err := c.Endpoints(ctx, c.app, store.Page{}); err != nil || len(all) != 1 {
+		t.Errorf("%d endpoints, %v", len(all), err)
+	}
+}
+
+func TestChangesAtOnceAreAllKept(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	url, text := "https://new.example/", "new"
+	changes := []store.EndpointChange{{URL: &url}, {Description: &text}, {Events: []string{"link.claimed"}}}
+	for _, err := range atOnce(3, func(i int) error {
+		return persistent(func() error { return second(c.UpdateEndpoint(ctx, c.app, h.ID, changes[i])) })
+	}) {
+		wants(t, err, "")
+	}
+	if got := c.seen(t, h.ID); got.URL != url || got.Description != text || !slices.Equal(got.Events, []string{"link.claimed"}) || !got.Enabled {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnEndpointDisabledByItsAppTellsWhyAndStartsAfresh(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	for range 6 {
+		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+	}
+	got := c.enable(t, h.ID, false)
+	if got.Enabled || got.DisabledReason != store.DisabledByUser || got.DisabledAt != c.Now().UnixMilli() {
+		t.Errorf("%+v", got)
+	}
+	c.pass(time.Second)
+	if again := c.enable(t, h.ID, false); again.DisabledAt != got.DisabledAt {
+		t.Errorf("disabled twice: %+v", again)
+	}
+	c.enable(t, h.ID, true)
+	if got := c.seen(t, h.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
+		t.Errorf("%+v", got)
+	}
+	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
+		t.Errorf("the app was told what it did itself: %d events", len(rows))
+	}
+}
+
+func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	c.fanned(t, h.ID) // pending: not held
+	c.enable(t, h.ID, false)
+	for range 3 {
+		c.fanned(t, h.ID)
+	}
+	count := func(h store.Endpoint, want int, when string) {
+		t.Helper()
+		if n, err := c.HeldCount(ctx, h); err != nil || n != want {
+			t.Errorf("%s: %d, %v; want %d", when, n, err, want)
+		}
+	}
+	count(c.seen(t, h.ID), 3, "disabled")
+	changed := c.enable(t, h.ID, true)
+	count(changed, 3, "what enabling answers")
+	count(c.seen(t, h.ID), 3, "enabled")
+	now, ok, err := c.Releasable(ctx, c.app, h.ID)
+	if err != nil || !ok {
+		t.Fatalf("Releasable = %v, %v", ok, err)
+	}
+	waiting, next, err := c.WaitingFor(ctx, now, 2)
+	if err != nil || len(waiting) != 2 || next == "" {
+		t.Fatalf("%d wait, %q, %v", len(waiting), next, err)
+	}
+	for _, d := range waiting {
+		if ok, err := c.Release(ctx, now, d.Event); !ok || err != nil {
+			t.Errorf("Release = %v, %v", ok, err)
+		}
+	}
+	wants(t, c.Released(ctx, now, next, c.Now().UnixMilli()), "")
+	count(c.seen(t, h.ID), 1, "half released")
+	count(c.enable(t, h.ID, false), 1, "disabled again")
+	count(c.enable(t, h.ID, true), 1, "and enabled again")
+}
+
+func TestHeldDeliveriesAreCountedTo1000(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	c.enable(t, h.ID, false)
+	var rows []map[string]string
+	for i := range 1005 {
+		rows = append(rows, map[string]string{"PK": "DLV#" + string(h.ID), "SK": fmt.Sprintf("evt_%026d", i), "status": "held"})
+	}
+	c.write(t, rows)
+	if n, err := c.HeldCount(ctx, c.seen(t, h.ID)); err != nil || n != 1000 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// TestARetryOf410DoesNotDisableWhatTheAppHasChanged: a 410 of the old URL, or of
+// before the endpoint was enabled again, says nothing of the new.
+func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	url := "https://new.example/"
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
+	wants(t, c.DisableEndpoint(ctx, h, store.DisabledByGone), "")
+	if !c.seen(t, h.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
+		t.Error("the new URL is disabled for the old one's answer")
+	}
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByGone), "")
+	got, told := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
+	if got.Enabled || got.DisabledReason != store.DisabledByGone || len(told) != 1 ||
+		told[0]["url"] != url || told[0]["reason"] != "gone" || told[0]["endpointId"] != string(h.ID) || told[0]["disabledAt"] != float64(got.DisabledAt) {
+		t.Errorf("%+v, %v", got, told)
+	}
+}
+
+func TestAnotherURLStartsAfresh(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	for range 6 {
+		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+	}
+	description, url := "the same receiver", "https://mended.example.com/in"
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: &description})), "")
+	if got := c.seen(t, h.ID); got.Failures != 6 || got.OpenUntil == 0 || got.FailingSince == 0 {
+		t.Fatalf("with the same URL: %+v", got)
+	}
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
+	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 || got.URL != url {
+		t.Errorf("with another URL: %+v", got)
+	}
+}

@@ -1,0 +1,172 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+// cause is something that writes an event with what it does.
+type cause struct {
+	name  string
+	kind  webhook.Type
+	again bool // it may be asked for again, and is then done once
+	// prepare gives what does it, and what tells whether it is done.
+	prepare func(t *testing.T, c *connected) (do func() error, done func() bool)
+}
+
+func causes() []cause {
+	return []cause{
+		{"claim", webhook.LinkClaimed, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			l := c.link(t, time.Hour)
+			return func() error { return second(c.ClaimLink(ctx, l.claim("k"))) },
+				func() bool { got, _ := c.Link(ctx, c.app, l.ID); return got.ClaimedAt != 0 }
+		}},
+		{"revoke link", webhook.LinkRevoked, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			l := c.link(t, time.Hour)
+			return func() error { return second(c.RevokeLink(ctx, c.app, l.ID)) },
+				func() bool { got, _ := c.Link(ctx, c.app, l.ID); return got.RevokedAt != 0 }
+		}},
+		{"expire link", webhook.LinkExpired, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			l := c.link(t, time.Minute)
+			c.pass(time.Minute)
+			return func() error { return c.ExpireLink(ctx, c.app, l.ID) },
+				func() bool { return text(c.rowsOf(t, "LINKS#")[0], "lapsedAt") != "" }
+		}},
+		{"create key", webhook.KeyCreated, false, func(t *testing.T, c *connected) (func() error, func() bool) {
+			k := draftKey(t, c.Table, c.org, 0)
+			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, k, store.Once{})) },
+				func() bool { _, ok, _ := c.APIKey(ctx, c.org, k.ID); return ok }
+		}},
+		{"revoke key", webhook.KeyRevoked, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			k := makeKey(t, c.Table, c.org, c.ada, 0)
+			return func() error { return c.RevokeKey(ctx, admin(c.ada), c.org, k.ID) },
+				func() bool { return row(t, c.Table, c.org, k.ID).RevokedAt != 0 }
+		}},
+		{"warn of key", webhook.KeyExpiring, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			k := makeKey(t, c.Table, c.org, c.ada, 30*24*time.Hour)
+			c.pass(23 * 24 * time.Hour)
+			return func() error { return c.WarnOfKey(ctx, c.org, k.ID) },
+				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
+		}},
+		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			h := c.endpoint(t)
+			return func() error { return c.DisableEndpoint(ctx, h, store.DisabledByGone) },
+				func() bool { return !c.seen(t, h.ID).Enabled }
+		}},
+	}
+}
+
+// TestAnEventStandsInTheTableIfAndOnlyIfItsCauseDoes breaks the transaction in
+// every way, once and for ever: whatever the caller was told, both are there or
+// neither, and asking again makes no second event.
+func TestAnEventStandsInTheTableIfAndOnlyIfItsCauseDoes(t *testing.T) {
+	faults := []struct {
+		fault     storetest.Fault
+		times     int
+		must, not bool // it must be done, or not, in the end
+	}{
+		{storetest.LostBefore, 1, true, false}, {storetest.LostAfter, 1, true, false}, {storetest.Conflict, 1, true, false},
+		{storetest.ServerError, 1, true, false}, {storetest.Conflict, 4, true, false},
+		{storetest.LostBefore, -1, false, true}, {storetest.Conflict, -1, false, true}, {storetest.LostAfter, -1, true, false},
+	}
+	for _, what := range causes() {
+		t.Run(what.name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range faults {
+				c := connect(t)
+				do, done := what.prepare(t, c)
+				before := len(c.events(t, what.kind))
+				c.Faults.Plan("TransactWriteItems", f.fault, f.times)
+				err := do()
+				if c.Faults.Pending() {
+					t.Fatalf("%s × %d did not occur", f.fault, f.times)
+				}
+				c.Faults.Heal()
+				if (err == nil) != (f.times > 0) || err != nil && !problem.Is(err, problem.Unavailable) {
+					t.Errorf("%s × %d: %v", f.fault, f.times, err)
+				}
+				is, n := done(), len(c.events(t, what.kind))-before
+				if is && n != 1 || !is && n != 0 || f.must && !is || f.not && is {
+					t.Errorf("%s × %d: done: %v, %d events", f.fault, f.times, is, n)
+				}
+				if what.again || !is {
+					wants(t, do(), "")
+					if n := len(c.events(t, what.kind)) - before; n != 1 || !done() {
+						t.Errorf("%s × %d, again: %d events", f.fault, f.times, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestARefusalWritesNoEvent(t *testing.T) {
+	c := connect(t)
+	l := c.link(t, time.Hour)
+	wrongSecret := l.claim("k")
+	wrongSecret.Token.Hash = hashOf("other")
+	wants(t, second(c.ClaimLink(ctx, wrongSecret)), problem.LinkNotFound)
+	wants(t, second(c.RevokeLink(ctx, id.NoApp, l.ID)), problem.LinkNotFound)
+	wants(t, c.ExpireLink(ctx, c.app, l.ID), "") // it is not time
+	wants(t, c.ExpireLink(ctx, c.app, id.NoLink), "")
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, id.NoKey), problem.KeyNotFound)
+	wants(t, c.WarnOfKey(ctx, c.org, id.NoKey), "")
+	wants(t, second(c.TestEndpoint(ctx, c.app, id.NoEndpoint, "")), problem.EndpointNotFound)
+	c.Limits.ActiveKeys = 0
+	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, draftKey(t, c.Table, c.org, 0), store.Once{})), problem.LimitReached)
+	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
+		t.Errorf("%d events", len(rows))
+	}
+}
+
+// TestManyAtOnceWriteOneEvent lets each cause that may be asked for again be asked
+// for at once: claims and revocations 40 times.
+func TestManyAtOnceWriteOneEvent(t *testing.T) {
+	for _, what := range causes() {
+		if !what.again {
+			continue
+		}
+		t.Run(what.name, func(t *testing.T) {
+			c := connect(t)
+			do, done := what.prepare(t, c)
+			before := len(c.events(t, what.kind))
+			n := 10
+			if strings.Contains(string(what.kind), "link.") {
+				n = 40
+			}
+			for _, err := range atOnce(n, func(int) error { return persistent(do) }) {
+				wants(t, err, "")
+			}
+			if n := len(c.events(t, what.kind)) - before; n != 1 || !done() {
+				t.Errorf("%d events", n)
+			}
+		})
+	}
+}
+
+func TestKeyEventsTellOfTheKeyAndNoSecret(t *testing.T) {
+	c := connect(t)
+	k := makeKey(t, c.Table, c.org, c.ada, time.Hour)
+	fresh := rotate(t, c.Table, c.org, c.ada, k.ID, time.Minute, "")
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, fresh.ID), "")
+	created, revoked := c.events(t, webhook.KeyCreated), c.events(t, webhook.KeyRevoked)
+	if len(created) != 2 || len(revoked) != 1 {
+		t.Fatalf("%d created, %d revoked", len(created), len(revoked))
+	}
+	ids := map[any]bool{created[0]["keyId"]: true, created[1]["keyId"]: true}
+	if !ids[string(k.ID)] || !ids[string(fresh.ID)] {
+		t.Errorf("created: %v", created)
+	}
+	got := revoked[0]
+	if got["keyId"] != string(fresh.ID) || got["keyPrefix"] != fresh.Minted.Prefix || got["appId"] != string(c.app) || got["name"] != "" ||
+		got["expiresAt"] != float64(fresh.ExpiresAt) || got["revokedAt"] != float64(c.Now().UnixMilli()) || len(got) != 6 {
+		t.Errorf("revoked: %v", got)
+	}
+}

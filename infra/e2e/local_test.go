@@ -52,6 +52,7 @@ func TestLocal(t *testing.T) {
 	t.Run("Smoke", func(t *testing.T) { smoke(t, tg, localPlatform{port: base.Port()}) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
+	t.Run("Webhooks", func(t *testing.T) { webhooks(t, s, tg) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
 }
@@ -85,7 +86,7 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 // `make token PORT=` counts from it.
 func freePorts(t *testing.T) int {
 	t.Helper()
-	const ports, from, to = 6, 23000, 32000
+	const ports, from, to = 7, 23000, 32000
 search:
 	for port := from; port < to; port += ports {
 		for i := range ports {

@@ -105,7 +105,8 @@ func readme(t *testing.T, tg *target, port string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
-	shell.Dir, shell.Env = "../..", append(os.Environ(), "PORT="+port)
+	// A make below another says which folder it enters.
+	shell.Dir, shell.Env = "../..", append(os.Environ(), "PORT="+port, "MAKELEVEL=", "MAKEFLAGS=")
 	out, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -24,6 +24,11 @@ var cases = []struct {
 	{"TheVerificationKeyIsFoundByItsKid", verificationKey},
 	{"ALinkClaimChecksItsBody", linkClaim},
 	{"ListsPage", pages},
+	{"ALinkFromItsCreationToItsClaim", aLink},
+	{"ALinksWrongSecretIsAnUnknownLink", wrongSecret},
+	{"AWebhookEndpointFromItsCreationToItsDeletion", anEndpoint},
+	{"EventsAndDeliveriesAreListed", feed},
+	{"AnotherAppSeesNothingOfAnApp", anotherApp},
 }
 
 // suite runs every case on a target.

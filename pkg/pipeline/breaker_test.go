@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // tripped is a receiver that answered 500 five times in a row, so that nothing is
@@ -18,7 +19,10 @@ func tripped(t *testing.T, n int) (*stack, *receiver) {
 		r.event()
 	}
 	s.stream(t)
-	for _, m := range s.queue.ready()[:5] {
+	for i, m := range s.queue.ready()[:5] {
+		if i == 4 {
+			s.pass(webhook.BreakOver)
+		}
 		if err := s.deliver.Message(ctx, m); err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool,
 		if won, err := d.Store.Probe(ctx, w.To); err != nil || won {
 			return won, err
 		}
-		w.To.OpenUntil = now.Add(webhook.Break(int(w.To.Failures))).UnixMilli()
+		w.To.OpenUntil = now.Add(webhook.Break(int(w.To.Failures), webhook.BreakOver)).UnixMilli()
 	}
 	wait := webhook.Skip(now.Sub(time.UnixMilli(w.StartedAt)), time.UnixMilli(w.To.OpenUntil).Sub(now), random())
 	moved, err := d.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())

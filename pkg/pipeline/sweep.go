@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
@@ -14,9 +13,6 @@ const (
 	sweepPerShard = 250  // rows of a kind and shard, a run
 	sweepAtOnce   = 16   // rows that are dealt with beside each other
 	sweepReleases = 1000 // held deliveries, a run
-
-	// requeueAfter is when a delivery is queued again that was queued and not tried.
-	requeueAfter = 5 * time.Minute
 )
 
 // Sweep does, once a minute, what has become due and what was lost on the way: the
@@ -65,9 +61,8 @@ func (s Sweep) each(ctx context.Context, kind store.DueKind, do func(context.Con
 func (s Sweep) deliveries(ctx context.Context) error {
 	var mu sync.Mutex
 	var moved []queue.Message
-	until := s.Store.Now().Add(requeueAfter).UnixMilli()
 	err := s.each(ctx, store.DueDelivery, func(ctx context.Context, d store.Due) error {
-		app, ok, err := s.Store.Requeue(ctx, d, until)
+		app, ok, err := s.Store.Requeue(ctx, d)
 		if err == nil && ok {
 			mu.Lock()
 			defer mu.Unlock()

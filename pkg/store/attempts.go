@@ -183,18 +183,24 @@ func (s *Store) Hold(ctx context.Context, w Work) error {
 	return ignoreRaced(s.commit(ctx, t))
 }
 
+// requeueAfter is when a delivery that was queued, and not tried, is queued again:
+// after this or a quarter of its age, so that a backlog does not fill the queue.
+const requeueAfter = 90 * time.Second
+
 // Requeue moves an overdue delivery's due time forward, and reports whether it did:
-// who moved it queues it, so that a backlog is not queued again each minute. It
-// gives the delivery's app.
-func (s *Store) Requeue(ctx context.Context, d Due, until int64) (app id.App, ok bool, err error) {
+// who moved it queues it, so that it is not queued again each minute. It gives the
+// delivery's app.
+func (s *Store) Requeue(ctx context.Context, d Due) (app id.App, ok bool, err error) {
 	k := deliveryKey(d.Endpoint, d.Event)
 	row, err := s.get(ctx, k)
 	if err != nil || row == nil {
 		return "", false, err
 	}
+	now := s.Now()
+	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(row.num(attrStartedAt)))/4))
 	ok, err = s.mark(ctx, k, expr{
 		update: "SET dueAt = :until", when: "#status = :pending AND dueAt = :seen", names: statusName(),
-		values: item{":until": num(until), ":pending": str(string(DeliveryPending)), ":seen": num(d.At)},
+		values: item{":until": num(until.UnixMilli()), ":pending": str(string(DeliveryPending)), ":seen": num(d.At)},
 	}, nil)
 	return id.App(row.str(attrAppID)), ok, err
 }

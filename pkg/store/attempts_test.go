@@ -132,10 +132,9 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	until := c.Now().Add(5 * time.Minute).UnixMilli()
 	var moved atomic.Int64
 	for _, err := range atOnce(20, func(int) error {
-		app, ok, err := c.Requeue(ctx, due[0], until)
+		app, ok, err := c.Requeue(ctx, due[0])
 		if ok && app != c.app {
 			return wrong("app %s", app)
 		}
@@ -149,15 +148,30 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if moved.Load() != 1 {
 		t.Errorf("%d moved it", moved.Load())
 	}
-	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(5*time.Minute-time.Millisecond), 10); err != nil || len(left) != 0 {
+	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(90*time.Second-time.Millisecond), 10); err != nil || len(left) != 0 {
 		t.Errorf("it is due again at once: %v, %v", left, err)
 	}
+	// The older it is, the later it is queued again.
+	c.pass(time.Hour)
+	again, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
+	if err != nil || len(again) != 1 {
+		t.Fatalf("%v, %v", again, err)
+	}
+	if _, ok, err := c.Requeue(ctx, again[0]); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(15*time.Minute), 10); err != nil || len(left) != 0 {
+		t.Errorf("an hour old, it is due again soon: %v, %v", left, err)
+	}
+	due, err = c.DueBefore(ctx, store.DueDelivery, c.Now().Add(16*time.Minute), 10)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%v, %v", due, err)
+	}
 	wants(t, c.Cancel(ctx, c.work(t, h.ID, e).Delivery), "")
-	due[0].At = until
-	if _, ok, err := c.Requeue(ctx, due[0], until+1); ok || err != nil {
+	if _, ok, err := c.Requeue(ctx, due[0]); ok || err != nil {
 		t.Errorf("a settled one is moved: %v, %v", ok, err)
 	}
-	if _, ok, err := c.Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}, until); ok || err != nil {
+	if _, ok, err := c.Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}); ok || err != nil {
 		t.Errorf("what is not there is moved: %v, %v", ok, err)
 	}
 }
@@ -178,10 +192,10 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 		if got.Failures != int64(n+1) || got.OpenUntil != open || got.FailingSince == 0 {
 			t.Fatalf("after %d: %+v", n+1, got)
 		}
-		c.pass(time.Second)
+		c.pass(3 * time.Second)
 	}
 	slow := c.seen(t, h.ID)
-	if slow.FailingSince != c.Now().Add(-6*time.Second).UnixMilli() {
+	if slow.FailingSince != c.Now().Add(-18*time.Second).UnixMilli() {
 		t.Errorf("failing since %d", slow.FailingSince)
 	}
 	wants(t, c.Succeeded(ctx, slow), "")
@@ -206,6 +220,7 @@ func TestOneOfManyProbes(t *testing.T) {
 	h := c.endpoint(t)
 	for range 5 {
 		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		c.pass(3 * time.Second)
 	}
 	c.pass(30 * time.Second)
 	seen := c.seen(t, h.ID)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/webhook"
@@ -18,10 +19,17 @@ func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
 }
 
 // Failed notes that an endpoint did not take a webhook, and opens its breaker after
-// several in a row. Attempts that ran beside each other count once.
+// several in a row that took some time. Attempts that ran beside each other count once.
 func (s *Store) Failed(ctx context.Context, h Endpoint) error {
-	now := s.now()
-	failures := h.Failures + 1
+	now, failures := s.now(), h.Failures+1
+	failing := time.Duration(0)
+	if h.FailingSince != 0 {
+		failing = s.Now().Sub(time.UnixMilli(h.FailingSince))
+	}
+	pause := webhook.Break(int(failures), failing)
+	if failures >= webhook.BreakAfter && pause == 0 {
+		return nil // not for long enough yet: nothing changes
+	}
 	e := expr{
 		update: "SET failures = :failures, failingSince = if_not_exists(failingSince, :now)",
 		when:   "attribute_exists(PK) AND attribute_not_exists(failures)",
@@ -31,7 +39,7 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 		e.when = "failures = :seen"
 		e.values[":seen"] = num(h.Failures)
 	}
-	if pause := webhook.Break(int(failures)); pause > 0 {
+	if pause > 0 {
 		e.update += ", openUntil = :until"
 		e.values[":until"] = num(now + pause.Milliseconds())
 	}
@@ -45,7 +53,7 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
 	return s.mark(ctx, hookKey(h.AppID, h.ID), expr{
 		update: "SET openUntil = :until", when: "openUntil = :seen",
-		values: item{":until": num(s.now() + webhook.Break(int(h.Failures)).Milliseconds()), ":seen": num(h.OpenUntil)},
+		values: item{":until": num(s.now() + webhook.Break(int(h.Failures), webhook.BreakOver).Milliseconds()), ":seen": num(h.OpenUntil)},
 	}, nil)
 }
 

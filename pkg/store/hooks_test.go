@@ -184,6 +184,7 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 	h := c.endpoint(t)
 	for range 6 {
 		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		c.pass(3 * time.Second)
 	}
 	description, url := "the same receiver", "https://mended.example.com/in"
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: &description})), "")

@@ -8,6 +8,14 @@ var waits = [...]time.Duration{
 	3 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 20 * time.Hour,
 }
 
+// An endpoint's breaker trips after so many failures in a row that took so long at
+// least: of many attempts at once to one that takes every second, five may fail in a
+// row within a moment.
+const (
+	BreakAfter = 5
+	BreakOver  = 10 * time.Second
+)
+
 const (
 	// Lifetime is how long a delivery is tried at most, the jitter of its waits
 	// included.
@@ -15,7 +23,6 @@ const (
 
 	jitter = 0.2 // of a wait, up or down
 
-	breakAfter   = 5 // failures in a row
 	firstBreak   = 30 * time.Second
 	longestBreak = time.Minute
 	spread       = 10 * time.Second
@@ -46,11 +53,12 @@ func Skip(age, open time.Duration, random float64) time.Duration {
 	return max(open, age/10) + time.Duration(float64(spread)*random)
 }
 
-// Break is how long an endpoint is left alone after so many failures in a row: 0
-// up to the fourth, then 30 s, and a minute from the sixth on.
-func Break(failures int) time.Duration {
-	if failures < breakAfter {
+// Break is how long an endpoint is left alone that failed so often in a row, for so
+// long: 0 up to the fourth failure and the tenth second, then 30 s, and a minute from
+// the sixth on.
+func Break(failures int, failing time.Duration) time.Duration {
+	if failures < BreakAfter || failing < BreakOver {
 		return 0
 	}
-	return min(firstBreak<<min(failures-breakAfter, 10), longestBreak)
+	return min(firstBreak<<min(failures-BreakAfter, 10), longestBreak)
 }

@@ -147,13 +147,18 @@ func TestADeliveryThatWaitsLongIsLookedAtSeldom(t *testing.T) {
 	}
 }
 
-func TestABreakIsNothingToTheFourthFailureAndThenAMinuteAtMost(t *testing.T) {
+func TestABreakIsNothingToTheFourthFailureOrTheTenthSecondAndThenAMinuteAtMost(t *testing.T) {
 	want := map[int]time.Duration{
 		-1: 0, 0: 0, 1: 0, 4: 0, 5: 30 * time.Second, 6: time.Minute, 7: time.Minute, 100: time.Minute, 1 << 40: time.Minute,
 	}
 	for failures, pause := range want {
-		if got := webhook.Break(failures); got != pause {
-			t.Errorf("%d failures: %s, want %s", failures, got, pause)
+		for _, failing := range []time.Duration{10 * time.Second, time.Hour} {
+			if got := webhook.Break(failures, failing); got != pause {
+				t.Errorf("%d failures over %s: %s, want %s", failures, failing, got, pause)
+			}
+		}
+		if got := webhook.Break(failures, 9999*time.Millisecond); got != 0 {
+			t.Errorf("%d failures within ten seconds: %s", failures, got)
 		}
 	}
 }

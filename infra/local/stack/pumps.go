@@ -43,7 +43,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	queues := sqs.New(backing.NewSQSClient(s.DataPlane.SQS).Options(), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
 	streams := dynamodbstreams.New(backing.NewStreamsClient(s.DataPlane.DynamoDB).Options(),
 		func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} })
-	watch := pump.Watcher{Called: s.logCall, Trouble: func(source string, err error) {
+	watch := pump.Watcher{Called: s.logCall, Received: s.options.Received, Trouble: func(source string, err error) {
 		s.options.Progress(fmt.Sprintf("%s: %v", source, err))
 	}}
 	var run []func(context.Context)

@@ -40,6 +40,8 @@ type Options struct {
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
 	Minute     time.Duration     // what schedules take for a minute; 0: a minute
+
+	Received func(pump.Message) // is told of each message that a function is fed from a queue; nil: nobody is
 }
 
 // Ports are the ports of a stack, all on 127.0.0.1.

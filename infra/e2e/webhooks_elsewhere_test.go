@@ -1,0 +1,235 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+	"latchkey/infra/receivers"
+	"latchkey/pkg/id"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/webhook"
+)
+
+// missingLanguage skips what cannot run without a language, with one loud line;
+// CI fails.
+func missingLanguage(t *testing.T, l receivers.Language, err error) {
+	t.Helper()
+	var missing *backing.MissingError
+	if errors.As(err, &missing) && os.Getenv("CI") == "" {
+		fmt.Fprintf(os.Stderr, "SKIPPED: %s with %s: %v. CI never skips it.\n", t.Name(), l, missing)
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// output keeps what a program prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) has(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.Contains(o.b.String(), text)
+}
+
+// readmeReceivers runs the README's receivers, and has them delivered to.
+func readmeReceivers(t *testing.T, s *stack.Stack, tg *target) {
+	c := tg.server(t)
+	other := c.receiver(t, nil)
+	c.ok(t, "/webhook_endpoint/test", members{"endpointId": other.endpoint})
+	foreign := other.one(t, "test", "").Token
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+		t.Run(string(l), func(t *testing.T) {
+			endpoint := c.endpoint(t, tg.deaf())
+			var out output
+			r, err := receivers.Start(t.Context(), l, receivers.Config{BaseURL: s.URL, EndpointID: endpoint, Output: &out})
+			missingLanguage(t, l, err)
+			defer func() {
+				c.ok(t, "/webhook_endpoint/delete", members{"endpointId": endpoint})
+				if err := r.Stop(); err != nil {
+					t.Error(err)
+				}
+			}()
+			c.ok(t, "/webhook_endpoint/update", members{"endpointId": endpoint, "url": r.URL})
+			test := c.ok(t, "/webhook_endpoint/test", members{"endpointId": endpoint}).str("eventId")
+			link, token := c.link(t, "u-"+string(l))
+			tg.want(t, newDevice().claims(token), 200, "")
+			claimed := other.one(t, "link.claimed", link).ID
+			for _, event := range []string{test, claimed} {
+				d := c.delivered(t, endpoint, event)
+				last, _ := d["lastAttempt"].(members)
+				if number(d["attempts"]) != 1 || number(last["status"]) != 204 {
+					t.Errorf("the delivery: %v", d)
+				}
+			}
+			if !out.has(test+" test\n") || !out.has(claimed+" link.claimed\n") {
+				t.Errorf("it printed %q", out.b.String())
+			}
+			if got := postToken(t, r.URL, foreign); got != 401 {
+				t.Errorf("a token of another endpoint: %d", got)
+			}
+		})
+	}
+}
+
+const manySignatures = 5000
+
+// signatures signs webhooks with the stack's KMS and has them verified by the
+// libraries of the README's receivers, those among them whose r or s has a leading
+// zero: a number that is not padded fails once in 128.
+func signatures(t *testing.T, s *stack.Stack, tg *target) {
+	active, ok := signingKeys(t, s).Active()
+	if !ok {
+		t.Fatal("no key is active")
+	}
+	begun := time.Now()
+	tokens, zeroR, zeroS := signMany(t, kms.New(backing.NewKMSClient(s.DataPlane.KMS), "local"), active, tg.url)
+	t.Logf("%d signatures in %s; r begins with a zero in %d of them, s in %d", len(tokens), time.Since(begun), zeroR, zeroS)
+	if len(tokens) != manySignatures || zeroR == 0 || zeroS == 0 {
+		t.Errorf("%d signatures; leading zeros in %d r and %d s", len(tokens), zeroR, zeroS)
+	}
+	jwk := fmt.Sprintf(`{"kty":"EC","crv":"P-256","alg":"ES256","kid":%q,"x":%q,"y":%q}`, active.Kid, active.X, active.Y)
+	for l, program := range map[receivers.Language]string{receivers.Node: verifyInNode, receivers.Python: verifyInPython} {
+		t.Run(string(l), func(t *testing.T) {
+			begun := time.Now()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "tokens"), []byte(jwk+"\n"+strings.Join(tokens, "\n")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd, err := interpreter(t, l, dir, program)
+			missingLanguage(t, l, err)
+			out, err := cmd.CombinedOutput()
+			if got := trimmed(out); err != nil || got != fmt.Sprintf("%d verified, 1 refused", manySignatures) {
+				t.Errorf("%v: %s", err, got)
+			}
+			t.Logf("%s after %s", trimmed(out), time.Since(begun))
+		})
+	}
+}
+
+// signMany signs as the pipeline does, and counts the leading zeros.
+func signMany(t *testing.T, keys *kms.Keys, active signing.Key, issuer string) (tokens []string, zeroR, zeroS int) {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var begun atomic.Int64
+	now := time.Now()
+	for range 8 {
+		wg.Go(func() {
+			for n := begun.Add(1); n <= manySignatures; n = begun.Add(1) {
+				draft, err := webhook.Attempt{
+					ID: fmt.Sprint("attempt-", n), Issuer: issuer, Endpoint: "whe_01k5n5t0000000000000000000", At: now,
+					Event: webhook.Event{ID: id.Event(fmt.Sprint("evt_", n)), Type: webhook.Test, CreatedAt: now.UnixMilli(), Data: []byte(`{}`)},
+				}.Draft(active.Kid)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				sig, err := keys.Sign(t.Context(), active.ARN, draft.Digest)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				tokens = append(tokens, draft.Token(sig))
+				if sig[0] == 0 {
+					zeroR++
+				}
+				if sig[32] == 0 {
+					zeroS++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return tokens, zeroR, zeroS
+}
+
+// interpreter lays a program beside the libraries that the README's receiver in
+// that language uses.
+func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec.Cmd, error) {
+	t.Helper()
+	read := func(path string) string {
+		b, err := os.ReadFile(filepath.Join("../receivers", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	name := map[receivers.Language]string{receivers.Node: "verify.mjs", receivers.Python: "verify.py"}[l]
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	say := func(line string) { t.Log(line) }
+	var cmd *exec.Cmd
+	if l == receivers.Python {
+		python, err := backing.VirtualEnv(t.Context(), "receiver-python", read("python/requirements.txt"), say)
+		if err != nil {
+			return nil, err
+		}
+		cmd = exec.CommandContext(t.Context(), python, name)
+	} else {
+		modules, err := backing.NodeModules(t.Context(), "receiver-node", read("node/package.json"), read("node/package-lock.json"), say)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+			t.Fatal(err)
+		}
+		cmd = exec.CommandContext(t.Context(), "node", name)
+	}
+	cmd.Dir = dir
+	return cmd, nil
+}
+
+// Each reads a JWK and then tokens, a line each, and verifies all of them; and the
+// first with a character of its signature altered, which must be refused.
+const (
+	verifyInNode = `import { readFileSync } from 'node:fs'
+import { importJWK, jwtVerify } from 'jose'
+const [jwk, ...tokens] = readFileSync('tokens', 'utf8').split('\n')
+const key = await importJWK(JSON.parse(jwk), 'ES256')
+tokens.push(tokens[0].slice(0, -10) + (tokens[0].at(-10) === 'A' ? 'B' : 'A') + tokens[0].slice(-9))
+let verified = 0, refused = 0
+for (const t of tokens) {
+  try { await jwtVerify(t, key, { algorithms: ['ES256'], typ: 'webhook+jwt' }); verified++ } catch { refused++ }
+}
+console.log(verified + ' verified, ' + refused + ' refused')
+`
+	verifyInPython = `import json, jwt
+jwk, *tokens = open('tokens').read().split('\n')
+key = jwt.PyJWK(json.loads(jwk), 'ES256')
+tokens.append(tokens[0][:-10] + ('B' if tokens[0][-10] == 'A' else 'A') + tokens[0][-9:])
+verified = refused = 0
+for t in tokens:
+    try:
+        jwt.decode(t, key, ['ES256'], options={'verify_aud': False})
+        verified += 1
+    except jwt.InvalidSignatureError:
+        refused += 1
+print(verified, 'verified,', refused, 'refused')
+`
+)

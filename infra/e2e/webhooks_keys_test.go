@@ -1,0 +1,168 @@
+package e2e_test
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+	"latchkey/pkg/store"
+	"latchkey/pkg/verify"
+)
+
+// signingKeys reads the keys of a stack.
+func signingKeys(t *testing.T, s *stack.Stack) store.SigningKeys {
+	t.Helper()
+	keys, err := store.New(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), s.TableName).SigningKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// setKey changes the row of a verification key: an attribute is a number, or the
+// name of a state.
+func setKey(t *testing.T, s *stack.Stack, kid, update string, values map[string]any) {
+	t.Helper()
+	in := &dynamodb.UpdateItemInput{
+		TableName: &s.TableName, UpdateExpression: &update, ExpressionAttributeValues: map[string]types.AttributeValue{},
+		Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "VKEYS"}, "SK": &types.AttributeValueMemberS{Value: "KEY#" + kid}},
+	}
+	for name, v := range values {
+		switch v := v.(type) {
+		case time.Time:
+			in.ExpressionAttributeValues[name] = &types.AttributeValueMemberN{Value: strconv.FormatInt(v.UnixMilli(), 10)}
+		case string:
+			in.ExpressionAttributeValues[name] = &types.AttributeValueMemberS{Value: v}
+			in.ExpressionAttributeNames = map[string]string{"#state": "state"}
+		}
+	}
+	if _, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).UpdateItem(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rotate makes the active key old, so that the rotation publishes the next one,
+// and then that one old enough to sign. It gives the kids of before and after.
+func rotate(t *testing.T, s *stack.Stack) (before, after string) {
+	t.Helper()
+	run := func() store.SigningKeys {
+		if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
+			t.Fatal(err)
+		}
+		return signingKeys(t, s)
+	}
+	before = run().ActiveKid
+	setKey(t, s, before, "SET activatedAt = :then", map[string]any{":then": time.Now().Add(-91 * 24 * time.Hour)})
+	keys := run()
+	next, ok := keys.Next()
+	if !ok || keys.ActiveKid != before {
+		t.Fatalf("90 days after its activation: %+v", keys)
+	}
+	if run().ActiveKid != before {
+		t.Fatal("the next key signs before it was published for a day")
+	}
+	setKey(t, s, next.Kid, "SET createdAt = :then", map[string]any{":then": time.Now().Add(-25 * time.Hour)})
+	if after = run().ActiveKid; after != next.Kid {
+		t.Fatalf("a day after its publication %s signs, not %s", after, next.Kid)
+	}
+	return before, after
+}
+
+// rotation flips the signing key between webhooks, and then revokes the old one.
+func rotation(t *testing.T, s *stack.Stack, tg *target) {
+	c := tg.server(t)
+	hook := c.receiver(t, nil, "link.revoked")
+	send := func() arrival {
+		id, _ := c.link(t, "u")
+		c.ok(t, "/link/revoke", members{"linkId": id})
+		return hook.one(t, "link.revoked", id)
+	}
+	old := send()
+	before, after := rotate(t, s)
+	flipped := send() // by a copy that remembers the key of before
+	// The next copy asks the table; so does one that is a minute old.
+	killFunction(t, s, "DeliverFunction")
+	fresh := send()
+	t.Logf("signed by: before %s, in the minute of the flip %s, after %s", old.kid(), flipped.kid(), fresh.kid())
+	if old.kid() != before || fresh.kid() != after || flipped.kid() != before && flipped.kid() != after {
+		t.Errorf("the key went from %s to %s", before, after)
+	}
+	hook.noneRefused(t)
+	for name, a := range map[string]arrival{"old": old, "of the flip": flipped, "new": fresh} {
+		if _, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(a.Token)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Run("TheLookupNeverAsksKMS", func(t *testing.T) { lookupWithoutKMS(t, s, tg, before, after) })
+	t.Run("ARevokedKeyProvesNothing", func(t *testing.T) { revokedKey(t, s, tg, hook, old, fresh) })
+	if last := send(); last.kid() != after {
+		t.Errorf("then %s signs", last.kid())
+	}
+	hook.noneRefused(t)
+}
+
+func (tg *target) lookUp(t *testing.T, kid string, status int, code string) {
+	t.Helper()
+	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + kid + `"}`}, status, code)
+}
+
+// lookupWithoutKMS has the KMS hang.
+func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after string) {
+	if err := s.PauseKMS(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.ResumeKMS(); err != nil {
+			t.Error(err)
+		}
+	}()
+	killFunction(t, s, "WebhookKeysFunction") // what it remembers is gone
+	begun := time.Now()
+	tg.lookUp(t, before, http.StatusOK, "")
+	tg.lookUp(t, after, http.StatusOK, "")
+	if l := tg.want(t, call{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys"); len(l) < 2 {
+		t.Errorf("the key set: %v", l)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("three lookups took %s while KMS hangs", took)
+	}
+}
+
+// revokedKey revokes the key that signed the old webhook, as infra/runbook.md
+// does ("Revoking a webhook signing key").
+func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
+	kid := old.kid()
+	setKey(t, s, kid, "SET #state = :revoked, revokedAt = :now", map[string]any{":revoked": "revoked", ":now": time.Now()})
+	if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
+		t.Fatal(err)
+	}
+	killFunction(t, s, "WebhookKeysFunction") // or wait for a minute
+	tg.lookUp(t, kid, http.StatusGone, "kid_revoked")
+	_, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(old.Token))
+	var refused *verify.RefusedError
+	if !errors.As(err, &refused) || refused.Reason != verify.RevokedKey {
+		t.Errorf("signed by the revoked key: %v", err)
+	}
+	if _, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(fresh.Token)); err != nil {
+		t.Errorf("signed by the other: %v", err)
+	}
+	for _, k := range tg.want(t, call{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
+		if k["kid"] == kid {
+			t.Error("the revoked key stands in the key set")
+		}
+	}
+}
+
+func killFunction(t *testing.T, s *stack.Stack, name string) {
+	t.Helper()
+	if err := s.KillFunction(name); err != nil {
+		t.Fatal(err)
+	}
+}

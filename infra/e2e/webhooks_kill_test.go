@@ -1,0 +1,252 @@
+package e2e_test
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// Of the run with faults: it lasts until all of them have been made.
+const (
+	killRate  = 3 // events a second
+	kmsAway   = 10 * time.Second
+	killDrain = 3 * time.Minute // a lost delivery waits for its lease, or for the sweep's minute
+)
+
+// TestWebhooksSurviveKills kills, in the middle of a steady run, everything between
+// an event and its receivers, one after the other, and demands that each receiver
+// gets the set of events that happened.
+func TestWebhooksSurviveKills(t *testing.T) {
+	t.Parallel()
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)})
+	c := tg.server(t)
+	receivers := map[string]*receiver{"a": c.receiver(t, nil, "link.claimed", "link.revoked"), "b": c.receiver(t, nil, "link.claimed", "link.revoked")}
+	stop := make(chan struct{})
+	var caused map[string]bool
+	var run sync.WaitGroup
+	run.Go(func() { caused = c.until(t, stop) })
+	time.Sleep(2 * time.Second)
+	for _, f := range []struct {
+		name string
+		make func(t *testing.T)
+	}{
+		{"FanoutAndDeliverAreKilled", func(t *testing.T) { killBoth(t, s) }},
+		{"TheQueueIsLost", func(t *testing.T) { loseQueue(t, s) }},
+		{"TheStreamIsEmptiedUnread", func(t *testing.T) { skipStream(t, s, c) }},
+		{"KMSHangs", func(t *testing.T) { kmsHangs(t, s, c, receivers["a"]) }},
+		{"TheDatabaseIsAway", func(t *testing.T) { loseDB(t, s) }},
+	} {
+		t.Run(f.name, f.make)
+		time.Sleep(2 * time.Second)
+	}
+	close(stop)
+	run.Wait()
+	ended := time.Now()
+	drained := drain(t, s, c, caused, receivers, "", killDrain)
+	t.Logf("%d events; %d requests were answered 503 and sent again; all was delivered %s after the last", len(caused), c.unavailable.Load(), drained.Sub(ended))
+	happened := c.happened(t, caused)
+	for name, r := range receivers {
+		got := map[string]bool{}
+		for _, a := range r.arrivals() {
+			got[a.ID] = true
+		}
+		if !maps.Equal(got, happened) {
+			t.Errorf("%s received %d events, %d have happened", name, len(got), len(happened))
+		}
+		medianDelay(t, name, r)
+		sameIDs(t, name, r)
+		r.noneRefused(t)
+	}
+}
+
+// until causes events until it is told to stop, and gives the links they are about.
+func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	caused := map[string]bool{}
+	tick := time.NewTicker(time.Second / killRate)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			wg.Wait()
+			return caused
+		case <-tick.C:
+		}
+		wg.Go(func() {
+			link, err := c.cause(t, n)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			caused[link] = true
+		})
+	}
+}
+
+// happened gives the ids of all events about links: what the feed shows, in which
+// each link that was claimed or revoked stands once.
+func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool {
+	t.Helper()
+	all, about := map[string]bool{}, map[string]int{}
+	within(t, 20*time.Second, "every event in the feed", func() bool {
+		clear(all)
+		clear(about)
+		for _, e := range c.pages(t, "/webhook_event/list", "events", members{"since": 0, "limit": 100}) {
+			data, _ := e["data"].(members)
+			link, _ := data["id"].(string)
+			if link == "" {
+				continue // of a key
+			}
+			id, _ := e["id"].(string)
+			all[id] = true
+			about[link]++
+		}
+		time.Sleep(200 * time.Millisecond)
+		return len(about) >= len(caused) || t.Failed()
+	})
+	for link := range caused {
+		if about[link] != 1 {
+			t.Errorf("%s has %d events", link, about[link])
+		}
+	}
+	return all
+}
+
+func killBoth(t *testing.T, s *stack.Stack) {
+	for range 5 {
+		killFunction(t, s, "FanoutFunction")
+		time.Sleep(700 * time.Millisecond)
+		killFunction(t, s, "DeliverFunction")
+		time.Sleep(700 * time.Millisecond)
+	}
+}
+
+func loseQueue(t *testing.T, s *stack.Stack) {
+	if err := s.StopQueue(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second)
+	if err := s.StartQueue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// skipStream empties the stream while the function that reads it is killed again
+// and again, until there are events that were never read.
+func skipStream(t *testing.T, s *stack.Stack, c *server) {
+	for range 5 {
+		before := unread(t, s, c)
+		resume := killAgain(t, s, "FanoutFunction")
+		time.Sleep(time.Second)
+		err := s.SkipStream(t.Context())
+		resume()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second) // whatever is still read is fanned out by then
+		if n := len(unread(t, s, c)) - len(before); n > 0 {
+			t.Logf("%d events were in the stream and never read", n)
+			return
+		}
+	}
+	t.Error("the stream was never emptied of anything")
+}
+
+// killAgain kills a function's copies as they come.
+func killAgain(t *testing.T, s *stack.Stack, function string) (resume func()) {
+	end := make(chan struct{})
+	var killing sync.WaitGroup
+	killing.Go(func() {
+		for {
+			select {
+			case <-end:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+			if err := s.KillFunction(function); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	return func() {
+		close(end)
+		killing.Wait()
+	}
+}
+
+// kmsHangs has the KMS answer nothing for a while: no webhook is sent, and
+// everything else goes on.
+func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
+	kid := signingKeys(t, s).ActiveKid
+	if err := s.PauseKMS(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	time.Sleep(time.Second) // what was signed before is under way
+	before := len(r.arrivals())
+	for time.Since(begun) < kmsAway {
+		for _, what := range []call{
+			{method: "POST", path: "/app/get", body: `{}`, bearer: c.key},
+			{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + kid + `"}`},
+			{method: "GET", path: "/.well-known/jwks.json"},
+		} {
+			c.tg.want(t, what, http.StatusOK, "")
+		}
+		c.link(t, "while KMS hangs")
+		time.Sleep(500 * time.Millisecond)
+	}
+	if n := len(r.arrivals()) - before; n != 0 {
+		t.Errorf("%d webhooks were signed while KMS hung", n)
+	}
+	if err := s.ResumeKMS(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loseDB(t *testing.T, s *stack.Stack) {
+	if err := s.StopDB(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	if err := s.StartDB(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unread gives the events of an app that are older than a moment and were not
+// fanned out.
+func unread(t *testing.T, s *stack.Stack, c *server) (events []string) {
+	t.Helper()
+	then := strconv.FormatInt(time.Now().Add(-1500*time.Millisecond).UnixMilli(), 10)
+	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{
+		TableName: &s.TableName, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :app"),
+		FilterExpression: aws.String("attribute_not_exists(fannedAt) AND createdAt < :then"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":app": &types.AttributeValueMemberS{Value: "EVTS#" + c.appID}, ":then": &types.AttributeValueMemberN{Value: then},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range out.Items {
+		if sk, ok := row["SK"].(*types.AttributeValueMemberS); ok {
+			events = append(events, sk.Value)
+		}
+	}
+	return events
+}

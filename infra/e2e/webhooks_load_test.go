@@ -1,0 +1,291 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/pump"
+	"latchkey/infra/local/stack"
+	"latchkey/pkg/queue"
+)
+
+// Of the run under load (issue 4).
+const (
+	loadRate   = 10 // events a second
+	loadFor    = 200 * time.Second
+	deadUntil  = 150 * time.Second
+	slowAnswer = 8 * time.Second
+
+	loadCopies = 100 // of deliver: as many batches as the template takes at once
+
+	mostMedian = 2 * time.Second // of the healthy receiver
+	mostDrain  = 4 * time.Minute // after the last event, in which every breaker has closed
+)
+
+// groups counts the messages of the queue by whether their endpoint is their
+// group.
+type groups struct {
+	right, wrong atomic.Int64
+}
+
+func (g *groups) received(m pump.Message) {
+	body, err := queue.Parse(m.Body)
+	if err != nil || m.Group == "" || m.Group != string(body.Endpoint) {
+		g.wrong.Add(1)
+		return
+	}
+	g.right.Add(1)
+}
+
+// TestWebhooksUnderLoad sends events to a receiver that is down for a while, one
+// that fails half the time, one that is slow and one that is healthy.
+func TestWebhooksUnderLoad(t *testing.T) {
+	t.Parallel()
+	var g groups
+	// Ten a second that take eight keep 80 batches busy, when a batch is seldom more
+	// than one event's deliveries.
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies})
+	c := tg.server(t)
+	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
+	var mended atomic.Bool
+	half := c.receiver(t, func(arrival) int {
+		if !mended.Load() && rand.IntN(2) == 0 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	}, "link.claimed", "link.revoked")
+	slow := c.receiver(t, func(arrival) int { time.Sleep(slowAnswer); return http.StatusNoContent }, "link.claimed", "link.revoked")
+	dead := &receiver{}
+	dead.listen(t)
+	_ = dead.server.Close()
+	dead.register(t, c, "link.claimed", "link.revoked")
+	back := time.AfterFunc(deadUntil, func() {
+		if err := dead.again(); err != nil {
+			t.Error(err)
+		}
+	})
+	defer func() {
+		back.Stop()
+		_ = dead.server.Close()
+	}()
+
+	caused := steady(t, c, loadRate, loadFor)
+	ended := time.Now()
+	t.Logf("%d events in %s; %d requests were answered 503 and sent again", len(caused), loadFor, c.unavailable.Load())
+
+	receivers := map[string]*receiver{"healthy": healthy, "half": half, "slow": slow, "dead": dead}
+	drained := drain(t, s, c, caused, receivers, "half", mostDrain)
+	t.Logf("all but the failing one have settled %s after the last event; the dead one was back %s before that", drained.Sub(ended), ended.Sub(ended.Add(deadUntil-loadFor)))
+	for name, r := range receivers {
+		medianDelay(t, name, r)
+		r.noneRefused(t)
+		sameIDs(t, name, r)
+	}
+	if g.wrong.Load() != 0 || g.right.Load() < int64(4*len(caused)) {
+		t.Errorf("%d messages with their endpoint as group, %d without", g.right.Load(), g.wrong.Load())
+	}
+	t.Logf("%d messages, each with its endpoint as group", g.right.Load())
+	mended.Store(true)
+	lastOnes(t, s, c, half)
+}
+
+// memoryDir is a folder in memory where this machine has one, for the data of
+// DynamoDB Local: on a busy disk its writes took seconds, which the product answers
+// with 503.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "latchkey-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// steady causes events at a rate for a while, and gives the links they are about.
+// Each link is claimed or revoked.
+func steady(t *testing.T, c *server, rate int, during time.Duration) map[string]bool {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	caused := map[string]bool{}
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	for n := range int(during.Seconds()) * rate {
+		<-tick.C
+		wg.Go(func() {
+			link, err := c.cause(t, n)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			caused[link] = true
+		})
+	}
+	wg.Wait()
+	return caused
+}
+
+// cause makes a link and, in turn, claims or revokes it. It gives the link when
+// the answer was good.
+func (c *server) cause(t *testing.T, n int) (link string, err error) {
+	t.Helper()
+	made, err := c.insist(t, c.call(t, "/link/create", members{"clientUserId": fmt.Sprint("u-", n)}), http.StatusCreated)
+	if err != nil {
+		return "", err
+	}
+	link = made.str("id")
+	end := newDevice().claims(made.str("token"))
+	if n%2 == 0 {
+		end = c.call(t, "/link/revoke", members{"linkId": link})
+	}
+	_, err = c.insist(t, end, http.StatusOK)
+	return link, err
+}
+
+// insist sends a request again that was answered 503, as a client should.
+func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
+	t.Helper()
+	for try := 1; ; try++ {
+		r, err := c.tg.try(t.Context(), what)
+		switch {
+		case err != nil:
+			return r, err
+		case r.status == status:
+			return r, nil
+		case r.status != http.StatusServiceUnavailable || try == 10:
+			return r, fmt.Errorf("%s: %d %s", what.path, r.status, r.text)
+		}
+		c.unavailable.Add(1)
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// medianDelay tells how late webhooks first came, and holds the healthy receiver
+// to its bound.
+func medianDelay(t *testing.T, name string, r *receiver) {
+	t.Helper()
+	first := map[string]time.Duration{}
+	for _, a := range r.arrivals() {
+		if d := a.At.Sub(a.CreatedAt); first[a.ID] == 0 || d < first[a.ID] {
+			first[a.ID] = d
+		}
+	}
+	if len(first) == 0 {
+		t.Errorf("%s got nothing", name)
+		return
+	}
+	all := make([]time.Duration, 0, len(first))
+	for _, d := range first {
+		all = append(all, d)
+	}
+	slices.Sort(all)
+	median := all[len(all)/2]
+	t.Logf("%s: %d events, %d arrivals; first arrival after %s (median), %s (95 of 100), %s (latest)",
+		name, len(all), len(r.arrivals()), median, all[len(all)*95/100], all[len(all)-1])
+	if name == "healthy" && median >= mostMedian {
+		t.Errorf("the healthy receiver's median delay is %s", median)
+	}
+}
+
+// sameIDs demands that what came about one thing has one event id, however often
+// it came, and that no attempt came twice.
+func sameIDs(t *testing.T, name string, r *receiver) {
+	t.Helper()
+	ids, attempts := map[string]string{}, map[string]bool{}
+	for _, a := range r.arrivals() {
+		about := a.Type + string(a.Data)
+		if known := ids[about]; known != "" && known != a.ID {
+			t.Errorf("%s: %s came as %s and %s", name, about, known, a.ID)
+		}
+		ids[about] = a.ID
+		if attempts[a.Attempt] {
+			t.Errorf("%s: attempt %s came twice", name, a.Attempt)
+		}
+		attempts[a.Attempt] = true
+	}
+}
+
+// missing counts the links that a receiver was not told of.
+func (r *receiver) missing(caused map[string]bool) int {
+	told := map[string]bool{}
+	for _, a := range r.arrivals() {
+		var data struct{ ID string }
+		if err := json.Unmarshal(a.Data, &data); err == nil {
+			told[data.ID] = true
+		}
+	}
+	n := 0
+	for link := range caused {
+		if !told[link] {
+			n++
+		}
+	}
+	return n
+}
+
+// drain waits, with the sweep of each minute, until every receiver was told of
+// every link, and nothing waits for any but the failing one. It gives when that
+// was.
+func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, receivers map[string]*receiver, failing string, limit time.Duration) time.Time {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(2 * time.Second) {
+		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
+			t.Error(err)
+		}
+		left := map[string]string{}
+		for name, r := range receivers {
+			if n := r.missing(caused); n > 0 {
+				left[name] = fmt.Sprint(n, " not received")
+			} else if n := len(c.deliveries(t, r.endpoint, "pending")); n > 0 && name != failing {
+				left[name] = fmt.Sprint(n, " pending")
+			}
+		}
+		if len(left) == 0 {
+			return time.Now()
+		}
+		if time.Since(begun) > limit {
+			t.Fatalf("not within %s: %v", limit, left)
+		}
+	}
+}
+
+// lastOnes looks at what the failing receiver has answered 500 again and again:
+// each waits for an attempt in the future. Redelivered, as its owner would who has
+// mended it, all is taken.
+func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
+	t.Helper()
+	now := time.Now()
+	waiting := c.deliveries(t, r.endpoint, "pending")
+	for _, d := range waiting {
+		if next := time.UnixMilli(number(d["nextAttemptAt"])); now.Sub(next) > 2*time.Minute || number(d["attempts"]) < 1 {
+			t.Errorf("stuck: %v", d)
+		}
+	}
+	t.Logf("%d deliveries wait for the failing receiver", len(waiting))
+	for begun := time.Now(); len(waiting) > 0; waiting = c.deliveries(t, r.endpoint, "pending") {
+		if time.Since(begun) > mostDrain {
+			t.Fatalf("%d deliveries are left %s after they were redelivered", len(waiting), mostDrain)
+		}
+		c.ok(t, "/webhook_delivery/redeliver", members{"endpointId": r.endpoint, "since": 0, "status": "pending"})
+		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Second)
+	}
+	for _, status := range []string{"failed", "held", "cancelled"} {
+		if l := c.deliveries(t, r.endpoint, status); len(l) != 0 {
+			t.Errorf("%d deliveries are %s", len(l), status)
+		}
+	}
+}

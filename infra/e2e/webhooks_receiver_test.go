@@ -1,0 +1,191 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/pkg/verify"
+)
+
+// arrival is a webhook that came and was verified.
+type arrival struct {
+	verify.Event
+	At    time.Time
+	Token string
+}
+
+// kid is the key that signed it.
+func (a arrival) kid() string {
+	var h struct{ Kid string }
+	_ = json.Unmarshal(segment(a.Token, 0), &h) // it was verified
+	return h.Kid
+}
+
+// receiver takes webhooks on this machine, verifies them as a receiver in Go
+// would, and keeps them all.
+type receiver struct {
+	endpoint string
+	url      string
+	address  string
+	server   *http.Server
+	answer   func(arrival) int // the status of an answer; nil: 204
+
+	mu       sync.Mutex
+	verifier *verify.Verifier
+	got      []arrival
+	refused  []error // of webhooks that were not verified
+	unknown  int     // of which nothing could be known, the lookup being away
+}
+
+// receiver starts a receiver and registers it.
+func (c *server) receiver(t *testing.T, answer func(arrival) int, events ...string) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer}
+	r.listen(t)
+	r.register(t, c, events...)
+	return r
+}
+
+func (r *receiver) listen(t *testing.T) {
+	t.Helper()
+	r.address = "127.0.0.1:0"
+	if err := r.again(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.server.Close() })
+}
+
+// again listens, where it has listened before.
+func (r *receiver) again() error {
+	l, err := net.Listen("tcp", r.address)
+	if err != nil {
+		return err
+	}
+	r.address = l.Addr().String()
+	r.url = "http://" + r.address + "/in"
+	server := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
+	r.server = server
+	go func() { _ = server.Serve(l) }()
+	return nil
+}
+
+func (r *receiver) register(t *testing.T, c *server, events ...string) {
+	t.Helper()
+	r.endpoint = c.endpoint(t, r.url, events...)
+	v := newVerifier(t, c.tg, r.endpoint)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.verifier = v
+}
+
+// newVerifier is one that knows no key yet.
+func newVerifier(t *testing.T, tg *target, endpoint string) *verify.Verifier {
+	t.Helper()
+	v, err := verify.New(verify.Config{BaseURL: tg.url, EndpointID: endpoint, Issuer: tg.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	at := time.Now()
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return // the function was killed as it sent
+	}
+	r.mu.Lock()
+	v := r.verifier
+	r.mu.Unlock()
+	event, err := v.Verify(req.Context(), body)
+	if err == nil {
+		err = headersOf(req, event)
+	}
+	r.mu.Lock()
+	switch {
+	case errors.Is(err, verify.ErrUnavailable):
+		r.unknown++
+		r.mu.Unlock()
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	case err != nil:
+		r.refused = append(r.refused, err)
+		r.mu.Unlock()
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	a := arrival{event, at, string(body)}
+	r.got = append(r.got, a)
+	r.mu.Unlock()
+	status := http.StatusNoContent
+	if r.answer != nil {
+		status = r.answer(a)
+	}
+	w.WriteHeader(status)
+}
+
+// headersOf holds what stands around a webhook to the contract.
+func headersOf(req *http.Request, e verify.Event) error {
+	for name, want := range map[string]string{
+		"Content-Type": "application/jwt", "Webhook-Id": e.ID, "User-Agent": "Latchkey-Webhooks/1",
+	} {
+		if got := req.Header.Get(name); got != want {
+			return fmt.Errorf("%s: %q instead of %q", name, got, want)
+		}
+	}
+	return nil
+}
+
+func (r *receiver) arrivals() []arrival {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
+// about gives the webhooks of a type whose data names a thing.
+func (r *receiver) about(kind, thing string) []arrival {
+	return slices.DeleteFunc(r.arrivals(), func(a arrival) bool {
+		return a.Type != kind || thing != "" && !containsID(a.Data, thing)
+	})
+}
+
+// containsID reports whether a member of an object is this id.
+func containsID(data json.RawMessage, id string) bool {
+	var object members
+	_ = json.Unmarshal(data, &object) // verified to be an object
+	for _, value := range object {
+		if value == id {
+			return true
+		}
+	}
+	return false
+}
+
+// one waits for a webhook of a type about a thing ("": any).
+func (r *receiver) one(t *testing.T, kind, thing string) arrival {
+	t.Helper()
+	var found []arrival
+	within(t, 15*time.Second, kind+" about "+thing, func() bool {
+		found = r.about(kind, thing)
+		return len(found) > 0
+	})
+	return found[0]
+}
+
+// noneRefused demands that every webhook that came was good.
+func (r *receiver) noneRefused(t *testing.T) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, err := range r.refused {
+		t.Errorf("endpoint %s was sent what it refuses: %v", r.endpoint, err)
+	}
+}

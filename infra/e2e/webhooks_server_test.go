@@ -1,0 +1,119 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// server is the server of an app: it has an API key and nothing else.
+type server struct {
+	tg      *target
+	owner   *person
+	org     string
+	keyID   string
+	key     string
+	appID   string
+	appName string
+
+	unavailable atomic.Int64 // answers 503 that insist has met
+}
+
+// server makes an org and a key of its default app.
+func (tg *target) server(t *testing.T) *server {
+	t.Helper()
+	c := &server{tg: tg, owner: tg.person(t, "ada")}
+	c.org = c.owner.org(t)
+	c.keyID, c.key = c.owner.key(t, c.org, `{"name":"server"}`)
+	app, _ := c.ok(t, "/app/get", nil).body["app"].(map[string]any)
+	c.appID, _ = app["id"].(string)
+	c.appName, _ = app["name"].(string)
+	return c
+}
+
+// members are a JSON object.
+type members = map[string]any
+
+func (c *server) call(t *testing.T, path string, body members) call {
+	t.Helper()
+	if body == nil {
+		body = members{}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return call{method: "POST", path: path, body: string(text), bearer: c.key}
+}
+
+func (c *server) want(t *testing.T, path string, body members, status int, code string) reply {
+	t.Helper()
+	return c.tg.want(t, c.call(t, path, body), status, code)
+}
+
+func (c *server) ok(t *testing.T, path string, body members) reply {
+	t.Helper()
+	return c.want(t, path, body, http.StatusOK, "")
+}
+
+// link makes a link for a user of the app.
+func (c *server) link(t *testing.T, user string) (id, token string) {
+	t.Helper()
+	r := c.want(t, "/link/create", members{"clientUserId": user}, http.StatusCreated, "")
+	return r.str("id"), r.str("token")
+}
+
+// endpoint registers a URL for some types of events, all when none is named.
+func (c *server) endpoint(t *testing.T, url string, events ...string) (id string) {
+	t.Helper()
+	body := members{"url": url}
+	if len(events) > 0 {
+		body["events"] = events
+	}
+	r := c.want(t, "/webhook_endpoint/create", body, http.StatusCreated, "")
+	if r.status != http.StatusCreated {
+		t.FailNow()
+	}
+	return r.str("id")
+}
+
+// deliveries gives all deliveries of an endpoint in a status, any with "".
+func (c *server) deliveries(t *testing.T, endpoint, status string) []map[string]any {
+	t.Helper()
+	body := members{"endpointId": endpoint, "limit": 100}
+	if status != "" {
+		body["status"] = status
+	}
+	return c.pages(t, "/webhook_delivery/list", "deliveries", body)
+}
+
+// pages lists everything.
+func (c *server) pages(t *testing.T, path, name string, body members) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for {
+		r := c.ok(t, path, body)
+		found := r.list(name)
+		all = append(all, found...)
+		next := r.str("nextCursor")
+		// The feed always has a cursor: it is at its end when it shows nothing.
+		if next == "" || name == "events" && len(found) == 0 || t.Failed() {
+			return all
+		}
+		body["cursor"] = next
+	}
+}
+
+// within waits until something is so, and fails the test when it does not become
+// so in time.
+func within(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for begun := time.Now(); !is(); {
+		if time.Since(begun) > limit {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

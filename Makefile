@@ -20,7 +20,7 @@ export EMAIL NAME SUB KIND FUNCTION
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test e2e smoke sam lint deploy
+.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test e2e load smoke sam lint deploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ test: ## everything: unit, store, API, template and end-to-end tests, on SAM loc
 
 e2e: ## the black-box suite on any base URL: BASE_URL= TOKEN_CMD=
 	@go test -count=1 -v -run '^TestDeployed$$' ./infra/e2e
+
+load: ## webhooks under load for 200 seconds, of which make test runs one minute
+	@LOAD_SECONDS=200 go test -count=1 -v -timeout 15m -run '^TestWebhooksUnderLoad$$' ./infra/e2e
 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e

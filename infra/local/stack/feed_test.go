@@ -17,6 +17,7 @@ import (
 )
 
 func TestFunctionsAreFed(t *testing.T) {
+	t.Parallel()
 	requests := &lines{}
 	s := start(t, stack.Options{Template: feed, Requests: requests})
 	for _, c := range []struct {

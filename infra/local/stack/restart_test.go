@@ -15,6 +15,7 @@ import (
 )
 
 func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
+	t.Parallel()
 	o := stack.Options{Template: feed, Dir: t.TempDir()}
 	first, err := stack.Start(t.Context(), o)
 	if err != nil {
@@ -39,6 +40,7 @@ func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 
 // A call takes 50 ms or more, and a minute here only 20.
 func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, stack.Options{Template: feed, Minute: 20 * time.Millisecond})
 	seen := func() []call { return calls(t, s, "TickFunction") }
 	until(t, 10*time.Second, "five calls", func() bool { return len(seen()) >= 10 })

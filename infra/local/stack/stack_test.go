@@ -52,6 +52,7 @@ func ask(t *testing.T, method, url string, headers ...string) (int, string) {
 }
 
 func TestStackServesTheTemplate(t *testing.T) {
+	t.Parallel()
 	requests, err := os.Create(filepath.Join(t.TempDir(), "requests"))
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +111,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 }
 
 func TestWhatTheStackCannotServeStopsTheStart(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(toy)
 	if err != nil {
 		t.Fatal(err)

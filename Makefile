@@ -63,10 +63,13 @@ clean-data: ## forgets the table's data of the stack on PORT
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@$(CTL) -arch $(ARCH) build
 
-# One package at a time: several test programs at once would race for the cores
-# that the local stack's processes need too.
+# The end-to-end tests come last and alone: they look at times.
+PACKAGES = $(shell go list ./... | grep -v '/infra/e2e$$')
+GO_TEST = env -u BASE_URL -u TOKEN_CMD go test -timeout 30m
+
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
-	@env -u BASE_URL -u TOKEN_CMD go test -p 1 -timeout 30m ./...
+	@$(GO_TEST) -p 2 $(PACKAGES)
+	@$(GO_TEST) -parallel 3 ./infra/e2e
 
 e2e: ## the black-box suite on any base URL: BASE_URL= TOKEN_CMD=
 	@go test -count=1 -v -run '^TestDeployed$$' ./infra/e2e

@@ -59,6 +59,7 @@ func TestLocal(t *testing.T) {
 
 // TestSAM runs the suite on `sam local start-api`, where a Docker engine is.
 func TestSAM(t *testing.T) {
+	t.Parallel()
 	s, err := sam.Start(t.Context(), 0, func(line string) { t.Log(line) })
 	if errors.Is(err, sam.ErrNoEngine) && os.Getenv("CI") == "" {
 		fmt.Fprintln(os.Stderr, "SKIPPED: the suite on sam local: no Docker engine answers. CI never skips it.")

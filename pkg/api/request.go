@@ -82,7 +82,7 @@ func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) 
 	if len(cursors) > 0 {
 		after, ok := openCursor(cursors[0])
 		if !ok || len(cursors) > 1 || !valid(after) {
-			return p, problem.New(problem.InvalidCursor, "Send the cursor as nextCursor gave it.")
+			return p, errCursor()
 		}
 		p.After = after
 	}

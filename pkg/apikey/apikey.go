@@ -19,9 +19,9 @@ var ErrMalformed = opaque.ErrMalformed
 // ValidPrefix reports whether a deploy parameter can stand before a key: a lower
 // case letter and up to 15 more letters or digits, and not what link tokens begin
 // with.
-func ValidPrefix(prefix string) bool { return opaque.ValidPrefix(prefix) && prefix != linkPrefix }
-
-const linkPrefix = "lkt"
+func ValidPrefix(prefix string) bool {
+	return opaque.ValidPrefix(prefix) && prefix != opaque.LinkPrefix
+}
 
 // Hash is the SHA-256 of a whole key: what is stored in its place.
 type Hash = opaque.Hash

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -72,7 +71,7 @@ func authorizer(decide Decide, credentialOf CredentialOf) func(context.Context, 
 	local := os.Getenv("AWS_SAM_LOCAL") == "true"
 	return func(ctx context.Context, e authorizerEvent) (answer *authorizerAnswer, err error) {
 		begun := time.Now()
-		ctx, cancel := prepare(ctx, e)
+		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID)
 		defer cancel()
 		defer func() {
 			if p := recover(); p != nil {
@@ -161,19 +160,4 @@ func authorizationHeaders(e authorizerEvent) []string {
 		}
 	}
 	return out
-}
-
-// prepare gives the call's context: the request's id and a deadline before the
-// function's own.
-func prepare(ctx context.Context, e authorizerEvent) (context.Context, context.CancelFunc) {
-	requestID := e.RequestContext.ExtendedRequestID
-	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
-		requestID = lc.AwsRequestID
-	}
-	ctx = problem.WithRequestID(ctx, requestID)
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
 }

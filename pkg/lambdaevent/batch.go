@@ -52,7 +52,7 @@ func StartStream(run func(ctx context.Context, pk, sk string) error) { lambda.St
 
 func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
-		ctx, cancel := prepared(ctx)
+		ctx, cancel := prepared(ctx, "")
 		defer cancel()
 		failed := make([]bool, len(e.Records))
 		var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func StartQueue(run func(ctx context.Context, body string) error) { lambda.Start
 
 func messages(run func(ctx context.Context, body string) error) func(context.Context, queueEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {
-		ctx, cancel := prepared(ctx)
+		ctx, cancel := prepared(ctx, "")
 		defer cancel()
 		failed := make([]bool, len(e.Records))
 		var wg sync.WaitGroup
@@ -103,11 +103,13 @@ func messages(run func(ctx context.Context, body string) error) func(context.Con
 	}
 }
 
-// prepared gives a call its request id, and a deadline that leaves time to answer.
-func prepared(ctx context.Context) (context.Context, context.CancelFunc) {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		ctx = problem.WithRequestID(ctx, lc.AwsRequestID)
+// prepared gives a call its request id, Lambda's where the gateway gave none, and a
+// deadline that leaves time to answer.
+func prepared(ctx context.Context, requestID string) (context.Context, context.CancelFunc) {
+	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
+		requestID = lc.AwsRequestID
 	}
+	ctx = problem.WithRequestID(ctx, requestID)
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)

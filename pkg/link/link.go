@@ -103,8 +103,6 @@ func (l Link) View(now int64) View {
 	return v
 }
 
-const tokenPrefix = "lkt"
-
 // Mint makes a link's token: package opaque's grammar, with the link's id and its
 // app's. random nil is crypto/rand.
 func Mint(app id.App, l id.Link, random io.Reader) (opaque.Minted, error) {
@@ -116,7 +114,7 @@ func Mint(app id.App, l id.Link, random io.Reader) (opaque.Minted, error) {
 	if err != nil {
 		return opaque.Minted{}, err
 	}
-	return opaque.Mint(tokenPrefix, item, owner, random)
+	return opaque.Mint(opaque.LinkPrefix, item, owner, random)
 }
 
 // Token is what a token tells without a read: where its link is, and the hash to
@@ -130,7 +128,7 @@ type Token struct {
 // ParseToken takes a token apart. The only error is opaque.ErrMalformed.
 func ParseToken(text string) (Token, error) {
 	p, err := opaque.Parse(text)
-	if err != nil || p.Prefix != tokenPrefix {
+	if err != nil || p.Prefix != opaque.LinkPrefix {
 		return Token{}, opaque.ErrMalformed
 	}
 	return Token{App: id.AppFromBits(p.Owner), Link: id.LinkFromBits(p.Item), Hash: p.Hash}, nil

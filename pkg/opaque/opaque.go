@@ -39,6 +39,9 @@ const (
 	maxLen    = maxPrefix + 1 + wordChars + 1 + wordChars + checkLen
 )
 
+// LinkPrefix stands before link tokens, and before nothing else.
+const LinkPrefix = "lkt"
+
 // ValidPrefix reports whether a text can stand before others: a lower case letter
 // and up to 15 more letters or digits.
 func ValidPrefix(prefix string) bool {

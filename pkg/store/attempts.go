@@ -17,6 +17,9 @@ import (
 // leaseFor is how long one attempt may take, its signature included.
 const leaseFor = time.Minute
 
+// waitsNoMore ends the update of a delivery that nothing is to happen to by itself.
+const waitsNoMore = " REMOVE nextAttemptAt, due, dueAt"
+
 // Work is a delivery with all that an attempt needs to know.
 type Work struct {
 	Delivery
@@ -144,10 +147,10 @@ func (s *Store) Settle(ctx context.Context, w Work, a Attempted) error {
 			e.values[":due"] = num(a.Next + overdueAfter.Milliseconds())
 		}
 	case DeliveryDelivered:
-		e.update += ", deliveredAt = :now REMOVE nextAttemptAt, due, dueAt"
+		e.update += ", deliveredAt = :now" + waitsNoMore
 		e.values[":now"] = num(s.now())
 	default:
-		e.update += " REMOVE nextAttemptAt, due, dueAt"
+		e.update += waitsNoMore
 	}
 	_, err = s.mark(ctx, w.key(), e, nil)
 	return err
@@ -165,7 +168,7 @@ func (s *Store) Cancel(ctx context.Context, d Delivery) error {
 
 func (s *Store) end(ctx context.Context, d Delivery, as DeliveryStatus) error {
 	_, err := s.mark(ctx, d.key(), expr{
-		update: "SET #status = :as REMOVE nextAttemptAt, due, dueAt", when: "#status IN (:pending, :held)", names: statusName(),
+		update: "SET #status = :as" + waitsNoMore, when: "#status IN (:pending, :held)", names: statusName(),
 		values: item{":as": str(string(as)), ":pending": str(string(DeliveryPending)), ":held": str(string(DeliveryHeld))},
 	}, nil)
 	return err
@@ -177,7 +180,7 @@ func (s *Store) Hold(ctx context.Context, w Work) error {
 	t := &txn{}
 	t.check(s.table, hookKey(w.App, w.Endpoint), expr{when: isDisabled, values: item{":no": boolean(false)}}, raced)
 	t.update(s.table, w.key(), expr{
-		update: "SET #status = :held REMOVE nextAttemptAt, due, dueAt", when: "#status = :pending", names: statusName(),
+		update: "SET #status = :held" + waitsNoMore, when: "#status = :pending", names: statusName(),
 		values: item{":held": str(string(DeliveryHeld)), ":pending": str(string(DeliveryPending))},
 	}, raced)
 	return ignoreRaced(s.commit(ctx, t))
@@ -236,7 +239,7 @@ func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, when string, 
 	t := &txn{}
 	enabled := expr{when: "attribute_not_exists(deletedAt) AND enabled = :enabled", values: item{":enabled": boolean(h.Enabled)}}
 	t.check(s.table, hookKey(h.AppID, h.ID), enabled, raced)
-	update := expr{update: "SET #status = :held REMOVE nextAttemptAt, due, dueAt", when: when, names: statusName(), values: item{":held": str(string(DeliveryHeld))}}
+	update := expr{update: "SET #status = :held" + waitsNoMore, when: when, names: statusName(), values: item{":held": str(string(DeliveryHeld))}}
 	if h.Enabled {
 		row := first(k, s.now())
 		update.update = "SET #status = :status, nextAttemptAt = :next, startedAt = :next, attempts = :none, due = :due, dueAt = :dueAt"

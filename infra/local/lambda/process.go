@@ -67,7 +67,8 @@ func (c *process) environment() []string {
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
 		"AWS_LAMBDA_RUNTIME_API": fmt.Sprintf("%s/%s.%d", c.pool.service.listener.Addr(), f.Name, c.id),
 		"AWS_REGION":             o.Region, "AWS_DEFAULT_REGION": o.Region,
-		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
+		// The access key id names the function, so that its calls are held to its role.
+		"AWS_ACCESS_KEY_ID": f.Name, "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),

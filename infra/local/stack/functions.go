@@ -92,9 +92,8 @@ func (s *Stack) parameters() (map[string]string, error) {
 	own := map[string]string{
 		"Issuer": s.Issuer, "JwksUrl": s.Issuer + "/jwks", "UserinfoUrl": s.Control + "/userinfo", "Audience": backing.Audience,
 		"Architecture":     map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
-		"EndpointDynamoDB": loopback(s.ports.DynamoDB),
-		"EndpointKMS":      loopback(s.ports.KMS),
-		"EndpointSQS":      loopback(s.ports.Queue),
+		// The functions call AWS through the proxy that holds them to their roles.
+		"EndpointDynamoDB": loopback(s.ports.AWS), "EndpointKMS": loopback(s.ports.AWS), "EndpointSQS": loopback(s.ports.AWS),
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": s.URL,
 	}
@@ -111,6 +110,9 @@ func (s *Stack) startFunctions(context.Context) error {
 		return fmt.Errorf("the API of %s: %w", s.options.Template, err)
 	}
 	s.api = api
+	if err := s.startAccess(); err != nil {
+		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
+	}
 	functions, err := s.template.Functions()
 	if err != nil {
 		return err

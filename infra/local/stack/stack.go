@@ -21,6 +21,7 @@ import (
 
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/gateway"
+	"latchkey/infra/local/iam"
 	"latchkey/infra/local/lambda"
 	"latchkey/infra/local/pump"
 	"latchkey/infra/local/translated"
@@ -46,12 +47,12 @@ type Options struct {
 
 // Ports are the ports of a stack, all on 127.0.0.1.
 type Ports struct {
-	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue int
+	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS int
 }
 
 // PortsFrom gives the ports of the stack whose gateway listens on port.
 func PortsFrom(port int) Ports {
-	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5, port + 6}
+	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5, port + 6, port + 7}
 }
 
 // Stack is a running stack.
@@ -71,6 +72,7 @@ type Stack struct {
 	api      *translated.API
 	issuer   *backing.Issuer
 	lambda   *lambda.Service
+	access   *iam.Authority
 	servers  []*http.Server
 	listens  map[int]net.Listener
 	closers  []func()
@@ -154,7 +156,7 @@ func Dir(root string, port int) string { return filepath.Join(root, ".local", st
 // DataDir is where it keeps the table's data.
 func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
 
-// listen takes the gateway's and the control endpoint's ports, which also keeps
+// listen takes the ports that this process serves on, which also keeps
 // a second stack off this one's state, and looks whether the others are free.
 func (s *Stack) listen(context.Context) error {
 	s.ports = PortsFrom(s.options.Port)
@@ -163,7 +165,7 @@ func (s *Stack) listen(context.Context) error {
 			return err
 		}
 	}
-	for _, p := range []int{s.ports.Gateway, s.ports.Control} {
+	for _, p := range []int{s.ports.Gateway, s.ports.Control, s.ports.AWS} {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
 		if err != nil {
 			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
@@ -185,7 +187,7 @@ func (s *Stack) listen(context.Context) error {
 
 // freePorts asks the system for all ports at once, so that no two are the same.
 func (s *Stack) freePorts() error {
-	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime, &s.ports.Queue} {
+	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime, &s.ports.Queue, &s.ports.AWS} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err

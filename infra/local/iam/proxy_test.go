@@ -1,0 +1,243 @@
+package iam
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/translated"
+)
+
+// keysOfKMS are the tags of the keys that the KMS behind the proxy knows.
+var keysOfKMS = map[string]string{
+	"ours":   `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`,
+	"theirs": `{"TagKey":"latchkey:stack","TagValue":"other"}`,
+}
+
+// service answers every call with success, and describes the keys.
+func service(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	key := ""
+	for id := range keysOfKMS {
+		if strings.Contains(string(body), `"`+id+`"`) {
+			key = id
+		}
+	}
+	switch {
+	case operation == "ListResourceTags":
+		_, _ = io.WriteString(w, `{"Tags":[`+keysOfKMS[key]+`]}`)
+	case operation == "DescribeKey" && key != "":
+		_, _ = io.WriteString(w, `{"KeyMetadata":{"KeyId":"`+key+`","Arn":"`+arn("kms", "key/"+key)+`","KeySpec":"ECC_NIST_P256","KeyUsage":"SIGN_VERIFY"}}`)
+	case operation == "DescribeKey", operation == "Sign" && key == "":
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"__type":"NotFoundException"}`)
+	default:
+		_, _ = io.WriteString(w, `{}`)
+	}
+}
+
+// clients calls AWS through a proxy as the functions do.
+type clients struct{ url string }
+
+func newClients(t *testing.T, services map[string]string) clients {
+	t.Helper()
+	tpl := template(t)
+	a, err := New(tpl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewProxy(tpl, a, services, func(*DeniedError) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	return clients{server.URL}
+}
+
+func behind(t *testing.T) map[string]string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(service))
+	t.Cleanup(server.Close)
+	return map[string]string{"dynamodb": server.URL, "kms": server.URL, "sqs": server.URL}
+}
+
+// as are the credentials that the local stack gives a function.
+func as(function string) aws.CredentialsProviderFunc {
+	return func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: function, SecretAccessKey: "local"}, nil
+	}
+}
+
+func (c clients) dynamoDB(function string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: as(function), Retryer: aws.NopRetryer{}})
+}
+
+func (c clients) kms(function string) *kms.Client {
+	return kms.New(kms.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: as(function), Retryer: aws.NopRetryer{}})
+}
+
+func (c clients) sqs(function string) *sqs.Client {
+	return sqs.New(sqs.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: as(function), Retryer: aws.NopRetryer{}})
+}
+
+type values = map[string]types.AttributeValue
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func keyed(pk string) values { return values{"PK": text(pk), "SK": text("META")} }
+
+// table is the table's name where no physical one is given.
+var table = aws.String("Table")
+
+func (c clients) get(function, pk string) error {
+	_, err := c.dynamoDB(function).GetItem(context.Background(), &dynamodb.GetItemInput{TableName: table, Key: keyed(pk)})
+	return err
+}
+
+func (c clients) query(function, index, condition, partition string) error {
+	in := &dynamodb.QueryInput{TableName: table, KeyConditionExpression: &condition, ExpressionAttributeValues: values{":pk": text(partition), ":at": text("1")}}
+	if index != "" {
+		in.IndexName = &index
+	}
+	_, err := c.dynamoDB(function).Query(context.Background(), in)
+	return err
+}
+
+// transact puts a row in each partition, in one transaction.
+func (c clients) transact(function string, partitions ...string) error {
+	in := &dynamodb.TransactWriteItemsInput{}
+	for _, pk := range partitions {
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: table, Item: keyed(pk)}})
+	}
+	_, err := c.dynamoDB(function).TransactWriteItems(context.Background(), in)
+	return err
+}
+
+func (c clients) sign(function, key string, as kmstypes.MessageType) error {
+	_, err := c.kms(function).Sign(context.Background(), &kms.SignInput{
+		KeyId: &key, Message: []byte("m"), MessageType: as, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256,
+	})
+	return err
+}
+
+func (c clients) createKey(function, tag string, spec kmstypes.KeySpec) error {
+	in := &kms.CreateKeyInput{KeySpec: spec, KeyUsage: kmstypes.KeyUsageTypeSignVerify}
+	if tag != "" {
+		in.Tags = []kmstypes.Tag{{TagKey: aws.String("latchkey:stack"), TagValue: &tag}}
+	}
+	_, err := c.kms(function).CreateKey(context.Background(), in)
+	return err
+}
+
+func (c clients) send(function, queue string) error {
+	_, err := c.sqs(function).SendMessage(context.Background(), &sqs.SendMessageInput{
+		QueueUrl: aws.String("http://127.0.0.1:1/" + translated.AccountID + "/" + queue), MessageBody: aws.String("m"),
+	})
+	return err
+}
+
+// code is AWS's of an error, "" of none.
+func code(t *testing.T, err error) string {
+	t.Helper()
+	var api smithy.APIError
+	if err != nil && !errors.As(err, &api) {
+		t.Fatal(err)
+	}
+	if err == nil {
+		return ""
+	}
+	return api.ErrorCode()
+}
+
+const denied = "AccessDeniedException"
+
+// TestCallsAreHeldToTheirRoles makes real calls of the SDK on the template's own
+// roles.
+func TestCallsAreHeldToTheirRoles(t *testing.T) {
+	c := newClients(t, behind(t))
+	batch := func(function string, partitions ...string) error {
+		var keys []values
+		for _, pk := range partitions {
+			keys = append(keys, keyed(pk))
+		}
+		in := &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{*table: {Keys: keys}}}
+		_, err := c.dynamoDB(function).BatchGetItem(context.Background(), in)
+		return err
+	}
+	update := func(function, pk string) error {
+		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
+		return err
+	}
+	_, scan := c.dynamoDB("OrgsFunction").Scan(context.Background(), &dynamodb.ScanInput{TableName: table})
+	const partition, due = "PK = :pk AND begins_with(SK, :at)", "due = :pk AND dueAt <= :at"
+	for what, call := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a read of its partition":                   {c.get("AppsFunction", "ORG#1"), ""},
+		"a read of another partition":               {c.get("AppsFunction", "KEYS#1"), denied},
+		"GetItem where the role has Query":          {c.get("FanoutFunction", "HOOKS#1"), denied},
+		"an unknown function":                       {c.get("NoFunction", "ORG#1"), denied},
+		"a query":                                   {c.query("FanoutFunction", "", partition, "HOOKS#1"), ""},
+		"a query of another partition":              {c.query("FanoutFunction", "", partition, "KEYS#1"), denied},
+		"a query that names no partition":           {c.query("FanoutFunction", "", "begins_with(SK, :at)", ""), denied},
+		"the index, by the sweep":                   {c.query("SweepFunction", "due", due, "DUE#link#1"), ""},
+		"the index, by another":                     {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
+		"a batch":                                   {batch("DeliverFunction", "DLV#1", "HOOKS#1"), ""},
+		"a batch with one row of another partition": {batch("DeliverFunction", "DLV#1", "KEYS#1"), denied},
+		"a transaction":                             {c.transact("KeysFunction", "KEYS#1", "EVTS#1"), ""},
+		"a transaction with an event it may not":    {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
+		"a write outside of a transaction":          {update("OrgsFunction", "ORG#1"), denied},
+		"a last use, outside of a transaction":      {update("AuthorizerFunction", "USED#1"), ""},
+		"a scan":                                    {scan, denied},
+		"a signature":                               {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
+		"a signature over a message":                {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},
+		"a signature with another stack's key":      {c.sign("DeliverFunction", "theirs", kmstypes.MessageTypeDigest), denied},
+		"a signature with a key that is not there":  {c.sign("DeliverFunction", "none", kmstypes.MessageTypeDigest), "NotFoundException"},
+		"a signature by the rotation":               {c.sign("RotateFunction", "ours", kmstypes.MessageTypeDigest), denied},
+		"a new key":                                 {c.createKey("RotateFunction", translated.StackName, kmstypes.KeySpecEccNistP256), ""},
+		"a new key without a tag":                   {c.createKey("RotateFunction", "", kmstypes.KeySpecEccNistP256), denied},
+		"a new key of another stack":                {c.createKey("RotateFunction", "other", kmstypes.KeySpecEccNistP256), denied},
+		"a new key of another kind":                 {c.createKey("RotateFunction", translated.StackName, kmstypes.KeySpecRsa2048), denied},
+		"a message":                                 {c.send("WebhooksFunction", "DeliveryQueue"), ""},
+		"a message to another queue":                {c.send("WebhooksFunction", "FanoutDeadLetters"), "AccessDenied"},
+		"a message by a function without the right": {c.send("OrgsFunction", "DeliveryQueue"), "AccessDenied"},
+	} {
+		if got := code(t, call.err); got != call.want {
+			t.Errorf("%s: %q, want %q (%v)", what, got, call.want, call.err)
+		}
+	}
+}
+
+// TestAServiceThatIsAwayIsNoRefusal wants a broken connection where AWS would not
+// answer, never a denial.
+func TestAServiceThatIsAwayIsNoRefusal(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	c := newClients(t, map[string]string{"dynamodb": closed.URL, "kms": closed.URL, "sqs": closed.URL})
+	for what, err := range map[string]error{
+		"DynamoDB": c.get("AppsFunction", "ORG#1"), "the KMS": c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest),
+		"the queue": c.send("WebhooksFunction", "DeliveryQueue"),
+	} {
+		var api smithy.APIError
+		if err == nil || errors.As(err, &api) {
+			t.Errorf("%s is away: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package stack
+
+import (
+	"net/http"
+	"time"
+
+	"latchkey/infra/local/iam"
+)
+
+// startAccess serves the endpoint through which the functions call AWS, where
+// each call is held to its function's role.
+func (s *Stack) startAccess() error {
+	var err error
+	if s.access, err = iam.New(s.template); err != nil {
+		return err
+	}
+	if err := s.access.Platform(s.template); err != nil {
+		return err
+	}
+	proxy, err := iam.NewProxy(s.template, s.access, map[string]string{
+		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
+	}, func(d *iam.DeniedError) { s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)") })
+	if err != nil {
+		return err
+	}
+	s.serve(&http.Server{Handler: proxy, ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.AWS])
+	return nil
+}
+
+// Access is what the functions' calls showed of their roles.
+func (s *Stack) Access() *iam.Authority { return s.access }

@@ -1,0 +1,29 @@
+package translated
+
+// HashKeys gives the attribute that is the partition key of each table, by the
+// table's name, and of each of its indexes, by <table>/index/<name>.
+func (t *Template) HashKeys() map[string]string {
+	out := make(map[string]string)
+	for _, id := range t.Named("AWS::DynamoDB::Table") {
+		_, table := t.streamARN(id)
+		properties := t.Resources[id].Properties
+		out[table] = hashKey(properties["KeySchema"])
+		indexes, _ := properties["GlobalSecondaryIndexes"].([]any)
+		for _, v := range indexes {
+			index, _ := v.(map[string]any)
+			out[table+"/index/"+scalar(index["IndexName"])] = hashKey(index["KeySchema"])
+		}
+	}
+	return out
+}
+
+// hashKey finds the partition key in a key schema.
+func hashKey(schema any) string {
+	parts, _ := schema.([]any)
+	for _, v := range parts {
+		if part, _ := v.(map[string]any); part["KeyType"] == "HASH" {
+			return scalar(part["AttributeName"])
+		}
+	}
+	return ""
+}

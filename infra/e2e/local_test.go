@@ -27,6 +27,9 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		for _, denied := range s.Access().Denied() {
+			t.Errorf("missing in the template's roles: %s", denied)
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -49,12 +52,21 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
-	t.Run("Smoke", func(t *testing.T) { smoke(t, tg, localPlatform{port: base.Port()}) })
+	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
+	t.Run("APlantedCacheIsFound", func(t *testing.T) { plantedCache(t, s, tg) })
+	t.Run("AnAddressMovesToWhoProvedItLast", func(t *testing.T) { addresses(t, s, tg) })
+	t.Run("ExpiredKeysMakeRoomForNewOnes", func(t *testing.T) { expiredMakeRoom(t, s, tg) })
+	t.Run("TheSweepTakesUpWhatIsDue", func(t *testing.T) { whatIsDue(t, s, tg) })
 	t.Run("Webhooks", func(t *testing.T) { webhooks(t, s, tg) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
+	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
+		for _, spare := range s.Access().Spare() {
+			t.Errorf("spare in the template's roles: %s", spare)
+		}
+	})
 }
 
 // TestSAM runs the suite on `sam local start-api`, where a Docker engine is.
@@ -87,7 +99,7 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 // `make token PORT=` counts from it.
 func freePorts(t *testing.T) int {
 	t.Helper()
-	const ports, from, to = 7, 23000, 32000
+	const ports, from, to = 8, 23000, 32000
 search:
 	for port := from; port < to; port += ports {
 		for i := range ports {

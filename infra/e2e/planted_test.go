@@ -13,39 +13,32 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// TestAPlantedCacheIsFound puts a cache of 300 s before the authorizer, in a copy
-// of the template, and demands that the test of revocation sees it: a check that
-// cannot fail proves nothing.
-func TestAPlantedCacheIsFound(t *testing.T) {
+// plantedCache puts a gateway with a cache of 300 s for the authorizer before the
+// same functions, and wants the test of revocation to see it.
+func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	root, err := backing.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	template, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	toRoot, err := filepath.Rel(dir, root)
+	const from, to = "Identity: { ReauthorizeEvery: 0 }", "Identity: { ReauthorizeEvery: 300, Headers: [Authorization] }"
+	if strings.Count(string(template), from) != 1 {
+		t.Fatalf("the template has no single %q", from)
+	}
+	path := filepath.Join(t.TempDir(), "template.yaml")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(template), from, to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	handler, err := s.Gateway(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	planted := string(text)
-	for from, to := range map[string]string{
-		"Identity: { ReauthorizeEvery: 0 }": "Identity: { ReauthorizeEvery: 300, Headers: [Authorization] }",
-		"CodeUri: functions/":               "CodeUri: " + toRoot + "/functions/",
-	} {
-		if !strings.Contains(planted, from) {
-			t.Fatalf("the template has no %q", from)
-		}
-		planted = strings.ReplaceAll(planted, from, to)
-	}
-	path := filepath.Join(dir, "template.yaml")
-	if err := os.WriteFile(path, []byte(planted), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, tg := startLocal(t, stack.Options{Template: path})
-	if n := violations(t, s, tg); n == 0 {
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	if n := violations(t, s, newTarget(tg.name, server.URL, tg.token)); n == 0 {
 		t.Error("1,000 requests after a revocation were refused behind a cache of 300 s: the test sees nothing")
 	}
 }

@@ -113,21 +113,35 @@ func expiryAndRotation(t *testing.T, tg *target) {
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: rotated.str("key")}, 200, "")
 }
 
+// retries sends every create twice with one Idempotency-Key, and then another body
+// with it.
 func retries(t *testing.T, tg *target) {
-	ada := tg.person(t, "ada")
+	ada, bob := tg.person(t, "ada"), tg.person(t, "bob")
+	bob.want(t, "GET", "/v1/orgs", "", 200, "")
 	org := ada.org(t)
-	c := call{
-		method: "POST", path: "/v1/orgs/" + org + "/keys", body: `{"name":"once"}`, bearer: ada.token,
-		header: http.Header{"Idempotency-Key": {"e2e-" + tg.run + "-0123456789-0123456789-abcdef"}},
+	base := "/v1/orgs/" + org
+	rotated, _ := ada.key(t, org, `{}`)
+	_, key := ada.key(t, org, `{}`)
+	for n, c := range []struct{ path, body, other, bearer string }{
+		{"/v1/orgs", `{"name":"once"}`, `{"name":"other"}`, ada.token},
+		{base + "/members", `{"email":"` + bob.email + `"}`, `{"email":"` + bob.email + `","role":"viewer"}`, ada.token},
+		{base + "/keys", `{"name":"once"}`, `{"name":"other"}`, ada.token},
+		{base + "/keys/" + rotated + "/rotate", `{"graceSeconds":1}`, `{"graceSeconds":2}`, ada.token},
+		{base + "/apps", `{"name":"once"}`, `{"name":"other"}`, ada.token},
+		{"/link/create", `{"clientUserId":"once"}`, `{"clientUserId":"other"}`, key},
+		{"/webhook_endpoint/create", `{"url":"` + tg.deaf() + `/once"}`, `{"url":"` + tg.deaf() + `/other"}`, key},
+	} {
+		once := http.Header{"Idempotency-Key": {fmt.Sprintf("e2e-%s-0123456789-0123456789-%06d", tg.run, n)}}
+		create := call{method: "POST", path: c.path, body: c.body, bearer: c.bearer, header: once}
+		first, again := tg.want(t, create, 201, ""), tg.want(t, create, 201, "")
+		if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%s: first %d characters, then %d; replayed: %q", c.path, len(first.text), len(again.text), again.header.Get("Idempotency-Replayed"))
+		}
+		create.body = c.other
+		tg.want(t, create, 422, "idempotency_key_reused")
 	}
-	first, again := tg.want(t, c, 201, ""), tg.want(t, c, 201, "")
-	if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("first %d characters, then %d; replayed: %q", len(first.text), len(again.text), again.header.Get("Idempotency-Replayed"))
-	}
-	c.body = `{"name":"other"}`
-	tg.want(t, c, 422, "idempotency_key_reused")
-	if l := ada.want(t, "GET", c.path, "", 200, "").list("keys"); len(l) != 1 {
-		t.Errorf("%d keys", len(l))
+	if l := ada.want(t, "GET", base+"/keys", "", 200, "").list("keys"); len(l) != 4 {
+		t.Errorf("%d keys, want the two made before, the one made once and the successor", len(l))
 	}
 }
 

@@ -3,11 +3,9 @@ package e2e_test
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/infra/local/backing"
@@ -26,27 +24,7 @@ func signingKeys(t *testing.T, s *stack.Stack) store.SigningKeys {
 	return keys
 }
 
-// setKey changes the row of a verification key: an attribute is a number, or the
-// name of a state.
-func setKey(t *testing.T, s *stack.Stack, kid, update string, values map[string]any) {
-	t.Helper()
-	in := &dynamodb.UpdateItemInput{
-		TableName: &s.TableName, UpdateExpression: &update, ExpressionAttributeValues: map[string]types.AttributeValue{},
-		Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "VKEYS"}, "SK": &types.AttributeValueMemberS{Value: "KEY#" + kid}},
-	}
-	for name, v := range values {
-		switch v := v.(type) {
-		case time.Time:
-			in.ExpressionAttributeValues[name] = &types.AttributeValueMemberN{Value: strconv.FormatInt(v.UnixMilli(), 10)}
-		case string:
-			in.ExpressionAttributeValues[name] = &types.AttributeValueMemberS{Value: v}
-			in.ExpressionAttributeNames = map[string]string{"#state": "state"}
-		}
-	}
-	if _, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).UpdateItem(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
-}
+func verificationRow(kid string) rowKey { return rowKey{"VKEYS", "KEY#" + kid} }
 
 // rotate makes the active key old, so that the rotation publishes the next one,
 // and then that one old enough to sign. It gives the kids of before and after.
@@ -59,7 +37,8 @@ func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 		return signingKeys(t, s)
 	}
 	before = run().ActiveKid
-	setKey(t, s, before, "SET activatedAt = :then", map[string]any{":then": time.Now().Add(-91 * 24 * time.Hour)})
+	then := map[string]types.AttributeValue{":then": millis(time.Now().Add(-91 * 24 * time.Hour))}
+	setRow(t, s, verificationRow(before), "SET activatedAt = :then", then)
 	keys := run()
 	next, ok := keys.Next()
 	if !ok || keys.ActiveKid != before {
@@ -68,7 +47,7 @@ func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	if run().ActiveKid != before {
 		t.Fatal("the next key signs before it was published for a day")
 	}
-	setKey(t, s, next.Kid, "SET createdAt = :then", map[string]any{":then": time.Now().Add(-25 * time.Hour)})
+	setRow(t, s, verificationRow(next.Kid), "SET createdAt = :then", then)
 	if after = run().ActiveKid; after != next.Kid {
 		t.Fatalf("a day after its publication %s signs, not %s", after, next.Kid)
 	}
@@ -139,7 +118,8 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 // does ("Revoking a webhook signing key").
 func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()
-	setKey(t, s, kid, "SET #state = :revoked, revokedAt = :now", map[string]any{":revoked": "revoked", ":now": time.Now()})
+	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
+		map[string]types.AttributeValue{":revoked": text("revoked"), ":now": millis(time.Now())})
 	if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
 		t.Fatal(err)
 	}

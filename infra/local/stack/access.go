@@ -19,7 +19,9 @@ func (s *Stack) startAccess() error {
 	}
 	proxy, err := iam.NewProxy(s.template, s.access, map[string]string{
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
-	}, func(d *iam.DeniedError) { s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)") })
+	}, func(d *iam.DeniedError) {
+		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
+	})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/build"
+	"latchkey/infra/local/gateway"
 	"latchkey/infra/local/lambda"
 	"latchkey/infra/local/translated"
 )
@@ -91,7 +93,7 @@ func (s *Stack) parameters() (map[string]string, error) {
 	}
 	own := map[string]string{
 		"Issuer": s.Issuer, "JwksUrl": s.Issuer + "/jwks", "UserinfoUrl": s.Control + "/userinfo", "Audience": backing.Audience,
-		"Architecture":     map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
+		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
 		// The functions call AWS through the proxy that holds them to their roles.
 		"EndpointDynamoDB": loopback(s.ports.AWS), "EndpointKMS": loopback(s.ports.AWS), "EndpointSQS": loopback(s.ports.AWS),
 		// Receivers on this machine get webhooks too.
@@ -139,4 +141,17 @@ func (s *Stack) Copies(function string) []lambda.Copy { return s.lambda.Copies(f
 // Invoke calls a function directly, with a JSON payload.
 func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]byte, error) {
 	return s.lambda.Invoke(ctx, function, payload)
+}
+
+// Gateway serves the API of another template by the functions of this stack.
+func (s *Stack) Gateway(ctx context.Context, template string) (http.Handler, error) {
+	t, err := translated.Translate(ctx, template, s.resolveOptions(s.template.Parameters))
+	if err != nil {
+		return nil, err
+	}
+	api, err := t.API()
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(api, s.lambda, s.requests)
 }

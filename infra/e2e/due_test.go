@@ -1,0 +1,108 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// whatIsDue makes one row of each kind overdue and runs the sweep: an event that
+// the stream lost, a delivery that the queue lost, a link and a key whose time has
+// come.
+func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
+	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
+	c, lost := tg.server(t), tg.server(t)
+	hook := c.receiver(t, nil, "link.expired", "key.expiring", "link.revoked")
+
+	link, _ := c.link(t, "u")
+	setRow(t, s, rowKey{"LINKS#" + c.appID, "LINK#" + link}, "SET expiresAt = :past, dueAt = :past", past)
+	key, _ := c.owner.key(t, c.org, `{"expiresIn":2592000}`)
+	setRow(t, s, rowKey{"USED#" + c.org, "KEY#" + key}, "SET dueAt = :past", past)
+
+	event := lost.revokedLink(t, s)
+	row := rowKey{"EVTS#" + lost.appID, event}
+	within(t, 30*time.Second, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
+	unread := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#event#0")}
+	setRow(t, s, row, "SET due = :due, dueAt = :past REMOVE fannedAt, endpoints", unread)
+	late := lost.receiver(t, nil, "link.revoked")
+
+	away := &receiver{}
+	away.listen(t)
+	_ = away.server.Close()
+	away.register(t, c, "link.revoked")
+	waiting := c.revokedLink(t, s)
+	within(t, 30*time.Second, "an attempt in vain", func() bool {
+		l := c.deliveries(t, away.endpoint, "pending")
+		return len(l) == 1 && number(l[0]["attempts"]) > 0
+	})
+	if err := away.again(); err != nil {
+		t.Fatal(err)
+	}
+	setRow(t, s, rowKey{"DLV#" + away.endpoint, waiting}, "SET dueAt = :past, nextAttemptAt = :past", past)
+
+	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
+		t.Fatal(err)
+	}
+	hook.one(t, "link.expired", link)
+	hook.one(t, "key.expiring", key)
+	if got := late.one(t, "link.revoked", "").ID; got != event {
+		t.Errorf("the late receiver got %s, want %s", got, event)
+	}
+	if got := away.one(t, "link.revoked", "").ID; got != waiting {
+		t.Errorf("the receiver that was away got %s, want %s", got, waiting)
+	}
+	_ = away.server.Close()
+}
+
+// revokedLink causes a link.revoked event and gives its id.
+func (c *server) revokedLink(t *testing.T, s *stack.Stack) string {
+	t.Helper()
+	link, _ := c.link(t, "u")
+	c.ok(t, "/link/revoke", members{"linkId": link})
+	return newestIn(t, s, "EVTS#"+c.appID)
+}
+
+// expiredMakeRoom fills an org's list of active keys with expired ones.
+func expiredMakeRoom(t *testing.T, s *stack.Stack, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	live := map[string]types.AttributeValue{}
+	for n := range 200 {
+		live[fmt.Sprintf("key_%026d", n)] = millis(time.Now().Add(-time.Hour))
+	}
+	setRow(t, s, rowKey{"KEYS#" + org, "META"}, "SET live = :live", map[string]types.AttributeValue{":live": &types.AttributeValueMemberM{Value: live}})
+	ada.key(t, org, `{}`)
+}
+
+// addresses gives one user another address, and then that address to another user
+// of a later token.
+func addresses(t *testing.T, s *stack.Stack, tg *target) {
+	sub, first, second := "sub-"+tg.run, "first-"+tg.run+"@example.com", "second-"+tg.run+"@example.com"
+	signIn := func(sub, email string) {
+		t.Helper()
+		// A token counts as later by the second.
+		time.Sleep(time.Second)
+		token, err := s.Token(t.Context(), backing.User, sub, email, "Ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&person{tg, email, token}).want(t, "GET", "/v1/orgs", "", 200, "")
+	}
+	ada := tg.person(t, "ada")
+	base := "/v1/orgs/" + ada.org(t) + "/members"
+	found := func(email string, status int, code string) {
+		t.Helper()
+		ada.want(t, "POST", base, `{"email":"`+email+`"}`, status, code)
+	}
+	signIn(sub, first)
+	signIn(sub, second)
+	found(first, 422, "user_not_found")
+	found(second, 201, "")
+	signIn("other-"+sub, second)
+	found(second, 201, "") // it is another user's now
+}

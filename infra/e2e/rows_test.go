@@ -1,0 +1,71 @@
+package e2e_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// rowKey names a row of the table.
+type rowKey struct{ pk, sk string }
+
+func (k rowKey) attributes() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"PK": text(k.pk), "SK": text(k.sk)}
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// millis is a time as the table keeps it.
+func millis(at time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
+}
+
+// setRow changes a row behind the product's back, so that a test need not wait for
+// days. "#state" is the attribute state.
+func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {
+	t.Helper()
+	in := &dynamodb.UpdateItemInput{
+		TableName: &s.TableName, Key: k.attributes(), UpdateExpression: &update, ExpressionAttributeValues: values,
+		ConditionExpression: aws.String("attribute_exists(PK)"),
+	}
+	if strings.Contains(update, "#state") {
+		in.ExpressionAttributeNames = map[string]string{"#state": "state"}
+	}
+	if _, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).UpdateItem(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// getRow reads a row; nil when it is not there.
+func getRow(t *testing.T, s *stack.Stack, k rowKey) map[string]types.AttributeValue {
+	t.Helper()
+	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &s.TableName, Key: k.attributes(), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item
+}
+
+// newestIn gives the sort key of a partition's last row.
+func newestIn(t *testing.T, s *stack.Stack, pk string) string {
+	t.Helper()
+	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{
+		TableName: &s.TableName, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false), Limit: aws.Int32(1),
+		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(pk)},
+	})
+	if err != nil || len(out.Items) == 0 {
+		t.Fatalf("%s has no row: %v", pk, err)
+	}
+	sk, _ := out.Items[0]["SK"].(*types.AttributeValueMemberS)
+	return sk.Value
+}

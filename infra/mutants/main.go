@@ -1,0 +1,135 @@
+// Command mutants is `make mutants`: it plants bugs, one at a time, in a copy of
+// the repository, and wants the test that is named beside each to fail. The bugs
+// are in planted/, a list a topic. A bug whose old text is no longer in the code,
+// that does not compile, or that no test finds, fails the run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"latchkey/infra/local/backing"
+)
+
+// workers is how many bugs are tried at once, each in a copy of its own.
+const workers = 2
+
+func main() {
+	short := flag.Bool("short", false, "only the short form")
+	run := flag.String("run", "", "only bugs whose list or name matches")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := mutants(ctx, *short, *run); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
+	}
+}
+
+func mutants(ctx context.Context, short bool, run string) error {
+	root, err := backing.Root()
+	if err != nil {
+		return err
+	}
+	bugs, err := readBugs(filepath.Join(root, "infra", "mutants", "planted"))
+	if err != nil {
+		return err
+	}
+	if err := fit(root, bugs); err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(run)
+	if err != nil {
+		return err
+	}
+	bugs = slices.DeleteFunc(bugs, func(b bug) bool { return short && !b.short || !wanted.MatchString(b.source+" "+b.name) })
+	if len(bugs) == 0 {
+		return errors.New("no planted bug is chosen")
+	}
+	started := time.Now()
+	survivors, err := tryAll(ctx, root, bugs)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d planted bugs, %d found, %d not found, in %s\n",
+		len(bugs), len(bugs)-len(survivors), len(survivors), time.Since(started).Round(time.Second))
+	return errors.Join(survivors...)
+}
+
+// fit reports the bugs that no longer fit the code, those that are not chosen
+// too.
+func fit(root string, bugs []bug) error {
+	var wrong []error
+	for _, b := range bugs {
+		for _, e := range b.edits {
+			text, err := os.ReadFile(filepath.Join(root, e.file))
+			if err == nil {
+				_, err = e.apply(string(text))
+			}
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %s: %w", b.source, b.name, err))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// tryAll first wants the tests to pass without a bug, and then to find each. It
+// gives the bugs that were not found.
+func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, err error) {
+	copies := make(chan *tree, workers)
+	for n := range workers {
+		c, err := newTree(ctx, root, n)
+		if err != nil {
+			return nil, err
+		}
+		defer c.close()
+		copies <- c
+	}
+	each := func(n int, do func(c *tree, i int) error) []error {
+		var wg sync.WaitGroup
+		wrong := make([]error, n)
+		for i := range n {
+			c := <-copies
+			wg.Go(func() {
+				defer func() { copies <- c }()
+				if wrong[i] = ctx.Err(); wrong[i] == nil {
+					wrong[i] = do(c, i)
+				}
+			})
+		}
+		wg.Wait()
+		return slices.DeleteFunc(wrong, func(err error) bool { return err == nil })
+	}
+	tests := testsOf(bugs)
+	unfit := each(len(tests), func(c *tree, i int) error { return c.passes(ctx, tests[i]) })
+	if err := errors.Join(unfit...); err != nil {
+		return nil, err
+	}
+	return each(len(bugs), func(c *tree, i int) error { return c.finds(ctx, bugs[i]) }), nil
+}
+
+// testsOf gives one bug without replacements for each package, whose pattern is
+// of all its tests.
+func testsOf(bugs []bug) []bug {
+	var out []bug
+	for _, b := range bugs {
+		i := slices.IndexFunc(out, func(o bug) bool { return o.pkg == b.pkg })
+		if i < 0 {
+			out = append(out, bug{pkg: b.pkg, pattern: b.pattern})
+		} else if !slices.Contains(alternatives(out[i].pattern), b.pattern) {
+			out[i].pattern += "|" + b.pattern
+		}
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey/infra/local/backing"
+)
+
+// limit bounds one test; a bug may make it hang.
+const limit = 10 * time.Minute
+
+// tree is a copy of the repository in which bugs are planted.
+type tree struct {
+	root, dir string
+	binary    string // of the tests, compiled
+	database  *backing.Process
+}
+
+// newTree copies what git tracks, and what it would, into .local, and shares the
+// tools installed there.
+func newTree(ctx context.Context, root string, n int) (*tree, error) {
+	dir := filepath.Join(root, ".local", "mutants", strconv.Itoa(n))
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+	files, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git ls-files: %w", err)
+	}
+	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(root, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}
+	tools, err := filepath.EvalSymlinks(filepath.Join(root, ".local", "tools"))
+	if err != nil {
+		return nil, err
+	}
+	return t, errors.Join(os.MkdirAll(filepath.Join(dir, ".local"), 0o755), os.Symlink(tools, filepath.Join(dir, ".local", "tools")))
+}
+
+func (t *tree) close() { _ = t.database.Stop() }
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil || info.IsDir() {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, info.Mode().Perm())
+}
+
+// passes wants the tests of a package to pass as the code is.
+func (t *tree) passes(ctx context.Context, b bug) error {
+	out, err := t.test(ctx, b)
+	if err != nil {
+		return fmt.Errorf("%s -run %s fails without a planted bug: %w\n%s", b.pkg, b.pattern, err, out)
+	}
+	if strings.Contains(out, "no tests to run") {
+		return fmt.Errorf("%s has no test %s", b.pkg, b.pattern)
+	}
+	return nil
+}
+
+// finds plants a bug and wants its test to fail.
+func (t *tree) finds(ctx context.Context, b bug) error {
+	defer t.restore(b)
+	for _, e := range b.edits {
+		path := filepath.Join(t.dir, e.file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		changed, err := e.apply(string(text))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+			return err
+		}
+	}
+	started := time.Now()
+	out, err := t.test(ctx, b)
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &failed):
+		fmt.Printf("found in %4.1f s  %s: %s\n", time.Since(started).Seconds(), b.source, b.name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %s: %w\n%s", b.source, b.name, err, out)
+	default:
+		return fmt.Errorf("NOT FOUND  %s: %s\n%s -run %s passes:\n%s", b.source, b.name, b.pkg, b.pattern, out)
+	}
+}
+
+func (t *tree) restore(b bug) {
+	for _, e := range b.edits {
+		if err := copyFile(filepath.Join(t.root, e.file), filepath.Join(t.dir, e.file)); err != nil {
+			panic(err) // the copy is of no use any more
+		}
+	}
+}
+
+// test compiles and runs tests. A test that fails is an *exec.ExitError; what does
+// not compile is another error.
+func (t *tree) test(ctx context.Context, b bug) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	compile := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", t.binary, b.pkg)
+	compile.Dir = t.dir
+	if out, err := compile.CombinedOutput(); err != nil {
+		return string(out), fmt.Errorf("it does not compile: %s", err) //nolint:errorlint // no test has failed
+	}
+	run := exec.CommandContext(ctx, t.binary, "-test.run", exactly(b.pattern), "-test.failfast")
+	run.Dir = filepath.Join(t.dir, b.pkg)
+	run.Env = append(os.Environ(), "LATCHKEY_DYNAMODB="+t.database.Endpoint)
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	err := run.Run()
+	return tail(out.String()), err
+}
+
+// exactly makes a pattern of names one of whole names.
+func exactly(pattern string) string {
+	names := alternatives(pattern)
+	for i, name := range names {
+		names[i] = "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+	}
+	return strings.Join(names, "|")
+}
+
+func alternatives(pattern string) []string { return strings.Split(pattern, "|") }
+
+func tail(s string) string { return s[max(0, len(s)-4000):] }

@@ -10,6 +10,8 @@ BASE_URL ?= http://127.0.0.1:$(PORT)
 TOKEN_CMD ?= make -s token PORT=$(PORT)
 STACK ?=
 FUNCTION ?=
+PKG ?=
+RUN ?=
 
 # Read by the programs below. TOKEN_CMD finds EMAIL and NAME in its environment.
 export BASE_URL TOKEN_CMD STACK
@@ -20,7 +22,7 @@ export EMAIL NAME SUB KIND FUNCTION
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test e2e load smoke sam lint deploy
+.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants sam lint deploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -63,22 +65,30 @@ clean-data: ## forgets the table's data of the stack on PORT
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@$(CTL) -arch $(ARCH) build
 
-# The end-to-end tests come last and alone: they look at times.
+# Nothing is answered from Go's test cache, which does not see what a test compiles
+# or has another program read. gotestsum shows each failure, and at the end each skip
+# with its reason. The end-to-end tests come last and alone: they look at times.
 PACKAGES = $(shell go list ./... | grep -v '/infra/e2e$$')
-GO_TEST = env -u BASE_URL -u TOKEN_CMD go test -timeout 30m
+GO_TEST = env -u BASE_URL -u TOKEN_CMD go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
 	@$(GO_TEST) -p 2 $(PACKAGES)
-	@$(GO_TEST) -parallel 3 ./infra/e2e
+	@$(GO_TEST) -parallel 3 -skip '^(TestDeployed|TestSmoke)$$' ./infra/e2e
 
-e2e: ## the black-box suite on any base URL: BASE_URL= TOKEN_CMD=
-	@go test -count=1 -v -run '^TestDeployed$$' ./infra/e2e
+t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DYNAMODB=http://127.0.0.1:3002 on a running database
+	@go test -count=1 -run '$(RUN)' ./$(or $(wildcard pkg/$(PKG)),$(PKG))
+
+e2e: ## the black-box suite on any base URL, or one case of it: BASE_URL= TOKEN_CMD= [RUN=RolesGovernTheRoutes]
+	@go test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./infra/e2e
 
 load: ## webhooks under load for 200 seconds, of which make test runs one minute
 	@LOAD_SECONDS=200 go test -count=1 -v -timeout 15m -run '^TestWebhooksUnderLoad$$' ./infra/e2e
 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
+
+mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=words of its name or list]
+	@go run ./infra/mutants -run '$(RUN)'
 
 sam: ## the same functions under sam local start-api (needs a Docker engine)
 	@go run ./infra/local/runsam -port $(PORT)

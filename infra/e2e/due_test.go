@@ -26,7 +26,7 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 
 	event := lost.revokedLink(t, s)
 	row := rowKey{"EVTS#" + lost.appID, event}
-	within(t, 30*time.Second, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
+	within(t, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
 	unread := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#event#0")}
 	setRow(t, s, row, "SET due = :due, dueAt = :past REMOVE fannedAt, endpoints", unread)
 	late := lost.receiver(t, nil, "link.revoked")
@@ -36,7 +36,7 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	_ = away.server.Close()
 	away.register(t, c, "link.revoked")
 	waiting := c.revokedLink(t, s)
-	within(t, 30*time.Second, "an attempt in vain", func() bool {
+	within(t, "an attempt in vain", func() bool {
 		l := c.deliveries(t, away.endpoint, "pending")
 		return len(l) == 1 && number(l[0]["attempts"]) > 0
 	})

@@ -172,7 +172,7 @@ func claimRaces(t *testing.T, _ *stack.Stack, tg *target) {
 		hook.one(t, "link.claimed", of)
 	}
 	var told map[string]int
-	within(t, 20*time.Second, "both claims in the feed", func() bool {
+	within(t, "both claims in the feed", func() bool {
 		told = map[string]int{}
 		for _, e := range c.pages(t, "/webhook_event/list", "events", members{"since": 0}) {
 			data, _ := e["data"].(members)

@@ -102,7 +102,7 @@ func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool {
 	t.Helper()
 	all, about := map[string]bool{}, map[string]int{}
-	within(t, 20*time.Second, "every event in the feed", func() bool {
+	within(t, "every event in the feed", func() bool {
 		clear(all)
 		clear(about)
 		for _, e := range c.pages(t, "/webhook_event/list", "events", members{"since": 0, "limit": 100}) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"latchkey/infra/local/stack"
 	"latchkey/pkg/verify"
@@ -58,7 +57,7 @@ func oneEvent(t *testing.T, _ *stack.Stack, tg *target) {
 	if r := c.ok(t, "/webhook_delivery/redeliver", members{"endpointId": hook.endpoint, "eventId": got.ID}); number(r.body["queued"]) != 1 {
 		t.Errorf("redelivered: %s", r.text)
 	}
-	within(t, 15*time.Second, "the event again", func() bool { return len(hook.about("link.claimed", id)) == 2 })
+	within(t, "the event again", func() bool { return len(hook.about("link.claimed", id)) == 2 })
 	sameIDs(t, "after a redelivery", hook)
 	hook.noneRefused(t)
 }
@@ -67,7 +66,7 @@ func oneEvent(t *testing.T, _ *stack.Stack, tg *target) {
 // delivery.
 func (c *server) delivered(t *testing.T, endpoint, event string) (d map[string]any) {
 	t.Helper()
-	within(t, 15*time.Second, event+" delivered", func() bool {
+	within(t, event+" delivered", func() bool {
 		for _, d = range c.ok(t, "/webhook_delivery/list", members{"eventId": event}).list("deliveries") {
 			if d["endpointId"] == endpoint && d["status"] == "delivered" {
 				return true
@@ -170,7 +169,7 @@ func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("after the 410: %s", r.text)
 	}
 	links = append(links, revoke(), revoke())
-	within(t, 15*time.Second, "three deliveries held", func() bool {
+	within(t, "three deliveries held", func() bool {
 		return len(c.deliveries(t, hook.endpoint, "held")) == len(links) || t.Failed()
 	})
 	gone.Store(false)
@@ -182,9 +181,9 @@ func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 		t.Fatal(err)
 	}
 	for _, l := range links {
-		within(t, 15*time.Second, "link.revoked of "+l, func() bool { return len(hook.about("link.revoked", l)) > 0 })
+		within(t, "link.revoked of "+l, func() bool { return len(hook.about("link.revoked", l)) > 0 })
 	}
-	within(t, 15*time.Second, "all delivered", func() bool {
+	within(t, "all delivered", func() bool {
 		return len(c.deliveries(t, hook.endpoint, "delivered")) == len(links) || t.Failed()
 	})
 	if r := c.ok(t, "/webhook_endpoint/get", members{"endpointId": hook.endpoint}); number(r.body["heldCount"]) != 0 {

@@ -173,7 +173,7 @@ func containsID(data json.RawMessage, id string) bool {
 func (r *receiver) one(t *testing.T, kind, thing string) arrival {
 	t.Helper()
 	var found []arrival
-	within(t, 15*time.Second, kind+" about "+thing, func() bool {
+	within(t, kind+" about "+thing, func() bool {
 		found = r.about(kind, thing)
 		return len(found) > 0
 	})

@@ -49,7 +49,7 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	if len(programs) == 0 {
 		return nil, errors.New("there is no function to build")
 	}
-	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+	if err := errors.Join(noteSources(o.Root), os.MkdirAll(o.Out, 0o755)); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -59,6 +59,23 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 		return nil, fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
 	}
 	return programs, nil
+}
+
+// noteSources looks at each Go file of the product, so that Go's test cache knows
+// that a test which builds functions depends on them.
+func noteSources(root string) error {
+	for _, folder := range []string{"functions", "pkg"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".go" {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func or(value, fallback string) string {

@@ -54,7 +54,7 @@ func inOrder(t *testing.T, s *stack.Stack) {
 		put(t, s, "EVTS#1", name)
 	}
 	put(t, s, "EVTS#1", want[0]+"=changed") // MODIFY does not fit
-	until(t, 10*time.Second, "all records", func() bool { _, done := got(t, s, "StreamFunction", "order-"); return len(done) >= len(want) })
+	until(t, "all records", func() bool { _, done := got(t, s, "StreamFunction", "order-"); return len(done) >= len(want) })
 	time.Sleep(300 * time.Millisecond)
 	if came, done := got(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, func(b []string) bool { return len(b) > 5 }) {
 		t.Errorf("came %v, done %v", came, done)
@@ -79,7 +79,7 @@ func soon(t *testing.T, s *stack.Stack) {
 			at[name] = time.Now() // it is acknowledged
 			time.Sleep(time.Duration(20+i) * time.Millisecond)
 		}
-		until(t, 10*time.Second, "all", func() bool { _, done := got(t, s, one.function, "soon-"); return len(done) >= n })
+		until(t, "all", func() bool { _, done := got(t, s, one.function, "soon-"); return len(done) >= n })
 		var took []time.Duration
 		for _, c := range calls(t, s, one.function) {
 			for _, i := range c.Items {
@@ -98,7 +98,7 @@ func soon(t *testing.T, s *stack.Stack) {
 
 func tailOnly(t *testing.T, s *stack.Stack) {
 	put(t, s, "EVTS#1", "tail-1", "tail-2=once", "tail-3")
-	until(t, 10*time.Second, "all records", func() bool { _, done := got(t, s, "StreamFunction", "tail-"); return len(done) >= 4 })
+	until(t, "all records", func() bool { _, done := got(t, s, "StreamFunction", "tail-"); return len(done) >= 4 })
 	// tail-3 was done in both calls: the function may do what is behind a failure.
 	if came, _ := got(t, s, "StreamFunction", "tail-"); !slices.EqualFunc(came, [][]string{{"tail-1", "tail-2", "tail-3"}, {"tail-2", "tail-3"}}, slices.Equal) {
 		t.Errorf("came %v", came)
@@ -108,7 +108,7 @@ func tailOnly(t *testing.T, s *stack.Stack) {
 func poisonGivenUp(t *testing.T, s *stack.Stack) {
 	given := depth(t, s, "GivenUp").Visible
 	put(t, s, "EVTS#1", "poison-1", "poison-2=poison", "poison-3", "poison-4")
-	until(t, 15*time.Second, "the others", func() bool {
+	until(t, "the others", func() bool {
 		_, done := got(t, s, "StreamFunction", "poison-")
 		for _, name := range []string{"poison-1", "poison-3", "poison-4"} {
 			if !slices.Contains(done, name) {
@@ -117,7 +117,7 @@ func poisonGivenUp(t *testing.T, s *stack.Stack) {
 		}
 		return !slices.Contains(done, "poison-2")
 	})
-	until(t, 5*time.Second, "a message about it", func() bool { return depth(t, s, "GivenUp").Visible == given+1 })
+	until(t, "a message about it", func() bool { return depth(t, s, "GivenUp").Visible == given+1 })
 	url, err := s.QueueURL("GivenUp")
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func poisonGivenUp(t *testing.T, s *stack.Stack) {
 func thrownGivenUp(t *testing.T, s *stack.Stack) {
 	given := depth(t, s, "GivenUp")
 	put(t, s, "EVTS#1", "throw-1", "throw-2", "throw-3=throw", "throw-4", "throw-5")
-	until(t, 15*time.Second, "the others", func() bool { _, done := got(t, s, "StreamFunction", "throw-"); return len(done) >= 4 })
+	until(t, "the others", func() bool { _, done := got(t, s, "StreamFunction", "throw-"); return len(done) >= 4 })
 	now := depth(t, s, "GivenUp")
 	if now.Visible+now.InFlight != given.Visible+given.InFlight+1 {
 		t.Errorf("given up: %+v, before %+v", now, given)
@@ -170,13 +170,13 @@ func thrownGivenUp(t *testing.T, s *stack.Stack) {
 
 func skipped(t *testing.T, s *stack.Stack) {
 	put(t, s, "EVTS#1", "skip-first=slow")
-	until(t, 5*time.Second, "the slow call", func() bool { came, _ := got(t, s, "StreamFunction", "skip-first"); return len(came) > 0 })
+	until(t, "the slow call", func() bool { came, _ := got(t, s, "StreamFunction", "skip-first"); return len(came) > 0 })
 	put(t, s, "EVTS#1", "skip-lost")
 	if err := s.SkipStream(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, "EVTS#1", "skip-after")
-	until(t, 5*time.Second, "what came after", func() bool { _, done := got(t, s, "StreamFunction", "skip-after"); return len(done) > 0 })
+	until(t, "what came after", func() bool { _, done := got(t, s, "StreamFunction", "skip-after"); return len(done) > 0 })
 	if came, done := got(t, s, "StreamFunction", "skip-"); len(came) != 2 || !slices.Equal(done, []string{"skip-first", "skip-after"}) {
 		t.Errorf("came %v, done %v", came, done)
 	}
@@ -192,7 +192,7 @@ func dbAway(t *testing.T, s *stack.Stack) {
 		t.Fatal(err)
 	}
 	put(t, s, "EVTS#1", "away-2")
-	until(t, 15*time.Second, "both records", func() bool {
+	until(t, "both records", func() bool {
 		_, done := got(t, s, "StreamFunction", "away-")
 		return slices.Contains(done, "away-1") && slices.Contains(done, "away-2")
 	})

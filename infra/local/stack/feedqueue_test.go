@@ -19,8 +19,8 @@ func message(t *testing.T, s *stack.Stack) {
 	for i := range 20 {
 		send(t, s, fmt.Sprintf("message-%02d", i), "")
 	}
-	until(t, 10*time.Second, "all messages", func() bool { _, done := got(t, s, "QueueFunction", "message-"); return len(done) >= 20 })
-	until(t, 5*time.Second, "an empty queue", func() bool { return depth(t, s, "Jobs") == stack.Depth{} })
+	until(t, "all messages", func() bool { _, done := got(t, s, "QueueFunction", "message-"); return len(done) >= 20 })
+	until(t, "an empty queue", func() bool { return depth(t, s, "Jobs") == stack.Depth{} })
 	for _, c := range calls(t, s, "QueueFunction") {
 		for _, i := range c.Items {
 			if i.Group != "group-"+i.Name || i.Receives != "1" {
@@ -34,7 +34,7 @@ func deadLetters(t *testing.T, s *stack.Stack) {
 	dead := depth(t, s, "DeadJobs").Visible
 	send(t, s, "dead-once", "once")
 	send(t, s, "dead-poison", "poison")
-	until(t, 15*time.Second, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == dead+1 })
+	until(t, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == dead+1 })
 	if came, done := got(t, s, "QueueFunction", "dead-once"); len(came) != 2 || len(done) != 1 {
 		t.Errorf("the message that failed once came %v, done %v", came, done)
 	}
@@ -48,14 +48,14 @@ func deadLetters(t *testing.T, s *stack.Stack) {
 
 func killed(t *testing.T, s *stack.Stack) {
 	send(t, s, "killed", "slow-once")
-	until(t, 5*time.Second, "the call", func() bool { came, _ := got(t, s, "QueueFunction", "killed"); return len(came) == 1 })
+	until(t, "the call", func() bool { came, _ := got(t, s, "QueueFunction", "killed"); return len(came) == 1 })
 	if err := s.KillFunction("QueueFunction"); err != nil {
 		t.Fatal(err)
 	}
 	if c := s.Copies("QueueFunction"); len(c) != 0 {
 		t.Errorf("copies are left: %+v", c)
 	}
-	until(t, 10*time.Second, "its end", func() bool { _, done := got(t, s, "QueueFunction", "killed"); return len(done) == 1 })
+	until(t, "its end", func() bool { _, done := got(t, s, "QueueFunction", "killed"); return len(done) == 1 })
 	if came, _ := got(t, s, "QueueFunction", "killed"); len(came) != 2 {
 		t.Errorf("it came %d times", len(came))
 	}
@@ -81,7 +81,7 @@ func queueRestarted(t *testing.T, s *stack.Stack) {
 		t.Errorf("a new queue has messages: %+v", d)
 	}
 	send(t, s, "restarted", "")
-	until(t, 10*time.Second, "a message", func() bool { _, done := got(t, s, "QueueFunction", "restarted"); return len(done) == 1 })
+	until(t, "a message", func() bool { _, done := got(t, s, "QueueFunction", "restarted"); return len(done) == 1 })
 }
 
 func kmsBack(t *testing.T, s *stack.Stack) {

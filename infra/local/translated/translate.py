@@ -1,7 +1,6 @@
 """Prints, as JSON, what CloudFormation would get of a SAM template.
 
-Arguments: the template's path and the parameter overrides as a JSON object.
-Output: {"template": the translated document, "code": {function: its CodeUri}}.
+Input: the template. Argument: the parameter overrides as a JSON object. Output: {"template": the translated document, "code": {function: its CodeUri}}.
 Needs no network and no credentials.
 """
 
@@ -24,8 +23,7 @@ class NoManagedPolicies:
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        document = yaml_parse(file.read())
+    document = yaml_parse(sys.stdin.buffer.read().decode("utf-8"))
     shared = document.get("Globals", {}).get("Function", {}).get("CodeUri")
     code = {}
     for name, resource in document["Resources"].items():
@@ -36,7 +34,7 @@ def main():
         # The translator takes only what is uploaded already.
         properties["CodeUri"] = "s3://local/" + name
     try:
-        template = transform(document, json.loads(sys.argv[2]), NoManagedPolicies())
+        template = transform(document, json.loads(sys.argv[1]), NoManagedPolicies())
     except InvalidDocumentException as error:
         raise SystemExit("\n".join([error.message] + [cause.message for cause in error.causes])) from None
     json.dump({"template": template, "code": code}, sys.stdout, default=str)

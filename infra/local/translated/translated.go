@@ -114,7 +114,13 @@ func transform(ctx context.Context, path string, o Options) (map[string]any, map
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.CommandContext(ctx, python, "-c", script, path, string(parameters))
+	// Read here, because Go's test cache does not see what another program reads.
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.CommandContext(ctx, python, "-c", script, string(parameters))
+	cmd.Stdin = bytes.NewReader(text)
 	cmd.Env = append(os.Environ(), "PYTHONWARNINGS=ignore")
 	var said bytes.Buffer
 	cmd.Stderr = &said

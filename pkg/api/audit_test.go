@@ -1,0 +1,221 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// entry is an audit entry as an answer shows it, without its id.
+type entry struct {
+	At        int64           `json:"at"`
+	Action    string          `json:"action"`
+	Actor     subject         `json:"actor"`
+	Target    subject         `json:"target"`
+	Changes   json.RawMessage `json:"changes"`
+	RequestID string          `json:"requestId"`
+}
+
+type subject struct{ Type, ID string }
+
+func (e entry) String() string {
+	return fmt.Sprintf("at %d %s by %v on %v: %s (%s)", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID)
+}
+
+// audited is an org whose clock goes on a minute with each request, and the
+// entries that its log must have, oldest first.
+type audited struct {
+	*server
+	at    time.Time
+	admin id.User
+	org   id.Org
+	want  []entry
+}
+
+// does makes a request that succeeds and, when action is not "", expects its
+// entry. changes is JSON in which %d is the time of the request.
+func (a *audited) does(t *testing.T, r request, action, target, changes string) reply {
+	t.Helper()
+	a.at = a.at.Add(time.Minute)
+	r.as, r.path = user(a.admin), "/v1/orgs"+r.path
+	out := a.do(t, r)
+	if out.status >= http.StatusMultipleChoices {
+		t.Fatalf("%s %s: %s", r.method, r.path, out.text)
+	}
+	a.expect(action, target, changes)
+	return out
+}
+
+// expect adds an entry of the admin's, of this moment.
+func (a *audited) expect(action, target, changes string) {
+	if action == "" {
+		return
+	}
+	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app"}
+	kind, _, _ := strings.Cut(target, "_")
+	a.want = append(a.want, entry{
+		At: a.at.UnixMilli(), Action: action, Actor: subject{"user", string(a.admin)}, Target: subject{kinds[kind], target},
+		Changes: json.RawMessage(strings.ReplaceAll(changes, "%d", fmt.Sprint(a.at.UnixMilli()))), RequestID: "request-1",
+	})
+}
+
+// log gives the org's entries, oldest first.
+func (a *audited) log(t *testing.T) []entry {
+	t.Helper()
+	out := a.do(t, request{as: user(a.admin), method: "GET", path: "/v1/orgs/" + string(a.org) + "/audit?limit=100"})
+	var body struct{ Entries []entry }
+	if err := json.Unmarshal([]byte(out.text), &body); err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(body.Entries)
+	return body.Entries
+}
+
+func newAudited(t *testing.T) *audited {
+	t.Helper()
+	a := &audited{server: newServer(t), at: time.UnixMilli(1_800_000_000_000)}
+	a.Now = func() time.Time { return a.at }
+	a.admin = a.NewUser(t, "ada@example.com")
+	made := a.does(t, request{method: "POST", body: `{"name":"Acme"}`}, "", "", "")
+	a.org = id.Org(made.str("id"))
+	a.expect("org.created", string(a.org), `{"name":{"from":null,"to":"Acme"}}`)
+	return a
+}
+
+// members makes every change of members, and some that change nothing.
+func (a *audited) members(t *testing.T) {
+	t.Helper()
+	base := "/" + string(a.org) + "/members"
+	bob, eve := string(a.NewUser(t, "bob@example.com")), string(a.NewUser(t, "eve@example.com"))
+	once := map[string]string{"Idempotency-Key": "6f2d9b0c-1111-4222-8333-444455556666"}
+	add := request{method: "POST", path: base, body: `{"email":"bob@example.com"}`, header: once}
+	a.does(t, add, "member.added", bob, `{"role":{"from":null,"to":"member"}}`)
+	a.does(t, add, "", "", "") // a replay
+	a.does(t, request{method: "POST", path: base, body: `{"email":"eve@example.com","role":"viewer"}`},
+		"member.added", eve, `{"role":{"from":null,"to":"viewer"}}`)
+	promote := request{method: "PATCH", path: base + "/" + bob, body: `{"role":"admin"}`}
+	a.does(t, promote, "member.role_changed", bob, `{"role":{"from":"member","to":"admin"}}`)
+	a.does(t, promote, "", "", "") // the same role
+	a.does(t, request{method: "DELETE", path: base + "/" + eve}, "member.removed", eve, `{"role":{"from":"viewer","to":null}}`)
+	a.does(t, request{method: "DELETE", path: base + "/" + bob}, "member.removed", bob, `{"role":{"from":"admin","to":null}}`)
+}
+
+// names renames the org, makes an app and renames it.
+func (a *audited) names(t *testing.T) (app string) {
+	t.Helper()
+	base := "/" + string(a.org)
+	a.does(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "org.updated", string(a.org), `{"name":{"from":"Acme","to":"Acme 2"}}`)
+	a.does(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "", "", "")
+	a.does(t, request{method: "PATCH", path: base, body: `{}`}, "", "", "")
+	app = a.does(t, request{method: "POST", path: base + "/apps", body: `{"name":"Second"}`}, "", "", "").str("id")
+	a.expect("app.created", app, `{"name":{"from":null,"to":"Second"}}`)
+	rename := request{method: "PATCH", path: base + "/apps/" + app, body: `{"name":"2nd"}`}
+	a.does(t, rename, "app.updated", app, `{"name":{"from":"Second","to":"2nd"}}`)
+	a.does(t, rename, "", "", "")
+	return app
+}
+
+// keys makes every change of keys, with a life and without.
+func (a *audited) keys(t *testing.T, app string) {
+	t.Helper()
+	base := "/" + string(a.org) + "/keys"
+	ends := func(after time.Duration) string { return fmt.Sprint(a.at.Add(after).UnixMilli()) }
+	create := func(body string) string {
+		return a.does(t, request{method: "POST", path: base, body: body}, "", "", "").str("id")
+	}
+	rotate := func(k, body string) string {
+		return a.does(t, request{method: "POST", path: base + "/" + k + "/rotate", body: body}, "", "", "").str("id")
+	}
+	k := create(`{}`)
+	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
+	short := create(`{"name":"server","expiresIn":3600,"appId":"` + app + `"}`)
+	end := ends(time.Hour)
+	a.expect("key.created", short, `{"appId":{"from":null,"to":"`+app+`"},"expiresAt":{"from":null,"to":`+end+`},"name":{"from":null,"to":"server"}}`)
+	to := rotate(k, `{"graceSeconds":60}`)
+	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":`+ends(time.Minute)+`},"rotatedTo":{"from":null,"to":"`+to+`"}}`)
+	last := rotate(short, `{"graceSeconds":604800}`) // its end is before its grace's
+	a.expect("key.rotated", short, `{"expiresAt":{"from":`+end+`,"to":`+end+`},"rotatedTo":{"from":null,"to":"`+last+`"}}`)
+	revoke := request{method: "DELETE", path: base + "/" + last}
+	a.does(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
+	a.does(t, revoke, "", "", "") // again
+}
+
+// TestEveryActionIsAuditedAsDocumented makes each action through its route. A
+// request that changes nothing has no entry.
+func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
+	a := newAudited(t)
+	a.members(t)
+	a.keys(t, a.names(t))
+	got := a.log(t)
+	for i := range max(len(got), len(a.want)) {
+		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {
+			t.Fatalf("entry %d:\ngot  %v\nwant %v", i, got[min(i, len(got)):], a.want[min(i, len(a.want)):])
+		}
+	}
+	actions, kinds := map[string]bool{}, map[string]bool{}
+	for _, e := range got {
+		actions[e.Action], kinds[e.Actor.Type], kinds[e.Target.Type] = true, true, true
+	}
+	for name, seen := range map[string]map[string]bool{"AuditEntry.action": actions, "Subject.type": kinds} {
+		if got, want := slices.Sorted(maps.Keys(seen)), documented(t, a.server, name); !slices.Equal(got, want) {
+			t.Errorf("%s: seen %v, documented %v", name, got, want)
+		}
+	}
+}
+
+// documented gives the values that a member of a schema has in the document.
+func documented(t *testing.T, s *server, name string) (values []string) {
+	t.Helper()
+	schema, member, _ := strings.Cut(name, ".")
+	list, _ := s.contract.Document().Components.Schemas[schema].Value.Properties[member].Value.Extensions["x-extensible-enum"].([]any)
+	for _, v := range list {
+		values = append(values, fmt.Sprint(v))
+	}
+	return slices.Sorted(slices.Values(values))
+}
+
+// TestARefusedActionIsNotAudited: of every write under an org, no entry stays
+// when its caller, its target or its state refuses it.
+func TestARefusedActionIsNotAudited(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	a := audited{server: w.server, admin: w.byRole[org.Admin], org: w.org}
+	before := a.log(t)
+	ask := func(as *principal.Principal, method, pattern, body string, status int, code problem.Code) {
+		t.Helper()
+		w.want(t, w.request(method, pattern, as, body), status, code)
+	}
+	for pattern, body := range map[string]string{
+		"PATCH /v1/orgs/{orgId}": `{"name":"x"}`, "POST /v1/orgs/{orgId}/members": `{"email":"outside@example.com"}`,
+		"PATCH /v1/orgs/{orgId}/members/{userId}": `{"role":"admin"}`, "DELETE /v1/orgs/{orgId}/members/{userId}": "",
+		"POST /v1/orgs/{orgId}/keys": `{}`, "DELETE /v1/orgs/{orgId}/keys/{keyId}": "",
+		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": `{"graceSeconds":0}`, "POST /v1/orgs/{orgId}/apps": `{"name":"x"}`,
+		"PATCH /v1/orgs/{orgId}/apps/{appId}": `{"name":"x"}`,
+	} {
+		method, path, _ := strings.Cut(pattern, " ")
+		ask(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)
+		ask(user(w.outside), method, path, body, 404, problem.OrgNotFound)
+	}
+	ada := user(a.admin)
+	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"target@example.com"}`, 409, problem.MemberExists)
+	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"x@example.com"}`, 422, problem.UserNotFound)
+	w.target = a.admin
+	ask(ada, "PATCH", "/v1/orgs/{orgId}/members/{userId}", `{"role":"viewer"}`, 409, problem.LastAdmin)
+	ask(ada, "DELETE", "/v1/orgs/{orgId}/members/{userId}", "", 409, problem.LastAdmin)
+	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members = 1, 1, 4
+	ask(ada, "POST", "/v1/orgs/{orgId}/apps", `{"name":"x"}`, 409, problem.LimitReached)
+	ask(ada, "POST", "/v1/orgs/{orgId}/keys", `{}`, 409, problem.LimitReached)
+	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"outside@example.com"}`, 409, problem.LimitReached)
+	if after := a.log(t); len(after) != len(before) {
+		t.Errorf("%d entries became %d: %v", len(before), len(after), after)
+	}
+}

@@ -118,6 +118,9 @@ func Parse(text string) (Parsed, error) {
 	if err != nil {
 		return Parsed{}, err
 	}
+	if _, err := decode(parts[2][:wordChars]); err != nil {
+		return Parsed{}, err
+	}
 	item, owner := unpack(word)
 	return Parsed{Prefix: parts[0], Item: item, Owner: owner, Hash: sha256.Sum256([]byte(text))}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math/big"
 	"regexp"
 	"strings"
 	"testing"
@@ -96,6 +98,31 @@ func TestATextOfAnotherFormIsRefused(t *testing.T) {
 	} {
 		if _, err := opaque.Parse(bad); !errors.Is(err, opaque.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// forged gives a text of any parts, with the checksum that they have.
+func forged(locator, secret string) string {
+	body := "lk_" + locator + "_" + secret
+	check := big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62)
+	return body + strings.Repeat("0", 6-len(check)) + check
+}
+
+// TestAWordIsA256BitNumberInBase62 holds both words to it, with a checksum that is
+// right: anyone can compute one.
+func TestAWordIsA256BitNumberInBase62(t *testing.T) {
+	over := new(big.Int).Lsh(big.NewInt(1), 256)
+	good := strings.Repeat("0", 43)
+	for word, want := range map[string]bool{
+		good: true, new(big.Int).Sub(over, big.NewInt(1)).Text(62): true,
+		over.Text(62): false, new(big.Int).Add(over, big.NewInt(1)).Text(62): false, strings.Repeat("Z", 43): false,
+		"-" + good[1:]: false, "+" + good[1:]: false, good[1:] + " ": false, good[1:] + ".": false, good[1:] + "\x00": false, good[2:] + "é": false,
+	} {
+		for name, text := range map[string]string{"locator": forged(word, good), "secret": forged(good, word)} {
+			if _, err := opaque.Parse(text); (err == nil) != want || err != nil && !errors.Is(err, opaque.ErrMalformed) {
+				t.Errorf("%s %q: %v", name, word, err)
+			}
 		}
 	}
 }

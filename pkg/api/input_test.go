@@ -100,6 +100,35 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 	}
 }
 
+// TestABodyIsNestedEightDeepAtMost nests objects, arrays and both in turn, in a
+// member whose value is then refused as no text.
+func TestABodyIsNestedEightDeepAtMost(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	// nested gives levels of these openings and closings, by turns, the body's own among them.
+	nested := func(levels int, kinds ...[2]string) string {
+		begin, end := `{"role":`, "}"
+		for i := range levels - 1 {
+			k := kinds[i%len(kinds)]
+			begin, end = begin+k[0], k[1]+end
+		}
+		return begin + "1" + end
+	}
+	object, array := [2]string{`{"a":`, "}"}, [2]string{"[", "]"}
+	for name, kinds := range map[string][][2]string{
+		"objects": {object}, "arrays": {array}, "an object first": {object, array}, "an array first": {array, object},
+	} {
+		for levels, code := range map[int]problem.Code{
+			7: problem.ValidationFailed, 8: problem.ValidationFailed, 9: problem.InvalidJSON, 10: problem.InvalidJSON, 1000: problem.InvalidJSON,
+		} {
+			body := nested(levels, kinds...)
+			out := w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/members/{userId}", user(w.byRole[org.Admin]), body), code.Status(), code)
+			if deep := strings.Contains(out.str("detail"), "nested too deeply"); deep != (levels > 8) {
+				t.Errorf("%s, %d levels: %s", name, levels, out.str("detail"))
+			}
+		}
+	}
+}
+
 func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	other := newWorld(t, w.server, "-other")

@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/authz"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// alter changes one byte of a hash that a row holds.
+func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, attribute string, at int) {
+	t.Helper()
+	held, ok := row[attribute].(*types.AttributeValueMemberB)
+	if !ok || len(held.Value) != sha256.Size {
+		t.Fatalf("%s of %s is no hash", attribute, text(row, "PK"))
+	}
+	changed := slices.Clone(held.Value)
+	changed[at] ^= 1 << (at % 8)
+	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &c.Name, Key: map[string]types.AttributeValue{"PK": row["PK"], "SK": row["SK"]},
+		UpdateExpression: aws.String("SET #hash = :hash"), ExpressionAttributeNames: map[string]string{"#hash": attribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":hash": &types.AttributeValueMemberB{Value: changed}},
+	})
+	wants(t, err, "")
+}
+
+// TestHashesThatDifferInOneByteAreRefused changes every byte, one at a time, of
+// each hash that the table holds.
+func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
+	c := connect(t)
+	k := makeKey(t, c.Table, c.org, c.ada, 0)
+	unclaimed, claimed := c.link(t, time.Hour), c.link(t, time.Hour)
+	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
+	record := once(c, "0123456789abcdef0123456789abcdef", "{}", "answer")
+	again := func() error {
+		kept, err := c.CreateApp(ctx, admin(c.ada), c.org, c.DraftApp("x"), record)
+		if err == nil && !bytes.Equal(kept, record.Answer) {
+			err = fmt.Errorf("answered %q", kept)
+		}
+		return err
+	}
+	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, c.DraftApp("x"), record)), "")
+	for _, h := range []struct {
+		name, pk, sk, attribute string
+		ask                     func() error
+		refused                 problem.Code
+	}{
+		{"an API key", "KEYS#" + string(c.org), "KEY#" + string(k.ID), "hash", func() error {
+			return second(authz.New(c.Store, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Minted.Key.Reveal()}))
+		}, problem.InvalidCredentials},
+		{"a claim key", "LINKS#" + string(c.app), "LINK#" + string(claimed.ID), "claimKeyHash", func() error {
+			return second(c.ClaimLink(ctx, claimed.claim("k")))
+		}, problem.LinkAlreadyClaimed},
+		{"a link token", "LINKS#" + string(c.app), "LINK#" + string(unclaimed.ID), "hash", func() error {
+			return second(c.ClaimLink(ctx, unclaimed.claim("k")))
+		}, problem.LinkNotFound},
+		{"a request kept", "IDEM#", "META", "request", again, problem.IdempotencyKeyReused},
+	} {
+		at := slices.IndexFunc(c.rowsOf(t, h.pk), func(r map[string]types.AttributeValue) bool { return text(r, "SK") == h.sk })
+		row := c.rowsOf(t, h.pk)[at]
+		for i := range sha256.Size {
+			c.alter(t, row, h.attribute, i)
+			if err := h.ask(); !problem.Is(err, h.refused) {
+				t.Errorf("%s, byte %d: %v, want %s", h.name, i, err, h.refused)
+			}
+		}
+		c.restore(t, row)
+		wants(t, h.ask(), "")
+	}
+}
+
+// restore writes a row as it was read.
+func (c *connected) restore(t *testing.T, row map[string]types.AttributeValue) {
+	t.Helper()
+	_, err := c.DB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &c.Name, Item: row})
+	wants(t, err, "")
+}

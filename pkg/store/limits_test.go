@@ -1,0 +1,159 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+func TestLimitsAreThoseOfTheContract(t *testing.T) {
+	want := store.Limits{ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20}
+	if got := store.New(nil, "t").Limits; got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// bounded is a limit of the store: how to make one more of what it counts, the
+// row that counts it, and the rows that it counts.
+type bounded struct {
+	name    string
+	limit   func(*store.Limits) *int
+	add     func(c *connected, n int) error // n makes two calls different
+	pk, sk  func(c *connected) string       // of the counting row
+	counter string
+	rows    func(c *connected) (pk, prefix string)
+}
+
+func bounds() []bounded {
+	meta := func(*connected) string { return "META" }
+	orgPK := func(c *connected) string { return "ORG#" + string(c.org) }
+	userPK := func(c *connected) string { return "USER#" + string(c.ada) }
+	return []bounded{
+		{
+			name: "members", limit: func(l *store.Limits) *int { return &l.Members },
+			add: func(c *connected, n int) error {
+				return second(c.AddMember(ctx, admin(c.ada), c.org, memberEmail(n), org.AllRoles()[n%3], store.Once{}))
+			},
+			pk: orgPK, sk: meta, counter: "members",
+			rows: func(c *connected) (string, string) { return orgPK(c), "MEM#" },
+		},
+		{
+			name: "apps", limit: func(l *store.Limits) *int { return &l.Apps },
+			add: func(c *connected, _ int) error {
+				return second(c.CreateApp(ctx, admin(c.ada), c.org, c.DraftApp("x"), store.Once{}))
+			},
+			pk: orgPK, sk: meta, counter: "apps",
+			rows: func(c *connected) (string, string) { return orgPK(c), "APP#" },
+		},
+		{
+			name: "orgs", limit: func(l *store.Limits) *int { return &l.OrgsCreated },
+			add: func(c *connected, _ int) error {
+				return second(c.CreateOrg(ctx, c.ada, c.Draft("x"), store.Once{}))
+			},
+			pk: userPK, sk: meta, counter: "orgsCreated",
+			rows: func(c *connected) (string, string) { return userPK(c), "ORG#" },
+		},
+	}
+}
+
+func memberEmail(n int) string { return fmt.Sprintf("member%d@example.com", n) }
+
+// count gives the counter of a limit, and the rows that it counts.
+func (b bounded) count(t *testing.T, c *connected) (counter string, rows int) {
+	t.Helper()
+	pk, prefix := b.rows(c)
+	for _, r := range c.Rows(t) {
+		if text(r, "PK") == b.pk(c) && text(r, "SK") == b.sk(c) {
+			counter = text(r, b.counter)
+		}
+		if text(r, "PK") == pk && strings.HasPrefix(text(r, "SK"), prefix) {
+			rows++
+		}
+	}
+	return counter, rows
+}
+
+// has fails unless the counter of a limit and its rows are n.
+func (b bounded) has(t *testing.T, c *connected, n int) {
+	t.Helper()
+	if counter, rows := b.count(t, c); counter != fmt.Sprint(n) || rows != n {
+		t.Errorf("the counter is %s and there are %d rows, want %d", counter, rows, n)
+	}
+}
+
+// TestLimitsAreExactAlone fills each limit one by one: what makes it full is
+// made, and the next is refused.
+func TestLimitsAreExactAlone(t *testing.T) {
+	const full = 4
+	for _, b := range bounds() {
+		t.Run(b.name, func(t *testing.T) {
+			c := connect(t) // the first of each is there
+			for n := range full {
+				c.NewUser(t, memberEmail(n))
+			}
+			*b.limit(&c.Limits) = full
+			for n := 1; n < full; n++ {
+				wants(t, b.add(c, n), "")
+				b.has(t, c, n+1)
+			}
+			wants(t, b.add(c, 0), problem.LimitReached)
+			b.has(t, c, full)
+			*b.limit(&c.Limits) = full + 1 // only the limit stood in its way
+			wants(t, b.add(c, 0), "")
+			b.has(t, c, full+1)
+		})
+	}
+}
+
+// TestLimitsAreExactAtOnce lets sixteen calls meet three places, with conflicts as
+// AWS has them.
+func TestLimitsAreExactAtOnce(t *testing.T) {
+	const calls, places, full = 16, 3, 4
+	for _, b := range bounds() {
+		t.Run(b.name, func(t *testing.T) {
+			c := connect(t)
+			for n := range calls {
+				c.NewUser(t, memberEmail(n))
+			}
+			*b.limit(&c.Limits) = full
+			c.Faults.Plan("TransactWriteItems", storetest.Conflict, calls/2)
+			got := tally(atOnce(calls, func(n int) error { return persistent(func() error { return b.add(c, n) }) }))
+			if got[""] != places || got[problem.LimitReached] != calls-places {
+				t.Errorf("%v, want %d made and the rest refused", got, places)
+			}
+			b.has(t, c, full)
+		})
+	}
+}
+
+// TestARemovedMemberMakesRoomForOne counts members and admins through every way
+// to come and go.
+func TestARemovedMemberMakesRoomForOne(t *testing.T) {
+	c := connect(t)
+	c.Limits.Members = 3
+	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Admin)
+	addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Viewer)
+	c.NewUser(t, "kim@example.com")
+	join := func() error {
+		return second(c.AddMember(ctx, admin(c.ada), c.org, "kim@example.com", org.Admin, store.Once{}))
+	}
+	wants(t, join(), problem.LimitReached)
+	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, bob), "")
+	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, bob), problem.MemberNotFound)
+	wants(t, join(), "")
+	wants(t, join(), problem.MemberExists) // who is there comes before how many
+	bounds()[0].has(t, c, 3)
+	for _, r := range c.rowsOf(t, "ORG#"+string(c.org)) {
+		if text(r, "SK") == "META" && text(r, "admins") != "2" {
+			t.Errorf("%s admins, want 2", text(r, "admins"))
+		}
+	}
+	// Another org has places of its own.
+	other := c.NewOrg(t, c.ada)
+	wants(t, second(c.AddMember(ctx, admin(c.ada), other, "kim@example.com", org.Viewer, store.Once{})), "")
+}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"latchkey/pkg/queue"
@@ -38,7 +39,7 @@ func (s Sweep) Run(ctx context.Context) error {
 // each does something with every row of a kind that is due, several at once.
 func (s Sweep) each(ctx context.Context, kind store.DueKind, do func(context.Context, store.Due) error) error {
 	due, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), sweepPerShard)
-	failed := []error{err}
+	failed := []error{failure(string(kind), err)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, sweepAtOnce)
@@ -49,12 +50,20 @@ func (s Sweep) each(ctx context.Context, kind store.DueKind, do func(context.Con
 			if err := do(ctx, d); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				failed = append(failed, err)
+				failed = append(failed, failure(fmt.Sprint(kind, " ", d), err))
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(failed...)
+}
+
+// failure names the kind of row, or the row, that failed; nil stays nil.
+func failure(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // deliveries queues those that are overdue, each by whoever moved its time.
@@ -78,7 +87,7 @@ func (s Sweep) deliveries(ctx context.Context) error {
 // cancels those of deleted ones, at most sweepReleases in a run.
 func (s Sweep) releases(ctx context.Context) error {
 	due, err := s.Store.DueBefore(ctx, store.DueEndpoint, s.Store.Now(), sweepPerShard)
-	failed := []error{err}
+	failed := []error{failure(string(store.DueEndpoint), err)}
 	left := sweepReleases
 	for _, d := range due {
 		for more := true; more && left > 0; {
@@ -86,7 +95,7 @@ func (s Sweep) releases(ctx context.Context) error {
 			n, more, err = s.release(ctx, d, left)
 			left -= max(n, 1)
 			if err != nil {
-				failed = append(failed, err)
+				failed = append(failed, failure(fmt.Sprint(store.DueEndpoint, " ", d), err))
 				break
 			}
 		}
@@ -116,7 +125,7 @@ func (s Sweep) release(ctx context.Context, d store.Due, limit int) (n int, more
 			err = s.Store.Cancel(ctx, held)
 		}
 		if err != nil {
-			return len(waiting), false, err // the cursor stays: the next run does them again
+			return len(waiting), false, failure(string(held.Event), err) // the cursor stays: the next run does them again
 		}
 	}
 	wake(ctx, s.Queue, 0, released...)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,6 +56,12 @@ type Due struct {
 	Key      id.Key      //
 	Endpoint id.Endpoint // of an endpoint and a delivery
 	At       int64       // milliseconds
+}
+
+// String names the row, for errors: app_…/evt_….
+func (d Due) String() string {
+	ids := []string{string(d.App), string(d.Org), string(d.Endpoint), string(d.Event), string(d.Link), string(d.Key)}
+	return strings.Join(slices.DeleteFunc(ids, func(s string) bool { return s == "" }), "/")
 }
 
 // DueBefore lists rows of a kind whose time has come, the oldest of each shard

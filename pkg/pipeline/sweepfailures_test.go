@@ -1,0 +1,173 @@
+package pipeline_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/org"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+// due is a row that waits for the sweep: its kind and id as an error names them,
+// and whether the sweep has done it.
+type due struct {
+	kind, id string
+	done     func() bool
+}
+
+// dueEvent was lost by the stream.
+func (s *stack) dueEvent(r *receiver) due {
+	e := r.event()
+	return due{"event", string(s.app) + "/" + string(e), func() bool { return s.value(r.t, "EVTS#"+string(s.app), string(e), "fannedAt") != "" }}
+}
+
+// dueDelivery has no message left in the queue.
+func (s *stack) dueDelivery(r *receiver) due {
+	e := r.event()
+	s.stream(r.t)
+	s.queue.lose()
+	at := s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt")
+	return due{"delivery", string(r.ID) + "/" + string(e), func() bool { return s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt") != at }}
+}
+
+func (s *stack) dueLink(t *testing.T) due {
+	t.Helper()
+	l, token, err := s.DraftLink(s.org, s.app, "u", nil, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return due{"link", string(s.app) + "/" + string(l.ID), func() bool { return s.has(t, webhook.LinkExpired, string(l.ID)) }}
+}
+
+// dueKey is warned of after eight days.
+func (s *stack) dueKey(t *testing.T) due {
+	t.Helper()
+	now := s.Now()
+	k := store.NewKey{ID: s.NewKeyID(now), CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(15 * 24 * time.Hour).UnixMilli()}
+	var err error
+	if k.Minted, err = apikey.Mint("lk", s.org, k.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateKey(ctx, store.Actor{User: s.ada, May: []org.Role{org.Admin}}, s.org, k, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return due{"key", string(s.org) + "/" + string(k.ID), func() bool { return s.has(t, webhook.KeyExpiring, string(k.ID)) }}
+}
+
+// dueEndpoint has a delivery to be released.
+func (s *stack) dueEndpoint(t *testing.T) due {
+	t.Helper()
+	r := s.receiver(t, nil, string(webhook.Test))
+	no := false
+	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
+		t.Fatal(err)
+	}
+	e := r.event()
+	s.stream(t)
+	r.enable()
+	return due{"endpoint", string(s.app) + "/" + string(r.ID), func() bool {
+		return s.value(t, "DLV#"+string(r.ID), string(e), "status") == string(store.DeliveryPending)
+	}}
+}
+
+// value gives an attribute of a row.
+func (s *stack) value(t *testing.T, pk, sk, name string) string {
+	t.Helper()
+	for _, r := range s.Rows(t) {
+		if attr(r, "PK") == pk && attr(r, "SK") == sk {
+			return attr(r, name)
+		}
+	}
+	return ""
+}
+
+// has reports whether an event of a type tells of an id.
+func (s *stack) has(t *testing.T, kind webhook.Type, about string) bool {
+	t.Helper()
+	for _, r := range s.Rows(t) {
+		if attr(r, "type") == string(kind) && strings.Contains(attr(r, "data"), about) {
+			return true
+		}
+	}
+	return false
+}
+
+// lines gives an error's lines, sorted.
+func lines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return slices.Sorted(slices.Values(strings.Split(err.Error(), "\n")))
+}
+
+// TestEachKindOfTheSweepNamesItsOwnFailedRow has two rows of each kind, of which
+// one fails.
+func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil, string(webhook.Test))
+	var bad, good []due
+	for _, row := range []func() due{ // events last: the stream brings those that are there
+		func() due { return s.dueDelivery(r) }, func() due { return s.dueEndpoint(t) }, func() due { return s.dueKey(t) },
+		func() due { return s.dueLink(t) }, func() due { return s.dueEvent(r) },
+	} {
+		bad, good = append(bad, row()), append(good, row())
+	}
+	slices.SortFunc(bad, func(a, b due) int { return strings.Compare(a.kind, b.kind) })
+	s.pass(8 * 24 * time.Hour)
+	under := s.Faults.Next
+	p := &poison{next: under}
+	for _, b := range bad {
+		_, id, _ := strings.Cut(b.id, "/")
+		p.rows = append(p.rows, id)
+	}
+	s.Faults.Next = p
+	err := s.sweep.Run(ctx)
+	got := lines(err)
+	if !errors.Is(err, errBroken) || len(got) != len(bad) {
+		t.Fatalf("the sweep says %d things, want %d: %v", len(got), len(bad), err)
+	}
+	for i, b := range bad {
+		if !strings.HasPrefix(got[i], b.kind+" "+b.id+": ") || b.done() {
+			t.Errorf("want %s %s, got %s; done: %v", b.kind, b.id, got[i], b.done())
+		}
+	}
+	for _, g := range good {
+		if !g.done() {
+			t.Errorf("%s %s was not done", g.kind, g.id)
+		}
+	}
+	s.Faults.Next = under
+	s.pass(time.Minute)
+	s.sweeps(t)
+	for _, b := range bad {
+		if !b.done() {
+			t.Errorf("%s %s was not done after the fault", b.kind, b.id)
+		}
+	}
+}
+
+func TestTheSweepNamesTheKindThatItCannotRead(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.Faults.Plan("Query", storetest.LostBefore, -1)
+	got := lines(s.sweep.Run(ctx))
+	kinds := []store.DueKind{store.DueDelivery, store.DueEndpoint, store.DueEvent, store.DueKey, store.DueLink}
+	if len(got) != len(kinds) {
+		t.Fatalf("%v", got)
+	}
+	for i, kind := range kinds {
+		if !strings.HasPrefix(got[i], string(kind)+": ") {
+			t.Errorf("want %s, got %s", kind, got[i])
+		}
+	}
+}

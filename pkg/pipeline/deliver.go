@@ -120,6 +120,8 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	token, err := d.sign(ctx, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
 	if err != nil {
 		// Nothing was sent, so no attempt is lost. KMS being away delays.
+		ctx, cancel := settling(ctx)
+		defer cancel()
 		slog.WarnContext(ctx, "a webhook cannot be signed", "error", err, "endpoint", w.Endpoint, "event", w.Event)
 		if err := d.Store.ReturnAttempt(ctx, w, jti, at.Add(signAgain).UnixMilli()); err != nil {
 			return err
@@ -181,8 +183,7 @@ func (d *Deliver) forgetKey() {
 
 // settle writes what came of an attempt, on the delivery and on the endpoint.
 func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.Time, r outbound.Result) error {
-	// The answer must be kept although the function's time is nearly over.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	ctx, cancel := settling(ctx)
 	defer cancel()
 	out := store.Attempted{Last: lastAttempt(jti, at, r), Status: store.DeliveryDelivered}
 	if delivered(r) {
@@ -208,6 +209,12 @@ func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.
 		wake(ctx, d.Queue, wait, messageOf(w))
 	}
 	return d.Store.Failed(ctx, w.To)
+}
+
+// settling gives the time to write down what came of an attempt, which must be
+// kept although the function's time is nearly over.
+func settling(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 }
 
 const (

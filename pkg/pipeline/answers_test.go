@@ -1,0 +1,174 @@
+package pipeline_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/queue"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook/outbound"
+)
+
+// answering is a sender whose every attempt ends with one result.
+type answering struct {
+	outbound.Result
+	before func() // runs before the answer; nil: nothing
+}
+
+func (a answering) Post(context.Context, string, http.Header, []byte) outbound.Result {
+	if a.before != nil {
+		a.before()
+	}
+	return a.Result
+}
+
+// attempt makes one attempt of a new event, which ends with a result.
+func (r *receiver) attempt(ctx context.Context, post answering) (id.Event, error) {
+	r.t.Helper()
+	e := r.event()
+	r.stack.stream(r.t)
+	r.stack.queue.lose()
+	d := r.stack.deliverer()
+	d.Post = post
+	return e, d.Message(ctx, queue.Message{App: r.AppID, Endpoint: r.ID, Event: e})
+}
+
+func TestOnlyA2xxIsADelivery(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	for status, want := range map[int]store.DeliveryStatus{
+		100: store.DeliveryPending, 101: store.DeliveryPending, 102: store.DeliveryPending, 103: store.DeliveryPending, 199: store.DeliveryPending,
+		200: store.DeliveryDelivered, 201: store.DeliveryDelivered, 202: store.DeliveryDelivered, 204: store.DeliveryDelivered, 299: store.DeliveryDelivered,
+		300: store.DeliveryPending, 301: store.DeliveryPending, 302: store.DeliveryPending, 303: store.DeliveryPending, 304: store.DeliveryPending,
+		307: store.DeliveryPending, 308: store.DeliveryPending, 399: store.DeliveryPending, 400: store.DeliveryPending, 404: store.DeliveryPending,
+		409: store.DeliveryPending, 429: store.DeliveryPending, 499: store.DeliveryPending, 500: store.DeliveryPending, 599: store.DeliveryPending,
+		600: store.DeliveryPending, 999: store.DeliveryPending,
+	} {
+		e, err := r.attempt(ctx, answering{Result: outbound.Result{Status: status, Answer: "said"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := r.work(e)
+		if w.Status != want || w.Attempts != 1 || (w.DeliveredAt != 0) != (want == store.DeliveryDelivered) || (w.NextAttempt > s.Now().UnixMilli()) != (want == store.DeliveryPending) {
+			t.Errorf("%d: %+v, want %s", status, w.Delivery, want)
+		}
+		redirected := status >= 300 && status < 400
+		if w.Last == nil || w.Last.Status == nil || *w.Last.Status != status || *w.Last.Body != "said" || (w.Last.Error != nil) != redirected || redirected && *w.Last.Error != "redirect" {
+			t.Errorf("%d: the last attempt is %+v", status, w.Last)
+		}
+	}
+}
+
+// TestAnAnswerThatIsNo2xxIsNotADelivery sends answers over a connection, those
+// that net/http does not send too.
+func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	for _, status := range []int{199, 300, 301, 304} {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer func() { _ = c.Close() }()
+			if req, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				_, _ = io.Copy(io.Discard, req.Body)
+				_, _ = fmt.Fprintf(c, "HTTP/1.1 %d X\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, r.URL)
+			}
+		}()
+		to := "http://" + l.Addr().String() + "/"
+		if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{URL: &to}); err != nil {
+			t.Fatal(err)
+		}
+		e := r.event()
+		s.stream(t)
+		s.pump(t)
+		_ = l.Close()
+		w := r.work(e)
+		if w.Status != store.DeliveryPending || w.Attempts != 1 || w.Last == nil || w.Last.Error == nil {
+			t.Errorf("%d: %+v", status, w.Delivery)
+		}
+		s.queue.lose()
+	}
+	r.wants("the address of a redirect", 0)
+}
+
+// TestAnAnswerAtTheDeadlineIsNoted ends the function's time before the answer is
+// written down: the webhook was sent, and would be sent again.
+func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for status, want := range map[int]store.DeliveryStatus{
+		204: store.DeliveryDelivered, 500: store.DeliveryPending, 410: store.DeliveryHeld, 0: store.DeliveryPending,
+	} {
+		r := s.receiver(t, nil)
+		over, end := context.WithCancel(ctx)
+		post := answering{outbound.Result{Status: status}, end}
+		if status == 0 {
+			post.Err = outbound.ErrTimeout
+		}
+		e, err := r.attempt(over, post)
+		w := r.work(e)
+		if err != nil || over.Err() == nil || w.Status != want || w.Attempts != 1 || w.Last == nil {
+			t.Errorf("%d: %v, %+v, want %s", status, err, w.Delivery, want)
+			continue
+		}
+		if status != 0 && *w.Last.Status != status || status == 0 && *w.Last.Error != outbound.ErrTimeout {
+			t.Errorf("%d: the last attempt is %+v", status, w.Last)
+		}
+		h := r.now()
+		if want == store.DeliveryPending && (h.Failures != 1 || s.queue.lose() != 1) || h.Enabled != (status != http.StatusGone) {
+			t.Errorf("%d: the endpoint is %+v", status, h)
+		}
+		if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// hanging is a signer that answers nothing until the caller's time is over.
+type hanging struct{ end func() }
+
+func (h hanging) Sign(ctx context.Context, _ string, _ [sha256.Size]byte) (signing.Signature, error) {
+	h.end()
+	<-ctx.Done()
+	return signing.Signature{}, ctx.Err()
+}
+
+// TestAnAttemptUnsignedAtTheDeadlineIsGivenBack: nothing was sent, so no attempt
+// is counted.
+func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	e := r.event()
+	s.stream(t)
+	s.queue.lose()
+	over, end := context.WithCancel(ctx)
+	d := s.deliverer()
+	d.Signer = hanging{end}
+	if err := d.Message(over, queue.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
+		t.Error(err)
+	}
+	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 || w.Last != nil {
+		t.Errorf("%+v", w.Delivery)
+	}
+	s.pass(15 * time.Second)
+	s.pump(t)
+	r.wants("KMS is back", 1)
+}

@@ -75,7 +75,7 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	for _, status := range []int{199, 300, 301, 304} {
+	for status, want := range map[int]string{199: outbound.ErrProtocol, 300: "redirect", 301: "redirect", 304: "redirect"} {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -100,8 +100,8 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 		s.pump(t)
 		_ = l.Close()
 		w := r.work(e)
-		if w.Status != store.DeliveryPending || w.Attempts != 1 || w.Last == nil || w.Last.Error == nil {
-			t.Errorf("%d: %+v", status, w.Delivery)
+		if w.Status != store.DeliveryPending || w.Attempts != 1 || w.Last == nil || w.Last.Error == nil || *w.Last.Error != want || (w.Last.Status != nil) != (status >= 300) {
+			t.Errorf("%d: %+v, %+v", status, w.Delivery, w.Last)
 		}
 		s.queue.lose()
 	}

@@ -56,7 +56,7 @@ func holds(t *testing.T, checks ...check) {
 }
 
 // plant is one fault: in the translated text of a resource, or of all resources
-// when none is named, old becomes new. The template resolves as before: what does
+// when none is named, old becomes new. A resource "Parameters/X" is a parameter. The template resolves as before: what does
 // not is an error of its own.
 type plant struct {
 	fault    string
@@ -67,7 +67,7 @@ type plant struct {
 
 func TestPlantedFaultsAreFound(t *testing.T) {
 	tpl := template(t)
-	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants()} {
+	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants()} {
 		for _, p := range plants {
 			t.Run(p.fault, func(t *testing.T) {
 				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {
@@ -82,10 +82,14 @@ func planted(t *testing.T, tpl *translated.Template, p plant) *translated.Templa
 	t.Helper()
 	var raw map[string]any
 	parse(t, text(t, tpl.Raw), &raw)
-	resources, _ := raw["Resources"].(map[string]any)
-	before := text(t, resources)
-	if p.resource != "" {
-		before = text(t, resources[p.resource])
+	section, name, named := strings.Cut(p.resource, "/")
+	if !named {
+		section, name = "Resources", p.resource
+	}
+	all, _ := raw[section].(map[string]any)
+	before := text(t, all)
+	if name != "" {
+		before = text(t, all[name])
 	}
 	after := strings.Replace(before, p.old, p.new, 1)
 	if after == before {
@@ -93,10 +97,10 @@ func planted(t *testing.T, tpl *translated.Template, p plant) *translated.Templa
 	}
 	var changed map[string]any
 	parse(t, after, &changed)
-	if p.resource == "" {
-		raw["Resources"] = changed
+	if name == "" {
+		raw[section] = changed
 	} else {
-		resources[p.resource] = changed
+		all[name] = changed
 	}
 	faulty := *tpl
 	faulty.Raw = raw

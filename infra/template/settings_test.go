@@ -1,0 +1,263 @@
+package template_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"latchkey/infra/local/translated"
+)
+
+func TestParametersHaveTheirDefaults(t *testing.T) { holds(t, defaults) }
+
+func TestVariablesHaveTheirSources(t *testing.T) { holds(t, variables) }
+
+func TestQueuesAlarmsAndTheStageHaveTheseSettings(t *testing.T) { holds(t, settings) }
+
+func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionProperties) }
+
+func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
+
+// parameterList is every parameter, without its description.
+var parameterList = map[string]string{
+	"Architecture":        `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
+	"Audience":            `{"Default":"","Type":"String"}`,
+	"ClientIds":           `{"Default":"","Type":"String"}`,
+	"DeliverConcurrency":  `{"Default":100,"MaxValue":1000,"MinValue":2,"Type":"Number"}`,
+	"EmailClaim":          `{"Default":"email","Type":"String"}`,
+	"EmailVerifiedClaim":  `{"Default":"email_verified","Type":"String"}`,
+	"EmailsAreVerified":   `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
+	"EndpointDynamoDB":    `{"Default":"","Type":"String"}`,
+	"EndpointKMS":         `{"Default":"","Type":"String"}`,
+	"EndpointSQS":         `{"Default":"","Type":"String"}`,
+	"Issuer":              `{"AllowedPattern":"https?://.+","Type":"String"}`,
+	"JwksUrl":             `{"Default":"","Type":"String"}`,
+	"KeyPrefix":           `{"AllowedPattern":"[a-z][a-z0-9]{0,15}","Default":"lk","Type":"String"}`,
+	"LogRetentionDays":    `{"AllowedValues":[1,3,5,7,14,30,60,90,120,150,180,365,400],"Default":30,"Type":"Number"}`,
+	"NameClaim":           `{"Default":"name","Type":"String"}`,
+	"PublicThrottleBurst": `{"Default":200,"Type":"Number"}`,
+	"PublicThrottleRate":  `{"Default":200,"Type":"Number"}`,
+	"RotationDays":        `{"Default":90,"MinValue":0,"Type":"Number"}`,
+	"ThrottleBurst":       `{"Default":500,"Type":"Number"}`,
+	"ThrottleRate":        `{"Default":1000,"Type":"Number"}`,
+	"UserinfoUrl":         `{"Default":"","Type":"String"}`,
+	"WebhookAllowCidrs":   `{"Default":"","Type":"String"}`,
+	"WebhookIssuer":       `{"Default":"","Type":"String"}`,
+}
+
+func defaults(tpl *translated.Template) (wrong []string) {
+	got := map[string]string{}
+	for name, p := range object(tpl.Raw["Parameters"]) {
+		got[name] = without(p, "Description")
+	}
+	wrong = differences("parameter", got, parameterList)
+	if c := without(tpl.Raw["Conditions"]); c != `{"OwnIssuer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]}}` {
+		wrong = append(wrong, "conditions "+c)
+	}
+	return wrong
+}
+
+// variableList is where each variable of a function comes from; it is the same
+// in every function that has it.
+var variableList = map[string]string{
+	"AUDIENCE":                  `{"Ref":"Audience"}`,
+	"AWS_ENDPOINT_URL_DYNAMODB": `{"Ref":"EndpointDynamoDB"}`,
+	"AWS_ENDPOINT_URL_KMS":      `{"Ref":"EndpointKMS"}`,
+	"AWS_ENDPOINT_URL_SQS":      `{"Ref":"EndpointSQS"}`,
+	"CLIENT_IDS":                `{"Ref":"ClientIds"}`,
+	"EMAILS_ARE_VERIFIED":       `{"Ref":"EmailsAreVerified"}`,
+	"EMAIL_CLAIM":               `{"Ref":"EmailClaim"}`,
+	"EMAIL_VERIFIED_CLAIM":      `{"Ref":"EmailVerifiedClaim"}`,
+	"ISSUER":                    `{"Ref":"Issuer"}`,
+	"JWKS_URL":                  `{"Ref":"JwksUrl"}`,
+	"KEY_PREFIX":                `{"Ref":"KeyPrefix"}`,
+	"NAME_CLAIM":                `{"Ref":"NameClaim"}`,
+	"QUEUE_URL":                 `{"Ref":"DeliveryQueue"}`,
+	"ROTATION_DAYS":             `{"Ref":"RotationDays"}`,
+	"SIGNING_KEY_ARN":           `{"Fn::GetAtt":["SigningKey","Arn"]}`,
+	"STACK":                     `{"Ref":"AWS::StackName"}`,
+	"TABLE":                     `{"Ref":"Table"}`,
+	"USERINFO_URL":              `{"Ref":"UserinfoUrl"}`,
+	"WEBHOOK_ALLOW_CIDRS":       `{"Ref":"WebhookAllowCidrs"}`,
+	"WEBHOOK_ISSUER": `{"Fn::If":["OwnIssuer",{"Ref":"WebhookIssuer"},` +
+		`{"Fn::Sub":"https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live"}]}`,
+}
+
+// variables holds every variable to its source. Which function has which is for
+// environments.
+func variables(tpl *translated.Template) (wrong []string) {
+	seen := map[string]string{}
+	for _, function := range tpl.Named("AWS::Lambda::Function") {
+		for name, source := range object(object(rawProperties(tpl, function)["Environment"])["Variables"]) {
+			seen[name] = variableList[name]
+			if got := without(source); got != variableList[name] {
+				wrong = append(wrong, fmt.Sprintf("%s of %s is %s, want %s", name, function, got, variableList[name]))
+			}
+		}
+	}
+	return append(wrong, differences("variable", seen, variableList)...)
+}
+
+const (
+	deadLetterQueue = `{"MessageRetentionPeriod":1209600,"SqsManagedSseEnabled":true}`
+	throttleAll     = `"ThrottlingBurstLimit":{"Ref":"ThrottleBurst"},"ThrottlingRateLimit":{"Ref":"ThrottleRate"}}`
+	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
+)
+
+func deadLetterAlarm(queue string) string {
+	return `{"ComparisonOperator":"GreaterThanThreshold","Dimensions":[{"Name":"QueueName","Value":{"Fn::GetAtt":["` + queue + `","QueueName"]}}],` +
+		`"EvaluationPeriods":1,"MetricName":"ApproximateNumberOfMessagesVisible","Namespace":"AWS/SQS","Period":300,` +
+		`"Statistic":"Maximum","Threshold":0,"TreatMissingData":"notBreaching"}`
+}
+
+// settingsList is every property of these resources, but for texts and the
+// names that SAM makes of the API's content. No method logs what it carries
+// (DataTraceEnabled): keys, tokens and people's addresses would be in the log.
+func settingsList() map[string]string {
+	rule := func(function, rate string) string {
+		return `{"ScheduleExpression":"` + rate + `","Targets":[{"Arn":{"Fn::GetAtt":["` + function + `","Arn"]}}]}`
+	}
+	return map[string]string{
+		"Api":               `{"EndpointConfiguration":{"Types":["REGIONAL"]},"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"}}`,
+		"the deployment":    `{"RestApiId":{"Ref":"Api"}}`,
+		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
+		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
+		"FanoutDeadLettersAlarm": deadLetterAlarm("FanoutDeadLetters"), "DeliveryDeadLettersAlarm": deadLetterAlarm("DeliveryDeadLetters"),
+		"ApiliveStage": `{"MethodSettings":[` +
+			`{"HttpMethod":"*","ResourcePath":"/*",` + throttleAll +
+			`,{"HttpMethod":"POST","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
+			`,{"HttpMethod":"GET","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
+			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
+			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic +
+			`],"RestApiId":{"Ref":"Api"},"StageName":"live"}`,
+		"DeliverFunctionWaking": `{"BatchSize":10,"EventSourceArn":{"Fn::GetAtt":["DeliveryQueue","Arn"]},"FunctionName":{"Ref":"DeliverFunction"},` +
+			`"FunctionResponseTypes":["ReportBatchItemFailures"],"ScalingConfig":{"MaximumConcurrency":{"Ref":"DeliverConcurrency"}}}`,
+		"FanoutFunctionNewEvents": `{"BatchSize":25,"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":{"Fn::GetAtt":["FanoutDeadLetters","Arn"]}}},` +
+			`"EventSourceArn":{"Fn::GetAtt":["Table","StreamArn"]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
+			`"FunctionResponseTypes":["ReportBatchItemFailures"],"MaximumRetryAttempts":5,"StartingPosition":"TRIM_HORIZON"}`,
+		"RotateFunctionQuarterHourly": rule("RotateFunction", "rate(15 minutes)"),
+		"SweepFunctionMinutely":       rule("SweepFunction", "rate(1 minute)"),
+	}
+}
+
+func settings(tpl *translated.Template) []string {
+	got := map[string]string{}
+	for _, typ := range []string{
+		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
+		"AWS::Events::Rule", "AWS::Lambda::EventSourceMapping", "AWS::SQS::Queue",
+	} {
+		for _, name := range tpl.Named(typ) {
+			key := name
+			if typ == "AWS::ApiGateway::Deployment" {
+				key = "the deployment"
+			}
+			got[key] = without(rawProperties(tpl, name), "Description", "AlarmDescription", "Body", "DeploymentId", "Id")
+		}
+	}
+	return differences("resource", got, settingsList())
+}
+
+// functionProperties knows every property of a function: what others check, and
+// these. ReservedConcurrentExecutions is none of them: 0 switches a function off.
+func functionProperties(tpl *translated.Template) (wrong []string) {
+	const wanted = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
+		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
+	for _, name := range tpl.Named("AWS::Lambda::Function") {
+		got := without(rawProperties(tpl, name), "Architectures", "Code", "Environment", "LogGroup", "MemorySize", "Role", "Timeout")
+		if got != wanted {
+			wrong = append(wrong, fmt.Sprintf("%s has %s, want %s", name, got, wanted))
+		}
+	}
+	return wrong
+}
+
+// types knows every type of resource: one that nobody checks is wrong.
+func types(tpl *translated.Template) (wrong []string) {
+	known := []string{
+		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
+		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventSourceMapping",
+		"AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue",
+	}
+	for name, r := range object(tpl.Raw["Resources"]) {
+		if typ := fmt.Sprint(object(r)["Type"]); !slices.Contains(known, typ) {
+			wrong = append(wrong, name+" is a "+typ)
+		}
+		if condition := object(r)["Condition"]; condition != nil {
+			wrong = append(wrong, fmt.Sprintf("%s is there only if %v", name, condition))
+		}
+	}
+	return wrong
+}
+
+func rawProperties(tpl *translated.Template, name string) map[string]any {
+	return object(object(object(tpl.Raw["Resources"])[name])["Properties"])
+}
+
+// without gives a value as JSON with sorted names, members of these names left
+// out at every depth.
+func without(v any, names ...string) string { return quoted(pruned(v, names)) }
+
+func pruned(v any, names []string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, e := range v {
+			if !slices.Contains(names, name) {
+				out[name] = pruned(e, names)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = pruned(e, names)
+		}
+		return out
+	}
+	return v
+}
+
+// quoted gives a value as JSON; none of the template's is without one.
+func quoted(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// differences names what two maps do not have in common.
+func differences(what string, got, want map[string]string) (wrong []string) {
+	names := maps.Clone(want)
+	maps.Copy(names, got)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if got[name] != want[name] {
+			wrong = append(wrong, fmt.Sprintf("%s %s is %q, want %q", what, name, got[name], want[name]))
+		}
+	}
+	return wrong
+}
+
+func settingPlants() []plant {
+	return []plant{
+		{"a default is another", defaults, "Parameters/EmailsAreVerified", `"Default":"false"`, `"Default":"true"`},
+		{"webhooks may go to this machine", defaults, "Parameters/WebhookAllowCidrs", `"Default":""`, `"Default":"127.0.0.0/8"`},
+		{"a parameter lost its default", defaults, "Parameters/Audience", `"Default":""`, `"Default":"x"`},
+		{"a parameter takes any value", defaults, "Parameters/KeyPrefix", `"AllowedPattern"`, `"NoPattern"`},
+		{"a variable has another's source", variables, "AuthorizerFunction", `"JWKS_URL":{"Ref":"JwksUrl"}`, `"JWKS_URL":{"Ref":"UserinfoUrl"}`},
+		{"a variable is a literal", variables, "RotateFunction", `{"Ref":"RotationDays"}`, `"90"`},
+		{"the issuer of webhooks is always the API", variables, "DeliverFunction", `{"Ref":"WebhookIssuer"}`, `{"Ref":"AWS::NoValue"}`},
+		{"a method logs what it carries", settings, "ApiliveStage", `"HttpMethod":"*",`, `"HttpMethod":"*","DataTraceEnabled":true,`},
+		{"a queue is plain", settings, "DeliveryQueue", `"SqsManagedSseEnabled":true`, `"SqsManagedSseEnabled":false`},
+		{"messages wait before they show", settings, "DeliveryQueue", `"VisibilityTimeout"`, `"DelaySeconds":900,"VisibilityTimeout"`},
+		{"an alarm looks at the sum of nothing", settings, "FanoutDeadLettersAlarm", `"Statistic":"Maximum"`, `"Statistic":"Minimum"`},
+		{"an alarm is switched off", settings, "DeliveryDeadLettersAlarm", `"Period"`, `"ActionsEnabled":false,"Period"`},
+		{"a schedule is switched off", settings, "SweepFunctionMinutely", `"ScheduleExpression"`, `"State":"DISABLED","ScheduleExpression"`},
+		{"a source is switched off", settings, "FanoutFunctionNewEvents", `"BatchSize"`, `"Enabled":false,"BatchSize"`},
+		{"a function is switched off", functionProperties, "KeysFunction", `"Runtime"`, `"ReservedConcurrentExecutions":0,"Runtime"`},
+		{"a function logs everything", functionProperties, "KeysFunction", `"ApplicationLogLevel":"INFO"`, `"ApplicationLogLevel":"DEBUG"`},
+		{"a queue is open to others", types, "", `"DeliveryQueue":{`, `"Open":{"Type":"AWS::SQS::QueuePolicy"},"DeliveryQueue":{`},
+	}
+}

@@ -109,8 +109,8 @@ func lines(err error) []string {
 	return slices.Sorted(slices.Values(strings.Split(err.Error(), "\n")))
 }
 
-// TestEachKindOfTheSweepNamesItsOwnFailedRow has two rows of each kind, of which
-// one fails.
+// TestEachKindOfTheSweepNamesItsOwnFailedRow has three rows of each kind, of
+// which two fail.
 func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -120,9 +120,9 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 		func() due { return s.dueDelivery(r) }, func() due { return s.dueEndpoint(t) }, func() due { return s.dueKey(t) },
 		func() due { return s.dueLink(t) }, func() due { return s.dueEvent(r) },
 	} {
-		bad, good = append(bad, row()), append(good, row())
+		bad, good = append(bad, row(), row()), append(good, row())
 	}
-	slices.SortFunc(bad, func(a, b due) int { return strings.Compare(a.kind, b.kind) })
+	slices.SortFunc(bad, func(a, b due) int { return strings.Compare(a.kind+a.id, b.kind+b.id) })
 	s.pass(8 * 24 * time.Hour)
 	under := s.Faults.Next
 	p := &poison{next: under}

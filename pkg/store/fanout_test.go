@@ -91,7 +91,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 
 // between runs change after the reading of a use case and before its transaction.
 func (c *connected) between(change func()) {
-	c.Faults.Next = &interposed{next: c.Faults.Next, operation: "TransactWriteItems", change: change}
+	c.Faults.Before("TransactWriteItems", change)
 }
 
 // settled does what the sweep does with held deliveries of an endpoint until

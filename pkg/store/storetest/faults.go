@@ -3,10 +3,13 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"strings"
+	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -21,6 +24,8 @@ const (
 	Hang          Fault = "hang"        // no answer until the caller gives up
 	LostBefore    Fault = "lost before" // the connection breaks before anything is done
 	LostAfter     Fault = "lost after"  // it is done, and the answer is lost
+	Forgotten     Fault = "forgotten"   // LostAfter, and the client token of the transaction is not known any more
+	Late          Fault = "late"        // Hang, and done after the caller gave up, right before the next call: under another client token
 	brokenMessage       = "connection reset by the fault transport"
 )
 
@@ -30,9 +35,17 @@ const (
 type Faults struct {
 	Next http.RoundTripper
 
-	mu    sync.Mutex
-	plan  []planned
-	calls []string
+	mu     sync.Mutex
+	plan   []planned
+	calls  []string
+	before []interposed
+	late   []*http.Request
+}
+
+// interposed is what happens right before a call of an operation, once.
+type interposed struct {
+	operation string
+	change    func()
 }
 
 type planned struct {
@@ -49,11 +62,20 @@ func (f *Faults) Plan(operation string, fault Fault, times int) {
 	f.plan = append(f.plan, planned{operation, fault, times})
 }
 
+// Before makes something happen right before the next call of an operation: with
+// "TransactWriteItems", between the reads of a use case and its transaction. The
+// calls that change makes itself go through. Several happen one a call, in order.
+func (f *Faults) Before(operation string, change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = append(f.before, interposed{operation, change})
+}
+
 // Heal forgets every plan.
 func (f *Faults) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.plan = nil
+	f.plan, f.before = nil, nil
 }
 
 // Calls lists the operations that were sent since the last call, the ones that
@@ -66,11 +88,15 @@ func (f *Faults) Calls() []string {
 	return out
 }
 
-// Pending reports whether a planned fault has not occurred yet: a test that
-// plans one and does not meet it tests nothing.
+// Pending reports whether a planned fault has not occurred yet, or something that
+// was to happen before a call: a test that plans one and does not meet it tests
+// nothing.
 func (f *Faults) Pending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.before) > 0 || len(f.late) > 0 {
+		return true
+	}
 	for _, p := range f.plan {
 		if p.times > 0 {
 			return true
@@ -98,7 +124,13 @@ func (f *Faults) next(operation string) Fault {
 
 // RoundTrip sends one call, or does to it what is planned.
 func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	operation := operationOf(r)
+	if change := f.interposed(operation); change != nil {
+		change()
+	}
+	if err := f.doLate(); err != nil {
+		return nil, err
+	}
 	switch f.next(operation) {
 	case Conflict:
 		return answer(r, http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",`+
@@ -115,15 +147,81 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	case LostBefore:
 		return nil, errors.New(brokenMessage)
 	case LostAfter:
-		out, err := f.Next.RoundTrip(r)
+		return nil, errors.Join(f.lose(r), errors.New(brokenMessage))
+	case Forgotten:
+		r, err := withOtherToken(r)
 		if err != nil {
 			return nil, err
 		}
-		_, _ = io.Copy(io.Discard, out.Body) // it is lost on purpose
-		_ = out.Body.Close()
-		return nil, errors.New(brokenMessage)
+		return nil, errors.Join(f.lose(r), errors.New(brokenMessage))
+	case Late:
+		other, err := withOtherToken(r)
+		if err != nil {
+			return nil, err
+		}
+		<-r.Context().Done()
+		f.mu.Lock()
+		f.late = append(f.late, other.WithContext(context.WithoutCancel(r.Context())))
+		f.mu.Unlock()
+		return nil, context.Cause(r.Context())
 	}
 	return f.Next.RoundTrip(r)
+}
+
+// lose sends a call and drops its answer.
+func (f *Faults) lose(r *http.Request) error {
+	out, err := f.Next.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, out.Body) // it is lost on purpose
+	return out.Body.Close()
+}
+
+// interposed gives what is to happen before a call of an operation, nil for
+// nothing.
+func (f *Faults) interposed(operation string) func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, b := range f.before {
+		if b.operation == operation {
+			f.before = slices.Delete(f.before, i, i+1)
+			return b.change
+		}
+	}
+	return nil
+}
+
+// doLate sends the calls that hung.
+func (f *Faults) doLate() error {
+	f.mu.Lock()
+	late := f.late
+	f.late = nil
+	f.mu.Unlock()
+	for _, r := range late {
+		if err := f.lose(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withOtherToken gives a transaction another client token, so that the database
+// does not know it again by the caller's own.
+func withOtherToken(r *http.Request) (*http.Request, error) {
+	body, r, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	var in map[string]json.RawMessage
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	in["ClientRequestToken"] = json.RawMessage(strconv.Quote(rand.Text()))
+	if body, err = json.Marshal(in); err != nil {
+		return nil, err
+	}
+	return withBody(r, body), nil
 }
 
 func answer(r *http.Request, status int, body string) *http.Response {

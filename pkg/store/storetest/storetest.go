@@ -86,7 +86,7 @@ func on(t testing.TB, endpoint string, n int) *Table {
 		t.Fatal(err)
 	}
 	under := env.NewHTTPClient()
-	tb.Faults.Next, under.Transport = under.Transport, tb.Faults
+	tb.Faults.Next, under.Transport = under.Transport, newConsistent(t, tb.Faults)
 	tb.Store = store.New(client(endpoint, under), tb.Name)
 	return tb
 }

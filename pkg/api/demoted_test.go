@@ -1,0 +1,148 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+)
+
+// setRole changes a member's role in the table, past the store: "" removes the
+// member.
+func (w *world) setRole(t *testing.T, u id.User, to org.Role) {
+	t.Helper()
+	for _, k := range [][2]string{{"ORG#" + string(w.org), "MEM#" + string(u)}, {"USER#" + string(u), "ORG#" + string(w.org)}} {
+		key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: k[0]}, "SK": &types.AttributeValueMemberS{Value: k[1]}}
+		var err error
+		if to == "" {
+			_, err = w.DB.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &w.Name, Key: key})
+		} else {
+			update := "SET #role = :to"
+			_, err = w.DB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+				TableName: &w.Name, Key: key, UpdateExpression: &update, ExpressionAttributeNames: map[string]string{"#role": "role"},
+				ExpressionAttributeValues: map[string]types.AttributeValue{":to": &types.AttributeValueMemberS{Value: string(to)}},
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// dump gives every row of the table as JSON, by key.
+func (s *server) dump(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, row := range s.Rows(t) {
+		b, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[text(row, "PK")+" "+text(row, "SK")] = string(b)
+	}
+	return out
+}
+
+func text(row map[string]types.AttributeValue, name string) string {
+	v, _ := row[name].(*types.AttributeValueMemberS)
+	if v == nil {
+		return ""
+	}
+	return v.Value
+}
+
+// changed lists the keys of rows that differ.
+func changed(before, after map[string]string) (keys []string) {
+	for k, row := range after {
+		if before[k] != row {
+			keys = append(keys, k)
+		}
+	}
+	for k := range before {
+		if _, ok := after[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// demotions lists, for a route, what the caller may become that it does not let in:
+// a lower role, or "" for no member.
+func demotions(r api.Route) (roles []org.Role) {
+	for _, role := range append(org.AllRoles(), "") {
+		if !slices.Contains(r.May.List(), role) {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}
+
+// TestCallerDemotedBeforeTheTransactionWritesNothing changes the caller's role
+// between the reads and the transaction of every write that takes a role.
+func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
+	s := newServer(t)
+	s.NewUser(t, "spare@example.com")
+	w := newWorld(t, s, "")
+	target, cases := w.target, 0
+	for _, route := range api.Routes() {
+		if route.May == api.NoOrg || route.Method == http.MethodGet {
+			continue
+		}
+		targets := []id.User{target}
+		if strings.Contains(route.Pattern, "{userId}") {
+			targets = append(targets, w.byRole[org.Admin])
+		}
+		for _, to := range demotions(route) {
+			for _, w.target = range targets {
+				w.demoted(t, route, to)
+				cases++
+			}
+		}
+	}
+	if cases < 10 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
+// demoted calls a route as an admin who becomes something else right before the
+// transaction, and admin again at the end.
+func (w *world) demoted(t *testing.T, route api.Route, to org.Role) {
+	t.Helper()
+	caller := w.byRole[org.Admin]
+	what := fmt.Sprintf("%s of %s by %s, now %q", route.Name(), w.target, caller, to)
+	ask, ok := good()[route.Name()]
+	if !ok {
+		t.Fatalf("%s: the route has no row in the matrix", what)
+	}
+	want := outcome{http.StatusForbidden, problem.InsufficientRole}
+	if to == "" {
+		want = outcome{http.StatusNotFound, problem.OrgNotFound}
+	}
+	var before map[string]string
+	w.Faults.Before("TransactWriteItems", func() {
+		w.setRole(t, caller, to)
+		before = w.dump(t)
+	})
+	out := w.do(t, w.request(route.Method, route.Pattern, user(caller), ask.body))
+	if w.Faults.Pending() {
+		t.Fatalf("%s: no transaction", what)
+	}
+	if out.status != want.status || out.code() != string(want.code) {
+		t.Errorf("%s: %d %s, want %d %s", what, out.status, out.code(), want.status, want.code)
+	}
+	if rows := changed(before, w.dump(t)); len(rows) > 0 {
+		t.Fatalf("%s: changed %v", what, rows)
+	}
+	w.setRole(t, caller, org.Admin)
+}

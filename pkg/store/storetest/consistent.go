@@ -1,0 +1,113 @@
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// consistent is an HTTP transport that fails the test at every read that is not
+// strongly consistent. It is above the fault transport, so no test replaces it.
+type consistent struct {
+	next http.RoundTripper
+
+	mu sync.Mutex
+	t  testing.TB // nil once the test has ended
+}
+
+func newConsistent(t testing.TB, next http.RoundTripper) *consistent {
+	c := &consistent{next: next, t: t}
+	t.Cleanup(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.t = nil // testing panics when a goroutine that is left reports an error
+	})
+	return c
+}
+
+// RoundTrip checks one call and passes it on.
+func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, r, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if fault := eventual(operationOf(r), body); fault != "" {
+		c.mu.Lock()
+		if c.t != nil {
+			c.t.Errorf("%s", fault)
+		}
+		c.mu.Unlock()
+	}
+	return c.next.RoundTrip(r)
+}
+
+// eventual describes what a call reads without strong consistency, "" for nothing.
+// Only the sweep's index due may be read so.
+func eventual(operation string, body []byte) string {
+	var in struct {
+		IndexName      string
+		ConsistentRead bool
+		Key            json.RawMessage // of GetItem
+		Values         json.RawMessage `json:"ExpressionAttributeValues"` // of Query
+		RequestItems   map[string]struct {
+			ConsistentRead bool
+			Keys           json.RawMessage
+		}
+	}
+	switch operation {
+	case "GetItem", "Query", "BatchGetItem":
+	case "Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction":
+		return operation + " is no read of the store"
+	default:
+		return ""
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return fmt.Sprintf("%s: a body that is no JSON: %v", operation, err)
+	}
+	switch {
+	case operation == "Query" && in.IndexName == "due":
+		return ""
+	case operation == "BatchGetItem":
+		for _, request := range in.RequestItems {
+			if !request.ConsistentRead {
+				return fmt.Sprintf("BatchGetItem without ConsistentRead of %s", request.Keys)
+			}
+		}
+		return ""
+	case in.IndexName != "":
+		return "Query of the index " + in.IndexName
+	case !in.ConsistentRead:
+		return fmt.Sprintf("%s without ConsistentRead of %s%s", operation, in.Key, in.Values)
+	}
+	return ""
+}
+
+// operationOf is the name of a call's operation, "GetItem".
+func operationOf(r *http.Request) string {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return operation
+}
+
+// bodyOf reads a call's body, and gives the call with the body to be read again.
+func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
+	if r.Body == nil {
+		return nil, r, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = r.Body.Close() // read to its end
+	return body, withBody(r, body), nil
+}
+
+func withBody(r *http.Request, body []byte) *http.Request {
+	out := r.Clone(r.Context())
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return out
+}

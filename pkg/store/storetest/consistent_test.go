@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// recorder is a test that notes its failures and goes on.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+// nothing answers every call with an empty object.
+type nothing struct{}
+
+func (nothing) RoundTrip(r *http.Request) (*http.Response, error) {
+	return answer(r, http.StatusOK, `{}`), nil
+}
+
+func TestAnEventualReadFailsTheTest(t *testing.T) {
+	failed := &recorder{TB: t}
+	db := client("http://database.test", &http.Client{Transport: newConsistent(failed, nothing{})})
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "KEYS#org_1"}}
+	table, yes := aws.String("table"), aws.Bool(true)
+	get := func(strong *bool) error {
+		_, err := db.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: strong})
+		return err
+	}
+	query := func(index, strong any) error {
+		in := &dynamodb.QueryInput{TableName: table, KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": key["PK"]}}
+		in.IndexName, _ = index.(*string)
+		in.ConsistentRead, _ = strong.(*bool)
+		_, err := db.Query(context.Background(), in)
+		return err
+	}
+	batch := func(strong *bool) error {
+		_, err := db.BatchGetItem(context.Background(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			"table": {Keys: []map[string]types.AttributeValue{key}, ConsistentRead: strong},
+		}})
+		return err
+	}
+	scan := func() error {
+		_, err := db.Scan(context.Background(), &dynamodb.ScanInput{TableName: table, ConsistentRead: yes})
+		return err
+	}
+	for name, c := range map[string]struct {
+		read func() error
+		want string // of the failure; "": none
+	}{
+		"strong GetItem":          {func() error { return get(yes) }, ""},
+		"strong Query":            {func() error { return query(nil, yes) }, ""},
+		"strong BatchGetItem":     {func() error { return batch(yes) }, ""},
+		"Query of the index due":  {func() error { return query(aws.String("due"), nil) }, ""},
+		"eventual GetItem":        {func() error { return get(nil) }, "GetItem without ConsistentRead of {\"PK\":{\"S\":\"KEYS#org_1\"}}"},
+		"GetItem that says no":    {func() error { return get(aws.Bool(false)) }, "GetItem without"},
+		"eventual Query":          {func() error { return query(nil, nil) }, "Query without ConsistentRead of {\":pk\":{\"S\":\"KEYS#org_1\"}}"},
+		"eventual BatchGetItem":   {func() error { return batch(nil) }, "BatchGetItem without ConsistentRead of [{\"PK\":{\"S\":\"KEYS#org_1\"}}]"},
+		"Query of another index":  {func() error { return query(aws.String("byName"), nil) }, "Query of the index byName"},
+		"a Scan, though a strong": {scan, "Scan is no read of the store"},
+	} {
+		failed.errors = nil
+		if err := c.read(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := strings.Join(failed.errors, "; ")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: failed by %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, app App, once 
 	if err := t.once(s, once); err != nil {
 		return nil, err
 	}
-	t.put(s.table, appKey(o, app.ID), item{attrName: str(app.Name), attrCreatedAt: num(app.CreatedAt)}, expr{when: ifAbsent}, nil)
+	t.create(s.table, appKey(o, app.ID), item{attrName: str(app.Name), attrCreatedAt: num(app.CreatedAt)})
 	t.update(s.table, orgKey(o), expr{
 		update: "SET apps = apps + :one", when: "apps < :max",
 		values: item{":one": num(1), ":max": num(int64(s.Limits.Apps))},

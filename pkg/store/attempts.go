@@ -248,7 +248,7 @@ func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, when string, 
 		}
 	}
 	maps.Copy(update.values, values)
-	t.update(s.table, k, update, func(found item) error {
+	t.updateOwn(s.table, k, update, func(found item) error {
 		if found == nil {
 			return errDeliveryNotFound()
 		}

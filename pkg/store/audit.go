@@ -60,11 +60,11 @@ func (s *Store) audit(ctx context.Context, t *txn, e entry) {
 		changes = []byte("{}")
 	}
 	at := time.UnixMilli(e.at)
-	t.put(s.table, auditKey(e.org, s.ids().NewAudit(at)), item{
+	t.create(s.table, auditKey(e.org, s.ids().NewAudit(at)), item{
 		attrAt: num(e.at), attrAction: str(e.action), attrActor: str(string(e.actor)),
 		attrTarget: str(e.target), attrChanges: str(string(changes)),
 		attrRequestID: str(problem.RequestID(ctx)), attrPurgeAt: num(at.Add(auditFor).Unix()),
-	}, expr{when: ifAbsent}, nil)
+	})
 }
 
 // AuditLog gives an org's audit entries, newest first. next is the id to go on

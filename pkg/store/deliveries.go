@@ -147,7 +147,7 @@ func (s *Store) fanOut(ctx context.Context, a id.App, e id.Event) ([]Delivery, e
 	if err != nil {
 		return nil, err
 	}
-	t.update(s.table, eventKey(a, e), expr{
+	t.updateOwn(s.table, eventKey(a, e), expr{
 		update: "SET fannedAt = :now, endpoints = :endpoints REMOVE due, dueAt", when: "attribute_exists(PK) AND attribute_not_exists(fannedAt)",
 		values: item{":now": num(now), ":endpoints": str(string(list))},
 	}, raced)

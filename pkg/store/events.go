@@ -61,7 +61,7 @@ func (s *Store) event(t *txn, h happening) (id.Event, error) {
 	if h.except != "" {
 		row[attrExcept] = str(string(h.except))
 	}
-	t.put(s.table, k, row, expr{when: ifAbsent}, nil)
+	t.create(s.table, k, row)
 	return e, nil
 }
 

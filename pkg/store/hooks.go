@@ -107,10 +107,10 @@ func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept
 	if err := t.once(s, once); err != nil {
 		return nil, err
 	}
-	t.put(s.table, hookKey(h.AppID, h.ID), item{
+	t.create(s.table, hookKey(h.AppID, h.ID), item{
 		attrOrgID: str(string(h.OrgID)), attrURL: str(h.URL), attrDescription: str(h.Description), attrEvents: str(string(events)),
 		attrEnabled: boolean(h.Enabled), attrCreatedAt: num(h.CreatedAt), attrUpdatedAt: num(h.UpdatedAt), attrVersion: num(1),
-	}, expr{when: ifAbsent}, nil)
+	})
 	t.update(s.table, hooksKey(h.AppID), expr{
 		update: "ADD #count :one", when: "attribute_not_exists(#count) OR #count < :max", names: map[string]string{"#count": attrCount},
 		values: item{":one": num(1), ":max": num(int64(s.Limits.Endpoints))},
@@ -250,7 +250,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint) err
 	now := s.now()
 	due := dueAttrs(DueEndpoint, hookKey(a, h), now)
 	t := &txn{}
-	t.update(s.table, hookKey(a, h), expr{
+	t.updateOwn(s.table, hookKey(a, h), expr{
 		update: "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :dueAt, purgeAt = :purge ADD version :one",
 		when:   "attribute_exists(PK) AND attribute_not_exists(deletedAt)",
 		values: item{

@@ -84,13 +84,15 @@ func (t *txn) once(s *Store, o Once) error {
 	now := s.now()
 	until := now + idempotencyFor.Milliseconds()
 	request := sha256.Sum256(o.Request)
-	t.put(s.table, k, item{
+	row := item{
 		attrRequest: bin(request[:]), attrSealed: bin(sealed), attrSalt: bin(salt),
 		attrExpiresAt: num(until), attrPurgeAt: num(until / 1000),
-	}, expr{
+	}
+	t.put(s.table, k, row, expr{
 		when:   ifAbsent + " OR expiresAt <= :now",
 		values: item{":now": num(now)},
 	}, o.replay)
+	t.own(row) // by its random salt
 	return nil
 }
 

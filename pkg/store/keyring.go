@@ -95,7 +95,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, k NewKey, once
 		} else {
 			t.check(s.table, appKey(o, k.AppID), expr{when: "attribute_exists(PK)"}, errAppNotFound)
 		}
-		t.put(s.table, apiKeyKey(o, k.ID), k.attrs(a.User), expr{when: ifAbsent}, nil)
+		t.create(s.table, apiKeyKey(o, k.ID), k.attrs(a.User))
 		t.update(s.table, liveKeysKey(o), expr{
 			update: "SET live.#key = :expires", when: "size(live) < :max", names: map[string]string{"#key": string(k.ID)},
 			values: item{":expires": num(k.ExpiresAt), ":max": num(int64(s.Limits.ActiveKeys))},

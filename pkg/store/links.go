@@ -73,7 +73,7 @@ func (s *Store) CreateLink(ctx context.Context, l link.Link, token opaque.Hash, 
 		}
 		row[attrMetadata] = str(string(text))
 	}
-	t.put(s.table, k, row, expr{when: ifAbsent}, nil)
+	t.create(s.table, k, row)
 	return settle(s.commit(ctx, t))
 }
 

@@ -71,13 +71,13 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once
 		return problem.New(problem.LimitReached, "You have created as many orgs as one user may.")
 	})
 	app := id.DefaultApp(o.ID)
-	t.put(s.table, orgKey(o.ID), item{
+	t.create(s.table, orgKey(o.ID), item{
 		attrName: str(o.Name), attrCreatedAt: num(o.CreatedAt),
 		attrAdmins: num(1), attrMembers: num(1), attrApps: num(1),
-	}, expr{when: ifAbsent}, nil)
+	})
 	s.putMembership(t, o.ID, creator, org.Admin, o.CreatedAt, nil)
-	t.put(s.table, appKey(o.ID, app), item{attrName: str(defaultApp), attrCreatedAt: num(o.CreatedAt)}, expr{when: ifAbsent}, nil)
-	t.put(s.table, liveKeysKey(o.ID), item{attrLive: emptyMap()}, expr{when: ifAbsent}, nil)
+	t.create(s.table, appKey(o.ID, app), item{attrName: str(defaultApp), attrCreatedAt: num(o.CreatedAt)})
+	t.create(s.table, liveKeysKey(o.ID), item{attrLive: emptyMap()})
 	s.audit(ctx, t, entry{
 		org: o.ID, at: o.CreatedAt, action: "org.created", actor: creator, target: string(o.ID),
 		changes: Changes{"name": {To: o.Name}},

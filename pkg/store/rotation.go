@@ -128,7 +128,7 @@ func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh NewKey, gra
 	t.purgeUse(s.table, o, old.ID, ends)
 	attrs := fresh.attrs(a.User)
 	attrs[attrPredecessor], attrs[attrPredecessorEnds] = str(string(old.ID)), num(ends)
-	t.put(s.table, apiKeyKey(o, fresh.ID), attrs, expr{when: ifAbsent}, nil)
+	t.create(s.table, apiKeyKey(o, fresh.ID), attrs)
 	t.update(s.table, liveKeysKey(o), expr{
 		update: "SET live.#fresh = :expires REMOVE live.#old",
 		names:  map[string]string{"#fresh": string(fresh.ID), "#old": string(old.ID)},

@@ -90,6 +90,7 @@ func (s *Store) LeaseSigningKeys(ctx context.Context, during time.Duration) (Lea
 		update: "SET leaseOwner = :me, leaseUntil = :until", when: "attribute_not_exists(leaseUntil) OR leaseUntil <= :now",
 		values: item{":me": str(l.owner), ":now": num(now.UnixMilli()), ":until": num(now.Add(during).UnixMilli())},
 	}, func(item) error { return ErrLeaseHeld })
+	t.own(item{attrLeaseOwner: str(l.owner)})
 	return l, s.commit(ctx, t)
 }
 

@@ -2,11 +2,8 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/big"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -23,6 +20,7 @@ type refusal func(found item) error
 type txn struct {
 	ops      []types.TransactWriteItem
 	refusals []refusal
+	proofs   []item // by operation; nil: its row proves nothing (own)
 
 	// reread answers a conflict by errRaced, in place of sending the same again:
 	// where many want one row and the first gets it, the others need only read.
@@ -57,6 +55,7 @@ const oldRow = types.ReturnValuesOnConditionCheckFailureAllOld
 func (t *txn) add(op types.TransactWriteItem, no refusal) {
 	t.ops = append(t.ops, op)
 	t.refusals = append(t.refusals, no)
+	t.proofs = append(t.proofs, nil)
 }
 
 // check holds a row to a condition without writing it.
@@ -98,18 +97,10 @@ func (t *txn) remove(table *string, k key, e expr, no refusal) {
 // ifAbsent is the condition of a row that must not be there yet.
 const ifAbsent = "attribute_not_exists(PK)"
 
-// errRaced is what a refusal returns when what was read before the transaction
-// has changed since: the use case reads again.
-var errRaced = errors.New("store: what was read has changed")
-
-const (
-	conflictTries = 5 // of one transaction that collides with others
-	raceTries     = 8 // of a use case whose reading was overtaken
-)
-
 // commit runs the transaction. It retries conflicts, which the SDK never does,
 // with the same client token, so that a transaction whose answer was lost is
-// not done twice. A condition that failed comes back as its refusal's error.
+// not done twice. A condition that failed comes back as its refusal's error,
+// unless the transaction met its own writes (own): then it is done.
 func (s *Store) commit(ctx context.Context, t *txn) error {
 	token, err := clientToken()
 	if err != nil {
@@ -137,7 +128,8 @@ func (s *Store) commit(ctx context.Context, t *txn) error {
 	return unavailable(last)
 }
 
-// outcome says of a failed try whether to try again and, if not, the answer.
+// outcome says of a failed try whether to try again and, if not, the answer: nil
+// when an earlier try was carried out.
 func (t *txn) outcome(err error) (again bool, answer error) {
 	var busy *types.TransactionInProgressException
 	var conflict *types.TransactionConflictException
@@ -147,6 +139,9 @@ func (t *txn) outcome(err error) (again bool, answer error) {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
 		return false, unavailable(err)
+	}
+	if t.metItself(cancelled.CancellationReasons) {
+		return false, nil
 	}
 	// A conflict hides conditions that were not evaluated: an answer now could
 	// be one of lower rank (an existence error to a stranger), so try again.
@@ -170,48 +165,4 @@ func (t *txn) outcome(err error) (again bool, answer error) {
 		return false, t.refusals[i](found)
 	}
 	return false, fmt.Errorf("store: transaction cancelled: %w", err) // malformed: our own mistake
-}
-
-// retryRaced runs a use case that reads and then writes, again while its reading
-// is overtaken by others.
-func retryRaced(ctx context.Context, useCase func() error) error {
-	for try := range raceTries {
-		if err := pause(ctx, try); err != nil {
-			return unavailable(err)
-		}
-		if err := useCase(); !errors.Is(err, errRaced) {
-			return err
-		}
-	}
-	return unavailable(errRaced)
-}
-
-// pause waits before a further try: nothing before the first, then 10 to 100 ms
-// at random (full jitter). It ends early with the request.
-func pause(ctx context.Context, try int) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if try == 0 {
-		return nil
-	}
-	const least, spread = 10 * time.Millisecond, 90 * time.Millisecond
-	n, err := rand.Int(rand.Reader, big.NewInt(int64(spread)))
-	if err != nil {
-		return err
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(least + time.Duration(n.Int64())):
-		return nil
-	}
-}
-
-func clientToken() (string, error) {
-	var b [16]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", b), nil
 }

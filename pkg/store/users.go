@@ -122,9 +122,9 @@ func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 	}
 	t.put(s.table, identityKey(seen.Issuer, seen.Subject), identityAttrs(user, seen, holds),
 		expr{when: ifAbsent}, func(item) error { return errRaced })
-	t.put(s.table, userKey(user), item{
+	t.create(s.table, userKey(user), item{
 		attrEmail: str(seen.Email), attrName: str(seen.Name), attrCreatedAt: num(s.now()), attrOrgsCreated: num(0),
-	}, expr{when: ifAbsent}, nil)
+	})
 	return user, s.commit(ctx, t)
 }
 

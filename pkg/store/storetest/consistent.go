@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -103,11 +104,17 @@ func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
 		return nil, nil, err
 	}
 	_ = r.Body.Close() // read to its end
-	return body, withBody(r, body), nil
+	again, err := withBody(r.Context(), r, body)
+	return body, again, err
 }
 
-func withBody(r *http.Request, body []byte) *http.Request {
-	out := r.Clone(r.Context())
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return out
+// withBody gives a call like r with another body. Only its context ends it: not the
+// channel that an http.Client with a time-out closes.
+func withBody(ctx context.Context, r *http.Request, body []byte) (*http.Request, error) {
+	out, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	out.Header, out.Host = r.Header.Clone(), r.Host
+	return out, nil
 }

@@ -149,19 +149,19 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	case LostAfter:
 		return nil, errors.Join(f.lose(r), errors.New(brokenMessage))
 	case Forgotten:
-		r, err := withOtherToken(r)
+		other, err := withOtherToken(r.Context(), r)
 		if err != nil {
 			return nil, err
 		}
-		return nil, errors.Join(f.lose(r), errors.New(brokenMessage))
+		return nil, errors.Join(f.lose(other), errors.New(brokenMessage))
 	case Late:
-		other, err := withOtherToken(r)
+		other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
 		if err != nil {
 			return nil, err
 		}
 		<-r.Context().Done()
 		f.mu.Lock()
-		f.late = append(f.late, other.WithContext(context.WithoutCancel(r.Context())))
+		f.late = append(f.late, other)
 		f.mu.Unlock()
 		return nil, context.Cause(r.Context())
 	}
@@ -208,7 +208,7 @@ func (f *Faults) doLate() error {
 
 // withOtherToken gives a transaction another client token, so that the database
 // does not know it again by the caller's own.
-func withOtherToken(r *http.Request) (*http.Request, error) {
+func withOtherToken(ctx context.Context, r *http.Request) (*http.Request, error) {
 	body, r, err := bodyOf(r)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func withOtherToken(r *http.Request) (*http.Request, error) {
 	if body, err = json.Marshal(in); err != nil {
 		return nil, err
 	}
-	return withBody(r, body), nil
+	return withBody(ctx, r, body)
 }
 
 func answer(r *http.Request, status int, body string) *http.Response {

@@ -1,0 +1,170 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// size counts the table's rows by kind, and adds up every counter.
+func (s *server) size(t *testing.T) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	for _, row := range s.Rows(t) {
+		pk, _, _ := strings.Cut(text(row, "PK"), "#")
+		sk, _, _ := strings.Cut(text(row, "SK"), "#")
+		if pk == "EVTS" || pk == "AUD" || pk == "DLV" {
+			sk = text(row, "type") + text(row, "action")
+		}
+		out[pk+" "+sk]++
+		for _, counter := range []string{"admins", "members", "apps", "orgsCreated", "count"} {
+			if n, ok := row[counter].(*types.AttributeValueMemberN); ok {
+				i, _ := strconv.Atoi(n.Value)
+				out[counter] += i
+			}
+		}
+		if live, ok := row["live"].(*types.AttributeValueMemberM); ok {
+			out["live"] += len(live.Value)
+		}
+	}
+	return out
+}
+
+// growth is what was added between two sizes.
+func growth(before, after map[string]int) map[string]int {
+	out := map[string]int{}
+	for kind, n := range after {
+		if n != before[kind] {
+			out[kind] = n - before[kind]
+		}
+	}
+	return out
+}
+
+// creation is a world in which one more of everything may be made.
+type creation struct {
+	*world
+	route api.Route
+	body  string
+	as    *principal.Principal
+}
+
+func newCreation(t *testing.T, route api.Route, body string) *creation {
+	t.Helper()
+	s := newServer(t)
+	s.NewUser(t, "spare@example.com")
+	c := &creation{world: newWorld(t, s, ""), route: route, body: body}
+	c.as = c.caller(string(org.Admin))
+	if route.Takes == principal.APIKey {
+		c.connect(t)
+		c.as = c.caller("key")
+	}
+	s.Limits = store.Limits{ActiveKeys: 2, Apps: 2, Members: 5, OrgsCreated: 2, Endpoints: 2}
+	return c
+}
+
+// create asks for the creation, with an Idempotency-Key or, when it is "", without.
+func (c *creation) create(t *testing.T, idempotencyKey string, status int, code problem.Code) reply {
+	t.Helper()
+	r := c.request(c.route.Method, c.route.Pattern, c.as, c.body)
+	if idempotencyKey != "" {
+		r.header = map[string]string{"Idempotency-Key": idempotencyKey}
+	}
+	return c.want(t, r, status, code)
+}
+
+// holds fails unless the table holds what the answer of a creation says.
+func (c *creation) holds(t *testing.T, r reply) {
+	t.Helper()
+	made, secret := r.str("id"), r.str("key")+r.str("token")
+	if made == "" {
+		return // a member's: the answer says no more than ok
+	}
+	hash := sha256.Sum256([]byte(secret))
+	for _, row := range c.Rows(t) {
+		kept, _ := row["hash"].(*types.AttributeValueMemberB)
+		named := strings.HasSuffix(text(row, "SK"), "#"+made) || text(row, "PK") == "ORG#"+made
+		if named && (secret == "" || kept != nil && string(kept.Value) == string(hash[:])) {
+			return
+		}
+	}
+	t.Errorf("no row holds what was answered: %s", r.text)
+}
+
+// TestACreateThatWasDoneAnswersSo makes everything there is to make, on the last
+// free place of its limit, while the answer of the transaction is lost and the
+// database does not know the transaction again: the caller gets what was made, and
+// it was made once.
+func TestACreateThatWasDoneAnswersSo(t *testing.T) {
+	creates := 0
+	for _, route := range api.Routes() {
+		ask := good()[route.Name()]
+		if ask.status != http.StatusCreated {
+			continue
+		}
+		creates++
+		t.Run(route.Name(), func(t *testing.T) {
+			t.Parallel()
+			for _, key := range []string{"", "6f2d9b0c-1111-4222-8333-444455556666"} {
+				var want map[string]int
+				for _, fault := range []storetest.Fault{"", storetest.Forgotten, storetest.Late} {
+					c := newCreation(t, route, ask.body)
+					before := c.size(t)
+					if fault != "" {
+						c.Faults.Plan("TransactWriteItems", fault, 1)
+					}
+					made := c.create(t, key, ask.status, "")
+					if c.Faults.Pending() {
+						t.Fatalf("%s did not occur", fault)
+					}
+					grown := growth(before, c.size(t))
+					if want == nil {
+						want = grown
+					}
+					if !maps.Equal(grown, want) || len(grown) == 0 {
+						t.Errorf("%s, key %q: the table grew by %v, want %v", fault, key, grown, want)
+					}
+					c.holds(t, made)
+					if made.header.Get("Idempotency-Replayed") != "" {
+						t.Errorf("%s: the first answer is said to be a replay", fault)
+					}
+					if key == "" {
+						continue
+					}
+					again := c.create(t, key, ask.status, "")
+					if again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" {
+						t.Errorf("%s: the replay is %s, want %s", fault, again.text, made.text)
+					}
+				}
+			}
+		})
+	}
+	if creates != 7 {
+		t.Errorf("%d routes create, want 7", creates)
+	}
+}
+
+// TestTheLastFreePlaceIsTheLast shows that the creations above are made on the last
+// free place of their limits.
+func TestTheLastFreePlaceIsTheLast(t *testing.T) {
+	for _, route := range api.Routes() {
+		switch route.Name() {
+		case "POST /v1/orgs", "POST /v1/orgs/{orgId}/members", "POST /v1/orgs/{orgId}/keys", "POST /v1/orgs/{orgId}/apps", "POST /webhook_endpoint/create":
+			c := newCreation(t, route, good()[route.Name()].body)
+			c.Limits = store.Limits{ActiveKeys: 1, Apps: 1, Members: 4, OrgsCreated: 1, Endpoints: 1}
+			c.create(t, "", http.StatusConflict, problem.LimitReached)
+		}
+	}
+}

@@ -87,8 +87,8 @@ load: ## webhooks under load for 200 seconds, of which make test runs one minute
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
 
-mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=words of its name or list]
-	@go run ./infra/mutants -run '$(RUN)'
+mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a list or words of a name] [SHORT=1]
+	@go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)
 
 sam: ## the same functions under sam local start-api (needs a Docker engine)
 	@go run ./infra/local/runsam -port $(PORT)

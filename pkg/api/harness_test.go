@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,13 +22,44 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/queue"
+	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook/outbound"
 )
 
+// TestMain reports a route without a handler once, in place of a panic in whichever
+// test comes first.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	if missing := withoutHandler(); missing != "" {
+		fmt.Println(missing)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
+}
+
+// withoutHandler names a route that no function serves, "" when there is none.
+func withoutHandler() (missing string) {
+	defer func() {
+		if wrong := recover(); wrong != nil {
+			missing = fmt.Sprint(wrong)
+		}
+	}()
+	functions := handlers(nil, nil)
+	for _, r := range api.Routes() {
+		if functions[r.Function] == nil {
+			return fmt.Sprintf("function %s of route %s is not among the tests' handlers", r.Function, r.Name())
+		}
+	}
+	return ""
+}
+
+// handlers are those of every function that serves HTTP, by its folder's name.
+func handlers(s *store.Store, woken *wakes) map[string]http.Handler {
+	return map[string]http.Handler{
+		"orgs": api.Orgs(s), "members": api.Members(s), "keys": api.Keys(s, "lk", nil), "apps": api.Apps(s),
+		"webhookkeys": api.WebhookKeys(s), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
+	}
 }
 
 // loadContract reads infra/openapi.yaml once for all tests.
@@ -59,12 +91,7 @@ func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...queue.Messa
 func newServer(t *testing.T) *server {
 	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
-	functions := map[string]http.Handler{
-		"orgs": api.Orgs(tb.Store), "members": api.Members(tb.Store),
-		"keys": api.Keys(tb.Store, "lk", nil), "apps": api.Apps(tb.Store),
-		"webhookkeys": api.WebhookKeys(tb.Store), "links": api.Links(tb.Store),
-		"webhooks": api.Webhooks(tb.Store, outbound.NewGuard(nil), woken),
-	}
+	functions := handlers(tb.Store, woken)
 	mux := http.NewServeMux()
 	for _, r := range api.Routes() {
 		mux.Handle(r.Name(), functions[r.Function])

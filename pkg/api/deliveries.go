@@ -15,11 +15,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// maxRedeliver is how many deliveries one call sends again.
-const (
-	maxRedeliver    = 500
-	redeliverAtOnce = 16
-)
+// redeliverAtOnce is how many deliveries of one call are sent again beside each
+// other.
+const redeliverAtOnce = 16
 
 func (w webhooks) events(ctx context.Context, c *call) (answer, error) {
 	var in struct {
@@ -187,7 +185,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	span.Endpoint, span.Limit = h, maxRedeliver
+	span.Endpoint, span.Limit = h, w.store.Limits.Redelivered
 	if span.Status == "" {
 		span.Status = store.DeliveryFailed
 	}

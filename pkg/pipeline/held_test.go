@@ -2,13 +2,9 @@ package pipeline_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/queue"
@@ -86,42 +82,24 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	other.wants("told once", 1)
 }
 
-// TestASweepReleasesAtMost1000 of 1,005 deliveries that are held.
-func TestASweepReleasesAtMost1000(t *testing.T) {
+func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
+	s.Limits.Released = 4
 	r := s.receiver(t, nil)
 	no := false
 	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
 		t.Fatal(err)
 	}
-	var puts []types.WriteRequest
-	flush := func() {
-		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: puts}}
-		if _, err := s.DB.BatchWriteItem(ctx, in); err != nil {
-			t.Fatal(err)
-		}
-		puts = nil
+	const all = 7
+	for range all {
+		r.event()
 	}
-	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	const all = 1005
-	for i := range all {
-		e := fmt.Sprintf("evt_%026d", i)
-		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
-			"PK": text("DLV#" + string(r.ID)), "SK": text(e), "status": text("held"), "appId": text(string(s.app)),
-			"eventType": text("test"), "attempts": &types.AttributeValueMemberN{Value: "0"},
-		}}})
-		if len(puts) == 25 {
-			flush()
-		}
+	s.stream(t)
+	if n, err := s.HeldCount(ctx, r.enable()); err != nil || n != all {
+		t.Fatalf("%d are held, %v", n, err)
 	}
-	if len(puts) > 0 {
-		flush()
-	}
-	if n, err := s.HeldCount(ctx, r.enable()); err != nil || n != 1000 {
-		t.Errorf("%d are held, %v", n, err)
-	}
-	for run, want := range []struct{ released, held int }{{1000, 5}, {1005, 0}, {1005, 0}} {
+	for run, want := range []struct{ released, held int }{{4, 3}, {7, 0}, {7, 0}} {
 		s.sweeps(t)
 		if n := s.queue.count(); n != want.released {
 			t.Errorf("run %d: %d were queued, want %d", run, n, want.released)

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	sweepPerShard = 250  // rows of a kind and shard, a run
-	sweepAtOnce   = 16   // rows that are dealt with beside each other
-	sweepReleases = 1000 // held deliveries, a run
+	sweepPerShard = 250 // rows of a kind and shard, a run
+	sweepAtOnce   = 16  // rows that are dealt with beside each other
 )
 
 // Sweep does, once a minute, what has become due and what was lost on the way: the
@@ -84,11 +83,11 @@ func (s Sweep) deliveries(ctx context.Context) error {
 }
 
 // releases lets held deliveries go that belong to endpoints enabled again, and
-// cancels those of deleted ones, at most sweepReleases in a run.
+// cancels those of deleted ones, at most Limits.Released in a run.
 func (s Sweep) releases(ctx context.Context) error {
 	due, err := s.Store.DueBefore(ctx, store.DueEndpoint, s.Store.Now(), sweepPerShard)
 	failed := []error{failure(string(store.DueEndpoint), err)}
-	left := sweepReleases
+	left := s.Store.Limits.Released
 	for _, d := range due {
 		for more := true; more && left > 0; {
 			var n int

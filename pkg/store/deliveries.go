@@ -243,15 +243,12 @@ func (d DeliverySpan) choose(found []Delivery, rows []item) (_ []Delivery, used 
 	return found, used
 }
 
-// maxHeld is how far held deliveries are counted.
-const maxHeld = 1000
-
-// HeldCount counts the deliveries that an endpoint's disabling holds back, to
-// 1,000.
+// HeldCount counts the deliveries that an endpoint's disabling holds back, up to
+// Limits.Held.
 func (s *Store) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil
 	}
-	held, _, err := s.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: maxHeld})
+	held, _, err := s.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: s.Limits.Held})
 	return len(held), err
 }

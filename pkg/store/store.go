@@ -31,11 +31,17 @@ type Limits struct {
 	Members     int // members of an org
 	OrgsCreated int // orgs one user created
 	Endpoints   int // webhook endpoints of an app
+	Held        int // deliveries of an endpoint that heldCount counts
+	Released    int // held deliveries that one run of the sweep releases or cancels
+	Redelivered int // deliveries that one call sends again
 }
 
 // DefaultLimits are the limits of the contract.
 func DefaultLimits() Limits {
-	return Limits{ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20}
+	return Limits{
+		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
+		Held: 1000, Released: 1000, Redelivered: 500,
+	}
 }
 
 // Store is the table. Make it with New; it is safe for concurrent use.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -112,7 +113,7 @@ func (s *Store) Postpone(ctx context.Context, w Work, at int64) (ok bool, err er
 		values: item{
 			":at": num(at), ":due": num(at + overdueAfter.Milliseconds()), ":pending": str(string(DeliveryPending)), ":seen": num(w.NextAttempt),
 		},
-	}, nil)
+	}, func(row item) bool { return row.num(attrNextAttempt) == at })
 }
 
 // Attempted is what came of an attempt, and what is to come of the delivery.
@@ -191,7 +192,8 @@ func (s *Store) Hold(ctx context.Context, w Work) error {
 const requeueAfter = 90 * time.Second
 
 // Requeue moves an overdue delivery's due time forward, and reports whether it did:
-// who moved it queues it, so that it is not queued again each minute. It gives the
+// who moved it queues it, so that it is not queued again each minute. The row keeps
+// a random text of the one who did, who may not get the answer. It gives the
 // delivery's app.
 func (s *Store) Requeue(ctx context.Context, d Due) (app id.App, ok bool, err error) {
 	k := deliveryKey(d.Endpoint, d.Event)
@@ -201,10 +203,11 @@ func (s *Store) Requeue(ctx context.Context, d Due) (app id.App, ok bool, err er
 	}
 	now := s.Now()
 	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(row.num(attrStartedAt)))/4))
+	me := rand.Text()
 	ok, err = s.mark(ctx, k, expr{
-		update: "SET dueAt = :until", when: "#status = :pending AND dueAt = :seen", names: statusName(),
-		values: item{":until": num(until.UnixMilli()), ":pending": str(string(DeliveryPending)), ":seen": num(d.At)},
-	}, nil)
+		update: "SET dueAt = :until, movedBy = :me", when: "#status = :pending AND dueAt = :seen", names: statusName(),
+		values: item{":until": num(until.UnixMilli()), ":me": str(me), ":pending": str(string(DeliveryPending)), ":seen": num(d.At)},
+	}, func(row item) bool { return row.str(attrMovedBy) == me })
 	return id.App(row.str(attrAppID)), ok, err
 }
 

@@ -19,6 +19,7 @@ const (
 	attrEventType   = "eventType"
 	attrLease       = "lease"     // jti of the attempt that is being made, or was made last
 	attrLast        = "last"      // the last attempt, JSON
+	attrMovedBy     = "movedBy"   // random: the sweep that queued it last
 	attrStartedAt   = "startedAt" // when this round of attempts began: at fan-out, or when it was redelivered
 
 	// overdueAfter is how long after its time an attempt is the sweep's.

@@ -81,7 +81,8 @@ func (s *Store) NoteUse(ctx context.Context, k APIKey, at int64) {
 	update := "SET lastUsedAt = :at"
 	values := item{":at": num(at), ":before": num(at - noteEvery.Milliseconds())}
 	if k.purgeAt != 0 {
-		update += ", purgeAt = :purge"
+		// The key may have been revoked or rotated since it was read: what that wrote stays.
+		update += ", purgeAt = if_not_exists(purgeAt, :purge)"
 		values[":purge"] = num(k.purgeAt)
 	}
 	_, err := s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{

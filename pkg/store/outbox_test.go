@@ -73,7 +73,7 @@ func TestAnEventStandsInTheTableIfAndOnlyIfItsCauseDoes(t *testing.T) {
 		must, not bool // it must be done, or not, in the end
 	}{
 		{storetest.LostBefore, 1, true, false}, {storetest.LostAfter, 1, true, false}, {storetest.Conflict, 1, true, false},
-		{storetest.ServerError, 1, true, false}, {storetest.Conflict, 4, true, false},
+		{storetest.ServerError, 1, true, false}, {storetest.Conflict, 4, true, false}, {storetest.Forgotten, 1, true, false},
 		{storetest.LostBefore, -1, false, true}, {storetest.Conflict, -1, false, true}, {storetest.LostAfter, -1, true, false},
 	}
 	for _, what := range causes() {

@@ -17,6 +17,8 @@ type Rotation struct {
 	ExpiresIn time.Duration
 	// Answer renders the answer, once the new key's expiry is known.
 	Answer func(NewKey) ([]byte, error)
+
+	predecessorDied bool // the key that the old one replaced was found revoked
 }
 
 // RotateKey replaces a key. A key rotates once; rotating it ends the grace of
@@ -27,14 +29,14 @@ type Rotation struct {
 // key_not_found, key_not_active.
 func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once) (answer, kept []byte, err error) {
 	err = retryRaced(ctx, func() error {
-		answer, err = s.rotateKey(ctx, a, o, r, once)
+		answer, err = s.rotateKey(ctx, a, o, &r, once)
 		return err
 	})
 	kept, err = settle(err)
 	return answer, kept, err
 }
 
-func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once) ([]byte, error) {
+func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, once Once) ([]byte, error) {
 	own, k := memberKey(o, a.User), apiKeyKey(o, r.Old)
 	wanted := []key{own, k}
 	if once.asked() {
@@ -70,6 +72,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, on
 		return nil, err
 	}
 	s.replace(t, a, o, old, fresh, r.Grace, now)
+	if old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied {
+		s.endPredecessor(t, o, old.predecessor, now, &r.predecessorDied)
+	}
 	if err := s.announce(t, o, fresh); err != nil {
 		return nil, err
 	}
@@ -98,7 +103,7 @@ func (k APIKey) graceEnds(now int64, grace time.Duration) int64 {
 }
 
 // successor is the key that replaces old.
-func (r Rotation) successor(old APIKey, now int64) NewKey {
+func (r *Rotation) successor(old APIKey, now int64) NewKey {
 	fresh := r.Key
 	fresh.AppID, fresh.Name, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, old.Name, now, 0
 	switch {
@@ -134,9 +139,18 @@ func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh NewKey, gra
 		names:  map[string]string{"#fresh": string(fresh.ID), "#old": string(old.ID)},
 		values: item{":expires": num(fresh.ExpiresAt)},
 	}, nil)
-	if old.predecessor != "" && old.predecessorEnds > now {
-		t.update(s.table, apiKeyKey(o, old.predecessor), expr{
-			update: "SET expiresAt = :now", when: "attribute_exists(PK)", values: item{":now": num(now)},
-		}, nil)
-	}
+}
+
+// endPredecessor ends the grace of the key that the rotated one replaced. One that
+// was revoked meanwhile has ended already: died then says so, and the rotation
+// begins again without it.
+func (s *Store) endPredecessor(t *txn, o id.Org, k id.Key, now int64, died *bool) {
+	t.update(s.table, apiKeyKey(o, k), expr{
+		update: "SET expiresAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",
+		values: item{":now": num(now), ":purge": num(purgeAfter(now))},
+	}, func(item) error {
+		*died = true
+		return errRaced
+	})
+	t.purgeUse(s.table, o, k, now)
 }

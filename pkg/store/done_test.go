@@ -1,0 +1,111 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// TestADoneTransactionIsDoneForItsCaller loses the answer of one transaction each,
+// and lets the database not know it again: the use case succeeds, whatever the
+// second try meets. API tests do the same with everything that is created.
+func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
+	c := connect(t)
+	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
+	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
+	h, gone := c.endpoint(t), c.endpoint(t)
+	c.enable(t, h.ID, false)
+	held := c.fanned(t, h.ID)
+	h = c.enable(t, h.ID, true)
+	event := c.test(t, h.ID)
+	l, taken := c.link(t, time.Hour), c.link(t, time.Hour)
+	for _, what := range []struct {
+		name string
+		do   func() error
+	}{
+		{"an admin who steps down", func() error { return second(c.ChangeRole(ctx, admin(eve), c.org, eve, org.Viewer)) }},
+		{"an admin again", func() error { return second(c.ChangeRole(ctx, admin(c.ada), c.org, eve, org.Admin)) }},
+		{"an admin who leaves", func() error { return c.RemoveMember(ctx, admin(eve), c.org, eve) }},
+		{"a member who is removed", func() error { return c.RemoveMember(ctx, admin(c.ada), c.org, bob) }},
+		{"another name", func() error { return second(c.RenameOrg(ctx, admin(c.ada), c.org, "Other")) }},
+		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, gone.ID) }},
+		{"a fan-out, which gives what is to be sent", func() error {
+			send, err := c.FanOut(ctx, c.app, event)
+			if len(send) != 1 {
+				return wrong("%d are to be sent", len(send))
+			}
+			return err
+		}},
+		{"a delivery that is released", func() error {
+			ok, err := c.Release(ctx, h, held)
+			if !ok {
+				return errors.Join(wrong("not released"), err)
+			}
+			return err
+		}},
+		{"a test event", func() error { return second(c.TestEndpoint(ctx, c.app, h.ID, "again")) }},
+		{"a first claim, which is no replay", func() error {
+			claimed, err := c.ClaimLink(ctx, taken.claim("k"))
+			if claimed.Replayed {
+				return wrong("a replay")
+			}
+			return err
+		}},
+		{"a link that is revoked", func() error { return second(c.RevokeLink(ctx, c.app, l.ID)) }},
+		{"a new user", func() error { c.NewUser(t, "new@example.com"); return nil }},
+		{"the lease of the signing keys", func() error { return second(c.LeaseSigningKeys(ctx, time.Minute)) }},
+	} {
+		c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+		if err := what.do(); err != nil || c.Faults.Pending() {
+			t.Errorf("%s: %v, pending: %v", what.name, err, c.Faults.Pending())
+		}
+	}
+	c.counters(t, "in the end")
+	entries, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
+	wants(t, err, "")
+	var actions []string
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+	}
+	want := []string{
+		"org.updated", "member.removed", "member.removed", "member.role_changed", "member.role_changed", "member.added", "member.added", "org.created",
+	}
+	slices.Sort(actions) // those of one millisecond are in no order
+	slices.Sort(want)
+	if !slices.Equal(actions, want) {
+		t.Errorf("the audit log has %v, want %v", actions, want)
+	}
+}
+
+// TestOnlyOnesOwnWriteIsADoneTransaction repeats creates with ids that are taken,
+// which ids never are: what is there was written by another transaction.
+func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
+	c := connect(t)
+	app := c.DraftApp("First")
+	create := func(name string) error {
+		app.Name = name
+		return second(c.CreateApp(ctx, admin(c.ada), c.org, app, store.Once{}))
+	}
+	wants(t, create("First"), "")
+	if err := create("Second"); err == nil || problem.From(err).Code != problem.Internal {
+		t.Errorf("another's app: %v", err)
+	}
+	apps, _, err := c.Apps(ctx, admin(c.ada), c.org, store.Page{})
+	if i := slices.IndexFunc(apps, func(a store.App) bool { return a.ID == app.ID }); err != nil || i < 0 || apps[i].Name != "First" {
+		t.Errorf("%+v, %v", apps, err)
+	}
+	l := lease(t, c.Table)
+	if _, err := c.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
+		t.Errorf("another's lease: %v", err)
+	}
+	wants(t, c.ReleaseSigningKeys(ctx, l), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint), problem.EndpointNotFound)
+	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, id.NoUser), problem.MemberNotFound)
+}

@@ -84,6 +84,24 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	}
 }
 
+// TestAnEventFannedOutMeanwhileIsStillOnesOwn lets the stream be faster than the
+// second try: the event's row has changed by then.
+func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	c.Faults.Before("TransactWriteItems", func() {})
+	c.Faults.Before("TransactWriteItems", func() {
+		for _, r := range c.rowsOf(t, "EVTS#") {
+			wants(t, second(c.FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
+		}
+	})
+	e := c.test(t, h.ID)
+	if got := c.status(t, h.ID, e); got != store.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != 1 {
+		t.Errorf("the delivery is %s", got)
+	}
+}
+
 // TestOnlyOnesOwnWriteIsADoneTransaction repeats creates with ids that are taken,
 // which ids never are: what is there was written by another transaction.
 func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {

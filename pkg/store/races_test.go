@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -213,5 +214,29 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 				t.Errorf("%d entries of %d rotations, %d keys created", entries, v.rotated, events)
 			}
 		})
+	}
+}
+
+func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	c.enable(t, h.ID, false)
+	e := c.fanned(t, h.ID)
+	h = c.enable(t, h.ID, true)
+	released := true
+	err, first := c.overtaken(t, func() (err error) {
+		released, err = c.Release(ctx, h, e)
+		return err
+	}, func() error {
+		c.enable(t, h.ID, false)
+		return nil
+	})
+	wants(t, errors.Join(err, first), "")
+	if got := c.status(t, h.ID, e); released || got != store.DeliveryHeld {
+		t.Errorf("released: %v, %s", released, got)
+	}
+	h = c.enable(t, h.ID, true)
+	if ok, err := c.Release(ctx, h, e); !ok || err != nil || c.status(t, h.ID, e) != store.DeliveryPending {
+		t.Errorf("enabled again: %v, %v", ok, err)
 	}
 }

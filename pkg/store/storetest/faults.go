@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // Fault is something a database does that DynamoDB Local never does.
@@ -34,6 +35,9 @@ const (
 // concurrent use.
 type Faults struct {
 	Next http.RoundTripper
+	// Try is how long the product waits for an answer. A call that hangs ends after
+	// it; others get longer, because the test's machine may be busy.
+	Try time.Duration
 
 	mu     sync.Mutex
 	plan   []planned
@@ -142,8 +146,7 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	case ServerError:
 		return answer(r, http.StatusInternalServerError, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}`), nil
 	case Hang:
-		<-r.Context().Done()
-		return nil, context.Cause(r.Context())
+		return nil, f.hang(r.Context())
 	case LostBefore:
 		return nil, errors.New(brokenMessage)
 	case LostAfter:
@@ -159,13 +162,21 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		<-r.Context().Done()
+		hung := f.hang(r.Context())
 		f.mu.Lock()
 		f.late = append(f.late, other)
 		f.mu.Unlock()
-		return nil, context.Cause(r.Context())
+		return nil, hung
 	}
 	return f.Next.RoundTrip(r)
+}
+
+// hang waits until the product gives up the try, or its caller the call.
+func (f *Faults) hang(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, f.Try)
+	defer cancel()
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // lose sends a call and drops its answer.

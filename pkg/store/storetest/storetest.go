@@ -4,8 +4,9 @@ package storetest
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -30,36 +31,29 @@ type Table struct {
 	Faults *Faults
 }
 
-// database is the one DynamoDB Local of a test program. It ends with the
+// running gives the endpoint of the one DynamoDB Local of a test program: one that
+// runs already, which LATCHKEY_DYNAMODB names, or its own, which ends with the
 // program, whose end it sees by itself.
-var database struct {
-	sync.Mutex
-	process *backing.Process
-	tables  int
-}
-
-// running gives the database's endpoint, and a number for a new table.
-func running() (endpoint string, table int, err error) {
-	database.Lock()
-	defer database.Unlock()
-	if database.process == nil {
-		if database.process, err = backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{}); err != nil {
-			return "", 0, err
-		}
+var running = sync.OnceValues(func() (endpoint string, err error) {
+	if endpoint := os.Getenv("LATCHKEY_DYNAMODB"); endpoint != "" {
+		return endpoint, nil
 	}
-	database.tables++
-	return database.process.Endpoint, database.tables, nil
-}
+	process, err := backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{})
+	if err != nil {
+		return "", err
+	}
+	return process.Endpoint, nil
+})
 
 // New gives a store on a new, empty table with the schema of template.yaml. A
 // test without Java and Maven fails, and says that they are missing.
 func New(t testing.TB) *Table {
 	t.Helper()
-	endpoint, n, err := running()
+	endpoint, err := running()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return on(t, endpoint, n)
+	return on(t, endpoint)
 }
 
 // Apart gives a store like New's on a database of its own, which ends with the
@@ -72,20 +66,29 @@ func Apart(t testing.TB) *Table {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = process.Stop() })
-	return on(t, process.Endpoint, 0)
+	return on(t, process.Endpoint)
 }
 
-func on(t testing.TB, endpoint string, n int) *Table {
+// longTry bounds a call that no test wants to be cut short.
+const longTry = time.Minute
+
+func on(t testing.TB, endpoint string) *Table {
 	t.Helper()
 	root, err := backing.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	tb := &Table{DB: backing.NewDynamoDBClient(endpoint), Name: fmt.Sprintf("test-%d", n), Faults: &Faults{}}
+	tb := &Table{DB: backing.NewDynamoDBClient(endpoint), Name: "test-" + rand.Text(), Faults: &Faults{}}
 	if err := backing.CreateTable(context.Background(), tb.DB, filepath.Join(root, "template.yaml"), tb.Name); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if _, err := tb.DB.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &tb.Name}); err != nil {
+			t.Logf("the table %s is left: %v", tb.Name, err)
+		}
+	})
 	under := env.NewHTTPClient()
+	tb.Faults.Try, under.Timeout = under.Timeout, longTry
 	tb.Faults.Next, under.Transport = under.Transport, newConsistent(t, tb.Faults)
 	tb.Store = store.New(client(endpoint, under), tb.Name)
 	return tb

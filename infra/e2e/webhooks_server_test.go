@@ -93,7 +93,7 @@ func (c *server) deliveries(t *testing.T, endpoint, status string) []map[string]
 func (c *server) pages(t *testing.T, path, name string, body members) []map[string]any {
 	t.Helper()
 	var all []map[string]any
-	for {
+	for range 1000 {
 		r := c.ok(t, path, body)
 		found := r.list(name)
 		all = append(all, found...)
@@ -104,6 +104,8 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 		}
 		body["cursor"] = next
 	}
+	t.Fatalf("%s has no end", path)
+	return nil
 }
 
 // patience bounds the wait for what must come, on a machine that is busy with

@@ -244,7 +244,7 @@ func wrong(format string, args ...any) error {
 func hashOf(s string) opaque.Hash { return sha256.Sum256([]byte(s)) }
 
 // write puts rows of texts into the table, past the store.
-func (c *connected) write(t *testing.T, rows []map[string]string) {
+func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 	t.Helper()
 	for len(rows) > 0 {
 		n := min(len(rows), 25)
@@ -256,7 +256,7 @@ func (c *connected) write(t *testing.T, rows []map[string]string) {
 			}
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: item}})
 		}
-		if _, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: puts}}); err != nil {
+		if _, err := tb.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{tb.Name: puts}}); err != nil {
 			t.Fatal(err)
 		}
 		rows = rows[n:]

@@ -143,7 +143,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		}
 		rows = append(rows, map[string]string{"PK": "DLV#" + string(h.ID), "SK": string(e), "status": status})
 	}
-	c.write(t, rows)
+	write(t, c.Table, rows)
 	list := func(span store.DeliverySpan) (got []id.Event) {
 		t.Helper()
 		span.Endpoint = h.ID

@@ -98,7 +98,7 @@ func (c *connected) between(change func()) {
 // nothing waits.
 func (c *connected) settled(t *testing.T, h id.Endpoint) {
 	t.Helper()
-	for {
+	for range 100 {
 		now, ok, err := c.Releasable(ctx, c.app, h)
 		wants(t, err, "")
 		if !ok {
@@ -115,6 +115,7 @@ func (c *connected) settled(t *testing.T, h id.Endpoint) {
 		}
 		wants(t, c.Released(ctx, now, next, c.Now().UnixMilli()), "")
 	}
+	t.Fatalf("100 runs have not settled %s", h)
 }
 
 // TestAnEndpointThatChangesDuringFanOutLeavesNothingHeldForEver changes the endpoint

@@ -155,7 +155,7 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	for i := range 8 {
 		rows = append(rows, map[string]string{"PK": "DLV#" + string(h.ID), "SK": fmt.Sprintf("evt_%026d", i), "status": "held"})
 	}
-	c.write(t, rows)
+	write(t, c.Table, rows)
 	if n, err := c.HeldCount(ctx, c.seen(t, h.ID)); err != nil || n != 5 {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -122,7 +122,7 @@ func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
 
 func TestTwoFirstRequestsAtOnceMakeOneUser(t *testing.T) {
 	tb := storetest.New(t)
-	for round := range 20 {
+	for round := range 5 {
 		subject := "s" + string(rune('a'+round))
 		users := make(chan id.User, 8)
 		var wg sync.WaitGroup

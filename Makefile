@@ -81,7 +81,7 @@ t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DY
 e2e: ## the black-box suite on any base URL, or one case of it: BASE_URL= TOKEN_CMD= [RUN=RolesGovernTheRoutes]
 	@go test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./infra/e2e
 
-load: ## webhooks under load for 200 seconds, of which make test runs one minute
+load: ## webhooks under load for 200 seconds, of which make test runs the short form
 	@LOAD_SECONDS=200 go test -count=1 -v -timeout 15m -run '^TestWebhooksUnderLoad$$' ./infra/e2e
 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]

@@ -29,15 +29,17 @@ func millis(at time.Time) types.AttributeValue {
 }
 
 // setRow changes a row behind the product's back, so that a test need not wait for
-// days. "#state" is the attribute state.
+// days. "#state" and "#status" are attributes of those names.
 func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.TableName, Key: k.attributes(), UpdateExpression: &update, ExpressionAttributeValues: values,
 		ConditionExpression: aws.String("attribute_exists(PK)"),
 	}
-	if strings.Contains(update, "#state") {
-		in.ExpressionAttributeNames = map[string]string{"#state": "state"}
+	for _, name := range []string{"state", "status"} {
+		if strings.Contains(update, "#"+name+" ") {
+			in.ExpressionAttributeNames = map[string]string{"#" + name: name}
+		}
 	}
 	if _, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).UpdateItem(t.Context(), in); err != nil {
 		t.Fatal(err)

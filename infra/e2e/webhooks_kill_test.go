@@ -18,7 +18,7 @@ import (
 
 // Of the run with faults: it lasts until all of them have been made.
 const (
-	killRate  = 3 // events a second
+	killRate  = 2 // events a second
 	kmsAway   = 10 * time.Second
 	killDrain = 3 * time.Minute // a lost delivery waits for its lease, or for the sweep's minute
 )
@@ -67,6 +67,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		sameIDs(t, name, r)
 		r.noneRefused(t)
 	}
+	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
 }
 
 // until causes events until it is told to stop, and gives the links they are about.

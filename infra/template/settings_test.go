@@ -42,6 +42,7 @@ var parameterList = map[string]string{
 	"RotationDays":        `{"Default":90,"MinValue":0,"Type":"Number"}`,
 	"ThrottleBurst":       `{"Default":500,"Type":"Number"}`,
 	"ThrottleRate":        `{"Default":1000,"Type":"Number"}`,
+	"TryTimeout":          `{"Default":700,"MaxValue":5000,"MinValue":100,"Type":"Number"}`,
 	"UserinfoUrl":         `{"Default":"","Type":"String"}`,
 	"WebhookAllowCidrs":   `{"Default":"","Type":"String"}`,
 	"WebhookIssuer":       `{"Default":"","Type":"String"}`,
@@ -64,6 +65,7 @@ func defaults(tpl *translated.Template) (wrong []string) {
 var variableList = map[string]string{
 	"AUDIENCE":                  `{"Ref":"Audience"}`,
 	"AWS_ENDPOINT_URL_DYNAMODB": `{"Ref":"EndpointDynamoDB"}`,
+	"AWS_TRY_TIMEOUT_MS":        `{"Ref":"TryTimeout"}`,
 	"AWS_ENDPOINT_URL_KMS":      `{"Ref":"EndpointKMS"}`,
 	"AWS_ENDPOINT_URL_SQS":      `{"Ref":"EndpointSQS"}`,
 	"CLIENT_IDS":                `{"Ref":"ClientIds"}`,

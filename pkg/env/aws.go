@@ -15,14 +15,14 @@ import (
 // The SDK's own defaults wait 25 s on a database that hangs; a caller gets its
 // 503 within 3 s instead.
 const (
-	tryTimeout = 700 * time.Millisecond // of one try
+	tryTimeout = 700 * time.Millisecond // of one try, when AWS_TRY_TIMEOUT_MS names no other
 	tries      = 3
 	maxBackoff = 100 * time.Millisecond
 )
 
 // AWS builds the configuration that the Lambda runtime gives a function: region
-// and credentials from the environment, our HTTP client and retries. It makes
-// no request.
+// and credentials from the environment, our HTTP client and retries, with
+// AWS_TRY_TIMEOUT_MS for one try. It makes no request.
 func (r *Reader) AWS() aws.Config {
 	credentials := aws.Credentials{
 		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
@@ -30,7 +30,9 @@ func (r *Reader) AWS() aws.Config {
 		SessionToken:    r.Optional("AWS_SESSION_TOKEN", ""),
 		Source:          "environment",
 	}
-	return Config(r.Required("AWS_REGION"), credentials, NewHTTPClient())
+	client := NewHTTPClient()
+	client.Timeout = time.Duration(r.Int("AWS_TRY_TIMEOUT_MS", int(tryTimeout.Milliseconds()), 1)) * time.Millisecond
+	return Config(r.Required("AWS_REGION"), credentials, client)
 }
 
 // Config is the product's aws.Config: tests give it another HTTP client.

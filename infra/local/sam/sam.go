@@ -30,6 +30,7 @@ var ErrNoEngine = errors.New("sam local needs a Docker engine, and none answers 
 const (
 	host = "host.docker.internal" // what a container calls this machine
 
+	tryTimeout   = "4000" // milliseconds; a container on a busy machine is slow
 	buildTimeout = 5 * time.Minute
 	startTimeout = 2 * time.Minute
 	stopGrace    = 30 * time.Second // it has containers to remove
@@ -169,7 +170,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	for name, value := range map[string]string{
 		"Issuer": s.Stack.Issuer, "Audience": backing.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
 		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "EndpointSQS": seen(s.Stack.DataPlane.SQS),
-		"Architecture": architecture(), "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
+		"Architecture": architecture(), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
 	} {
 		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
 	}

@@ -31,10 +31,12 @@ type Table struct {
 	Faults *Faults
 }
 
-// running gives the endpoint of the one DynamoDB Local of a test program: one that
-// runs already, which LATCHKEY_DYNAMODB names, or its own, which ends with the
-// program, whose end it sees by itself.
-var running = sync.OnceValues(func() (endpoint string, err error) {
+// running gives the endpoint of the one DynamoDB Local of a test program.
+var running = sync.OnceValues(find)
+
+// find gives the endpoint of a database that runs already, which LATCHKEY_DYNAMODB
+// names, or starts one, which ends with the program, whose end it sees by itself.
+func find() (endpoint string, err error) {
 	if endpoint := os.Getenv("LATCHKEY_DYNAMODB"); endpoint != "" {
 		return endpoint, nil
 	}
@@ -43,7 +45,7 @@ var running = sync.OnceValues(func() (endpoint string, err error) {
 		return "", err
 	}
 	return process.Endpoint, nil
-})
+}
 
 // New gives a store on a new, empty table with the schema of template.yaml. A
 // test without Java and Maven fails, and says that they are missing.

@@ -10,7 +10,7 @@ import (
 
 // TestMakeTestRunsEveryTestAnew wants no answer from Go's test cache.
 func TestMakeTestRunsEveryTestAnew(t *testing.T) {
-	cmd := exec.Command("make", "-n", "test")
+	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", "test")
 	cmd.Dir = "../.."
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -8,7 +8,6 @@ package authz
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -54,8 +53,6 @@ func New(table Table, tokens Tokens) *Authorizer {
 // askAgain is how long what userinfo said of a user holds.
 const askAgain = 24 * time.Hour
 
-const scheme = "bearer "
-
 // Authorize decides on the values of a request's Authorization headers for a
 // route that takes the credential want.
 func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
@@ -81,11 +78,11 @@ func bearer(headers []string) (string, error) {
 	case len(headers) > 1:
 		return "", problem.New(problem.InvalidCredentials, "Send exactly one Authorization header.")
 	}
-	h := headers[0]
-	if len(h) <= len(scheme) || !strings.EqualFold(h[:len(scheme)], scheme) {
+	credential, ok := principal.Bearer(headers[0])
+	if !ok {
 		return "", problem.New(problem.InvalidCredentials, "The Authorization header must have the scheme Bearer and one credential.")
 	}
-	return h[len(scheme):], nil
+	return credential, nil
 }
 
 // key decides on an API key: form and checksum without a read, then the row.

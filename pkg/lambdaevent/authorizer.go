@@ -93,7 +93,8 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	if !ok {
 		return nil, fmt.Errorf("the authorizer stands before %s %s, which is not in the route table", e.HTTPMethod, e.Resource)
 	}
-	p, err := decide(ctx, want, authorizationHeaders(e))
+	headers := authorizationHeaders(e)
+	p, err := decide(ctx, want, headers)
 	if err == nil {
 		return &authorizerAnswer{
 			PrincipalID: principalID(p.ID()), Context: p.Context(),
@@ -105,13 +106,27 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 		logRefusal(ctx, e, refused)
 		return &authorizerAnswer{
 			PrincipalID:    principalID(""),
-			Context:        map[string]string{"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail},
 			PolicyDocument: onStage("Deny", e.MethodARN),
+			Context: map[string]string{
+				"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail, "challenge": challenge(headers),
+			},
 		}, nil
 	}
 	slog.ErrorContext(ctx, "authorizer cannot tell", "error", err, "requestId", problem.RequestID(ctx),
 		"route", e.HTTPMethod+" "+e.Resource)
 	return nil, errors.New("the authorizer cannot tell who calls")
+}
+
+// challenge is the WWW-Authenticate of a refusal: one of two constants, because the
+// gateway's template does not escape. Where no Bearer credential was sent it has no
+// error (RFC 6750, section 3).
+func challenge(headers []string) string {
+	for _, h := range headers {
+		if _, ok := principal.Bearer(h); ok {
+			return `Bearer error="invalid_token"`
+		}
+	}
+	return "Bearer"
 }
 
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error) {

@@ -95,6 +95,24 @@ func TestABadCredentialIsDeniedWithItsCode(t *testing.T) {
 	}
 }
 
+// TestTheChallengeHasAnErrorOnlyForABearerCredential: RFC 6750, section 3.
+func TestTheChallengeHasAnErrorOnlyForABearerCredential(t *testing.T) {
+	const plain, invalid = `Bearer`, `Bearer error="invalid_token"`
+	for headers, want := range map[string]string{
+		`[]`: plain, `[""]`: plain, `["Bearer"]`: plain, `["Bearer  "]`: plain, `["Basic YTpi"]`: plain, `["lk_a_b"]`: plain,
+		`["Bearer x"]`: invalid, `["bEARER  x"]`: invalid, `["Bearer x","Bearer y"]`: invalid, `["Basic x","Bearer y"]`: invalid,
+	} {
+		event := strings.Replace(sample, `["Bearer a","Bearer b"]`, headers, 1)
+		out, err := ask(t, event, refuse(problem.New(problem.InvalidCredentials, "D.")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out["context"].(map[string]any)["challenge"]; got != want { //nolint:forcetypeassert // a test
+			t.Errorf("%s: %v, want %s", headers, got, want)
+		}
+	}
+}
+
 func TestWhatNobodyCanTellIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
 	for name, decide := range map[string]Decide{
 		"database down":  refuse(problem.New(problem.Unavailable, "x")),

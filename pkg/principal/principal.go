@@ -6,6 +6,7 @@ package principal
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"latchkey/pkg/id"
 )
@@ -19,6 +20,15 @@ const (
 	UserToken Credential = "user_token" // an OAuth access token (JWT)
 	APIKey    Credential = "api_key"    // an API key of an app
 )
+
+// Bearer takes the credential out of an Authorization header's value: the scheme,
+// of either case, one space or more, and the credential (RFC 9110, section 11.4;
+// RFC 6750). ok is false for another scheme, and where no credential follows.
+func Bearer(header string) (credential string, ok bool) {
+	scheme, rest, _ := strings.Cut(header, " ")
+	credential = strings.TrimLeft(rest, " ")
+	return credential, strings.EqualFold(scheme, "Bearer") && credential != ""
+}
 
 // Kind says what a Principal is.
 type Kind string

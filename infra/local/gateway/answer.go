@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -44,10 +45,19 @@ func (x *exchange) write(w http.ResponseWriter, answer []byte) error {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
 	}
+	x.send(w, status, body)
+	return nil
+}
+
+// send sends a body with its length. net/http leaves the body out of an answer to
+// HEAD, and the length in it.
+func (x *exchange) send(w http.ResponseWriter, status int, body string) {
 	x.status = status
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(body))
-	return nil
 }
 
 // parseAnswer reads a proxy answer. Without binary media types, which the local

@@ -39,7 +39,7 @@ func (x *exchange) authorizerEvent() ([]byte, error) {
 }
 
 func (x *exchange) commonEvent() map[string]any {
-	headers, query := x.forwardedHeaders(), x.r.URL.Query()
+	headers, query := x.forwardedHeaders(), parameters(x.r.URL.RawQuery)
 	return map[string]any{
 		"resource": x.matched.route.Path, "path": x.r.URL.EscapedPath(), "httpMethod": x.r.Method,
 		"headers": last(headers), "multiValueHeaders": orNil(headers),
@@ -47,6 +47,28 @@ func (x *exchange) commonEvent() map[string]any {
 		"pathParameters": orNil(x.matched.parameters), "stageVariables": nil,
 		"requestContext": x.requestContext(),
 	}
+}
+
+// parameters reads a query string. Unlike url.ParseQuery, which drops them, it
+// keeps a parameter with a semicolon in it.
+func parameters(query string) url.Values {
+	out := url.Values{}
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if part != "" {
+			out.Add(unescaped(name), unescaped(value))
+		}
+	}
+	return out
+}
+
+// unescaped decodes a part of a query string; one that is not escaped well is
+// itself.
+func unescaped(s string) string {
+	if decoded, err := url.QueryUnescape(s); err == nil {
+		return decoded
+	}
+	return s
 }
 
 func (x *exchange) requestContext() map[string]any {

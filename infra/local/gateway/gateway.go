@@ -1,8 +1,8 @@
 // Package gateway serves a translated template's REST API on this machine, as
 // API Gateway would: routes, the REQUEST authorizer and its cache, Lambda proxy
 // events and answers, and gateway responses all come from the template. What the
-// real one does and a client or function can see is done here too; throttling is
-// not.
+// real one does and a client or function can see is done here too; throttling only
+// after Throttle.
 package gateway
 
 import (
@@ -20,6 +20,10 @@ import (
 
 // maxBody is API Gateway's limit of a request's body, in bytes.
 const maxBody = 10 << 20
+
+// maxHeaders is API Gateway's limit of all header lines of a request together, in
+// bytes (its developer guide, "Quotas", where it counts the values).
+const maxHeaders = 10_240
 
 // integrationLimit is API Gateway's: it answers INTEGRATION_TIMEOUT after it.
 const integrationLimit = 29 * time.Second
@@ -39,6 +43,7 @@ type Gateway struct {
 	responses responses
 	invoker   Invoker
 	cache     *policyCache
+	throttle  *throttle   // nil: none
 	requests  *log.Logger // one line a request; nil: none
 	now       func() time.Time
 
@@ -105,8 +110,17 @@ func (x *exchange) answer(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("X-Amzn-Requestid", x.id)
 	h.Set("X-Amz-Apigw-Id", x.extended)
-	if !x.found {
+	switch {
+	case headerBytes(x.r) > maxHeaders:
+		// AWS answers before its gateway responses have a say: with no body of ours.
+		x.status = http.StatusRequestHeaderFieldsTooLarge
+		w.WriteHeader(x.status)
+		return
+	case !x.found:
 		x.unknownRoute(w)
+		return
+	case !x.g.throttle.take(x.matched.route.Method+" "+x.matched.route.Path, x.begun):
+		x.respond(w, throttled, "Too Many Requests")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, x.r.Body, maxBody))
@@ -125,6 +139,18 @@ func (x *exchange) answer(w http.ResponseWriter) {
 		return
 	}
 	x.integrate(w)
+}
+
+// headerBytes counts a request's header lines as they came, their ends included.
+func headerBytes(r *http.Request) int {
+	const separators = len(": \r\n")
+	n := len("Host") + len(r.Host) + separators
+	for name, values := range r.Header {
+		for _, value := range values {
+			n += len(name) + len(value) + separators
+		}
+	}
+	return n
 }
 
 // unknownRoute is what API Gateway says to a path or method it has not: it takes

@@ -20,18 +20,19 @@ const defaultPort = 3000
 func main() {
 	port := flag.Int("port", defaultPort, "port of the API; the six after it are used too")
 	template := flag.String("template", "", "another template than the repository's")
+	throttle := flag.Bool("throttle", false, "refuse requests over the template's limits")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *port, *template); err != nil {
+	if err := run(ctx, stack.Options{Port: *port, Template: *template, Throttle: *throttle, Requests: os.Stdout}); err != nil {
 		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, port int, template string) error {
+func run(ctx context.Context, o stack.Options) error {
 	begun := time.Now()
-	s, err := stack.Start(ctx, stack.Options{Port: port, Template: template, Requests: os.Stdout})
+	s, err := stack.Start(ctx, o)
 	var missing *backing.MissingError
 	switch {
 	case errors.As(err, &missing):
@@ -42,7 +43,7 @@ func run(ctx context.Context, port int, template string) error {
 		return err
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
-	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; a token: make token EMAIL=a@example.com NAME=Ann PORT=%d\n", time.Since(begun).Seconds(), s.LogDir, port)
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; a token: make token EMAIL=a@example.com NAME=Ann PORT=%d\n", time.Since(begun).Seconds(), s.LogDir, o.Port)
 	select {
 	case <-ctx.Done():
 		return s.Close()

@@ -40,6 +40,7 @@ type Options struct {
 	Requests   io.Writer         // one line a request; nil: none
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
+	Throttle   bool              // requests over the template's limits are refused
 	Minute     time.Duration     // what schedules take for a minute; 0: a minute
 
 	Received func(pump.Message) // is told of each message that a function is fed from a queue; nil: nobody is
@@ -207,6 +208,9 @@ func (s *Stack) open(ctx, background context.Context) error {
 	g, err := gateway.New(s.api, s.lambda, s.requests)
 	if err != nil {
 		return err
+	}
+	if s.options.Throttle {
+		g.Throttle()
 	}
 	if err := s.startSchedules(ctx, background); err != nil {
 		return err

@@ -17,6 +17,7 @@ type API struct {
 	Routes      []Route // sorted by path, then method
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
+	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/orgs"; AllMethods for the rest
 }
 
 // Route is one method of a path.
@@ -41,6 +42,15 @@ type GatewayResponse struct {
 	Templates  map[string]string // by content type
 }
 
+// Throttle is how many requests a method takes.
+type Throttle struct {
+	Rate  float64 // a second
+	Burst int     // at once
+}
+
+// AllMethods names the throttle of the methods that have no own.
+const AllMethods = "* /*"
+
 // open is SAM's name for a route without authorizer; it has no security scheme.
 const open = "NONE"
 
@@ -55,7 +65,7 @@ func (t *Template) API() (*API, error) {
 		return nil, errors.New("BinaryMediaTypes are not supported by the local stack")
 	}
 	body, _ := properties["Body"].(map[string]any)
-	a := &API{Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{}}
+	a := &API{Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{}, Throttles: map[string]Throttle{}}
 	return a, errors.Join(a.readStage(t), a.readAuthorizers(body), a.readRoutes(t, body), a.readResponses(body))
 }
 
@@ -64,7 +74,35 @@ func (a *API) readStage(t *Template) error {
 	if len(names) != 1 {
 		return fmt.Errorf("the local stack serves one stage, the template has %d", len(names))
 	}
-	a.Stage, _ = t.Resources[names[0]].Properties["StageName"].(string)
+	stage := t.Resources[names[0]].Properties
+	a.Stage, _ = stage["StageName"].(string)
+	settings, _ := stage["MethodSettings"].([]any)
+	var wrong []error
+	for _, v := range settings {
+		setting, _ := v.(map[string]any)
+		wrong = append(wrong, a.readThrottle(setting))
+	}
+	return errors.Join(wrong...)
+}
+
+// readThrottle reads one of the stage's method settings. In its path every slash
+// but the first is ~1, as in a JSON pointer.
+func (a *API) readThrottle(setting map[string]any) error {
+	rate, burst := setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"]
+	if rate == nil && burst == nil {
+		return nil
+	}
+	path := scalar(setting["ResourcePath"])
+	if escaped, ok := strings.CutPrefix(path, "/~1"); ok {
+		path = "/" + strings.ReplaceAll(escaped, "~1", "/")
+	}
+	name := scalar(setting["HttpMethod"]) + " " + path
+	r, errRate := strconv.ParseFloat(scalar(rate), 64)
+	b, errBurst := strconv.Atoi(scalar(burst))
+	if err := errors.Join(errRate, errBurst); err != nil {
+		return fmt.Errorf("the throttle of %s: %w", name, err)
+	}
+	a.Throttles[name] = Throttle{Rate: r, Burst: b}
 	return nil
 }
 

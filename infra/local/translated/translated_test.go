@@ -18,6 +18,7 @@ Transform: AWS::Serverless-2016-10-31
 Parameters:
   Stage: {Type: String, Default: live}
   Loud: {Type: String, Default: 'no'}
+  Rate: {Type: Number, Default: 10}
   Ids: {Type: CommaDelimitedList, Default: 'a, b'}
   Needed: {Type: String}
 Mappings:
@@ -34,6 +35,10 @@ Resources:
     Type: AWS::Serverless::Api
     Properties:
       StageName: !Ref Stage
+      MethodSettings:
+        - {HttpMethod: '*', ResourcePath: /*, ThrottlingRateLimit: !Ref Rate, ThrottlingBurstLimit: 5}
+        - {HttpMethod: GET, ResourcePath: '/~1v1~1orgs~1{orgId}', ThrottlingRateLimit: 0.5, ThrottlingBurstLimit: 2}
+        - {HttpMethod: POST, ResourcePath: /~1open, LoggingLevel: 'OFF'}
       Auth:
         DefaultAuthorizer: A
         AddDefaultAuthorizerToCorsPreflight: false
@@ -146,6 +151,10 @@ func TestAPIIsTheTranslatedTemplates(t *testing.T) {
 	r := api.Responses["ACCESS_DENIED"]
 	if api.Stage != "live" || r.Status != 401 || r.Parameters["gatewayresponse.header.Content-Type"] != "'application/problem+json'" {
 		t.Errorf("stage %s, response %+v", api.Stage, r)
+	}
+	throttles := map[string]translated.Throttle{"* /*": {Rate: 10, Burst: 5}, "GET /v1/orgs/{orgId}": {Rate: 0.5, Burst: 2}}
+	if !maps.Equal(api.Throttles, throttles) {
+		t.Errorf("throttles %v, want %v", api.Throttles, throttles)
 	}
 	cached := strings.Replace(toyTemplate, "ReauthorizeEvery: 0", "ReauthorizeEvery: 300, Headers: [Authorization]", 1)
 	if tpl, err = translate(t, cached, options()); err != nil {

@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"latchkey/infra/local/translated"
+)
+
+// throttle counts requests in token buckets, one a method, as API Gateway
+// documents them ("Throttle requests to your REST APIs"): a bucket holds burst
+// tokens, gains rate of them a second, and a request takes one. The stage's setting
+// for all methods gives each method without its own a bucket of that size. An
+// account's limits are not counted.
+type throttle struct {
+	settings map[string]translated.Throttle
+
+	mu      sync.Mutex
+	buckets map[string]*bucket // by method and path
+}
+
+type bucket struct {
+	tokens float64
+	filled time.Time
+}
+
+// Throttle makes the gateway refuse requests over the template's limits. Without
+// it, tests are as fast as the machine.
+func (g *Gateway) Throttle() {
+	g.throttle = &throttle{settings: g.api.Throttles, buckets: map[string]*bucket{}}
+}
+
+// take reports whether a method takes one more request now. A nil throttle, and a
+// method without a setting, takes any number.
+func (t *throttle) take(method string, now time.Time) bool {
+	if t == nil {
+		return true
+	}
+	limit, own := t.settings[method]
+	if !own {
+		var all bool
+		if limit, all = t.settings[translated.AllMethods]; !all {
+			return true
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.buckets[method]
+	if b == nil {
+		b = &bucket{float64(limit.Burst), now}
+		t.buckets[method] = b
+	}
+	b.tokens = min(b.tokens+now.Sub(b.filled).Seconds()*limit.Rate, float64(limit.Burst))
+	b.filled = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}

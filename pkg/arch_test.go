@@ -105,7 +105,8 @@ func TestAFunctionIsWiring(t *testing.T) {
 			t.Errorf("%s: a function is its main.go and nothing else", file)
 		}
 		for _, imported := range imports {
-			if strings.HasPrefix(imported, "github.com/") || strings.HasPrefix(imported, "latchkey/infra") {
+			contract := imported == "latchkey/infra" && file == filepath.Join("webhookkeys", "main.go") // it serves openapi.yaml
+			if strings.HasPrefix(imported, "github.com/") || strings.HasPrefix(imported, "latchkey/infra") && !contract {
 				t.Errorf("%s imports %s: a function is wiring", file, imported)
 			}
 		}

@@ -1,10 +1,12 @@
-// Command webhookkeys serves the keys that receivers verify webhooks by.
+// Command webhookkeys serves the public reads: the keys that receivers verify
+// webhooks by, and the contract.
 package main
 
 import (
 	"log/slog"
 	"os"
 
+	"latchkey/infra"
 	"latchkey/pkg/api"
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdahttp"
@@ -19,5 +21,5 @@ func main() {
 		slog.Error("start", "error", err)
 		os.Exit(1)
 	}
-	lambdahttp.Start(api.WebhookKeys(table))
+	lambdahttp.Start(api.WebhookKeys(table, infra.OpenAPI))
 }

@@ -30,6 +30,9 @@ const (
 	noRoute    = `{"type":"urn:latchkey:problem:route_not_found","title":"No such route","status":404,"detail":"D.","code":"route_not_found","requestId":"r"}`
 	event      = `{"id":"evt_1","type":"test","createdAt":1790000000000,"data":{"message":"M."}}`
 	events     = `{"events":[` + event + `],"nextCursor":"c"}`
+	unknown    = `{"type":"urn:latchkey:problem:unknown_parameter","title":"The query has an unknown parameter","status":400,"detail":"D.","code":"unknown_parameter","requestId":"r","errors":[{"pointer":"?page","code":"unknown","message":"M."}]}`
+	notJSON    = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r"}`
+	member     = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r","errors":[{"pointer":"/x","code":"unknown","message":"M."}]}`
 	invalid    = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 
@@ -37,16 +40,37 @@ const (
 func answers() map[string]seen {
 	anyOrigin := headers("application/problem+json")
 	anyOrigin.Set("Access-Control-Allow-Origin", "*")
-	return map[string]seen{
+	all := map[string]seen{
 		"orgs":     {"GET", "/v1/orgs?limit=1", 200, headers("application/json"), orgs},
 		"missing":  {"GET", "/v1/orgs/a%2Fb", 404, headers("application/problem+json"), orgMissing},
 		"invalid":  {"POST", "/v1/orgs", 422, headers("application/problem+json"), invalid},
+		"unknown":  {"GET", "/v1/orgs?page=1", 400, headers("application/problem+json"), unknown},
+		"not JSON": {"POST", "/v1/orgs", 400, headers("application/problem+json"), notJSON},
+		"member":   {"POST", "/v1/orgs", 400, headers("application/problem+json"), member},
 		"done":     {"DELETE", "/v1/orgs/o/keys/k", 204, headers(""), ""},
 		"event":    {"POST", "/webhook_event/get", 200, headers("application/json"), event},
 		"events":   {"POST", "/webhook_event/list", 200, headers("application/json"), events},
 		"no route": {"GET", "/nope", 404, anyOrigin, noRoute},
 		"method":   {"PUT", "/v1/orgs", 404, anyOrigin, noRoute},
 	}
+	for name, s := range all {
+		if s.body != "" {
+			s.body += "\n"
+			all[name] = s
+		}
+	}
+	all["contract"] = seen{"GET", "/openapi.yaml", 200, ofContract("application/yaml"), "openapi: 3.0.3"}
+	all["contract, its head"] = seen{"HEAD", "/openapi.yaml", 200, ofContract("application/yaml"), ""}
+	all["contract, unchanged"] = seen{"GET", "/openapi.yaml", 304, ofContract(""), ""}
+	return all
+}
+
+func ofContract(contentType string) http.Header {
+	h := headers(contentType)
+	h.Set("Cache-Control", "public, max-age=300")
+	h.Set("ETag", `"0123456789abcdef0123456789abcdef"`)
+	h.Set("Access-Control-Allow-Origin", "*")
+	return h
 }
 
 func load(t *testing.T) *contract.Contract {
@@ -103,6 +127,10 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"another Cache-Control":           {"orgs", func(s *seen) { s.header.Set("Cache-Control", "max-age=60") }, "Cache-Control"},
 		"a header twice":                  {"orgs", func(s *seen) { s.header.Add("Cache-Control", "no-store") }, "2 times"},
 		"no JSON":                         {"orgs", func(s *seen) { s.body = "<html>" }, "not JSON"},
+		"no newline at the end":           {"orgs", func(s *seen) { s.body = strings.TrimSpace(s.body) }, "newline"},
+		"no ETag":                         {"contract", func(s *seen) { s.header.Del("ETag") }, "ETag is missing"},
+		"the contract as JSON":            {"contract", func(s *seen) { s.header.Set("Content-Type", "application/json") }, "content type"},
+		"a body of what is unchanged":     {"contract, unchanged", func(s *seen) { s.body = "x" }, "has a body"},
 		"data behind the JSON":            {"orgs", func(s *seen) { s.body += "{}" }, "not JSON"},
 		"no body":                         {"orgs", func(s *seen) { s.body = "" }, "not JSON"},
 		"a body where there is none":      {"done", func(s *seen) { s.body = "{}" }, "has a body"},
@@ -115,6 +143,7 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"no request id":                   {"missing", replace(`"requestId":"r"`, `"requestId":""`), "requestId"},
 		"a cause that slips out":          {"missing", replace(`"detail"`, `"cause":"x","detail"`), "cause"},
 		"invalid without a pointer":       {"invalid", replace(`,"errors":[{"pointer":"/name","code":"required","message":"M."}]`, ``), "0 errors"},
+		"a parameter without its name":    {"unknown", replace(`,"errors":[{"pointer":"?page","code":"unknown","message":"M."}]`, ``), "0 errors"},
 		"a pointer's unknown code":        {"invalid", replace(`"required"`, `"odd"`), "code"},
 		"errors where none belong":        {"missing", replace(`"requestId":"r"`, `"requestId":"r","errors":[{"pointer":"/x","code":"type","message":"M."}]`), "1 errors"},
 		"an event without its data":       {"event", replace(`"message":"M."`, ``), "message"},
@@ -124,8 +153,8 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"an event of a list, its data":    {"events", replace(`"message"`, `"text"`), "the data of test"},
 		"an unknown route that answers":   {"no route", func(s *seen) { s.status = 200 }, "no answer 200"},
 		"an unknown route that is a 403":  {"method", func(s *seen) { s.status = 403 }, "no answer 403"},
-		"an unknown route's other code":   {"no route", func(s *seen) { s.body = orgMissing }, "org_not_found"},
-		"a known route as unknown":        {"missing", func(s *seen) { s.body = noRoute }, "route_not_found"},
+		"an unknown route's other code":   {"no route", func(s *seen) { s.body = orgMissing + "\n" }, "org_not_found"},
+		"a known route as unknown":        {"missing", func(s *seen) { s.body = noRoute + "\n" }, "route_not_found"},
 		"a path with an empty parameter":  {"missing", func(s *seen) { s.path = "/v1/orgs/" }, "org_not_found"},
 	} {
 		s := answers()[f.of]

@@ -72,7 +72,7 @@ func checkProblems(doc *openapi3.T) []string {
 			if status != "" && fmt.Sprint(code.Status()) != status {
 				wrong = append(wrong, fmt.Sprintf("%s: %s stands under %s", where, code, status))
 			}
-			if (p["errors"] != nil) != (code == problem.ValidationFailed) {
+			if shown, _ := p["errors"].([]any); !contract.ErrorsFit(string(code), len(shown)) {
 				wrong = append(wrong, fmt.Sprintf("%s: the example of %s: errors %v", where, code, p["errors"]))
 			}
 		}

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 // is wrong; plants_test.go shows that each finds what it is there for.
 var checks = map[string]func(*openapi3.T) []string{
 	"operations": checkOperations,
+	"parameters": checkParameters,
 	"security":   checkSecurity,
 	"roles":      checkRoles,
 	"codes":      checkCodes,
@@ -79,9 +81,53 @@ func onlyIn(what string, document, tables []string) []string {
 func checkOperations(doc *openapi3.T) []string {
 	var routes []string
 	for _, r := range api.Routes() {
-		routes = append(routes, r.Name())
+		if r.Method != http.MethodHead {
+			routes = append(routes, r.Name())
+		}
 	}
 	return onlyIn("operations", slices.Collect(maps.Keys(operations(doc))), routes)
+}
+
+// checkParameters: an operation has the query parameters that its route takes, and
+// the route refuses others where it takes a credential.
+func checkParameters(doc *openapi3.T) []string {
+	var wrong []string
+	ops := operations(doc)
+	for _, r := range api.Routes() {
+		op := ops[r.Name()]
+		if op == nil {
+			continue
+		}
+		var named []string
+		for _, p := range op.Parameters {
+			if p.Value.In == openapi3.ParameterInQuery {
+				named = append(named, p.Value.Name)
+			}
+		}
+		wrong = append(wrong, onlyIn(r.Name()+": query parameters", named, r.Query())...)
+		if refuses := slices.Contains(contract.Codes(op.Extensions), string(problem.UnknownParameter)); refuses != (r.Takes != principal.Public) {
+			wrong = append(wrong, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
+		}
+	}
+	return wrong
+}
+
+// TestHEADIsServedOnPublicReads: RFC 9110, section 9.3.2.
+func TestHEADIsServedOnPublicReads(t *testing.T) {
+	var reads, heads []string
+	for _, r := range api.Routes() {
+		switch {
+		case r.Takes == principal.Public && r.Method == http.MethodGet:
+			reads = append(reads, r.Function+" "+r.Pattern)
+		case r.Method == http.MethodHead:
+			heads = append(heads, r.Function+" "+r.Pattern)
+		}
+	}
+	slices.Sort(reads)
+	slices.Sort(heads)
+	if !slices.Equal(reads, heads) || len(reads) == 0 {
+		t.Errorf("GET %v, HEAD %v", reads, heads)
+	}
 }
 
 // checkSecurity: an operation without a security of its own would take what the

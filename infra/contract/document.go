@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -26,8 +27,12 @@ func texts(list any) []string {
 }
 
 // find gives the operation of a method and a requested path, nil when there is
-// none. A path that is written out wins over one with parameters.
+// none. A path that is written out wins over one with parameters. The document
+// does not repeat for HEAD what it says of GET.
 func find(doc *openapi3.T, method, path string) *openapi3.Operation {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
 	path, _, _ = strings.Cut(path, "?")
 	var found *openapi3.Operation
 	fewest := -1

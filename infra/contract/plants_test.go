@@ -19,6 +19,8 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 		"a path that is no route":            {"operations", "  /app/get:\n", "  /app/got:\n"},
 		"a method that is no route":          {"operations", claim, "  /link/claim:\n    put:"},
 		"a route that is not there":          {"operations", "    options:\n", "    x-options:\n"},
+		"a parameter that no route takes":    {"parameters", "    limit:\n      name: limit\n", "    limit:\n      name: size\n"},
+		"a route that ignores parameters":    {"parameters", "        unknown_parameter,\n", ""},
 		"a public route that takes a token":  {"security", "security: []", "security: [{ userToken: [] }]"},
 		"a token where a key belongs":        {"security", "security: [{ apiKey: [] }]", "security: [{ userToken: [] }]"},
 		"no security at all":                 {"security", "      security: [{ apiKey: [] }]\n", ""},

@@ -98,6 +98,9 @@ func problems(tpl *translated.Template) []string {
 		if code == "" {
 			wanted["type"], wanted["title"], wanted["code"] = problem.Code("<authorizer.code>").Type(), "<authorizer.title>", "<authorizer.code>"
 		}
+		if !strings.HasSuffix(r.Templates["application/json"], "}\n") {
+			wrong = append(wrong, "the body does not end in a newline")
+		}
 		body := variable.ReplaceAllStringFunc(r.Templates["application/json"], func(v string) string {
 			return "<" + strings.TrimPrefix(v, "$context.") + ">"
 		})
@@ -121,10 +124,12 @@ func headers(tpl *translated.Template) []string {
 		wanted := map[string]string{
 			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'*'", "Cache-Control": "'no-store'",
 		}
-		switch status(code) {
-		case 401:
+		switch {
+		case code == "": // one of the authorizer's two constants
+			wanted["WWW-Authenticate"] = "context.authorizer.challenge"
+		case status(code) == 401:
 			wanted["WWW-Authenticate"] = "'Bearer'"
-		case 429, 503:
+		case status(code) == 429, status(code) == 503:
 			wanted["Retry-After"] = "'1'"
 		}
 		got := map[string]string{}
@@ -168,6 +173,8 @@ func responsePlants() []plant {
 		{"a template is no JSON", problems, "Api", `\"status\":429,`, `\"status\":429`},
 		{"a request id that a client sets", problems, "Api", "$context.extendedRequestId", "$context.requestId"},
 		{"a denial is not 401", problems, "Api", `\"status\":401,\"detail\":\"$context`, `\"status\":403,\"detail\":\"$context`},
+		{"a body sticks to the prompt", problems, "Api", `\"$context.extendedRequestId\"}\n`, `\"$context.extendedRequestId\"}`},
+		{"a challenge for every denial", headers, "Api", `"context.authorizer.challenge"`, `"'Bearer'"`},
 		{"no content type", headers, "Api", "gatewayresponse.header.Content-Type", "gatewayresponse.header.Content"},
 		{"503 without Retry-After", headers, "Api", `"gatewayresponse.header.Retry-After":"'1'"`, `"gatewayresponse.header.Retry":"'1'"`},
 		{"the message is echoed", silent, "Api", "Send the header", "$context.error.messageString"},

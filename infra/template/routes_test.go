@@ -14,9 +14,12 @@ import (
 )
 
 // public are the routes that take no credential, each a decision: spec section
-// 4, and CORS for the one that browsers call.
+// 4, CORS for the one that browsers call, and the contract.
 var public = []string{
 	"GET /.well-known/jwks.json",
+	"GET /openapi.yaml",
+	"HEAD /.well-known/jwks.json",
+	"HEAD /openapi.yaml",
 	"OPTIONS /link/claim",
 	"POST /link/claim",
 	"POST /webhook_verification_key/get",

@@ -131,6 +131,9 @@ func settingsList() map[string]string {
 			`{"HttpMethod":"*","ResourcePath":"/*",` + throttleAll +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
 			`,{"HttpMethod":"GET","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
+			`,{"HttpMethod":"HEAD","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
+			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
+			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
 			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic +
 			`],"RestApiId":{"Ref":"Api"},"StageName":"live"}`,

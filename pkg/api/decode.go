@@ -14,7 +14,9 @@ import (
 // maxBody is the largest body taken, in bytes (README, "The API").
 const maxBody = 16 << 10
 
-// readBody reads the body of a request, "{}" for an empty one. Errors:
+// readBody reads the body of a request, "{}" for an empty one. A body with a
+// content coding, such as gzip, is refused by its header: the gateway has turned
+// its bytes into text, and no one can decode them any more. Errors:
 // body_too_large, unsupported_media_type.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Method == http.MethodGet || r.Method == http.MethodDelete || r.Method == http.MethodOptions {
@@ -30,6 +32,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	case len(body) == 0:
 		return []byte("{}"), nil
 	}
+	if coding := strings.Join(r.Header.Values("Content-Encoding"), ","); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as it is, without Content-Encoding.")
+	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
 	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
@@ -44,7 +49,7 @@ func readBody(r *http.Request) ([]byte, error) {
 // its pointer.
 func (c *call) decode(into any) error {
 	if err := checkJSON(c.body, into); err != nil {
-		return problem.Wrap(problem.InvalidJSON, err.Error(), err)
+		return invalidJSON(err)
 	}
 	err := json.Unmarshal(c.body, into)
 	var wrong *json.UnmarshalTypeError
@@ -55,6 +60,17 @@ func (c *call) decode(into any) error {
 		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
 	}
 	return nil
+}
+
+// invalidJSON is the 400 for what checkJSON found, with the pointer of a member
+// that is unknown.
+func invalidJSON(err error) error {
+	refusal := problem.Wrap(problem.InvalidJSON, err.Error(), err)
+	var unknown *unknownMemberError
+	if errors.As(err, &unknown) {
+		refusal.Fields = []problem.Field{{Pointer: unknown.pointer, Code: "unknown", Message: "This route does not know the member."}}
+	}
+	return refusal
 }
 
 // typeName says which type a member takes, in words.

@@ -107,8 +107,8 @@ func (w webhooks) deliveries(ctx context.Context, c *call) (answer, error) {
 	if err := c.decode(&in); err != nil {
 		return answer{}, err
 	}
-	if (in.EventID == nil) == (in.EndpointID == nil) {
-		return answer{}, problem.Invalid("/eventId", "required", "Name either an event or an endpoint.")
+	if err := either(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
+		return answer{}, err
 	}
 	if in.EventID != nil {
 		if in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil {
@@ -134,6 +134,18 @@ func (w webhooks) deliveries(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(deliveriesBodyOf(found, next)), nil
+}
+
+// either wants an event or, in its place, another member, and not both.
+func either(event, other bool, message string) error {
+	switch {
+	case event && other:
+		return problem.Invalid("/eventId", "conflict", message)
+	case !event && !other:
+		return problem.Invalid("/eventId", "required", message)
+	default:
+		return nil
+	}
 }
 
 // spanOf checks which deliveries of an endpoint are meant.
@@ -171,8 +183,8 @@ func (w webhooks) redeliver(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	h := endpointID(*in.EndpointID)
-	if (in.EventID == nil) == (in.Since == nil) {
-		return answer{}, problem.Invalid("/eventId", "required", "Name either an event or the time since when.")
+	if err := either(in.EventID != nil, in.Since != nil, "Name either an event or the time since when."); err != nil {
+		return answer{}, err
 	}
 	if in.EventID != nil {
 		if in.Status != nil || in.Cursor != nil {

@@ -22,12 +22,18 @@ type call struct {
 // answer is what a handler makes of a request.
 type answer struct {
 	status int
-	body   any               // marshalled as JSON; nil: no body; raw: sent as it is
+	body   any               // marshalled as JSON; nil: no body; raw: JSON already; document: sent as it is
 	header map[string]string // beyond the usual; sent with an error too
 }
 
 // raw is a body that is JSON already.
 type raw []byte
+
+// document is a body that is not JSON.
+type document struct {
+	mediaType string
+	text      []byte
+}
 
 // handler answers a request, or says why not. It holds no status-code plumbing.
 type handler func(ctx context.Context, c *call) (answer, error)
@@ -97,6 +103,9 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		if c.caller, err = admitted(ctx, route); err != nil {
 			return answer{}, c.caller, err
 		}
+	}
+	if err := checkQuery(r, route); err != nil {
+		return answer{}, c.caller, err
 	}
 	body, err := readBody(r)
 	if err != nil {

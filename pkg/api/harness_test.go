@@ -58,9 +58,12 @@ func withoutHandler() (missing string) {
 func handlers(s *store.Store, woken *wakes) map[string]http.Handler {
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s), "members": api.Members(s), "keys": api.Keys(s, "lk", nil), "apps": api.Apps(s),
-		"webhookkeys": api.WebhookKeys(s), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
+		"webhookkeys": api.WebhookKeys(s, []byte(contractText)), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
 	}
 }
+
+// contractText is what the API's own route serves in these tests.
+const contractText = "openapi: 3.0.3\n"
 
 // loadContract reads infra/openapi.yaml once for all tests.
 var loadContract = sync.OnceValues(contract.Load)
@@ -156,7 +159,7 @@ func (s *server) do(t *testing.T, r request) reply {
 	s.mux.ServeHTTP(w, req.WithContext(ctx))
 	s.checkContract(t, r, w)
 	out := reply{status: w.Code, header: w.Header(), text: w.Body.String()}
-	if w.Body.Len() > 0 {
+	if w.Body.Len() > 0 && w.Header().Get("Content-Type") != "application/yaml" {
 		d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
 		d.UseNumber()
 		if err := d.Decode(&out.body); err != nil {

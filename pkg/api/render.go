@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"latchkey/pkg/problem"
 )
@@ -25,7 +26,8 @@ func created(body raw, kept []byte) answer {
 	return answer{status: http.StatusCreated, body: body}
 }
 
-// render marshals an answer's body.
+// render marshals an answer's body. Idempotency records keep it as it is here,
+// without the newline that write adds.
 func render(body any) (raw, error) {
 	if r, ok := body.(raw); ok {
 		return r, nil
@@ -37,18 +39,26 @@ func render(body any) (raw, error) {
 	return b, nil
 }
 
+// write sends the answer. JSON ends in a newline, so that a terminal's prompt does
+// not stick to it.
 func (a answer) write(w http.ResponseWriter) error {
-	var body raw
-	if a.body != nil {
-		var err error
-		if body, err = render(a.body); err != nil {
+	var body []byte
+	switch b := a.body.(type) {
+	case nil:
+	case document:
+		body = b.text
+		w.Header().Set("Content-Type", b.mediaType)
+	default:
+		marshalled, err := render(b)
+		if err != nil {
 			return err
 		}
+		body = slices.Concat(marshalled, []byte("\n"))
 		w.Header().Set("Content-Type", "application/json")
 	}
 	w.WriteHeader(a.status)
 	if body != nil {
-		_, _ = w.Write(body) // the caller has gone: nobody to tell
+		_, _ = w.Write(body) // an error means that the caller has gone
 	}
 	return nil
 }

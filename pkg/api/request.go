@@ -2,10 +2,14 @@ package api
 
 import (
 	"encoding/base64"
+	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
@@ -61,6 +65,31 @@ func appID(s string) id.App {
 		return id.NoApp
 	}
 	return a
+}
+
+// checkQuery refuses query parameters that a route with a credential does not
+// take: one that is misspelt would otherwise be ignored unseen. Public routes
+// ignore them, because links to them gain parameters on their way. Error:
+// unknown_parameter.
+func checkQuery(r *http.Request, route Route) error {
+	if route.Takes == principal.Public {
+		return nil
+	}
+	query, taken := r.URL.Query(), route.Query()
+	var unknown []problem.Field
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(taken, name) {
+			unknown = append(unknown, problem.Field{
+				Pointer: "?" + name, Code: "unknown", Message: "This route does not know the parameter.",
+			})
+		}
+	}
+	if unknown == nil {
+		return nil
+	}
+	return &problem.Error{
+		Code: problem.UnknownParameter, Detail: "The query has a parameter that this route does not know.", Fields: unknown,
+	}
 }
 
 // page reads limit and cursor from the query. whole says that the list answers

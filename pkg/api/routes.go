@@ -22,6 +22,17 @@ type Route struct {
 // Name is the route as handlers and logs name it: "GET /v1/orgs/{orgId}".
 func (r Route) Name() string { return r.Method + " " + r.Pattern }
 
+// Query gives the names of the query parameters that the route takes.
+func (r Route) Query() []string {
+	switch r.Name() {
+	case "GET /v1/orgs", "GET /v1/orgs/{orgId}/audit", "GET /v1/orgs/{orgId}/members", "GET /v1/orgs/{orgId}/keys",
+		"GET /v1/orgs/{orgId}/apps":
+		return []string{"limit", "cursor"}
+	default:
+		return nil
+	}
+}
+
 // Roles is a set of roles, strongest first.
 type Roles uint8
 
@@ -88,6 +99,9 @@ var routes = [...]Route{
 
 	{"POST", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
 	{"GET", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
+	{"HEAD", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
+	{"GET", "/openapi.yaml", "webhookkeys", principal.Public, NoOrg},
+	{"HEAD", "/openapi.yaml", "webhookkeys", principal.Public, NoOrg},
 	{"POST", "/link/claim", "links", principal.Public, NoOrg},
 	{"OPTIONS", "/link/claim", "links", principal.Public, NoOrg},
 }

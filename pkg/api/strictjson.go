@@ -15,20 +15,39 @@ const maxDepth = 8
 
 // What is wrong with a body. The texts go to the caller, so they are constants.
 var (
-	errNotJSON   = errors.New("The body is not valid JSON.")                                //nolint:staticcheck // a sentence for the caller
-	errNotObject = errors.New("The body must be a JSON object.")                            //nolint:staticcheck // as above
-	errTrailing  = errors.New("There is data behind the body's JSON value.")                //nolint:staticcheck // as above
-	errDuplicate = errors.New("The body has a member twice.")                               //nolint:staticcheck // as above
-	errUnknown   = errors.New("The body has a member that this route does not know.")       //nolint:staticcheck // as above
-	errTooDeep   = errors.New("The body is nested too deeply.")                             //nolint:staticcheck // as above
-	errEncoding  = errors.New("The body is not valid UTF-8, or has half a surrogate pair.") //nolint:staticcheck // as above
+	errNotJSON   = errors.New("The body is not valid JSON.")                                        //nolint:staticcheck // a sentence for the caller
+	errNotObject = errors.New("The body must be a JSON object.")                                    //nolint:staticcheck // as above
+	errTrailing  = errors.New("There is data behind the body's JSON value.")                        //nolint:staticcheck // as above
+	errDuplicate = errors.New("The body has a member twice.")                                       //nolint:staticcheck // as above
+	errTooDeep   = errors.New("The body is nested too deeply.")                                     //nolint:staticcheck // as above
+	errEncoding  = errors.New("The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.") //nolint:staticcheck // as above
 )
+
+// unknownMemberError names a member that a route does not know.
+type unknownMemberError struct {
+	pointer string // RFC 6901, from the body's root
+}
+
+func (*unknownMemberError) Error() string {
+	return "The body has a member that this route does not know."
+}
+
+// pointerTo gives the JSON pointer of a member of the object at parent (RFC 6901,
+// section 3).
+func pointerTo(parent, member string) string {
+	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
+}
+
+// replacement is U+FFFD in UTF-8. API Gateway puts it where a body's bytes are not
+// UTF-8, so that the function cannot know what was sent. The escape \ufffd
+// arrives as it was sent, and is taken.
+var replacement = []byte("\uFFFD")
 
 // checkJSON walks a body before encoding/json decodes it into a struct, because
 // encoding/json takes the last of two members, matches names whatever their
 // case, ignores unknown ones and mends broken text.
 func checkJSON(body []byte, into any) error {
-	if !utf8.Valid(body) || halfSurrogate(body) {
+	if !utf8.Valid(body) || bytes.Contains(body, replacement) || halfSurrogate(body) {
 		return errEncoding
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -44,7 +63,7 @@ func checkJSON(body []byte, into any) error {
 		}
 		return errNotObject
 	}
-	if err := walkObject(d, reflect.TypeOf(into).Elem(), 1); err != nil {
+	if err := walkObject(d, reflect.TypeOf(into).Elem(), "", 1); err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
@@ -53,9 +72,9 @@ func checkJSON(body []byte, into any) error {
 	return nil
 }
 
-// walkObject goes through an object whose "{" is read. of is the struct or map
-// that it will be decoded into; nil when any member may stand.
-func walkObject(d *json.Decoder, of reflect.Type, depth int) error {
+// walkObject goes through the object at a pointer, whose "{" is read. of is the
+// struct or map that it will be decoded into; nil when it may have any member.
+func walkObject(d *json.Decoder, of reflect.Type, pointer string, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
 	}
@@ -77,29 +96,29 @@ func walkObject(d *json.Decoder, of reflect.Type, depth int) error {
 		seen[folded] = struct{}{}
 		member, isKnown := known[name]
 		if isStruct && !isKnown {
-			return errUnknown
+			return &unknownMemberError{pointerTo(pointer, name)}
 		}
-		if err := walkValue(d, member, depth); err != nil {
+		if err := walkValue(d, member, pointerTo(pointer, name), depth); err != nil {
 			return err
 		}
 	}
 	return closing(d)
 }
 
-func walkValue(d *json.Decoder, of reflect.Type, depth int) error {
+func walkValue(d *json.Decoder, of reflect.Type, pointer string, depth int) error {
 	t, err := d.Token()
 	if err != nil {
 		return errNotJSON
 	}
 	switch t {
 	case json.Delim('{'):
-		return walkObject(d, of, depth+1)
+		return walkObject(d, of, pointer, depth+1)
 	case json.Delim('['):
 		if depth >= maxDepth {
 			return errTooDeep
 		}
 		for d.More() {
-			if err := walkValue(d, nil, depth+1); err != nil {
+			if err := walkValue(d, nil, pointer, depth+1); err != nil {
 				return err
 			}
 		}

@@ -40,12 +40,17 @@ type kept[T any] struct {
 	until time.Time
 }
 
-// WebhookKeys gives the handler of functions/webhookkeys.
-func WebhookKeys(s *store.Store) http.Handler {
+// WebhookKeys gives the handler of functions/webhookkeys, which serves the public
+// reads. contract is infra/openapi.yaml.
+func WebhookKeys(s *store.Store, contract []byte) http.Handler {
 	k := &webhookKeys{store: s, byKid: map[string]kept[signing.Key]{}}
+	file := newContractFile(contract)
 	return newGroup("webhookkeys", map[string]handler{
 		"POST /webhook_verification_key/get": k.get,
 		"GET /.well-known/jwks.json":         k.list,
+		"HEAD /.well-known/jwks.json":        k.list,
+		"GET /openapi.yaml":                  file.get,
+		"HEAD /openapi.yaml":                 file.get,
 	})
 }
 

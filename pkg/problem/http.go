@@ -17,8 +17,8 @@ type document struct {
 	Errors    []Field `json:"errors,omitempty"`
 }
 
-// Write answers a request with err, as application/problem+json. 503 and 429
-// carry Retry-After: 1 (seconds).
+// Write answers a request with err, as application/problem+json that ends in a
+// newline. 503 and 429 carry Retry-After: 1 (seconds).
 func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	e := From(err)
 	code := e.Code.find().code
@@ -37,7 +37,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller has gone: nobody to tell
+	_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
 }
 
 type requestIDKey struct{}

@@ -21,6 +21,7 @@ const (
 	InvalidCursor         Code = "invalid_cursor"
 	InvalidIdempotencyKey Code = "invalid_idempotency_key"
 	InvalidKid            Code = "invalid_kid"
+	UnknownParameter      Code = "unknown_parameter"
 
 	MissingCredentials Code = "missing_credentials"
 	InvalidCredentials Code = "invalid_credentials"
@@ -84,6 +85,7 @@ var kinds = [...]kind{
 	{InvalidCursor, http.StatusBadRequest, "The cursor is not valid"},
 	{InvalidIdempotencyKey, http.StatusBadRequest, "The Idempotency-Key is not valid"},
 	{InvalidKid, http.StatusBadRequest, "The kid is not valid"},
+	{UnknownParameter, http.StatusBadRequest, "The query has an unknown parameter"},
 	{MissingCredentials, http.StatusUnauthorized, "Credentials are missing"},
 	{InvalidCredentials, http.StatusUnauthorized, "The credentials are not valid"},
 	{KeyExpired, http.StatusUnauthorized, "The API key has expired"},
@@ -158,7 +160,7 @@ func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }
 // Field says what is wrong with one value of the input.
 type Field struct {
 	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter
-	Code    string `json:"code"`    // what is wrong, for machines: required, type, too_long, …
+	Code    string `json:"code"`    // what is wrong, for machines: required, type, unknown, …
 	Message string `json:"message"` // the same for a person
 }
 
@@ -166,7 +168,7 @@ type Field struct {
 type Error struct {
 	Code   Code
 	Detail string  // one sentence for the caller; never holds a secret or another org's data
-	Fields []Field // with ValidationFailed only
+	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member
 	Cause  error   // for the log, never for the caller
 }
 

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+)
+
+// cacheContract is how long a client may keep the contract, in seconds. After
+// that, its ETag says whether a deployment has changed it.
+const cacheContract = 300
+
+// contractFile is infra/openapi.yaml as clients get it.
+type contractFile struct {
+	text []byte
+	etag string
+}
+
+func newContractFile(text []byte) contractFile {
+	hash := sha256.Sum256(text)
+	return contractFile{text, `"` + hex.EncodeToString(hash[:16]) + `"`}
+}
+
+// get gives the contract, or 304 to a client that has it. A page of any origin may
+// read it, because tools that import a document by its address run in browsers.
+// HEAD is answered as GET: the gateway leaves the body out.
+func (f contractFile) get(_ context.Context, c *call) (answer, error) {
+	a := ok(document{"application/yaml", f.text}) // RFC 9512
+	if matches(c.Header.Values("If-None-Match"), f.etag) {
+		a = answer{status: http.StatusNotModified}
+	}
+	a = cached(a, cacheContract)
+	a.header["ETag"], a.header["Access-Control-Allow-Origin"] = f.etag, "*"
+	return a, nil
+}
+
+// matches reports whether an If-None-Match names the tag, by weak comparison (RFC
+// 9110, section 13.1.2). Our tags have no comma in them.
+func matches(fields []string, etag string) bool {
+	for _, field := range fields {
+		for tag := range strings.SplitSeq(field, ",") {
+			if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store/storetest"
+)
+
+func TestTheContractIsServedAsItIs(t *testing.T) {
+	s := newServer(t)
+	s.Faults.Plan("", storetest.LostBefore, -1) // it needs no table
+	out := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "")
+	if out.text != contractText || out.header.Get("Content-Type") != "application/yaml" {
+		t.Errorf("%v %q", out.header, out.text)
+	}
+	if again := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, ""); again.header.Get("ETag") != out.header.Get("ETag") {
+		t.Errorf("ETag %s, then %s", out.header.Get("ETag"), again.header.Get("ETag"))
+	}
+}
+
+// TestTheContractIsSentOnlyWhenItChanged: RFC 9110, section 13.1.2.
+func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
+	s := newServer(t)
+	tag := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "").header.Get("ETag")
+	for sent, status := range map[string]int{
+		tag: 304, "W/" + tag: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, tag[1:]: 200, "": 200,
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			r := request{method: method, path: "/openapi.yaml", header: map[string]string{"If-None-Match": sent}}
+			out := s.want(t, r, status, "")
+			if out.header.Get("ETag") != tag || status == http.StatusNotModified && (out.text != "" || out.header.Get("Content-Type") != "") {
+				t.Errorf("%s %s: %v %q", method, sent, out.header, out.text)
+			}
+		}
+	}
+}
+
+// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and needs it for the
+// length.
+func TestHEADIsAnsweredAsGET(t *testing.T) {
+	r := newRing(t)
+	for _, path := range []string{"/.well-known/jwks.json", "/openapi.yaml"} {
+		get, head := r.want(t, request{method: "GET", path: path}, 200, ""), r.want(t, request{method: "HEAD", path: path}, 200, "")
+		if head.text != get.text || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("Cache-Control") != get.header.Get("Cache-Control") {
+			t.Errorf("%s: %v %q, want %v %q", path, head.header, head.text, get.header, get.text)
+		}
+	}
+	r.Faults.Plan("", storetest.LostBefore, -1)
+	*r.now = r.now.Add(time.Minute)
+	r.want(t, request{method: "HEAD", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
+}

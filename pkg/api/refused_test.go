@@ -1,0 +1,137 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// fields gives the errors of an answer, as "pointer code".
+func fields(r reply) (out []string) {
+	list, _ := r.body["errors"].([]any)
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		pointer, _ := m["pointer"].(string)
+		code, _ := m["code"].(string)
+		out = append(out, pointer+" "+code)
+	}
+	return out
+}
+
+// TestAnUnknownMemberIsNamedByItsPointer: RFC 6901, section 3.
+func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
+	s := newServer(t)
+	const token = `"token":"x","claimKey":"0123456789abcdefghijkl"`
+	for body, want := range map[string]string{
+		`{"x":1}`: "/x", `{"":1}`: "/", `{"a/b":1}`: "/a~1b", `{"m~n":1}`: "/m~0n", `{"~1":1}`: "/~01", `{"\u00e4":1}`: "/ä",
+		`{"\"":1}`: `/"`, `{` + token + `,"device":{"a/b":1}}`: "/device/a~1b", `{"token":"x","y":1,"z":1}`: "/y",
+	} {
+		out := s.want(t, request{method: "POST", path: "/link/claim", body: body}, 400, problem.InvalidJSON)
+		if got := strings.Join(fields(out), ", "); got != want+" unknown" {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+	for _, body := range []string{`[]`, `{"token":1,"TOKEN":2}`, `{"token":"x"}x`} {
+		if out := s.want(t, request{method: "POST", path: "/link/claim", body: body}, 400, problem.InvalidJSON); fields(out) != nil {
+			t.Errorf("%s: %v", body, fields(out))
+		}
+	}
+}
+
+// TestAnEscapedReplacementCharacterIsTaken: the escape is ASCII, and so arrives as
+// it was sent.
+func TestAnEscapedReplacementCharacterIsTaken(t *testing.T) {
+	s := newServer(t)
+	ada := user(s.NewUser(t, "ada@example.com"))
+	for _, escaped := range []string{`\ufffd`, `\uFFFD`} {
+		out := s.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"a` + escaped + `b"}`}, 201, "")
+		if out.str("name") != "a\uFFFDb" {
+			t.Errorf("%s: %q", escaped, out.str("name"))
+		}
+	}
+}
+
+// TestUnknownParametersAreRefusedWithACredential asks every route, before its body
+// is looked at.
+func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.connect(t)
+	before := len(w.Rows(t))
+	for _, route := range api.Routes() {
+		caller, body := user(w.byRole[org.Viewer]), `{"no":"JSON"`
+		if route.Takes == principal.APIKey {
+			caller = w.caller("key")
+		}
+		if route.Takes == principal.Public || route.Method == http.MethodGet {
+			body = ""
+		}
+		r := w.request(route.Method, route.Pattern+"?b=1&Limit=2&b=2&a%26", caller, body)
+		if route.Takes == principal.Public {
+			if out := w.do(t, r); out.code() == string(problem.UnknownParameter) {
+				t.Errorf("%s: %s", route.Name(), out.text)
+			}
+			continue
+		}
+		out := w.want(t, r, 400, problem.UnknownParameter)
+		if got := strings.Join(fields(out), ", "); got != "?Limit unknown, ?a& unknown, ?b unknown" {
+			t.Errorf("%s: %s", route.Name(), got)
+		}
+	}
+	if after := len(w.Rows(t)); after != before {
+		t.Errorf("%d rows became %d", before, after)
+	}
+}
+
+// TestAParameterIsSentOnce: of two, no one can know which was meant.
+func TestAParameterIsSentOnce(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	next := url.QueryEscape(w.want(t, w.request("GET", "/v1/orgs/{orgId}/members?limit=1", ada, ""), 200, "").str("nextCursor"))
+	for query, code := range map[string]problem.Code{
+		"limit=1&limit=1": problem.ValidationFailed, "limit=1&limit=": problem.ValidationFailed, "cursor=" + next + "&cursor=" + next: problem.InvalidCursor,
+	} {
+		w.want(t, w.request("GET", "/v1/orgs/{orgId}/members?"+query, ada, ""), code.Status(), code)
+	}
+}
+
+func TestABodyWithAContentCodingIsRefused(t *testing.T) {
+	s := newServer(t)
+	ada := user(s.NewUser(t, "ada@example.com"))
+	for coding, status := range map[string]int{
+		"gzip": 415, "GZIP": 415, "br": 415, "deflate": 415, "zstd": 415, "identity, gzip": 415, "identity": 201, "Identity": 201, "": 201,
+	} {
+		r := request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"x"}`, header: map[string]string{"Content-Encoding": coding}}
+		if out := s.do(t, r); out.status != status || status == 415 && out.code() != string(problem.UnsupportedMediaType) {
+			t.Errorf("%q: %d %s", coding, out.status, out.text)
+		}
+	}
+	gzipped := request{as: ada, method: "POST", path: "/v1/orgs", body: "\x1f\x8b\x08", header: map[string]string{"Content-Encoding": "gzip"}}
+	s.want(t, gzipped, 415, problem.UnsupportedMediaType)
+	s.want(t, request{as: ada, method: "GET", path: "/v1/orgs", header: map[string]string{"Content-Encoding": "gzip"}}, 200, "")
+}
+
+func TestTwoThatExcludeEachOtherConflict(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.connect(t)
+	const list, again = "/webhook_delivery/list", "/webhook_delivery/redeliver"
+	for _, c := range []struct{ path, body, want string }{
+		{list, `{"eventId":"{eventId}","endpointId":"{endpointId}"}`, "/eventId conflict"},
+		{list, `{"eventId":"x","endpointId":"x"}`, "/eventId conflict"},
+		{list, `{}`, "/eventId required"},
+		{list, `{"eventId":null,"endpointId":null}`, "/eventId required"},
+		{again, `{"endpointId":"{endpointId}","eventId":"{eventId}","since":1790000000000}`, "/eventId conflict"},
+		{again, `{"endpointId":"{endpointId}"}`, "/eventId required"},
+		{again, `{"eventId":"{eventId}"}`, "/endpointId required"},
+	} {
+		out := w.want(t, w.request("POST", c.path, w.caller("key"), c.body), 422, problem.ValidationFailed)
+		if got := strings.Join(fields(out), ", "); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.path, c.body, got, c.want)
+		}
+	}
+}

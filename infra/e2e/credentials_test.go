@@ -30,7 +30,7 @@ func aKey(t *testing.T, tg *target) {
 	ada.want(t, "DELETE", base+"/"+id, "", 204, "")
 	ada.want(t, "DELETE", base+"/"+id, "", 204, "")
 	refused := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 401, "key_revoked")
-	if got := refused.header.Get("WWW-Authenticate"); tg.name != "sam" && got != "Bearer" {
+	if got := refused.header.Get("WWW-Authenticate"); tg.name != "sam" && got != `Bearer error="invalid_token"` {
 		t.Errorf("WWW-Authenticate %q", got)
 	}
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")

@@ -57,6 +57,7 @@ func TestLocal(t *testing.T) {
 	}
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
 	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
+	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
 	t.Run("APlantedCacheIsFound", func(t *testing.T) { plantedCache(t, s, tg) })

@@ -51,7 +51,7 @@ func anInvite(t *testing.T, tg *target) {
 	if before.str("detail") != after.str("detail") {
 		t.Errorf("a stranger is told who has an account: %s, %s", before.text, after.text)
 	}
-	if r := ada.want(t, "POST", members, body, 201, ""); r.text != `{"ok":true}` {
+	if r := ada.want(t, "POST", members, body, 201, ""); r.text != `{"ok":true}`+"\n" {
 		t.Errorf("invited: %s", r.text)
 	}
 	ada.want(t, "POST", members, body, 409, "member_exists")

@@ -67,6 +67,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 	t.Run("OneTransactionThroughEveryFunction", func(t *testing.T) {
 		for _, c := range []func(t *testing.T, tg *target){
 			wrongCredentials, unknownRoutes, anOrg, anInvite, roles, retries, expiryAndRotation, apps, verificationKey, linkClaim, aKey, revokedAtOnce,
+			unknownNames, plainText, challenges, publicReads,
 		} {
 			c(t, tg)
 		}
@@ -76,6 +77,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 
 func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("AnAuthorizerThatThrowsIsA503", func(t *testing.T) { authorizerThrows(t, tg, p) })
+	t.Run("HeaderLinesOverTheLimitAreRefused", func(t *testing.T) { headerLimit(t, tg) })
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
 	t.Run("TheRolesRefuseTheRest", p.refusals)

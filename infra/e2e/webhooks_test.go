@@ -66,7 +66,7 @@ func anEndpoint(t *testing.T, tg *target) {
 		}
 	}
 	c.want(t, "/webhook_endpoint/create", members{"url": tg.deaf(), "events": []string{"link.eaten"}}, 422, "validation_failed")
-	if r := c.ok(t, "/webhook_endpoint/delete", members{"endpointId": id}); r.text != `{"ok":true}` {
+	if r := c.ok(t, "/webhook_endpoint/delete", members{"endpointId": id}); r.text != `{"ok":true}`+"\n" {
 		t.Errorf("deleted: %s", r.text)
 	}
 	for _, path := range []string{"get", "update", "delete", "test"} {

@@ -44,6 +44,7 @@ func TestHEADIsAnsweredAsGET(t *testing.T) {
 	r := newRing(t)
 	for _, path := range []string{"/.well-known/jwks.json", "/openapi.yaml"} {
 		get, head := r.want(t, request{method: "GET", path: path}, 200, ""), r.want(t, request{method: "HEAD", path: path}, 200, "")
+		r.want(t, request{method: "HEAD", path: path, body: "x", contentType: "text/plain"}, 200, "")
 		if head.text != get.text || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("Cache-Control") != get.header.Get("Cache-Control") {
 			t.Errorf("%s: %v %q, want %v %q", path, head.header, head.text, get.header, get.text)
 		}

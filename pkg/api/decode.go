@@ -19,7 +19,11 @@ const maxBody = 16 << 10
 // its bytes into text, and no one can decode them any more. Errors:
 // body_too_large, unsupported_media_type.
 func readBody(r *http.Request) ([]byte, error) {
-	if r.Body == nil || r.Method == http.MethodGet || r.Method == http.MethodDelete || r.Method == http.MethodOptions {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions: // a body of these has no meaning (RFC 9110, section 9.3)
+		return []byte("{}"), nil
+	}
+	if r.Body == nil {
 		return []byte("{}"), nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))

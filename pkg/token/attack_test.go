@@ -111,7 +111,7 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 		"alg is a list":            {"alg": []string{"ES256"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw := signed(t, text(t, with(i.header(), edits)), text(t, i.payload()), jwt.SigningMethodES256, ecKey())
+			raw := signed(t, text(t, with(i.header(), edits)), text(t, i.hourOld()), jwt.SigningMethodES256, ecKey())
 			_, err := v.Verify(t.Context(), raw)
 			refused(t, err, problem.TokenInvalid, raw)
 		})

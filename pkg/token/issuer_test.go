@@ -130,6 +130,12 @@ func (i *issuer) payload() object {
 	}
 }
 
+// hourOld is the payload of a token that was made before the issuer was asked for
+// its keys: one of an unknown kid is bad, and not just too new.
+func (i *issuer) hourOld() object {
+	return with(i.payload(), object{"iat": i.clock.now().Add(-time.Hour).Unix()})
+}
+
 // good is a token that is accepted.
 func (i *issuer) good() string { return i.token(i.header(), i.payload()) }
 

@@ -20,14 +20,43 @@ func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
-	i.clock.pass(time.Second)
+	old := i.good()
+	i.clock.pass(31 * time.Second)
 	raw := signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
 	if _, err := v.Verify(t.Context(), raw); err != nil {
 		t.Fatalf("the new key's token is refused: %v", err)
 	}
-	old := i.good()
 	_, err := v.Verify(t.Context(), old)
 	refused(t, err, problem.TokenInvalid, old)
+}
+
+// TestAGenuineTokenIsNeverRefusedForAMadeUpKid has a stranger's token spend the one
+// question to the issuer just before its keys change.
+func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	junk := i.token(with(i.header(), object{"kid": "junk"}), i.payload())
+	_, err := v.Verify(t.Context(), junk)
+	refused(t, err, problem.TokenInvalid, junk) // the issuer was asked, and has no such key
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("ec", ecKey()), ecJWK("next", otherEC())} })
+	next := func(payload object) string {
+		return signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, payload), jwt.SigningMethodES256, otherEC())
+	}
+	for _, payload := range []object{i.payload(), with(i.payload(), object{"iat": nil})} {
+		raw := next(payload)
+		_, err := v.Verify(t.Context(), raw)
+		refused(t, err, problem.Unavailable, raw)
+	}
+	old := next(i.hourOld())
+	_, err = v.Verify(t.Context(), old)
+	refused(t, err, problem.TokenInvalid, old)
+	i.clock.pass(10 * time.Second)
+	if _, err := v.Verify(t.Context(), next(i.payload())); err != nil {
+		t.Errorf("when the issuer may be asked again: %v", err)
+	}
 }
 
 func TestKeyReplacedUnderItsOwnIDIsPickedUpAtOnce(t *testing.T) {
@@ -80,7 +109,7 @@ const mostFetches = 1 + 6
 func TestFloodOfUnknownKidsIsNoFloodAtTheIssuer(t *testing.T) {
 	i := newIssuer(t)
 	got := flood(t, i, i.verifier(), func(n int) string {
-		return i.token(with(i.header(), object{"kid": fmt.Sprint("kid", n)}), i.payload())
+		return i.token(with(i.header(), object{"kid": fmt.Sprint("kid", n)}), i.hourOld())
 	})
 	if got > mostFetches || got < 2 {
 		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)

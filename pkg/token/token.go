@@ -135,6 +135,8 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 		}
 		if changed {
 			claims, err = v.signed(raw, h, next)
+		} else if !next.Asked() && couldBeNewer(h, t.payload, next) {
+			return Claims{}, unavailable(errPaused)
 		}
 	}
 	switch {
@@ -149,7 +151,21 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	}
 }
 
-var errSignature = errors.New("token: no key of the issuer made the signature")
+var (
+	errSignature = errors.New("token: no key of the issuer made the signature")
+	errPaused    = errors.New("token: its key may be newer than the issuer's keys that are known")
+)
+
+// couldBeNewer reports whether a token of an unknown key may be good: made after
+// the issuer was last asked for its keys, as far as it tells. The issuer is asked
+// once in a while only, and a genuine token is never refused for that.
+func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
+	if known.Knows(h.kid) {
+		return false
+	}
+	iat, ok := seconds(payload["iat"])
+	return !ok || time.Unix(iat, 0).After(known.At().Add(-leeway))
+}
 
 // signed verifies signature and times by the keys that fit the header.
 // jwt.ErrTokenSignatureInvalid: there is no such key, or it did not sign this.

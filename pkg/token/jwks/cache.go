@@ -45,7 +45,8 @@ type cached[T any] struct {
 type view[T any] struct {
 	value T
 	round uint64
-	asked bool // the issuer was asked during this very call
+	gotAt time.Time // when the fetch of value began
+	asked bool      // the issuer was asked during this very call
 }
 
 // get gives the value, asking for it when it is not fresh. An error means that
@@ -58,7 +59,7 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 		if c.isFresh(now) || c.isDown(now) {
 			defer c.mu.Unlock()
 			if c.usable(now) {
-				return view[T]{c.value, c.round, asked}, nil
+				return view[T]{c.value, c.round, c.gotAt, asked}, nil
 			}
 			return view[T]{}, c.err
 		}
@@ -71,8 +72,9 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 }
 
 // newer asks for a value newer than the one seen, at most once in forcePause for
-// all callers together. changed is false when there is none. An error means
-// that nobody can tell.
+// all callers together. changed is false when there is none; next.asked tells
+// whether that is the issuer's word of this very call. An error means that it
+// could not be asked.
 func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], changed bool, err error) {
 	for {
 		c.mu.Lock()
@@ -80,7 +82,7 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 		switch {
 		case c.round != seen.round:
 			defer c.mu.Unlock()
-			return view[T]{c.value, c.round, true}, true, nil
+			return view[T]{c.value, c.round, c.gotAt, true}, true, nil
 		case c.isDown(now):
 			defer c.mu.Unlock()
 			return seen, false, c.err

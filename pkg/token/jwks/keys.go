@@ -32,6 +32,8 @@ const (
 // ever be used by the algorithm it is for.
 type ref struct{ kid, alg string }
 
+// keys also has an entry without algorithm for each kid of the set, so that a key
+// which cannot be used is known all the same.
 type keys map[ref][]crypto.PublicKey
 
 // jwk is one member of a JWK set (RFC 7517, RFC 7518 section 6).
@@ -58,24 +60,26 @@ func parse(body []byte) (keys, error) {
 	if err := json.Unmarshal(body, &set); err != nil {
 		return nil, fmt.Errorf("jwks: not a JWK set: %w", err)
 	}
-	found := keys{}
+	found, usable := keys{}, false
 	for _, text := range set.Keys {
 		var k jwk
 		if json.Unmarshal(text, &k) != nil || k.Kid == "" {
 			continue
 		}
+		found[ref{kid: k.Kid}] = nil
 		public, algs, err := k.public()
 		if err != nil {
 			continue
 		}
 		for _, alg := range algs {
 			r := ref{k.Kid, alg}
+			usable = true
 			if len(found[r]) < maxSame {
 				found[r] = append(found[r], public)
 			}
 		}
 	}
-	if len(found) == 0 {
+	if !usable {
 		return nil, errors.New("jwks: the set has no key that can be used")
 	}
 	return found, nil

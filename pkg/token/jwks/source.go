@@ -49,6 +49,20 @@ func New(address string, discovery *Discovery, client *http.Client, now func() t
 // Snapshot is the keys as one caller saw them.
 type Snapshot struct{ view view[keys] }
 
+// Knows reports whether the issuer published a key of this id, one that can be used
+// or not.
+func (s Snapshot) Knows(kid string) bool {
+	_, known := s.view.value[ref{kid: kid}]
+	return known
+}
+
+// Asked reports whether the issuer was asked during the call that gave the
+// snapshot: it has no other keys then.
+func (s Snapshot) Asked() bool { return s.view.asked }
+
+// At is when the issuer was asked for these keys.
+func (s Snapshot) At() time.Time { return s.view.gotAt }
+
 // Find gives the keys that may verify a signature by this key id and algorithm:
 // mostly one, none when the id is unknown or its key is not for the algorithm.
 func (s Snapshot) Find(kid, alg string) []crypto.PublicKey { return s.view.value[ref{kid, alg}] }
@@ -61,9 +75,9 @@ func (s *Source) Keys(ctx context.Context) (Snapshot, error) {
 }
 
 // Newer gives keys newer than those seen, for a token that those do not verify.
-// changed is false when there are none, or when the issuer was asked a moment
-// ago. An error means that it cannot be asked: nobody can tell whether the
-// token is good.
+// changed is false when there are none, or when the issuer was asked a moment ago:
+// next.Asked tells these apart. An error means that it cannot be asked, so whether
+// the token is good is not known.
 func (s *Source) Newer(ctx context.Context, seen Snapshot) (next Snapshot, changed bool, err error) {
 	v, changed, err := s.keys.newer(ctx, seen.view)
 	return Snapshot{v}, changed, err

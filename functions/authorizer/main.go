@@ -20,15 +20,16 @@ func main() {
 	e := env.New()
 	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 	tokens := token.Config{
-		Issuer:             e.Required("ISSUER"),
-		JWKSURL:            e.Optional("JWKS_URL", ""),
-		UserinfoURL:        e.Optional("USERINFO_URL", ""),
-		Audience:           e.Optional("AUDIENCE", ""),
-		ClientIDs:          e.List("CLIENT_IDS"),
-		EmailClaim:         e.Optional("EMAIL_CLAIM", ""),
-		EmailVerifiedClaim: e.Optional("EMAIL_VERIFIED_CLAIM", ""),
-		NameClaim:          e.Optional("NAME_CLAIM", ""),
-		EmailsAreVerified:  e.Bool("EMAILS_ARE_VERIFIED", false),
+		Issuer:              e.Required("ISSUER"),
+		JWKSURL:             e.Optional("JWKS_URL", ""),
+		UserinfoURL:         e.Optional("USERINFO_URL", ""),
+		Audience:            e.Optional("AUDIENCE", ""),
+		ClientIDs:           e.List("CLIENT_IDS"),
+		EmailClaim:          e.Optional("EMAIL_CLAIM", ""),
+		EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
+		NameClaim:           e.Optional("NAME_CLAIM", ""),
+		EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
+		AllowUnmarkedTokens: e.Bool("ALLOW_UNMARKED_TOKENS", false),
 	}
 	if err := e.Err(); err != nil {
 		slog.Error("start", "error", err)

@@ -22,6 +22,7 @@ func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
+	"AllowUnmarkedTokens": `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"Architecture":        `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
 	"Audience":            `{"Default":"","Type":"String"}`,
 	"ClientIds":           `{"Default":"","Type":"String"}`,
@@ -69,6 +70,7 @@ var variableList = map[string]string{
 	"AWS_ENDPOINT_URL_KMS":      `{"Ref":"EndpointKMS"}`,
 	"AWS_ENDPOINT_URL_SQS":      `{"Ref":"EndpointSQS"}`,
 	"CLIENT_IDS":                `{"Ref":"ClientIds"}`,
+	"ALLOW_UNMARKED_TOKENS":     `{"Ref":"AllowUnmarkedTokens"}`,
 	"EMAILS_ARE_VERIFIED":       `{"Ref":"EmailsAreVerified"}`,
 	"EMAIL_CLAIM":               `{"Ref":"EmailClaim"}`,
 	"EMAIL_VERIFIED_CLAIM":      `{"Ref":"EmailVerifiedClaim"}`,

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
-	"unicode"
+
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
+	"latchkey/pkg/text"
 	"latchkey/pkg/webhook"
 	"latchkey/pkg/webhook/outbound"
 )
@@ -129,8 +129,8 @@ func (w webhooks) checkEndpoint(ctx context.Context, url *string, events []strin
 			}
 		}
 	}
-	if description != nil && (utf8.RuneCountInString(*description) > maxDescription || strings.ContainsFunc(*description, unicode.IsControl)) {
-		return problem.Invalid("/description", "length", "The value must have at most 200 characters, none of them a control character.")
+	if description != nil && (utf8.RuneCountInString(*description) > maxDescription || !text.Plain(*description) || *description != "" && !text.Visible(*description)) {
+		return problem.Invalid("/description", "length", "The value must have at most 200 characters, none of them hidden and one of them visible.")
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func checkDevice(d *link.Device) error {
 		text    *string
 	}{{"/device/name", d.Name}, {"/device/platform", d.Platform}} {
 		if part.text != nil && !link.ValidDeviceText(*part.text) {
-			return problem.Invalid(part.pointer, "length", "The value must have at most 100 characters, none of them a control character.")
+			return problem.Invalid(part.pointer, "length", "The value must have at most 100 characters, none of them hidden and one of them visible.")
 		}
 	}
 	return nil

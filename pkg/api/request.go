@@ -161,7 +161,7 @@ func (c *call) once(answer []byte) (store.Once, error) {
 func cleanName(pointer, name string) (string, error) {
 	clean, ok := org.CleanName(name)
 	if !ok {
-		return "", problem.Invalid(pointer, "length", "The value must have 1 to 100 characters, none of them a control character.")
+		return "", problem.Invalid(pointer, "length", "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
 	}
 	return clean, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/opaque"
+	"latchkey/pkg/text"
 )
 
 // Bounds of the contract.
@@ -126,8 +127,8 @@ type Token struct {
 }
 
 // ParseToken takes a token apart. The only error is opaque.ErrMalformed.
-func ParseToken(text string) (Token, error) {
-	p, err := opaque.Parse(text)
+func ParseToken(raw string) (Token, error) {
+	p, err := opaque.Parse(raw)
 	if err != nil || p.Prefix != opaque.LinkPrefix {
 		return Token{}, opaque.ErrMalformed
 	}
@@ -142,24 +143,24 @@ func ValidClaimKey(s string) bool {
 	})
 }
 
-// ValidDeviceText reports whether s may describe a device: at most 100
-// characters, none of them a control character.
-func ValidDeviceText(s string) bool { return plain(s, MaxDeviceText) }
+// ValidDeviceText reports whether s may describe a device: at most 100 characters,
+// none of them hidden and, unless it is empty, one of them visible (package text).
+func ValidDeviceText(s string) bool {
+	return utf8.RuneCountInString(s) <= MaxDeviceText && text.Plain(s) && (s == "" || text.Visible(s))
+}
 
-// ValidClientUserID reports whether s may name a user of the app: 1 to 128
-// characters, none of them a control character.
-func ValidClientUserID(s string) bool { return s != "" && plain(s, MaxClientUserID) }
+// ValidClientUserID reports whether s may be the app's own id of a user: 1 to 128
+// characters, none of them a control character. No person reads it.
+func ValidClientUserID(s string) bool {
+	return s != "" && utf8.RuneCountInString(s) <= MaxClientUserID && !strings.ContainsFunc(s, unicode.IsControl)
+}
 
 // ValidMetadata reports whether m may stand on a link: at most 20 members and 2 KB
 // as JSON.
 func ValidMetadata(m map[string]string) bool {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false) // "&" is one byte to whoever counts
 	err := e.Encode(m)
-	return err == nil && len(m) <= MaxMembers && text.Len()-len("\n") <= MaxMetadata
-}
-
-func plain(s string, longest int) bool {
-	return utf8.RuneCountInString(s) <= longest && !strings.ContainsFunc(s, unicode.IsControl)
+	return err == nil && len(m) <= MaxMembers && out.Len()-len("\n") <= MaxMetadata
 }

@@ -6,8 +6,9 @@ import (
 	"net/mail"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"latchkey/pkg/text"
 )
 
 // Role is what a member may do in an org (spec, section 2).
@@ -36,12 +37,11 @@ const (
 	MaxEmailLen = 254 // bytes (RFC 5321)
 )
 
-// CleanName trims a display name and reports whether it may stand: 1 to 100
-// characters, none of them a control character.
+// CleanName trims a display name and reports whether it is one: at most 100
+// characters, one of them visible and none hidden (package text).
 func CleanName(s string) (string, bool) {
 	s = strings.TrimSpace(s)
-	n := utf8.RuneCountInString(s)
-	return s, n >= 1 && n <= MaxNameLen && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return s, text.Visible(s) && utf8.RuneCountInString(s) <= MaxNameLen && text.Plain(s)
 }
 
 // FoldEmail checks that s is one ASCII addr-spec (RFC 5322, without comments,
@@ -66,16 +66,11 @@ func FoldEmail(s string) (string, bool) {
 // NameFor is the display name of a user: the one the issuer tells, made to fit,
 // or else the part of the email before the @.
 func NameFor(name, email string) string {
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, name))
+	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, "\ufffd", " ")))
 	if runes := []rune(name); len(runes) > MaxNameLen {
 		name = strings.TrimSpace(string(runes[:MaxNameLen]))
 	}
-	if name != "" {
+	if text.Visible(name) {
 		return name
 	}
 	local, _, _ := strings.Cut(email, "@")

@@ -81,6 +81,45 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
+// TestATokenSaysThatItIsAnAccessToken takes the same claims with and without what
+// tells an access token from an ID token.
+func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
+	i := newIssuer(t)
+	for name, c := range map[string]struct {
+		typ                any
+		claims             object
+		accepted, allowing bool // by default, and with AllowUnmarkedTokens
+	}{
+		"no mark":                   {"JWT", object{}, false, true},
+		"no mark and no typ":        {nil, object{}, false, true},
+		"at+jwt":                    {"at+jwt", object{}, true, true},
+		"scope":                     {"JWT", object{"scope": "openid"}, true, true},
+		"scp":                       {"JWT", object{"scp": []string{"read"}}, true, true},
+		"client_id":                 {nil, object{"client_id": "web"}, true, true},
+		"cid":                       {nil, object{"cid": "web"}, true, true},
+		"appid":                     {"JWT", object{"appid": "web"}, true, true},
+		"token_use":                 {"JWT", object{"token_use": "access"}, true, true},
+		"Keycloak's typ":            {"JWT", object{"typ": "Bearer"}, true, true},
+		"azp, which ID tokens have": {"JWT", object{"azp": "web"}, false, true},
+		"nonce":                     {"JWT", object{"nonce": "n", "scope": "openid"}, false, false},
+		"s_hash":                    {nil, object{"s_hash": "s", "client_id": "web"}, false, false},
+		"nonce with at+jwt":         {"at+jwt", object{"nonce": "n"}, true, true},
+		"nonce with typ Bearer":     {"JWT", object{"nonce": "n", "typ": "Bearer"}, true, true},
+		"re-cased Nonce":            {"JWT", object{"Nonce": "n", "scope": "openid"}, false, false},
+	} {
+		payload := with(i.payload(), object{"scope": nil})
+		raw := i.token(with(i.header(), object{"typ": c.typ}), with(payload, c.claims))
+		for allowed, accepted := range map[bool]bool{false: c.accepted, true: c.allowing} {
+			config := i.config()
+			config.AllowUnmarkedTokens = allowed
+			_, err := i.verifierOf(config).Verify(t.Context(), raw)
+			if accepted != (err == nil) || err != nil && !problem.Is(err, problem.TokenInvalid) {
+				t.Errorf("%s, AllowUnmarkedTokens %v: %v", name, allowed, err)
+			}
+		}
+	}
+}
+
 func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()

@@ -126,7 +126,7 @@ func (i *issuer) payload() object {
 	now := i.clock.now().Unix()
 	return object{
 		"iss": i.url(), "aud": audience, "sub": "alice", "iat": now, "exp": now + 300,
-		"email": "alice@example.com", "email_verified": true, "name": "Alice",
+		"email": "alice@example.com", "email_verified": true, "name": "Alice", "scope": "openid",
 	}
 }
 

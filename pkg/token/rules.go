@@ -29,6 +29,7 @@ var (
 	errKid       = errors.New("token: no usable kid")
 	errType      = errors.New("token: its typ is not an access token's")
 	errIDToken   = errors.New("token: it is an ID token, or another that is no access token")
+	errUnmarked  = errors.New("token: nothing says that it is an access token")
 	errIssuer    = errors.New("token: another issuer, or none")
 	errAudience  = errors.New("token: not for our audience or clients")
 	errSubject   = errors.New("token: no usable sub")
@@ -37,14 +38,17 @@ var (
 
 // header is what is used of a token's header. jwk, jku, x5u and x5c are not: keys
 // come from the issuer alone.
-type header struct{ kid, alg string }
+type header struct {
+	kid, alg   string
+	accessType bool // typ is an access token's own
+}
 
 // The members whose meaning must not depend on a reader's view of case.
 var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
 		"iss", "sub", "aud", "exp", "nbf", "iat", "jti",
-		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "events",
+		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "s_hash", "nonce", "events", "scope", "scp", "cid", "appid",
 	}
 )
 
@@ -78,32 +82,37 @@ func checkHeader(h map[string]any) (header, error) {
 	if out.kid == "" || len(out.kid) > maxKid {
 		return out, invalid(errKid)
 	}
-	return out, checkType(h)
+	var err error
+	out.accessType, err = checkType(h)
+	return out, err
 }
 
 // checkType refuses every typ but an access token's (RFC 9068) and the ones that
 // say nothing; a webhook of our own is "webhook+jwt".
-func checkType(h map[string]any) error {
+func checkType(h map[string]any) (accessType bool, err error) {
 	typ, has := h["typ"]
 	if !has {
-		return nil
+		return false, nil
 	}
 	text, _ := typ.(string)
 	switch strings.ToLower(text) {
-	case "at+jwt", "application/at+jwt", "jwt":
-		return nil
+	case "at+jwt", "application/at+jwt":
+		return true, nil
+	case "jwt":
+		return false, nil
 	default:
-		return problem.Wrap(problem.TokenInvalid, detailKind, errType)
+		return false, problem.Wrap(problem.TokenInvalid, detailKind, errType)
 	}
 }
 
-// checkClaims checks all that needs no key and no clock.
-func (v *Verifier) checkClaims(p map[string]any) error {
+// checkClaims checks all that needs no key and no clock. accessType says that the
+// header's typ is an access token's own (RFC 9068).
+func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 	names := append(slices.Clone(payloadMembers), v.cfg.EmailClaim, v.cfg.EmailVerifiedClaim)
 	if err := checkRecased(p, names...); err != nil {
 		return err
 	}
-	if err := checkKind(p); err != nil {
+	if err := v.checkKind(p, accessType); err != nil {
 		return err
 	}
 	if iss, _ := p["iss"].(string); iss == "" || iss != v.cfg.Issuer {
@@ -126,21 +135,29 @@ func (v *Verifier) checkClaims(p map[string]any) error {
 
 // checkKind refuses what an issuer signs besides access tokens, by the marks the
 // common ones leave: Cognito's token_use, Keycloak's typ in the payload, and
-// claims that only ID tokens and logout tokens have.
-func checkKind(p map[string]any) error {
+// claims that only ID tokens and logout tokens have. nonce and s_hash are an ID
+// token's, unless the token says what it is. A token without any mark of an access
+// token is refused too, unless the deployment allows it.
+func (v *Verifier) checkKind(p map[string]any, accessType bool) error {
 	use, hasUse := p["token_use"]
 	typ, hasTyp := p["typ"]
 	text, _ := typ.(string)
+	text = strings.ToLower(text)
 	access := []string{"bearer", "at+jwt", "jwt", "access", "access_token"}
-	bad := hasUse && use != "access" || hasTyp && !slices.Contains(access, strings.ToLower(text))
-	for _, mark := range []string{"at_hash", "c_hash", "events"} {
-		_, has := p[mark]
-		bad = bad || has
-	}
-	if bad {
+	says := accessType || text == "bearer"
+	bad := hasUse && use != "access" || hasTyp && !slices.Contains(access, text) ||
+		hasAny(p, "at_hash", "c_hash", "events") || !says && hasAny(p, "nonce", "s_hash")
+	switch {
+	case bad:
 		return problem.Wrap(problem.TokenInvalid, detailKind, errIDToken)
+	case !says && !v.cfg.AllowUnmarkedTokens && !hasAny(p, "scope", "scp", "client_id", "cid", "appid", "token_use"):
+		return problem.Wrap(problem.TokenInvalid, detailUnmarked, errUnmarked)
 	}
 	return nil
+}
+
+func hasAny(o map[string]any, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { _, has := o[name]; return has })
 }
 
 // isForUs reports whether the token is meant for this service.

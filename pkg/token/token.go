@@ -34,8 +34,12 @@ type Config struct {
 	ClientIDs []string
 	// The claims to read, at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
-	// EmailsAreVerified says that the issuer lets no unverified email through.
+	// EmailsAreVerified says that the issuer lets no unverified email through. An
+	// explicit email_verified: false is never overruled.
 	EmailsAreVerified bool
+	// AllowUnmarkedTokens takes tokens of an issuer whose access tokens have nothing
+	// that its ID tokens have not (Supabase, Clerk).
+	AllowUnmarkedTokens bool
 }
 
 // Claims is what a verified access token says.
@@ -54,6 +58,7 @@ const leeway = 30 * time.Second
 const (
 	detailInvalid     = "The access token is not valid."
 	detailKind        = "This token is not an access token."
+	detailUnmarked    = "Nothing says that this token is an access token: it has no typ at+jwt and none of scope, scp, client_id, cid, appid, token_use. The deployment's parameter AllowUnmarkedTokens takes such tokens."
 	detailAudience    = "The access token is not meant for this service."
 	detailExpired     = "The access token has expired."
 	detailUnavailable = "The issuer of access tokens cannot be reached."
@@ -118,7 +123,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	if err := v.checkClaims(t.payload); err != nil {
+	if err := v.checkClaims(t.payload, h.accessType); err != nil {
 		return Claims{}, err
 	}
 	seen, err := v.keys.Keys(ctx)

@@ -121,9 +121,10 @@ func (v *Verifier) profile(claims map[string]any) Profile {
 	p.Email, _ = claims[v.cfg.EmailClaim].(string)
 	p.Name, _ = claims[v.cfg.NameClaim].(string)
 	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
-	// Some issuers write the boolean as a text; no other value is a yes.
+	// Some issuers write the boolean as a text; no other value is a yes or a no.
 	verified := claims[v.cfg.EmailVerifiedClaim]
-	yes := verified == true || verified == "true" || v.cfg.EmailsAreVerified
+	no := verified == false || verified == "false"
+	yes := verified == true || verified == "true" || v.cfg.EmailsAreVerified && !no
 	p.EmailVerified = p.Email != "" && yes
 	return p
 }

@@ -1,0 +1,65 @@
+// Package text decides which texts may be shown to people as names and
+// descriptions: what a reader cannot see can make two names look the same, or turn
+// a line around.
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// zeroWidthJoiner makes one emoji of several (Unicode TR 51, section 2.3).
+const zeroWidthJoiner = '\u200d'
+
+// blank are letters and symbols that look like a space.
+const blank = "\u115f\u1160\u2800\u3164\uffa0"
+
+// Plain reports whether a text is valid UTF-8 without characters that are not
+// shown: no control or format characters (but joiners inside emoji), no private use,
+// no line or paragraph separators. The empty text is plain.
+func Plain(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	var before rune
+	for i, r := range s {
+		after, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		joins := r == zeroWidthJoiner && isEmojiPart(before) && size > 0 && unicode.Is(unicode.So, after)
+		if hidden(r) && !joins {
+			return false
+		}
+		before = r
+	}
+	return true
+}
+
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
+}
+
+// isEmojiPart reports whether a character ends an emoji to which a joiner adds
+// another: a symbol, a skin tone or the emoji presentation.
+func isEmojiPart(r rune) bool {
+	return unicode.In(r, unicode.So, unicode.Sk) || r == '\ufe0f'
+}
+
+// Visible reports whether a text has a character that can be seen.
+func Visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !strings.ContainsRune(blank, r)
+	})
+}
+
+// Shown gives a text with a space in place of each character that Plain refuses.
+func Shown(s string) string {
+	if Plain(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if hidden(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, s)
+}

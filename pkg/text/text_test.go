@@ -1,0 +1,47 @@
+package text_test
+
+import (
+	"testing"
+
+	"latchkey/pkg/text"
+)
+
+func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
+	for _, s := range []string{
+		"", "Ada Lovelace", "Zoë", "Ω≈ç", "日本語", "नमस्ते", "O'Neil & Söhne (1)", "a\u0301",
+		"👩\u200d🚀", "👩🏽\u200d🚀", "❤\ufe0f\u200d🔥", "👨\u200d👩\u200d👧\u200d👦 Ltd",
+	} {
+		if !text.Plain(s) {
+			t.Errorf("%+q is refused", s)
+		}
+	}
+	for _, s := range []string{
+		"a\x00b", "a\nb", "a\u0085b", "\xff", "a\u200bb", "\u202eevil", "a\u2066b", "a\u00adb", "\ufeffname", "a\u2028b", "a\u2029b",
+		"\ue000", "\U000f0000", "a\u200db", "👩\u200d", "\u200d🚀", "👩\u200d\u200d🚀", "👩\u200da", "\U000e0041",
+	} {
+		if text.Plain(s) {
+			t.Errorf("%+q is taken", s)
+		}
+	}
+}
+
+func TestANameNeedsACharacterThatCanBeSeen(t *testing.T) {
+	for s, want := range map[string]bool{
+		"a": true, "1": true, "-": true, "🚀": true, "日": true,
+		"": false, " ": false, "\u3164": false, "\u2800\u2800": false, "\u0301": false, "\ufe0f": false, "\u00a0": false,
+	} {
+		if text.Visible(s) != want {
+			t.Errorf("%+q: %v, want %v", s, !want, want)
+		}
+	}
+}
+
+func TestHiddenCharactersAreShownAsSpaces(t *testing.T) {
+	for s, want := range map[string]string{
+		"Ada": "Ada", "A\u202eB": "A B", "A\x00B": "A B", "👩\u200d🚀": "👩\u200d🚀", "A\ufffdB": "A\ufffdB", "A\ufffd\u200bB": "A  B",
+	} {
+		if got := text.Shown(s); got != want {
+			t.Errorf("%+q: %+q, want %+q", s, got, want)
+		}
+	}
+}

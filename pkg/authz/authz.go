@@ -169,10 +169,13 @@ func (a *Authorizer) seen(ctx context.Context, raw string, c token.Claims, known
 		s.Email, s.Verified, s.Name, s.AskedAt = p.Email, p.EmailVerified, p.Name, now.UnixMilli()
 	}
 	folded, ok := org.FoldEmail(s.Email)
-	if !ok {
+	switch {
+	case !ok && (s.Email == "" || known.UserID == ""):
 		return store.Seen{}, false, nil
+	case !ok: // the issuer shows another address: the one from before is no longer theirs
+		s.Email, s.Verified = "", false
 	}
-	s.Folded, s.Name = folded, org.NameFor(s.Name, s.Email)
+	s.Folded, s.Name = folded, org.NameFor(s.Name, s.VerifiedEmail())
 	return s, true, nil
 }
 

@@ -221,6 +221,27 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 	}
 }
 
+// TestWhatIsShownOfAUserIsVerified gives tokens of a user who is known to a table
+// that remembers what it was given.
+func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
+	for name, c := range map[string]struct {
+		claims token.Claims
+		want   store.Seen
+	}{
+		"no name is made of an unverified address": {token.Claims{Email: "ada@example.com"}, store.Seen{Email: "ada@example.com", Folded: "ada@example.com"}},
+		"an address that no longer folds is none":  {token.Claims{Email: "ada@exämple.com", EmailVerified: true, Name: "Ada"}, store.Seen{Name: "Ada"}},
+	} {
+		_, f := minted(t)
+		f.known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
+		if _, err := authz.New(f, &tokens{claims: c.claims}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+			t.Fatal(err)
+		}
+		if f.signed == nil || *f.signed != c.want {
+			t.Errorf("%s: %+v, want %+v", name, f.signed, c.want)
+		}
+	}
+}
+
 func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	_, f := minted(t)
 	now := time.UnixMilli(1_700_000_000_000)

@@ -63,8 +63,8 @@ func FoldEmail(s string) (string, bool) {
 	return strings.ToLower(s), true
 }
 
-// NameFor is the display name of a user: the one the issuer tells, made to fit,
-// or else the part of the email before the @.
+// NameFor is the display name of a user: the issuer's, made to fit, or else the part
+// of a verified email before the @; "" when there is neither.
 func NameFor(name, email string) string {
 	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, "\ufffd", " ")))
 	if runes := []rune(name); len(runes) > MaxNameLen {

@@ -38,9 +38,9 @@ func TestANameIsOneToHundredPrintableCharacters(t *testing.T) {
 	}
 }
 
-func TestAUserAlwaysHasAName(t *testing.T) {
+func TestANameIsTheIssuersOrThatOfTheAddress(t *testing.T) {
 	for _, c := range []struct{ name, email, want string }{
-		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"A\x00B", "a@b.c", "A B"},
+		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"\u3164", "ada@b.c", "ada"}, {"", "", ""}, {"A\x00B", "a@b.c", "A B"},
 		{strings.Repeat("x", 300), "a@b.c", strings.Repeat("x", 100)},
 	} {
 		if got := org.NameFor(c.name, c.email); got != c.want {

@@ -21,12 +21,20 @@ const (
 // Seen is what an access token, or the issuer's userinfo, shows of a user.
 type Seen struct {
 	Issuer, Subject string
-	Email           string // as shown to people
+	Email           string // as the issuer writes it; shown to people when it is verified
 	Folded          string // the form in which addresses are compared
 	Verified        bool   // the issuer vouches for the address
 	Name            string
 	IssuedAt        int64 // seconds; 0: the token does not say
 	AskedAt         int64 // milliseconds; when userinfo was asked for this, else 0
+}
+
+// VerifiedEmail is the address, when the issuer vouches for it, else "".
+func (s Seen) VerifiedEmail() string {
+	if s.Verified {
+		return s.Email
+	}
+	return ""
 }
 
 // Identity is what the table knows of (issuer, subject). The user is the pair,
@@ -123,7 +131,7 @@ func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 	t.put(s.table, identityKey(seen.Issuer, seen.Subject), identityAttrs(user, seen, holds),
 		expr{when: ifAbsent}, func(item) error { return errRaced })
 	t.create(s.table, userKey(user), item{
-		attrEmail: str(seen.Email), attrName: str(seen.Name), attrCreatedAt: num(s.now()), attrOrgsCreated: num(0),
+		attrEmail: str(seen.VerifiedEmail()), attrName: str(seen.Name), attrCreatedAt: num(s.now()), attrOrgsCreated: num(0),
 	})
 	return user, s.commit(ctx, t)
 }
@@ -189,12 +197,24 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	t.put(s.table, identityKey(seen.Issuer, seen.Subject), identityAttrs(known.UserID, seen, holds), expr{
 		when: "iat = :iat AND holds = :holds", values: item{":iat": num(known.iat), ":holds": boolean(known.holds)},
 	}, raced)
-	t.update(s.table, userKey(known.UserID), expr{
-		update: "SET email = :email, #name = :name", when: "attribute_exists(PK)",
-		names:  map[string]string{"#name": attrName},
-		values: item{":email": str(seen.Email), ":name": str(seen.Name)},
-	}, nil)
+	if profile := seen.profile(); profile.update != "" {
+		t.update(s.table, userKey(known.UserID), profile, nil)
+	}
 	return s.commit(ctx, t)
+}
+
+// profile is the update of what others see of a user. An address is shown only
+// once it was verified, and then until another one is.
+func (s Seen) profile() expr {
+	e := expr{when: "attribute_exists(PK)", values: item{}}
+	if s.Verified {
+		e.update, e.values[":email"] = "SET email = :email", str(s.Email)
+	}
+	if s.Name != "" {
+		e.update += sep(e.update, "SET ", ", ") + "#name = :name"
+		e.names, e.values[":name"] = map[string]string{"#name": attrName}, str(s.Name)
+	}
+	return e
 }
 
 // noteAsked remembers that userinfo was asked and showed nothing new.

@@ -81,6 +81,36 @@ func TestAnUnverifiedEmailIsNotFoundByAnInvite(t *testing.T) {
 	}
 }
 
+func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
+	tb := storetest.New(t)
+	u := signIn(t, tb, "ceo", "ceo@example.com", false, 100)
+	o := tb.NewOrg(t, u)
+	shown := func(email, name string) {
+		t.Helper()
+		members, _, err := tb.Members(ctx, admin(u), o, store.Page{})
+		if err != nil || len(members) != 1 || members[0].Email != email || members[0].Name != name {
+			t.Errorf("shown %+v, %v; want %q, %q", members, err, email, name)
+		}
+	}
+	sees := func(seen store.Seen) {
+		t.Helper()
+		known, ok, err := tb.Identity(ctx, issuer, "ceo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Issuer, seen.Subject, seen.Folded = issuer, "ceo", seen.Email
+		wants(t, second(tb.SignIn(ctx, known, ok, seen)), "")
+	}
+	shown("", "ceo") // the name is what the caller of SignIn made of it
+	sees(store.Seen{Email: "mallory@example.com", Verified: true, Name: "Mallory", IssuedAt: 200})
+	shown("mallory@example.com", "Mallory")
+	sees(store.Seen{Email: "ceo@example.com", IssuedAt: 300})
+	shown("mallory@example.com", "Mallory")
+	if got := holder(t, tb, "mallory@example.com"); got != "" {
+		t.Errorf("the address that is no longer proved finds %s", got)
+	}
+}
+
 func TestAChangedEmailMovesWithItsUser(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "a", "old@example.com", true, 100)

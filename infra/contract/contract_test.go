@@ -202,16 +202,18 @@ func hasExample(m *openapi3.MediaType) bool {
 }
 
 // checkBodies: requests are strict, and an empty body is {}, so a body is
-// required just where a member is. Answers stay open to clients.
+// required just where a member is. Answers are open to clients and say so, and
+// each operation has an answer for errors that do not exist yet.
 func checkBodies(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			for _, media := range ref.Value.Content {
-				if has := media.Schema.Value.AdditionalProperties.Has; has != nil && !*has {
-					wrong = append(wrong, name+": "+status+" is closed to clients")
-				}
+				wrong = append(wrong, closedIn(name+": "+status, media.Schema)...)
 			}
+		}
+		if op.Responses.Default() == nil || op.Responses.Default().Value != doc.Components.Responses["Error"].Value {
+			wrong = append(wrong, name+": no answer for errors that do not exist yet")
 		}
 		if op.RequestBody == nil {
 			continue
@@ -223,6 +225,25 @@ func checkBodies(doc *openapi3.T) []string {
 		if op.RequestBody.Value.Required != (len(schema.Required) > 0) {
 			wrong = append(wrong, name+": the request body is required, or not, unlike its members")
 		}
+	}
+	return wrong
+}
+
+// closedIn gives the objects of an answer that do not say that they may gain
+// members.
+func closedIn(where string, ref *openapi3.SchemaRef) []string {
+	if ref == nil {
+		return nil
+	}
+	s := ref.Value
+	var wrong []string
+	if has := s.AdditionalProperties.Has; s.Type.Is("object") && s.AdditionalProperties.Schema == nil && (has == nil || !*has) {
+		wrong = append(wrong, where+" is closed to clients")
+	}
+	wrong = append(wrong, closedIn(where+"/*", s.AdditionalProperties.Schema)...)
+	wrong = append(wrong, closedIn(where+"/-", s.Items)...)
+	for name, member := range s.Properties {
+		wrong = append(wrong, closedIn(where+"/"+name, member)...)
 	}
 	return wrong
 }

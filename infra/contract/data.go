@@ -59,19 +59,3 @@ func checkEvent(doc *openapi3.T, of map[string]string, event map[string]any) err
 	}
 	return nil
 }
-
-// closeData closes the schemas of events' data, which no answer refers to.
-func closeData(doc *openapi3.T, seen map[*openapi3.Schema]bool) error {
-	var errs []error
-	for _, ref := range doc.Components.Schemas {
-		for kind, name := range DataOf(ref.Value) {
-			data := doc.Components.Schemas[name]
-			if data == nil {
-				errs = append(errs, fmt.Errorf("the data of %s: no schema %s", kind, name))
-				continue
-			}
-			errs = append(errs, closeSchema(data, seen))
-		}
-	}
-	return errors.Join(errs...)
-}

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -63,57 +62,4 @@ func match(template, path string) (params int, ok bool) {
 		}
 	}
 	return params, true
-}
-
-// closeAnswers closes the schemas of all answers: objects have the members that
-// are named and no others, x-extensible-enum is an enum.
-func closeAnswers(doc *openapi3.T) error {
-	seen := map[*openapi3.Schema]bool{}
-	var errs []error
-	answer := func(name string, ref *openapi3.ResponseRef) {
-		for _, media := range ref.Value.Content {
-			if err := closeSchema(media.Schema, seen); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
-			}
-		}
-	}
-	for path, item := range doc.Paths.Map() {
-		for method, op := range item.Operations() {
-			for status, ref := range op.Responses.Map() {
-				answer(method+" "+path+" "+status, ref)
-			}
-		}
-	}
-	if doc.Components != nil {
-		for name, ref := range doc.Components.Responses {
-			answer(name, ref)
-		}
-		errs = append(errs, closeData(doc, seen))
-	}
-	return errors.Join(errs...)
-}
-
-func closeSchema(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) error {
-	if ref == nil || ref.Value == nil || seen[ref.Value] {
-		return nil
-	}
-	s := ref.Value
-	seen[s] = true
-	if len(s.OneOf)+len(s.AnyOf)+len(s.AllOf) > 0 || s.Not != nil {
-		return errors.New("an answer made of several schemas cannot be closed: name its members")
-	}
-	if list, ok := s.Extensions["x-extensible-enum"].([]any); ok {
-		s.Enum = list
-	}
-	if len(s.Properties) > 0 && s.AdditionalProperties.Has == nil && s.AdditionalProperties.Schema == nil {
-		closed := false
-		s.AdditionalProperties.Has = &closed
-	}
-	errs := []error{closeSchema(s.Items, seen), closeSchema(s.AdditionalProperties.Schema, seen)}
-	for name, member := range s.Properties {
-		if err := closeSchema(member, seen); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
 }

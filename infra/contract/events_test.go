@@ -37,19 +37,31 @@ func checkEvents(doc *openapi3.T) []string {
 	}
 	filters := append([]string{webhook.Every}, types...)
 	event, delivery := schemas["Event"].Value, schemas["Delivery"].Value.Properties
-	return slices.Concat(
+	wrong := slices.Concat(
 		onlyIn("x-data", slices.Collect(maps.Keys(contract.DataOf(event))), types),
 		onlyIn("the types of Event", listed(event.Properties["type"].Value), types),
 		onlyIn("the types of Delivery", listed(delivery["eventType"].Value), types),
-		onlyIn("the statuses of Delivery", listed(delivery["status"].Value), statuses),
-		onlyIn("the statuses to ask for", listed(schemas["DeliveryStatusOrNull"].Value), append(statuses, "null")),
+		onlyIn("the statuses of Delivery", listed(schemas[contract.Known(delivery["status"].Value)].Value), statuses),
 		onlyIn("the events to ask for", listed(schemas["EventFilters"].Value.Items.Value), filters),
-		onlyIn("the events of WebhookEndpoint", listed(schemas["WebhookEndpoint"].Value.Properties["events"].Value.Items.Value), filters),
-		onlyIn("the events of CountedWebhookEndpoint", listed(schemas["CountedWebhookEndpoint"].Value.Properties["events"].Value.Items.Value), filters),
 	)
+	filter := schemas["EventFilter"].Value
+	if names, _ := filter.Extensions["x-enum-varnames"].([]any); len(names) != len(filter.Enum) {
+		wrong = append(wrong, "the constants of EventFilter are not as many as its values")
+	}
+	for _, name := range []string{"WebhookEndpoint", "CountedWebhookEndpoint"} {
+		events := schemas[contract.Known(schemas[name].Value.Properties["events"].Value.Items.Value)]
+		wrong = append(wrong, onlyIn("the events of "+name, listed(events.Value), filters)...)
+	}
+	for _, name := range []string{"DeliveryQuery", "Redelivery"} {
+		status := schemas[name].Value.Properties["status"].Value
+		if !status.Nullable || len(status.AllOf) != 1 || status.AllOf[0].Value != schemas["DeliveryStatus"].Value {
+			wrong = append(wrong, "the statuses to ask for are not those of DeliveryStatus, or null: "+name)
+		}
+	}
+	return wrong
 }
 
-// listed gives the values of an enum, open or closed; null as "null".
+// listed gives the values of an enum, open or closed.
 func listed(s *openapi3.Schema) []string {
 	list := s.Enum
 	if open, ok := s.Extensions["x-extensible-enum"].([]any); ok {
@@ -57,9 +69,6 @@ func listed(s *openapi3.Schema) []string {
 	}
 	var out []string
 	for _, v := range list {
-		if v == nil {
-			v = "null"
-		}
 		out = append(out, fmt.Sprint(v))
 	}
 	return out

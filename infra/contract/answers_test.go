@@ -25,7 +25,7 @@ func headers(contentType string) http.Header {
 }
 
 const (
-	orgs       = `{"orgs":[{"id":"org_1","name":"Acme","role":"admin","createdAt":1790000000000}]}`
+	orgs       = `{"orgs":[{"id":"org_1","name":"Acme","role":"admin","createdAt":1790000000000,"addedBy":null}]}`
 	orgMissing = `{"type":"urn:latchkey:problem:org_not_found","title":"No such org","status":404,"detail":"D.","code":"org_not_found","requestId":"r"}`
 	noRoute    = `{"type":"urn:latchkey:problem:route_not_found","title":"No such route","status":404,"detail":"D.","code":"route_not_found","requestId":"r"}`
 	event      = `{"id":"evt_1","type":"test","createdAt":1790000000000,"data":{"message":"M."}}`

@@ -91,6 +91,15 @@ func roles(t *testing.T, tg *target) {
 	ada.want(t, "GET", base, "", 404, "org_not_found")
 	ada.want(t, "DELETE", base+"/members/"+bobID, "", 404, "org_not_found")
 	bob.want(t, "DELETE", base+"/members/"+adaID, "", 404, "member_not_found")
+	carol := tg.person(t, "carol")
+	bob.invite(t, org, carol, "viewer")
+	mine := carol.want(t, "GET", "/v1/orgs", "", 200, "").list("orgs")
+	if by, _ := mine[0]["addedBy"].(map[string]any); len(mine) != 1 || by["userId"] != bobID || by["email"] != bob.email {
+		t.Errorf("added by: %v", mine)
+	}
+	carol.want(t, "POST", base+"/leave", "{}", 204, "")
+	carol.want(t, "POST", base+"/leave", "{}", 404, "org_not_found")
+	bob.want(t, "POST", base+"/leave", "{}", 409, "last_admin")
 }
 
 func expiryAndRotation(t *testing.T, tg *target) {

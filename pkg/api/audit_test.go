@@ -42,12 +42,14 @@ type audited struct {
 	want  []entry
 }
 
-// does makes a request that succeeds and, when action is not "", expects its
+// does makes a request, as the admin unless it says otherwise, that succeeds and, when action is not "", expects its
 // entry. changes is JSON in which %d is the time of the request.
 func (a *audited) does(t *testing.T, r request, action, target, changes string) reply {
 	t.Helper()
 	a.at = a.at.Add(time.Minute)
-	r.as, r.path = user(a.admin), "/v1/orgs"+r.path
+	if r.path = "/v1/orgs" + r.path; r.as == nil {
+		r.as = user(a.admin)
+	}
 	out := a.do(t, r)
 	if out.status >= http.StatusMultipleChoices {
 		t.Fatalf("%s %s: %s", r.method, r.path, out.text)
@@ -108,6 +110,9 @@ func (a *audited) members(t *testing.T) {
 	a.does(t, promote, "", "", "") // the same role
 	a.does(t, request{method: "DELETE", path: base + "/" + eve}, "member.removed", eve, `{"role":{"from":"viewer","to":null}}`)
 	a.does(t, request{method: "DELETE", path: base + "/" + bob}, "member.removed", bob, `{"role":{"from":"admin","to":null}}`)
+	a.does(t, request{method: "POST", path: base, body: `{"email":"eve@example.com"}`}, "member.added", eve, `{"role":{"from":null,"to":"member"}}`)
+	a.does(t, request{as: user(id.User(eve)), method: "POST", path: "/" + string(a.org) + "/leave"}, "member.left", eve, `{"role":{"from":"member","to":null}}`)
+	a.want[len(a.want)-1].Actor.ID = eve
 }
 
 // names renames the org, makes an app and renames it.

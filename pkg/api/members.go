@@ -21,6 +21,7 @@ func Members(s *store.Store) http.Handler {
 		"POST /v1/orgs/{orgId}/members":            m.add,
 		"PATCH /v1/orgs/{orgId}/members/{userId}":  m.changeRole,
 		"DELETE /v1/orgs/{orgId}/members/{userId}": m.remove,
+		"POST /v1/orgs/{orgId}/leave":              m.leave,
 	})
 }
 
@@ -128,6 +129,20 @@ func (m members) changeRole(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(memberBodyOf(changed)), nil
+}
+
+func (m members) leave(ctx context.Context, c *call) (answer, error) {
+	if err := c.decode(&struct{}{}); err != nil {
+		return answer{}, err
+	}
+	orgID, err := c.orgID()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := m.store.LeaveOrg(ctx, c.actor(), orgID); err != nil {
+		return answer{}, err
+	}
+	return noContent(), nil
 }
 
 func (m members) remove(ctx context.Context, c *call) (answer, error) {

@@ -32,10 +32,17 @@ type orgBody struct {
 }
 
 type orgOfUserBody struct {
-	ID        id.Org `json:"id"`
-	Name      string `json:"name"`
-	Role      string `json:"role"`
-	CreatedAt int64  `json:"createdAt"` // milliseconds
+	ID        id.Org     `json:"id"`
+	Name      string     `json:"name"`
+	Role      string     `json:"role"`
+	CreatedAt int64      `json:"createdAt"` // milliseconds
+	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
+}
+
+type adderBody struct {
+	UserID id.User `json:"userId"`
+	Name   string  `json:"name"`
+	Email  string  `json:"email"` // verified, or ""
 }
 
 func orgBodyOf(o store.Org) orgBody { return orgBody{o.ID, o.Name, o.CreatedAt} }
@@ -54,7 +61,7 @@ func (o orgs) list(ctx context.Context, c *call) (answer, error) {
 		NextCursor string          `json:"nextCursor,omitempty"`
 	}{make([]orgOfUserBody, len(found)), cursor(next)}
 	for i, f := range found {
-		body.Orgs[i] = orgOfUserBody{f.ID, f.Name, string(f.Role), f.CreatedAt}
+		body.Orgs[i] = orgOfUserBody{f.ID, f.Name, string(f.Role), f.CreatedAt, (*adderBody)(f.AddedBy)}
 	}
 	return ok(body), nil
 }

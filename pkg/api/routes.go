@@ -71,6 +71,7 @@ var routes = [...]Route{
 	{"POST", "/v1/orgs/{orgId}/members", "members", principal.UserToken, AdminsOnly},
 	{"PATCH", "/v1/orgs/{orgId}/members/{userId}", "members", principal.UserToken, AdminsOnly},
 	{"DELETE", "/v1/orgs/{orgId}/members/{userId}", "members", principal.UserToken, AdminsOnly},
+	{"POST", "/v1/orgs/{orgId}/leave", "members", principal.UserToken, AnyMember},
 
 	{"GET", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, MayRead},
 	{"POST", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, AdminsOnly},

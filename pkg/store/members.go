@@ -121,7 +121,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	t.check(s.table, email, expr{
 		when: "userId = :user", values: item{":user": str(string(user))},
 	}, func(item) error { return errRaced })
-	s.putMembership(t, o, user, r, now, exists)
+	s.putMembership(t, o, user, a.User, r, now, exists)
 	t.update(s.table, orgKey(o), expr{
 		update: "SET members = members + :one, admins = admins + :admins", when: "members < :max",
 		values: item{":one": num(1), ":admins": num(adminsIn(r)), ":max": num(int64(s.Limits.Members))},
@@ -182,6 +182,15 @@ func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User,
 // RemoveMember takes a member out of an org. Errors: org_not_found,
 // insufficient_role, member_not_found, last_admin.
 func (s *Store) RemoveMember(ctx context.Context, a Actor, o id.Org, user id.User) error {
+	return s.removeMember(ctx, a, o, user, "member.removed")
+}
+
+// LeaveOrg takes the caller out of an org. Errors: org_not_found, last_admin.
+func (s *Store) LeaveOrg(ctx context.Context, a Actor, o id.Org) error {
+	return s.removeMember(ctx, a, o, a.User, "member.left")
+}
+
+func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.User, action string) error {
 	return retryRaced(ctx, func() error {
 		target, err := s.target(ctx, a, o, user)
 		if err != nil {
@@ -196,7 +205,7 @@ func (s *Store) RemoveMember(ctx context.Context, a Actor, o id.Org, user id.Use
 		t.remove(s.table, userOrgKey(user, o), expr{}, nil)
 		s.countAdmins(t, o, -adminsIn(target.Role), -1)
 		s.audit(ctx, t, entry{
-			org: o, at: s.now(), action: "member.removed", actor: a.User, target: string(user),
+			org: o, at: s.now(), action: action, actor: a.User, target: string(user),
 			changes: Changes{"role": {From: target.Role}},
 		})
 		return s.commit(ctx, t)

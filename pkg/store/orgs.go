@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"latchkey/pkg/id"
@@ -15,6 +16,7 @@ const (
 	attrCreatedAt   = "createdAt"
 	attrRole        = "role"
 	attrJoinedAt    = "joinedAt"
+	attrAddedBy     = "addedBy" // of a membership: the user who added the member
 	attrAdmins      = "admins"
 	attrMembers     = "members"
 	attrApps        = "apps"
@@ -37,7 +39,14 @@ type Org struct {
 // OrgOfUser is an org with the role that a user has in it.
 type OrgOfUser struct {
 	Org
-	Role org.Role
+	Role    org.Role
+	AddedBy *Adder // nil: the user made the org
+}
+
+// Adder is who added a member to an org, as shown to that member.
+type Adder struct {
+	UserID      id.User
+	Name, Email string // the email was verified; "": it never was
 }
 
 // Page asks for a part of a list. The zero value asks for the whole list, as
@@ -75,7 +84,7 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once
 		attrName: str(o.Name), attrCreatedAt: num(o.CreatedAt),
 		attrAdmins: num(1), attrMembers: num(1), attrApps: num(1),
 	})
-	s.putMembership(t, o.ID, creator, org.Admin, o.CreatedAt, nil)
+	s.putMembership(t, o.ID, creator, "", org.Admin, o.CreatedAt, nil)
 	t.create(s.table, appKey(o.ID, app), item{attrName: str(defaultApp), attrCreatedAt: num(o.CreatedAt)})
 	t.create(s.table, liveKeysKey(o.ID), item{attrLive: emptyMap()})
 	s.audit(ctx, t, entry{
@@ -85,9 +94,13 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once
 	return settle(s.commit(ctx, t))
 }
 
-// putMembership writes both copies of a membership: the org's and the user's.
-func (s *Store) putMembership(t *txn, o id.Org, u id.User, r org.Role, at int64, exists refusal) {
+// putMembership writes both copies of a membership: the org's and the user's. by is
+// who added the member, "" for the org's creator.
+func (s *Store) putMembership(t *txn, o id.Org, u, by id.User, r org.Role, at int64, exists refusal) {
 	attrs := item{attrRole: str(string(r)), attrJoinedAt: num(at)}
+	if by != "" {
+		attrs[attrAddedBy] = str(string(by))
+	}
 	t.put(s.table, memberKey(o, u), attrs, expr{when: ifAbsent}, exists)
 	t.put(s.table, userOrgKey(u, o), attrs, expr{}, nil)
 }
@@ -107,20 +120,30 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 		return nil, "", err
 	}
 	keys := make([]key, len(rows))
+	wanted := map[key]bool{} // many were added by the same user
 	for i, row := range rows {
 		keys[i] = orgKey(id.Org(trimmed(row.str(attrSK), skOrg)))
+		wanted[keys[i]] = true
+		if by := row.str(attrAddedBy); by != "" {
+			wanted[userKey(id.User(by))] = true
+		}
 	}
-	metas, err := s.getMany(ctx, keys...)
+	found, err := s.getMany(ctx, slices.Collect(maps.Keys(wanted))...)
 	if err != nil {
 		return nil, "", err
 	}
 	orgs = make([]OrgOfUser, 0, len(rows))
 	for i, row := range rows {
-		meta, ok := metas[keys[i]]
+		meta, ok := found[keys[i]]
 		if !ok {
 			continue
 		}
-		orgs = append(orgs, OrgOfUser{orgFrom(meta), org.Role(row.str(attrRole))})
+		o := OrgOfUser{Org: orgFrom(meta), Role: org.Role(row.str(attrRole))}
+		if by := id.User(row.str(attrAddedBy)); by != "" {
+			profile := found[userKey(by)]
+			o.AddedBy = &Adder{UserID: by, Name: profile.str(attrName), Email: profile.str(attrEmail)}
+		}
+		orgs = append(orgs, o)
 	}
 	if more {
 		next = trimmed(rows[len(rows)-1].str(attrSK), skOrg)

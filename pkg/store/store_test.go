@@ -88,6 +88,33 @@ func TestTheLastAdminStays(t *testing.T) {
 	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Viewer)), problem.OrgNotFound)
 }
 
+func TestEveryMemberButTheLastAdminMayLeave(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	leaves := func(u id.User) error { return tb.LeaveOrg(ctx, store.Actor{User: u, May: anyMember}, o) }
+	bob, eve := addMember(t, tb, o, ada, "bob@example.com", org.Viewer), tb.NewUser(t, "eve@example.com")
+	wants(t, leaves(ada), problem.LastAdmin)
+	wants(t, leaves(eve), problem.OrgNotFound)
+	wants(t, leaves(bob), "")
+	wants(t, leaves(bob), problem.OrgNotFound)
+	addMember(t, tb, o, ada, "carol@example.com", org.Admin)
+	wants(t, leaves(ada), "")
+}
+
+func TestAMemberSeesWhoAddedThem(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	bob := addMember(t, tb, o, ada, "bob@example.com", org.Viewer)
+	for u, want := range map[id.User]*store.Adder{ada: nil, bob: {UserID: ada, Name: "ada", Email: "ada@example.com"}} {
+		orgs, _, err := tb.OrgsOf(ctx, u, store.Page{})
+		if err != nil || len(orgs) != 1 || (orgs[0].AddedBy == nil) != (want == nil) || want != nil && *orgs[0].AddedBy != *want {
+			t.Errorf("%s: %+v, %v; want %+v", u, orgs, err, want)
+		}
+	}
+}
+
 func TestAViewerCannotPromoteThemselves(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")

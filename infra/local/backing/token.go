@@ -13,7 +13,7 @@ import (
 )
 
 // tokenTimeout bounds one request to the issuer.
-const tokenTimeout = 10 * time.Second
+const tokenTimeout = time.Minute
 
 // IssueToken asks the issuer at issuerURL (Issuer.URL) for a token. sub may be
 // empty: it is then made from the email, so that the same email is the same

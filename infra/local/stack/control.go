@@ -65,7 +65,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 }
 
 // probeLimit bounds the wait for the first request to succeed.
-const probeLimit = 20 * time.Second
+const probeLimit = time.Minute
 
 // probe makes one real request: a service's token opens GET /v1/orgs, so gateway,
 // authorizer and issuer work together, and makes no user. An API without that

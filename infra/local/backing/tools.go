@@ -100,20 +100,32 @@ func javaTool(name, pom, source string) tool {
 	return tool{
 		name: name, recipe: []string{pomText, sourceText, mavenCopy}, missing: missingJava,
 		build: func(ctx context.Context, dir string) error {
-			pomPath, sourcePath := filepath.Join(dir, "pom.xml"), filepath.Join(dir, source)
-			if err := errors.Join(os.WriteFile(pomPath, []byte(pomText), 0o644), os.WriteFile(sourcePath, []byte(sourceText), 0o644)); err != nil {
-				return err
-			}
-			args := []string{"-B", "-ntp", "-q", "-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory=" + dir}
-			if !mavenHomeExists() {
-				args = append(args, "-Dmaven.repo.local="+filepath.Join(filepath.Dir(dir), "m2"))
-			}
-			if err := run(ctx, dir, "mvn", args...); err != nil {
+			sourcePath := filepath.Join(dir, source)
+			if err := errors.Join(os.WriteFile(sourcePath, []byte(sourceText), 0o644), copyJars(ctx, dir, pomText)); err != nil {
 				return err
 			}
 			return run(ctx, dir, "javac", "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
 		},
 	}
+}
+
+// copyJars copies into dir the jars that a pom names.
+func copyJars(ctx context.Context, dir, pomText string) error {
+	pomPath := filepath.Join(dir, "pom.xml")
+	if err := os.WriteFile(pomPath, []byte(pomText), 0o644); err != nil {
+		return err
+	}
+	args := append([]string{"-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory=" + dir}, mavenOptions(filepath.Dir(dir))...)
+	return run(ctx, dir, "mvn", args...)
+}
+
+// mavenOptions are those of every call of Maven.
+func mavenOptions(tools string) []string {
+	options := []string{"-B", "-ntp", "-q"}
+	if !mavenHomeExists() {
+		options = append(options, "-Dmaven.repo.local="+filepath.Join(tools, "m2"))
+	}
+	return options
 }
 
 // mavenHomeExists tells whether this user works with Maven; if not, nothing is

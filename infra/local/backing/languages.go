@@ -43,3 +43,22 @@ func missingNode() error {
 	}
 	return missing(programs)
 }
+
+// Jars gives a folder with the jars that a pom names, installing them first if
+// need be. It fails with a *MissingError when there is no Java or Maven.
+func Jars(ctx context.Context, name, pom string, say Progress) (string, error) {
+	return install(ctx, tool{
+		name: name, recipe: []string{pom, mavenCopy}, missing: missingJava,
+		build: func(ctx context.Context, dir string) error { return copyJars(ctx, dir, pom) },
+	}, say)
+}
+
+// MavenCompile compiles the project in dir, its tests apart, and copies the jars
+// that it needs into dir/target/dependency.
+func MavenCompile(ctx context.Context, dir string) error {
+	tools, err := toolsDir()
+	if err != nil {
+		return err
+	}
+	return run(ctx, dir, "mvn", append(mavenOptions(tools), "-Dmaven.test.skip=true", "compile", mavenCopy, "-DincludeScope=runtime")...)
+}

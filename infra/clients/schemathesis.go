@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"latchkey/infra/local/backing"
+)
+
+// schemathesis has Schemathesis try the API in all its phases: under /v1 with an
+// access token, elsewhere with an API key.
+func schemathesis(ctx context.Context, a *api) error {
+	token, err := a.token(ctx, "schemathesis@example.com")
+	if err != nil {
+		return err
+	}
+	key, err := a.key(ctx, token)
+	if err != nil {
+		return err
+	}
+	var found []report
+	for _, run := range []struct{ credential, routes string }{
+		{token, "--include-path-regex"},
+		{key, "--exclude-path-regex"},
+	} {
+		reports, err := a.fuzz(ctx, run.credential, run.routes, "^/v1")
+		if err != nil {
+			return err
+		}
+		found = append(found, reports...)
+	}
+	return against("schemathesis", found)
+}
+
+// fuzz runs Schemathesis and gives the checks that failed. The seed is fixed, so
+// that a run on the same document tries the same again.
+func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
+	root, err := backing.Root()
+	if err != nil {
+		return nil, err
+	}
+	bin, err := pythonBin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "schemathesis-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	events := filepath.Join(dir, "events")
+	args := append([]string{"run", filepath.Join(root, "infra", "openapi.yaml"), "--url", a.stack.URL, "-H", "Authorization: Bearer " + credential,
+		"--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "10", "--seed", "1", "--continue-on-failure", "--no-color",
+		"--report", "ndjson", "--report-ndjson-path", events}, routes...)
+	said, failed := output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
+	text, err := os.ReadFile(events)
+	if err != nil {
+		return nil, errors.Join(err, failed)
+	}
+	reports, err := readEvents(text)
+	if err == nil && len(reports) == 0 { // it failed in another way
+		err = failed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, last([]byte(said)))
+	}
+	return reports, nil
+}
+
+// event is what is read of a line of Schemathesis's report.
+type event struct {
+	ScenarioFinished *struct {
+		Status   string
+		Recorder struct {
+			Label  string
+			Checks map[string][]struct {
+				Name   string
+				Status string
+			}
+			Interactions map[string]struct {
+				Request  exchange
+				Response *exchange
+			}
+		}
+	}
+	EngineFinished *struct {
+		StopReason string `json:"stop_reason"`
+	}
+	NonFatalError, FatalError json.RawMessage
+}
+
+// exchange is a request or an answer.
+type exchange struct {
+	Status  int `json:"status_code"`
+	Body    content
+	Content content
+}
+
+type content struct {
+	Base64 []byte `json:"$base64"`
+}
+
+// readEvents gives the checks that failed. A run that did not come to its end, or
+// tried nothing, is an error.
+func readEvents(text []byte) ([]report, error) {
+	var found []report
+	tried, ended := 0, false
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 256<<20)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, err
+		}
+		if wrong := cmp.Or(string(e.NonFatalError), string(e.FatalError)); wrong != "" {
+			return nil, fmt.Errorf("schemathesis failed: %s", wrong)
+		}
+		if e.EngineFinished != nil {
+			ended = e.EngineFinished.StopReason == "completed"
+		}
+		if e.ScenarioFinished == nil {
+			continue
+		}
+		r := e.ScenarioFinished.Recorder
+		for id, checks := range r.Checks {
+			tried++
+			for _, c := range checks {
+				if c.Status != "success" {
+					i := r.Interactions[id]
+					found = append(found, report{"schemathesis", c.Name, r.Label + " " + i.Response.said(), string(i.Request.Body.Base64)})
+				}
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if !ended || tried == 0 {
+		return nil, fmt.Errorf("schemathesis did not come to its end: %d cases", tried)
+	}
+	return found, nil
+}
+
+// said names an answer: the status, the code of an error, and each invalid value.
+func (x *exchange) said() string {
+	if x == nil {
+		return "no answer"
+	}
+	var problem struct {
+		Code   string
+		Errors []struct{ Pointer, Code string }
+	}
+	_ = json.Unmarshal(x.Content.Base64, &problem) // an answer that is no problem has no code
+	said := strings.TrimSpace(fmt.Sprint(x.Status, " ", problem.Code))
+	for _, e := range problem.Errors {
+		said += " " + e.Pointer + " " + e.Code
+	}
+	return said
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"latchkey/infra/local/backing"
+)
+
+// pins name the tools and their versions.
+//
+//go:embed pins
+var pins embed.FS
+
+func pin(path string) string {
+	b, err := pins.ReadFile("pins/" + path)
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return string(b)
+}
+
+// openAPIGenerator returns what calls openapi-generator for a language, with no
+// option but output folder, library and package name.
+func openAPIGenerator(language, output string, options ...string) func(context.Context, string, string) error {
+	return func(ctx context.Context, dir, document string) error {
+		jars, err := backing.Jars(ctx, "openapi-generator", pin("openapi-generator.xml"), nil)
+		if err != nil {
+			return err
+		}
+		args := []string{"-XX:TieredStopAtLevel=1", "-cp", filepath.Join(jars, "*"), "org.openapitools.codegen.OpenAPIGenerator",
+			"generate", "-g", language, "-i", document, "-o", output}
+		return run(ctx, dir, "java", append(args, options...)...)
+	}
+}
+
+// pythonBin gives the folder of the Python tools' programs.
+func pythonBin(ctx context.Context) (string, error) {
+	python, err := backing.VirtualEnv(ctx, "clients-python", pin("requirements.txt"), nil)
+	return filepath.Dir(python), err
+}
+
+func pythonTool(ctx context.Context, dir, name string, args ...string) error {
+	bin, err := pythonBin(ctx)
+	if err != nil {
+		return err
+	}
+	return run(ctx, dir, filepath.Join(bin, name), args...)
+}
+
+// nodeModules gives the node_modules of the Node tools.
+func nodeModules(ctx context.Context) (string, error) {
+	dir, err := backing.NodeModules(ctx, "clients-node", pin("package.json"), pin("package-lock.json"), nil)
+	return filepath.Join(dir, "node_modules"), err
+}
+
+func nodeTool(ctx context.Context, dir, name string, args ...string) error {
+	modules, err := nodeModules(ctx)
+	if err != nil {
+		return err
+	}
+	return run(ctx, dir, filepath.Join(modules, ".bin", name), args...)
+}
+
+// run runs a program to its end; its error carries what the program said.
+func run(ctx context.Context, dir, name string, args ...string) error {
+	_, err := output(ctx, dir, nil, name, args...)
+	return err
+}
+
+// output is run that gives what the program wrote to its standard output. env is
+// beside the environment of this process.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	if filepath.IsAbs(name) { // a tool finds those that are installed with it
+		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(name)+":"+os.Getenv("PATH"))
+	}
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s: %w\n%s%s", filepath.Base(name), err, last(out.Bytes()), last(said.Bytes()))
+	}
+	return out.String(), nil
+}
+
+// last is the end of what a program said, enough to see its error.
+func last(said []byte) []byte {
+	const most = 8000
+	return said[max(0, len(said)-most):]
+}

@@ -26,7 +26,7 @@ func unknownNames(t *testing.T, tg *target) {
 		call
 		code, pointers string
 	}{
-		{call{method: "POST", path: "/v1/orgs", body: `{"nmae":"x"}`, bearer: ada.token}, "invalid_json", "/nmae unknown"},
+		{call{method: "POST", path: "/v1/orgs", body: `{"title":"x"}`, bearer: ada.token}, "invalid_json", "/title unknown"},
 		{call{method: "POST", path: "/link/get", body: `{"a/b~":"x"}`, bearer: key}, "invalid_json", "/a~1b~0 unknown"},
 		{call{method: "GET", path: "/v1/orgs?page=2&Limit=1&limit=1", bearer: ada.token}, "unknown_parameter", "?Limit unknown, ?page unknown"},
 		{call{method: "GET", path: "/v1/orgs/" + org + "?x", bearer: ada.token}, "unknown_parameter", "?x unknown"},

@@ -13,7 +13,7 @@ import (
 )
 
 // documents are what the linters read.
-var documents = []string{"openapi.yaml"}
+var documents = []string{"openapi.yaml", "openapi-3.1.yaml"}
 
 // redocly runs Redocly's recommended rules.
 func redocly(ctx context.Context, _ *api) error {

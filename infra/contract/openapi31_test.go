@@ -1,0 +1,182 @@
+package contract_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"latchkey/infra/contract"
+	"latchkey/infra/local/backing"
+	"latchkey/pkg/webhook"
+)
+
+func load31(t *testing.T) *openapi3.T {
+	t.Helper()
+	text, err := contract.Text()
+	if err == nil {
+		text, err = contract.OpenAPI31(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestOpenAPI31IsMadeFromTheDocument(t *testing.T) {
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(root, "infra", "openapi-3.1.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := contract.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := contract.OpenAPI31(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(kept) != string(made) {
+		t.Error("openapi-3.1.yaml is not what openapi.yaml makes; run go run ./infra/contract/generate")
+	}
+}
+
+// TestOpenAPI31HasEveryOperation, with as many answers, and nothing of 3.0.
+func TestOpenAPI31HasEveryOperation(t *testing.T) {
+	early, late := operations(load(t).Document()), operations(load31(t))
+	if len(early) != len(late) {
+		t.Errorf("%d operations, not %d", len(late), len(early))
+	}
+	for name, op := range early {
+		if late[name] == nil || late[name].Responses.Len() != op.Responses.Len() {
+			t.Errorf("%s is not as in openapi.yaml", name)
+		}
+	}
+	text, err := json.Marshal(load31(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), `"nullable"`) {
+		t.Error("nullable is of 3.0")
+	}
+}
+
+func TestNullIsATypeInOpenAPI31(t *testing.T) {
+	schemas := load31(t).Components.Schemas
+	for name, c := range map[string]struct {
+		schema      *openapi3.SchemaRef
+		good, wrong any
+	}{
+		"a time":   {schemas["TimeOrNull"], nil, "today"},
+		"an enum":  {schemas["MemberAddition"].Value.Properties["role"], nil, "owner"},
+		"a role":   {schemas["MemberAddition"].Value.Properties["role"], "admin", 7.0},
+		"a device": {schemas["LinkDevice"], nil, "phone"},
+		"a name":   {schemas["OptionalName"], nil, ""},
+		"no name":  {schemas["Name"], "x", nil},
+	} {
+		if err := c.schema.Value.VisitJSON(c.good, openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("%s: %v is refused: %v", name, c.good, err)
+		}
+		if c.schema.Value.VisitJSON(c.wrong, openapi3.EnableJSONSchema2020()) == nil {
+			t.Errorf("%s: %v is taken", name, c.wrong)
+		}
+	}
+}
+
+// dataShown gives the data of the document's example of each schema.
+func dataShown(doc *openapi3.T) map[string]any {
+	shown := map[string]any{}
+	for _, example := range operations(doc)["POST /webhook_event/get"].Responses.Value("200").Value.Content.Get("application/json").Examples {
+		event, _ := example.Value.Value.(map[string]any)
+		kind, _ := event["type"].(string)
+		shown[contract.DataOf(doc.Components.Schemas["Event"].Value)[kind]] = event["data"]
+	}
+	return shown
+}
+
+// claims gives the claims of a webhook.
+func claims(kind string, data any) map[string]any {
+	return map[string]any{
+		"iss": "https://api.example.com", "aud": "whe_1", "iat": 1790000060.0, "exp": 1790000360.0, "jti": "j",
+		"event": map[string]any{"id": "evt_1", "type": kind, "createdAt": 1790000060000.0, "data": data},
+	}
+}
+
+// TestEachTypeOfWebhookHasItsOwnData: a token's claims have the data of its type
+// and of no other, by the one schema and by that of the type's own webhook.
+func TestEachTypeOfWebhookHasItsOwnData(t *testing.T) {
+	early, doc := load(t).Document(), load31(t)
+	of, shown := contract.DataOf(early.Components.Schemas["Event"].Value), dataShown(early)
+	for _, kind := range webhook.AllTypes() {
+		item := doc.Webhooks[string(kind)]
+		if item == nil {
+			t.Errorf("no webhook %s", kind)
+			continue
+		}
+		content := item.Post.RequestBody.Value.Content.Get("application/jwt").Schema.Value.ContentSchema
+		for _, schema := range []*openapi3.SchemaRef{doc.Components.Schemas["WebhookClaims"], content} {
+			for _, data := range []string{"Link", "KeyEventData", "EndpointDisabledData", "TestData"} {
+				err := schema.Value.VisitJSON(claims(string(kind), shown[data]), openapi3.EnableJSONSchema2020())
+				if (err == nil) != (of[string(kind)] == data) {
+					t.Errorf("%s with %s: %v", kind, data, err)
+				}
+			}
+		}
+		other := slices.IndexFunc(webhook.AllTypes(), func(o webhook.Type) bool { return o != kind })
+		if content.Value.VisitJSON(claims(string(webhook.AllTypes()[other]), shown[of[string(kind)]]), openapi3.EnableJSONSchema2020()) == nil {
+			t.Errorf("the webhook %s takes an event of another type", kind)
+		}
+	}
+	if len(doc.Webhooks) != len(webhook.AllTypes()) {
+		t.Errorf("%d webhooks of %d types", len(doc.Webhooks), len(webhook.AllTypes()))
+	}
+}
+
+// TestTokensHaveTheClaimsOfTheDocument: those that the product writes.
+func TestTokensHaveTheClaimsOfTheDocument(t *testing.T) {
+	schema := load31(t).Components.Schemas["WebhookClaims"].Value
+	early := load(t).Document()
+	of, shown := contract.DataOf(early.Components.Schemas["Event"].Value), dataShown(early)
+	for _, kind := range webhook.AllTypes() {
+		data, err := json.Marshal(shown[of[string(kind)]])
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		attempt := webhook.Attempt{Issuer: "https://api.example.com", Endpoint: "whe_1", ID: "j", At: now,
+			Event: webhook.Event{ID: "evt_1", Type: kind, CreatedAt: now.UnixMilli(), Data: data}}
+		draft, err := attempt.Draft("kid")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := base64.RawURLEncoding.DecodeString(strings.Split(draft.Token([64]byte{}), ".")[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value map[string]any
+		if err := json.Unmarshal(text, &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.VisitJSON(value, openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}

@@ -67,7 +67,8 @@ func against(tool string, found []report) error {
 }
 
 // compare gives the reports of a tool that the list lacks, and what the list has
-// of the tool that was not reported.
+// of the tool that was not reported. Schemathesis need not report all: it answers
+// to what the API answers.
 func compare(tool string, found []report, list []listed) error {
 	used := map[int]bool{}
 	var errs []error
@@ -86,7 +87,7 @@ func compare(tool string, found []report, list []listed) error {
 		used[i] = true
 	}
 	for i, l := range list {
-		if l.tool == tool && !used[i] {
+		if l.tool == tool && !used[i] && tool != "schemathesis" {
 			errs = append(errs, fmt.Errorf("%s: listed and not reported: %s %s", tool, l.rule, l.where))
 		}
 	}

@@ -26,7 +26,7 @@ func main() {
 	check(err, key.JSON201 != nil)
 
 	server := client(key.JSON201.Key)
-	access, err := server.GetAppWithResponse(ctx, latchkey.NoMembers{})
+	access, err := server.GetAppWithResponse(ctx)
 	check(err, access.JSON200 != nil)
 	fmt.Println("the key of", access.JSON200.Org.Name, "works")
 
@@ -45,7 +45,7 @@ func main() {
 
 	revoked, err := admin.RevokeKeyWithResponse(ctx, orgID, key.JSON201.Id)
 	check(err, revoked.StatusCode() == http.StatusNoContent)
-	refused, err := server.GetAppWithResponse(ctx, latchkey.NoMembers{})
+	refused, err := server.GetAppWithResponse(ctx)
 	check(err, refused.ApplicationproblemJSON401 != nil)
 	fmt.Println(refused.StatusCode(), refused.ApplicationproblemJSON401.Code)
 }

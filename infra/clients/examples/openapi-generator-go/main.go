@@ -65,11 +65,7 @@ func code(err error) string {
 	if !errors.As(err, &answered) {
 		log.Fatalln("no answer of the API:", err)
 	}
-	problem, ok := answered.Model().(latchkey.Problem)
-	if !ok {
-		log.Fatalln("no problem:", err)
-	}
-	return problem.Code
+	return answered.Model().(latchkey.Problem).Code
 }
 
 func check(err error) {

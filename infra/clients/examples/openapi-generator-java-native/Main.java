@@ -18,7 +18,7 @@ class Main {
         var key = keys.createKey(org.getId(), null, new KeyCreation().name("server"));
 
         var server = new AppsApi(client(key.getKey()));
-        System.out.println("the key of " + server.getApp(new Object()).getOrg().getName() + " works");
+        System.out.println("the key of " + server.getApp().getOrg().getName() + " works");
 
         try {
             orgs.getOrg("org_none");
@@ -38,7 +38,7 @@ class Main {
 
         keys.revokeKey(org.getId(), key.getId());
         try {
-            server.getApp(new Object());
+            server.getApp();
         } catch (ApiException e) {
             System.out.println(e.getCode() + " " + problem(e).getCode());
         }

@@ -3,6 +3,7 @@
 
 import org.openapitools.client.*;
 import org.openapitools.client.api.*;
+import org.openapitools.client.auth.HttpBearerAuth;
 import org.openapitools.client.model.*;
 
 class Main {
@@ -18,7 +19,7 @@ class Main {
         var key = keys.createKey(org.getId(), null, new KeyCreation().name("server"));
 
         var server = new AppsApi(client(key.getKey()));
-        System.out.println("the key of " + server.getApp(new Object()).getOrg().getName() + " works");
+        System.out.println("the key of " + server.getApp().getOrg().getName() + " works");
 
         try {
             orgs.getOrg("org_none");
@@ -38,7 +39,7 @@ class Main {
 
         keys.revokeKey(org.getId(), key.getId());
         try {
-            server.getApp(new Object());
+            server.getApp();
         } catch (ApiException e) {
             System.out.println(e.getCode() + " " + problem(e).getCode());
         }
@@ -47,7 +48,9 @@ class Main {
     /** Returns a client that sends a credential: an access token or an API key. */
     static ApiClient client(String credential) {
         var client = new ApiClient().setBasePath(System.getenv("BASE_URL"));
-        client.setBearerToken(credential);
+        for (var scheme : client.getAuthentications().values()) {
+            ((HttpBearerAuth) scheme).setBearerToken(credential);
+        }
         return client;
     }
 

@@ -20,7 +20,7 @@ for name in "Gamma", "Beta", "Acme":
 key = keys.create_key(org.id, key_creation=latchkey.KeyCreation(name="server"))
 
 server = latchkey.AppsApi(client(key.key))
-print("the key of", server.get_app({}).org.name, "works")
+print("the key of", server.get_app().org.name, "works")
 
 try:
     orgs.get_org("org_none")
@@ -36,6 +36,6 @@ print(count, "orgs in", pages, "pages")
 
 keys.revoke_key(org.id, key.id)
 try:
-    server.get_app({})
+    server.get_app()
 except latchkey.ApiException as error:
     print(error.status, code(error))

@@ -21,7 +21,7 @@ async function main() {
   const key = await keys.createKey({ orgId, keyCreation: { name: 'server' } })
 
   const server = new AppsApi(as(key.key))
-  console.log('the key of', (await server.getApp({ body: {} })).org.name, 'works')
+  console.log('the key of', (await server.getApp()).org.name, 'works')
 
   await orgs.getOrg({ orgId: 'org_none' }).catch(refused)
 
@@ -35,7 +35,7 @@ async function main() {
   console.log(count, 'orgs in', pages, 'pages')
 
   await keys.revokeKey({ orgId, keyId: key.id })
-  await server.getApp({ body: {} }).catch(refused)
+  await server.getApp().catch(refused)
 }
 
 main()

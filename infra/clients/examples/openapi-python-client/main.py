@@ -5,7 +5,7 @@ from latchkey_client import AuthenticatedClient  # openapi-python-client generat
 from latchkey_client.api.api_keys import create_key, revoke_key
 from latchkey_client.api.apps import get_app
 from latchkey_client.api.orgs import create_org, get_org, list_orgs
-from latchkey_client.models import KeyCreation, NoMembers, OrgCreation
+from latchkey_client.models import KeyCreation, OrgCreation
 
 
 def client(credential):
@@ -19,7 +19,7 @@ for name in "Gamma", "Beta", "Acme":
 key = create_key.sync(org.id, client=admin, body=KeyCreation(name="server"))
 
 server = client(key.key)
-print("the key of", get_app.sync(client=server, body=NoMembers()).org.name, "works")
+print("the key of", get_app.sync(client=server).org.name, "works")
 
 missing = get_org.sync_detailed("org_none", client=admin)
 print(missing.status_code.value, missing.parsed.code)
@@ -32,5 +32,5 @@ while page.next_cursor:
 print(count, "orgs in", pages, "pages")
 
 revoke_key.sync_detailed(org.id, key.id, client=admin)
-refused = get_app.sync_detailed(client=server, body=NoMembers())
+refused = get_app.sync_detailed(client=server)
 print(refused.status_code.value, refused.parsed.code)

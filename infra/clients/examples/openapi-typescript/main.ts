@@ -16,7 +16,7 @@ async function main() {
   const { data: key } = await admin.POST('/v1/orgs/{orgId}/keys', { params: { path: { orgId } }, body: { name: 'server' } })
 
   const server = client(key!.key)
-  const { data: access } = await server.POST('/app/get', { body: {} })
+  const { data: access } = await server.POST('/app/get')
   console.log('the key of', access!.org.name, 'works')
 
   const missing = await admin.GET('/v1/orgs/{orgId}', { params: { path: { orgId: 'org_none' } } })
@@ -32,7 +32,7 @@ async function main() {
   console.log(count, 'orgs in', pages, 'pages')
 
   await admin.DELETE('/v1/orgs/{orgId}/keys/{keyId}', { params: { path: { orgId, keyId: key!.id } } })
-  const refused = await server.POST('/app/get', { body: {} })
+  const refused = await server.POST('/app/get')
   console.log(refused.response.status, refused.error?.code)
 }
 

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/backing"
+)
+
+// TestGeneratedClientsWork tries two generators whole; `make clients` tries all.
+func TestGeneratedClientsWork(t *testing.T) {
+	a, err := startAPI(t.Context(), func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	tried := 0
+	for _, g := range generators() {
+		if !g.short {
+			continue
+		}
+		tried++
+		t.Run(g.name, func(t *testing.T) {
+			err := g.try(t.Context(), a)
+			var missing *backing.MissingError
+			if errors.As(err, &missing) && os.Getenv("CI") == "" {
+				fmt.Printf("SKIPPED: the client of %s was not tried: %v. CI never skips it.\n", g.name, missing)
+				t.Skip(missing)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if tried != 2 {
+		t.Errorf("%d generators were tried", tried)
+	}
+}
+
+// TestEachGeneratorHasAShortProgram that a customer reads in one look.
+func TestEachGeneratorHasAShortProgram(t *testing.T) {
+	folders, err := os.ReadDir("examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, examples []string
+	for _, g := range generators() {
+		names = append(names, g.name)
+	}
+	for _, f := range folders {
+		examples = append(examples, f.Name())
+		programs, err := filepath.Glob(filepath.Join("examples", f.Name(), "[mM]ain.*"))
+		if err != nil || len(programs) != 1 {
+			t.Errorf("%s: programs %v, %v", f.Name(), programs, err)
+			continue
+		}
+		text, err := os.ReadFile(programs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(text), "\n"); lines > 75 {
+			t.Errorf("%s has %d lines", programs[0], lines)
+		}
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, examples) {
+		t.Errorf("generators %v, examples %v", names, examples)
+	}
+}
+
+// answer gives what a client sees of an answer of the API through a proxy.
+func answer(t *testing.T, change func(any) any, status int, contentType, body string) (*http.Response, string) {
+	t.Helper()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // a client that went away sees no answer
+	}))
+	defer api.Close()
+	base, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(changing(base, change))
+	defer proxy.Close()
+	res, err := http.Get(proxy.URL + "/v1/orgs") //nolint:noctx // on loopback, to the test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(text)
+}
+
+func TestProxyAddsAMemberToEachObject(t *testing.T) {
+	const added = `"x_new":{"deep":[1,null,"text"]}`
+	for body, want := range map[string]string{
+		`{}`: `{` + added + `}`,
+		`{"orgs":[{"id":"a","createdAt":1790000000000}],"n":null}`: `{"n":null,"orgs":[{"createdAt":1790000000000,"id":"a",` + added + `}],` + added + `}`,
+		`{"app":{"id":"a"}}`:         `{"app":{"id":"a",` + added + `},` + added + `}`,
+		`{"metadata":{"plan":"p"}}`:  `{"metadata":{"plan":"p"},` + added + `}`,
+		`{"changes":{"a":{"to":1}}}`: `{"changes":{"a":{"to":1}},` + added + `}`,
+	} {
+		if res, got := answer(t, withNewMember, 200, "application/json", body); got != want || res.StatusCode != 200 {
+			t.Errorf("%s: %d %s, not %s", body, res.StatusCode, got, want)
+		}
+	}
+}
+
+func TestProxyGivesEachErrorANewCode(t *testing.T) {
+	const body = `{"code":"validation_failed","errors":[{"code":"required","pointer":"/name"}],"status":422,"type":"urn:latchkey:problem:validation_failed"}`
+	const want = `{"code":"code_new","errors":[{"code":"code_new","pointer":"/name"}],"status":422,"type":"urn:latchkey:problem:code_new"}`
+	if res, got := answer(t, withNewCode, 422, "application/problem+json", body); got != want || res.StatusCode != 422 {
+		t.Errorf("%d %s", res.StatusCode, got)
+	}
+	if _, got := answer(t, withNewCode, 200, "application/json", `{"orgs":[]}`); got != `{"orgs":[]}` {
+		t.Errorf("what is no error is %s", got)
+	}
+}
+
+func TestProxyPassesOnWhatIsNotJSON(t *testing.T) {
+	if res, got := answer(t, withNewMember, 204, "application/json", ""); got != "" || res.StatusCode != 204 {
+		t.Errorf("%d %q", res.StatusCode, got)
+	}
+	if _, got := answer(t, withNewMember, 200, "text/plain", "{}"); got != "{}" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestUnlistedReportsFail(t *testing.T) {
+	list, err := readListed("# a comment\n\nlinter a-rule some(where)?\n    Because\n    of this.\nlinter b-rule here\n    So.\nother a-rule x\n    So.\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := report{tool: "linter", rule: "b-rule", where: "here"}
+	for name, c := range map[string]struct {
+		found []report
+		says  string
+	}{
+		"all are listed":     {[]report{here, {tool: "linter", rule: "a-rule", where: "some"}, here}, ""},
+		"another place":      {[]report{here, {tool: "linter", rule: "a-rule", where: "somewhere else"}}, "linter a-rule somewhere else"},
+		"another rule":       {[]report{here, {tool: "linter", rule: "c-rule", where: "some"}}, "linter c-rule some"},
+		"not reported again": {[]report{here}, "listed and not reported: a-rule"},
+	} {
+		err := compare("linter", c.found, list)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, wrong := range []string{"linter a-rule where\n", "linter a-rule\n    So.\n", "    So.\n", "linter a-rule (\n    So.\n"} {
+		if _, err := readListed(wrong); err == nil {
+			t.Errorf("%q was read", wrong)
+		}
+	}
+	if _, err := readListed(listedText); err != nil {
+		t.Error(err)
+	}
+}
+
+// finished is a line of Schemathesis's report: a scenario with one case.
+func finished(check, status string) string {
+	body, _ := json.Marshal(content{[]byte(`{"code":"validation_failed","errors":[{"pointer":"/url","code":"length"}]}`)}) // bytes always are
+	return fmt.Sprintf(`{"ScenarioFinished":{"status":"failure","recorder":{"label":"POST /x","checks":{"c":[{"name":%q,"status":%q}]},`+
+		`"interactions":{"c":{"request":{"body":null},"response":{"status_code":422,"content":%s}}}}}}`, check, status, body) + "\n"
+}
+
+func TestSchemathesisIsReadToItsEnd(t *testing.T) {
+	const end = `{"EngineFinished":{"stop_reason":"completed"}}` + "\n"
+	found, err := readEvents([]byte(finished("good", "success") + finished("bad", "failure") + end))
+	if err != nil || len(found) != 1 || found[0].rule != "bad" || found[0].where != "POST /x 422 validation_failed /url length" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	for name, text := range map[string]string{
+		"it tried nothing":        end,
+		"it was stopped":          finished("good", "success") + strings.Replace(end, "completed", "interrupted", 1),
+		"it has no end":           finished("good", "success"),
+		"it failed on the way":    finished("good", "success") + `{"NonFatalError":{"value":"x"}}` + "\n" + end,
+		"it failed at the start":  `{"FatalError":{"value":"x"}}` + "\n" + end,
+		"it prints what it likes": "oops\n" + end,
+	} {
+		if _, err := readEvents([]byte(text)); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// TestLockFilesNameNoHost, so that every registry will do.
+func TestLockFilesNameNoHost(t *testing.T) {
+	lock := pin("package-lock.json")
+	if strings.Contains(lock, `"resolved"`) || !strings.Contains(lock, `"integrity"`) {
+		t.Error("the lock file names where a package came from, or not what it was")
+	}
+	if bytes.Contains([]byte(pin("requirements.txt")), []byte("://")) {
+		t.Error("the requirements name where a package came from")
+	}
+}

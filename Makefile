@@ -23,7 +23,7 @@ export EMAIL NAME SUB KIND FUNCTION
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants sam lint deploy
+.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients sam lint deploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -90,6 +90,9 @@ smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 
 mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a list or words of a name] [SHORT=1]
 	@go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)
+
+clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
+	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)
 
 sam: ## the same functions under sam local start-api (needs a Docker engine)
 	@go run ./infra/local/runsam -port $(PORT)

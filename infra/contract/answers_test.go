@@ -33,6 +33,8 @@ const (
 	unknown    = `{"type":"urn:latchkey:problem:unknown_parameter","title":"The query has an unknown parameter","status":400,"detail":"D.","code":"unknown_parameter","requestId":"r","errors":[{"pointer":"?page","code":"unknown","message":"M."}]}`
 	notJSON    = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r"}`
 	member     = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r","errors":[{"pointer":"/x","code":"unknown","message":"M."}]}`
+	delivery   = `{"deliveries":[{"eventId":"evt_1","endpointId":"whe_1","eventType":"test","status":"held","attempts":0,"nextAttemptAt":null,"deliveredAt":null,"createdAt":1790000000000,"lastAttempt":null}]}`
+	endpoints  = `{"endpoints":[{"id":"whe_1","url":"u","description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,"createdAt":1790000000000,"updatedAt":1790000000000}]}`
 	invalid    = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 
@@ -50,6 +52,8 @@ func answers() map[string]seen {
 		"done":     {"DELETE", "/v1/orgs/o/keys/k", 204, headers(""), ""},
 		"event":    {"POST", "/webhook_event/get", 200, headers("application/json"), event},
 		"events":   {"POST", "/webhook_event/list", 200, headers("application/json"), events},
+		"delivery": {"POST", "/webhook_delivery/list", 200, headers("application/json"), delivery},
+		"endpoint": {"POST", "/webhook_endpoint/list", 200, headers("application/json"), endpoints},
 		"no route": {"GET", "/nope", 404, anyOrigin, noRoute},
 		"method":   {"PUT", "/v1/orgs", 404, anyOrigin, noRoute},
 	}
@@ -151,6 +155,9 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"the data of another type":        {"event", replace(`"type":"test"`, `"type":"link.claimed"`), "the data of link.claimed"},
 		"a type of event there is not":    {"event", replace(`"type":"test"`, `"type":"link.lost"`), "type"},
 		"an event of a list, its data":    {"events", replace(`"message"`, `"text"`), "the data of test"},
+		"a status that there is not":      {"delivery", replace(`"held"`, `"lost"`), "status"},
+		"a filter that there is not":      {"endpoint", replace(`"*"`, `"**"`), "events"},
+		"an event's type in a delivery":   {"delivery", replace(`"test"`, `"tested"`), "eventType"},
 		"an unknown route that answers":   {"no route", func(s *seen) { s.status = 200 }, "no answer 200"},
 		"an unknown route that is a 403":  {"method", func(s *seen) { s.status = 403 }, "no answer 403"},
 		"an unknown route's other code":   {"no route", func(s *seen) { s.body = orgMissing + "\n" }, "org_not_found"},

@@ -98,7 +98,7 @@ func answer(t *testing.T, change func(any) any, status int, contentType, body st
 	}
 	proxy := httptest.NewServer(changing(base, change))
 	defer proxy.Close()
-	res, err := http.Get(proxy.URL + "/v1/orgs") //nolint:noctx // on loopback, to the test's own server
+	res, err := http.Get(proxy.URL + "/v1/orgs")
 	if err != nil {
 		t.Fatal(err)
 	}

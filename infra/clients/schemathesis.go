@@ -126,18 +126,10 @@ func readEvents(text []byte) ([]report, error) {
 		if e.EngineFinished != nil {
 			ended = e.EngineFinished.StopReason == "completed"
 		}
-		if e.ScenarioFinished == nil {
-			continue
-		}
-		r := e.ScenarioFinished.Recorder
-		for id, checks := range r.Checks {
-			tried++
-			for _, c := range checks {
-				if c.Status != "success" {
-					i := r.Interactions[id]
-					found = append(found, report{"schemathesis", c.Name, r.Label + " " + i.Response.said(), string(i.Request.Body.Base64)})
-				}
-			}
+		if e.ScenarioFinished != nil {
+			cases, failed := e.failed()
+			tried += cases
+			found = append(found, failed...)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -147,6 +139,20 @@ func readEvents(text []byte) ([]report, error) {
 		return nil, fmt.Errorf("schemathesis did not come to its end: %d cases", tried)
 	}
 	return found, nil
+}
+
+// failed gives the checks of a scenario that failed, of how many cases.
+func (e event) failed() (cases int, found []report) {
+	r := e.ScenarioFinished.Recorder
+	for id, checks := range r.Checks {
+		for _, c := range checks {
+			if c.Status != "success" {
+				i := r.Interactions[id]
+				found = append(found, report{"schemathesis", c.Name, r.Label + " " + i.Response.said(), string(i.Request.Body.Base64)})
+			}
+		}
+	}
+	return len(r.Checks), found
 }
 
 // said names an answer: the status, the code of an error, and each invalid value.

@@ -70,11 +70,11 @@ type way struct {
 
 // expected is what each program prints.
 func (w way) expected() string {
-	code := func(real string) string {
+	code := func(documented string) string {
 		if w.code != "" {
 			return w.code
 		}
-		return real
+		return documented
 	}
 	return fmt.Sprintf("the key of Acme works\n404 %s\n3 orgs in 2 pages\n401 %s\n", code("org_not_found"), code("key_revoked"))
 }

@@ -114,7 +114,7 @@ func permitNullType(schema *yaml.Node) error {
 // webhookNodes describes the webhooks by the schema of each type's data.
 func webhookNodes(data *yaml.Node) (schemas, webhooks *yaml.Node, err error) {
 	if data == nil {
-		return nil, nil, fmt.Errorf("Event has no %s", dataKey)
+		return nil, nil, fmt.Errorf("the schema Event has no %s", dataKey)
 	}
 	var schemasText, oneOf, mapping, webhooksText strings.Builder
 	for i := 0; i < len(data.Content); i += 2 {

@@ -50,7 +50,7 @@ func TestAPlantedAnswerIsFound(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		_, _ = io.WriteString(w, answer)
+		_, _ = io.WriteString(w, answer+"\n")
 	}))
 	t.Cleanup(server.Close)
 	for _, name := range []string{"local", "deployed", "sam"} {

@@ -22,7 +22,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// Proxy stands between the functions and their AWS endpoints. It passes on what
+// Proxy is between the functions and their AWS endpoints. It passes on what
 // the caller's role allows, and answers the rest as AWS would.
 type Proxy struct {
 	authority *Authority

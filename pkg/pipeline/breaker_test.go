@@ -14,6 +14,12 @@ import (
 func tripped(t *testing.T, n int) (*stack, *receiver) {
 	t.Helper()
 	s := newStack(t)
+	return s, s.trip(t, n)
+}
+
+// trip makes such a receiver.
+func (s *stack) trip(t *testing.T, n int) *receiver {
+	t.Helper()
 	r := s.receiver(t, status(http.StatusInternalServerError))
 	for range n {
 		r.event()
@@ -31,7 +37,7 @@ func tripped(t *testing.T, n int) (*stack, *receiver) {
 		t.Fatalf("%+v", h)
 	}
 	s.queue.lose()
-	return s, r
+	return r
 }
 
 // wake queues every delivery of the receiver, whether it is due or not.

@@ -91,20 +91,14 @@ func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
 }
 
 // probe decides whether an attempt may be made on an endpoint whose breaker has
-// tripped: one, when its time is over. The others wait on, and sign nothing.
+// tripped: one, when its time is over. The others are parked, and sign nothing. One
+// that another was quicker to probe for is left to the sweep: what was read of the
+// endpoint is not true any more.
 func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool, error) {
 	if w.To.OpenUntil <= now.UnixMilli() {
-		if won, err := d.Store.Probe(ctx, w.To); err != nil || won {
-			return won, err
-		}
-		w.To.OpenUntil = now.Add(webhook.Break(int(w.To.Failures), webhook.BreakOver)).UnixMilli()
+		return d.Store.Probe(ctx, w.To)
 	}
-	wait := webhook.Skip(now.Sub(time.UnixMilli(w.StartedAt)), time.UnixMilli(w.To.OpenUntil).Sub(now), random())
-	moved, err := d.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())
-	if err == nil && moved && wait <= queue.MaxDelay {
-		wake(ctx, d.Queue, wait, messageOf(w))
-	}
-	return false, err
+	return false, d.Store.Park(ctx, w, w.To.OpenUntil)
 }
 
 func messageOf(w store.Work) queue.Message {

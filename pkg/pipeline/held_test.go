@@ -85,7 +85,7 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.Limits.Released = 4
+	s.Limits.Queued = 4
 	r := s.receiver(t, nil)
 	no := false
 	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {

@@ -2,17 +2,24 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
 )
 
 const (
-	sweepPerShard = 250 // rows of a kind and shard, a run
-	sweepAtOnce   = 16  // rows that are dealt with beside each other
+	// readPerShard is how many rows of a kind and shard a run reads: 80,000 of a kind.
+	// Of those that are due up to there each tenant has its turn (ADR 20).
+	readPerShard = 10_000
+
+	sweepAtOnce = 16              // rows that are dealt with at once
+	beforeEnd   = 5 * time.Second // of its time, from when on a run begins with no other row
 )
 
 // Sweep does, once a minute, what has become due and what was lost on the way: the
@@ -23,110 +30,114 @@ type Sweep struct {
 	Queue  queue.Sender
 }
 
-// Run does everything that is due, or as much as its time allows: the next run goes
-// on. A row that fails does not stop the others; the error names them all.
+// Run reads all that is due and deals with it, one row of each tenant in turn, as far
+// as its time goes: the next run goes on. A row that fails does not stop the others;
+// the error names them all.
 func (s Sweep) Run(ctx context.Context) error {
-	return errors.Join(
-		s.each(ctx, store.DueEvent, func(ctx context.Context, d store.Due) error { return s.FanOut.Event(ctx, d.App, d.Event) }),
-		s.deliveries(ctx),
-		s.each(ctx, store.DueLink, func(ctx context.Context, d store.Due) error { return s.Store.ExpireLink(ctx, d.App, d.Link) }),
-		s.each(ctx, store.DueKey, func(ctx context.Context, d store.Due) error { return s.Store.WarnOfKey(ctx, d.Org, d.Key) }),
-		s.releases(ctx),
-	)
-}
-
-// each does something with every row of a kind that is due, several at once.
-func (s Sweep) each(ctx context.Context, kind store.DueKind, do func(context.Context, store.Due) error) error {
-	due, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), sweepPerShard)
-	failed := []error{failure(string(kind), err)}
-	var mu sync.Mutex
+	r := &run{Sweep: s, dealt: make(map[id.Endpoint]int64)}
+	r.left.Store(int64(s.Store.Limits.Queued))
+	due := dealer{rows: make(map[lane][]store.Due)}
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, sweepAtOnce)
-	for _, d := range due {
-		slots <- struct{}{}
+	for _, kind := range store.DueKinds() {
 		wg.Go(func() {
-			defer func() { <-slots }()
-			if err := do(ctx, d); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = append(failed, failure(fmt.Sprint(kind, " ", d), err))
+			rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
+			due.failure(string(kind), err)
+			if len(rows) >= readPerShard {
+				slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
 			}
+			due.add(kind, rows...)
 		})
 	}
 	wg.Wait()
-	return errors.Join(failed...)
-}
-
-// failure names the kind of row, or the row, that failed; nil stays nil.
-func failure(what string, err error) error {
-	if err == nil {
-		return nil
+	begin := ctx // until when rows are begun with
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		begin, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
+		defer cancel()
 	}
-	return fmt.Errorf("%s: %w", what, err)
-}
-
-// deliveries queues those that are overdue, each by whoever moved its time.
-func (s Sweep) deliveries(ctx context.Context) error {
-	var mu sync.Mutex
-	var moved []queue.Message
-	err := s.each(ctx, store.DueDelivery, func(ctx context.Context, d store.Due) error {
-		app, ok, err := s.Store.Requeue(ctx, d)
-		if err == nil && ok {
-			mu.Lock()
-			defer mu.Unlock()
-			moved = append(moved, queue.Message{App: app, Endpoint: d.Endpoint, Event: d.Event})
-		}
-		return err
-	})
-	wake(ctx, s.Queue, 0, moved...)
+	err := due.deal(begin, sweepAtOnce, func(kind store.DueKind, d store.Due) (bool, error) { return r.do(ctx, kind, d) })
+	r.flush(ctx, 1)
 	return err
 }
 
-// releases lets held deliveries go that belong to endpoints enabled again, and
-// cancels those of deleted ones, at most Limits.Released in a run.
-func (s Sweep) releases(ctx context.Context) error {
-	due, err := s.Store.DueBefore(ctx, store.DueEndpoint, s.Store.Now(), sweepPerShard)
-	failed := []error{failure(string(store.DueEndpoint), err)}
-	left := s.Store.Limits.Released
-	for _, d := range due {
-		for more := true; more && left > 0; {
-			var n int
-			n, more, err = s.release(ctx, d, left)
-			left -= max(n, 1)
-			if err != nil {
-				failed = append(failed, failure(fmt.Sprint(store.DueEndpoint, " ", d), err))
-				break
-			}
-		}
-	}
-	return errors.Join(failed...)
+// run is one run of the sweep.
+type run struct {
+	Sweep
+	left atomic.Int64 // deliveries that it may queue still
+
+	mu    sync.Mutex
+	moved []queue.Message       // overdue deliveries, to be queued
+	dealt map[id.Endpoint]int64 // the begin of the parked delivery dealt with last
 }
 
-// release deals with up to limit deliveries of one endpoint, and reports with how
-// many it did and whether more are left.
-func (s Sweep) release(ctx context.Context, d store.Due, limit int) (n int, more bool, err error) {
-	h, ok, err := s.Store.Releasable(ctx, d.App, d.Endpoint)
-	if err != nil || !ok {
-		return 0, false, err
+// passed notes how far the parked deliveries of an endpoint were dealt with (0: no
+// further), and tells it; 0: none was.
+func (r *run) passed(h id.Endpoint, at int64) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at != 0 {
+		r.dealt[h] = at
 	}
-	waiting, next, err := s.Store.WaitingFor(ctx, h, limit)
-	if err != nil {
-		return 0, false, err
+	return r.dealt[h]
+}
+
+// do deals with one row, and reports whether there is more to do for it now.
+func (r *run) do(ctx context.Context, kind store.DueKind, d store.Due) (more bool, err error) {
+	switch kind {
+	case store.DueEvent:
+		return false, r.FanOut.Event(ctx, d.App, d.Event)
+	case store.DueDelivery:
+		return false, r.delivery(ctx, d)
+	case store.DueLink:
+		return false, r.Store.ExpireLink(ctx, d.App, d.Link)
+	case store.DueKey:
+		return false, r.Store.WarnOfKey(ctx, d.Org, d.Key)
+	case store.DueEndpoint:
+		return r.endpoint(ctx, d)
 	}
-	var released []queue.Message
-	for _, held := range waiting {
-		switch {
-		case !h.Deleted:
-			if ok, err = s.Store.Release(ctx, h, held.Event); ok {
-				released = append(released, queue.Message{App: h.AppID, Endpoint: h.ID, Event: held.Event})
-			}
-		case held.Status == store.DeliveryPending || held.Status == store.DeliveryHeld:
-			err = s.Store.Cancel(ctx, held)
+	return false, fmt.Errorf("pipeline: nothing is known of kind %q", kind)
+}
+
+// take gives the right to queue up to n deliveries; what is not used is given back.
+func (r *run) take(n int) int {
+	for {
+		left := r.left.Load()
+		got := min(int64(n), left)
+		if r.left.CompareAndSwap(left, left-got) {
+			return int(got)
 		}
-		if err != nil {
-			return len(waiting), false, failure(string(held.Event), err) // the cursor stays: the next run does them again
-		}
 	}
-	wake(ctx, s.Queue, 0, released...)
-	return len(waiting), next != "", s.Store.Released(ctx, h, next, s.Store.Now().UnixMilli())
+}
+
+func (r *run) giveBack(n int) { r.left.Add(int64(n)) }
+
+// batchOf is how many messages are sent at once (SQS, SendMessageBatch).
+const batchOf = 10
+
+// delivery queues one that is overdue, if this run was the one to move its time.
+func (r *run) delivery(ctx context.Context, d store.Due) error {
+	if r.take(1) == 0 {
+		return nil
+	}
+	ok, err := r.Store.Requeue(ctx, d)
+	if !ok {
+		r.giveBack(1)
+		return err
+	}
+	r.mu.Lock()
+	r.moved = append(r.moved, queue.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event})
+	r.mu.Unlock()
+	r.flush(ctx, batchOf)
+	return nil
+}
+
+// flush queues the moved deliveries once there are so many.
+func (r *run) flush(ctx context.Context, many int) {
+	r.mu.Lock()
+	var batch []queue.Message
+	if len(r.moved) >= many {
+		batch, r.moved = r.moved, nil
+	}
+	r.mu.Unlock()
+	wake(ctx, r.Queue, 0, batch...)
 }

@@ -33,7 +33,7 @@ func (s *stack) dueDelivery(r *receiver) due {
 	s.stream(r.t)
 	s.queue.lose()
 	at := s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt")
-	return due{"delivery", string(r.ID) + "/" + string(e), func() bool { return s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt") != at }}
+	return due{"delivery", string(s.app) + "/" + string(r.ID) + "/" + string(e), func() bool { return s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt") != at }}
 }
 
 func (s *stack) dueLink(t *testing.T) due {
@@ -127,8 +127,7 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	under := s.Faults.Next
 	p := &poison{next: under}
 	for _, b := range bad {
-		_, id, _ := strings.Cut(b.id, "/")
-		p.rows = append(p.rows, id)
+		p.rows = append(p.rows, b.id[strings.LastIndex(b.id, "/")+1:])
 	}
 	s.Faults.Next = p
 	err := s.sweep.Run(ctx)

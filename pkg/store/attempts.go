@@ -82,11 +82,11 @@ func (s *Store) mark(ctx context.Context, k key, e expr, mine func(item) bool) (
 func (s *Store) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
 	until := s.now() + leaseFor.Milliseconds()
 	return s.mark(ctx, w.key(), expr{
-		update: "SET attempts = :made, lease = :jti, nextAttemptAt = :until, dueAt = :until",
+		update: "SET attempts = :made, lease = :jti, nextAttemptAt = :until, due = :due, dueAt = :until", // it may be parked
 		when:   "#status = :pending AND attempts = :before AND nextAttemptAt = :seen", names: statusName(),
 		values: item{
 			":made": num(int64(w.Attempts + 1)), ":jti": str(jti), ":until": num(until), ":pending": str(string(DeliveryPending)),
-			":before": num(int64(w.Attempts)), ":seen": num(w.NextAttempt),
+			":before": num(int64(w.Attempts)), ":seen": num(w.NextAttempt), ":due": str(DueDelivery.partition(w.key())),
 		},
 	}, func(row item) bool { return row.str(attrLease) == jti })
 }
@@ -103,17 +103,6 @@ func (s *Store) ReturnAttempt(ctx context.Context, w Work, jti string, at int64)
 		},
 	}, nil)
 	return err
-}
-
-// Postpone moves the next attempt of a delivery to a later time. ok is false when
-// another has taken it up.
-func (s *Store) Postpone(ctx context.Context, w Work, at int64) (ok bool, err error) {
-	return s.mark(ctx, w.key(), expr{
-		update: "SET nextAttemptAt = :at, dueAt = :due", when: "#status = :pending AND nextAttemptAt = :seen", names: statusName(),
-		values: item{
-			":at": num(at), ":due": num(at + overdueAfter.Milliseconds()), ":pending": str(string(DeliveryPending)), ":seen": num(w.NextAttempt),
-		},
-	}, func(row item) bool { return row.num(attrNextAttempt) == at })
 }
 
 // Attempted is what came of an attempt, and what is to come of the delivery.
@@ -193,22 +182,20 @@ const requeueAfter = 90 * time.Second
 
 // Requeue moves an overdue delivery's due time forward, and reports whether it did:
 // who moved it queues it, so that it is not queued again each minute. The row keeps
-// a random text of the one who did, who may not get the answer. It gives the
-// delivery's app.
-func (s *Store) Requeue(ctx context.Context, d Due) (app id.App, ok bool, err error) {
+// a random text of the one who did, who may not get the answer.
+func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	k := deliveryKey(d.Endpoint, d.Event)
 	row, err := s.get(ctx, k)
 	if err != nil || row == nil {
-		return "", false, err
+		return false, err
 	}
 	now := s.Now()
 	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(row.num(attrStartedAt)))/4))
 	me := rand.Text()
-	ok, err = s.mark(ctx, k, expr{
+	return s.mark(ctx, k, expr{
 		update: "SET dueAt = :until, movedBy = :me", when: "#status = :pending AND dueAt = :seen", names: statusName(),
 		values: item{":until": num(until.UnixMilli()), ":me": str(me), ":pending": str(string(DeliveryPending)), ":seen": num(d.At)},
 	}, func(row item) bool { return row.str(attrMovedBy) == me })
-	return id.App(row.str(attrAppID)), ok, err
 }
 
 // Again begins a new round of attempts for a delivery, whatever came of it; that

@@ -14,14 +14,21 @@ func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
 	if h.Failures == 0 && h.OpenUntil == 0 && h.FailingSince == 0 {
 		return nil
 	}
-	_, err := s.mark(ctx, hookKey(h.AppID, h.ID), expr{update: "REMOVE failures, openUntil, failingSince", when: "attribute_exists(PK)"}, nil)
+	k := hookKey(h.AppID, h.ID)
+	e := expr{update: "REMOVE failures, openUntil, failingSince", when: "attribute_exists(PK)"}
+	if h.OpenUntil != 0 { // what is parked may go
+		due := dueAttrs(DueEndpoint, k, s.now())
+		e.update = "SET due = :due, dueAt = :dueAt " + e.update
+		e.values = item{":due": due[attrDue], ":dueAt": due[attrDueAt]}
+	}
+	_, err := s.mark(ctx, k, e, nil)
 	return err
 }
 
 // Failed notes that an endpoint did not take a webhook, and opens its breaker after
 // several in a row that took some time. Attempts that ran beside each other count once.
 func (s *Store) Failed(ctx context.Context, h Endpoint) error {
-	now, failures := s.now(), h.Failures+1
+	k, now, failures := hookKey(h.AppID, h.ID), s.now(), h.Failures+1
 	failing := time.Duration(0)
 	if h.FailingSince != 0 {
 		failing = s.Now().Sub(time.UnixMilli(h.FailingSince))
@@ -40,10 +47,10 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 		e.values[":seen"] = num(h.Failures)
 	}
 	if pause > 0 {
-		e.update += ", openUntil = :until"
-		e.values[":until"] = num(now + pause.Milliseconds())
+		e.update += ", "
+		e.open(k, now+pause.Milliseconds())
 	}
-	_, err := s.mark(ctx, hookKey(h.AppID, h.ID), e, nil)
+	_, err := s.mark(ctx, k, e, nil)
 	return err
 }
 
@@ -51,22 +58,23 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 // is over; the breaker stays shut to all others. Should the answer be lost, nobody
 // probes until its time is over again.
 func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
-	return s.mark(ctx, hookKey(h.AppID, h.ID), expr{
-		update: "SET openUntil = :until", when: "openUntil = :seen",
-		values: item{":until": num(s.now() + webhook.Break(int(h.Failures), webhook.BreakOver).Milliseconds()), ":seen": num(h.OpenUntil)},
-	}, nil)
+	k, seen := hookKey(h.AppID, h.ID), num(h.OpenUntil)
+	e := expr{update: "SET ", when: "openUntil = :seen", values: item{":seen": seen}}
+	e.open(k, s.now()+webhook.Break(int(h.Failures), webhook.BreakOver).Milliseconds())
+	return s.mark(ctx, k, e, nil)
 }
 
 // DisableEndpoint stops sending to an endpoint, and tells the app's other endpoints.
 // One that is disabled or deleted already stays as it is, and so does one that its
 // app has changed since it was read: what was seen is of another URL.
 func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why DisabledReason) error {
-	now := s.now()
+	k, now := hookKey(h.AppID, h.ID), s.now()
 	e := expr{
-		update: "SET enabled = :no, disabledReason = :why, disabledAt = :now ADD version :one REMOVE releaseFrom, due, dueAt",
+		update: "SET enabled = :no, disabledReason = :why, disabledAt = :now, due = :due, dueAt = :now ADD version :one REMOVE releaseFrom",
 		when:   "enabled = :yes AND version = :seen",
 		values: item{
 			":no": boolean(false), ":yes": boolean(true), ":why": str(string(why)), ":now": num(now), ":one": num(1), ":seen": num(h.version),
+			":due": dueAttrs(DueEndpoint, k, now)[attrDue], // what is parked is to be held
 		},
 	}
 	if why == DisabledByFailing { // it may have taken a webhook meanwhile
@@ -74,24 +82,13 @@ func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why DisabledRea
 		e.values[":since"] = num(h.FailingSince)
 	}
 	t := &txn{}
-	t.update(s.table, hookKey(h.AppID, h.ID), e, raced)
+	t.update(s.table, k, e, raced)
 	if _, err := s.event(t, happening{
 		app: h.AppID, kind: webhook.EndpointDisabled, at: now, except: h.ID, data: disabled{h.ID, h.URL, why, now},
 	}); err != nil {
 		return err
 	}
 	return ignoreRaced(s.commit(ctx, t))
-}
-
-// Releasable gives an endpoint whose held deliveries wait to be released or, when
-// it was deleted, cancelled. ok is false when nothing waits.
-func (s *Store) Releasable(ctx context.Context, a id.App, h id.Endpoint) (found Endpoint, ok bool, err error) {
-	row, err := s.get(ctx, hookKey(a, h))
-	if err != nil || row == nil {
-		return Endpoint{}, false, err
-	}
-	found = endpointFrom(row)
-	return found, found.Releasing && (found.Enabled || found.Deleted), nil
 }
 
 // WaitingFor lists deliveries of an endpoint that a release or its deletion
@@ -102,28 +99,6 @@ func (s *Store) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []
 		span.Status = ""
 	}
 	return s.deliveries(ctx, span)
-}
-
-// Released notes how far the held deliveries of an endpoint were dealt with: to be
-// gone on from at a time, or done, when next is "". A deleted endpoint that is done
-// is forgotten.
-func (s *Store) Released(ctx context.Context, h Endpoint, next id.Event, at int64) error {
-	k := hookKey(h.AppID, h.ID)
-	if next == "" && h.Deleted {
-		t := &txn{}
-		t.remove(s.table, k, expr{when: "attribute_exists(deletedAt)"}, raced)
-		return ignoreRaced(s.commit(ctx, t))
-	}
-	e := expr{
-		update: "REMOVE releaseFrom, due, dueAt", when: "releaseFrom = :seen AND version = :version",
-		values: item{":seen": str(string(h.ReleaseFrom)), ":version": num(h.version)},
-	}
-	if next != "" {
-		e.update = "SET releaseFrom = :next, dueAt = :at"
-		e.values[":next"], e.values[":at"] = str(string(next)), num(at)
-	}
-	_, err := s.mark(ctx, k, e, nil)
-	return err
 }
 
 // WarnOfKey writes key.expiring for a key that is still good, once; one that is

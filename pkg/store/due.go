@@ -34,6 +34,11 @@ const (
 	DueEndpoint DueKind = "endpoint" // its held deliveries to be released or cancelled
 )
 
+// DueKinds lists them.
+func DueKinds() []DueKind {
+	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint}
+}
+
 // dueAttrs puts a row into the index.
 func dueAttrs(kind DueKind, k key, at int64) item {
 	return item{attrDue: str(kind.partition(k)), attrDueAt: num(at)}
@@ -49,7 +54,7 @@ func (kind DueKind) shard(n int) string { return pkDue + string(kind) + "#" + st
 
 // Due is a row of the index: what waits, and since when.
 type Due struct {
-	App      id.App      // of an event, a link and an endpoint
+	App      id.App      // of all but a key
 	Org      id.Org      // of a key
 	Event    id.Event    // of an event and a delivery
 	Link     id.Link     //
@@ -64,22 +69,44 @@ func (d Due) String() string {
 	return strings.Join(slices.DeleteFunc(ids, func(s string) bool { return s == "" }), "/")
 }
 
-// DueBefore lists rows of a kind whose time has come, the oldest of each shard
-// first, at most limit of each. They may be settled already.
-func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) ([]Due, error) {
-	var found []Due
+// duePage is how many rows one read of the index gives: few enough that their
+// decoding takes little memory.
+const duePage = 1000
+
+// DueBefore lists rows of a kind whose time has come, those of each of the 8 shards
+// in the order of their times, at most limit of each. They may be settled already.
+func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
-		out, err := s.db.Query(ctx, &dynamodb.QueryInput{
-			TableName: s.table, IndexName: aws.String(dueIndex), Limit: aws.Int32(int32(limit)), //nolint:gosec // a few hundred
-			KeyConditionExpression:    aws.String("due = :due AND dueAt <= :at"),
-			ExpressionAttributeValues: item{":due": str(kind.shard(n)), ":at": num(at.UnixMilli())},
-		})
+		rows, err := s.dueIn(ctx, kind.shard(n), 0, at, limit)
+		found = append(found, rows...)
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// dueIn lists up to limit rows of one partition of the index, from a time in
+// milliseconds to another.
+func (s *Store) dueIn(ctx context.Context, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
+	in := &dynamodb.QueryInput{
+		TableName: s.table, IndexName: aws.String(dueIndex),
+		KeyConditionExpression:    aws.String("due = :due AND dueAt BETWEEN :from AND :at"),
+		ExpressionAttributeValues: item{":due": str(partition), ":from": num(from), ":at": num(at.UnixMilli())},
+	}
+	for len(found) < limit {
+		in.Limit = aws.Int32(int32(min(limit-len(found), duePage))) //nolint:gosec // at most a page
+		out, err := s.db.Query(ctx, in)
 		if err != nil {
 			return found, unavailable(err)
 		}
 		for _, row := range out.Items {
 			found = append(found, dueFrom(row))
 		}
+		if out.LastEvaluatedKey == nil {
+			break
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
 	return found, nil
 }
@@ -91,7 +118,7 @@ func dueFrom(row item) Due {
 	case strings.HasPrefix(pk, pkEvents):
 		d.App, d.Event = id.App(trimmed(pk, pkEvents)), id.Event(sk)
 	case strings.HasPrefix(pk, pkDelivery):
-		d.Endpoint, d.Event = id.Endpoint(trimmed(pk, pkDelivery)), id.Event(sk)
+		d.App, d.Endpoint, d.Event = id.App(row.str(attrAppID)), id.Endpoint(trimmed(pk, pkDelivery)), id.Event(sk)
 	case strings.HasPrefix(pk, pkLinks):
 		d.App, d.Link = id.App(trimmed(pk, pkLinks)), id.Link(trimmed(sk, skLink))
 	case strings.HasPrefix(pk, pkHooks):

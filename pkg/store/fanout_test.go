@@ -99,7 +99,7 @@ func (c *connected) between(change func()) {
 func (c *connected) settled(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	for range 100 {
-		now, ok, err := c.Releasable(ctx, c.app, h)
+		now, ok, err := c.Waiting(ctx, c.app, h)
 		wants(t, err, "")
 		if !ok {
 			return
@@ -113,7 +113,7 @@ func (c *connected) settled(t *testing.T, h id.Endpoint) {
 				wants(t, second(c.Release(ctx, now, d.Event)), "")
 			}
 		}
-		wants(t, c.Released(ctx, now, next, c.Now().UnixMilli()), "")
+		wants(t, c.LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	}
 	t.Fatalf("100 runs have not settled %s", h)
 }

@@ -64,7 +64,8 @@ type Endpoint struct {
 	Releasing   bool
 	Deleted     bool
 
-	version int64
+	version    int64
+	parksUntil int64 // attrParksUntil
 }
 
 func endpointFrom(row item) Endpoint {
@@ -75,7 +76,7 @@ func endpointFrom(row item) Endpoint {
 		DisabledAt: row.num(attrDisabledAt), CreatedAt: row.num(attrCreatedAt), UpdatedAt: row.num(attrUpdatedAt),
 		Failures: row.num(attrFailures), OpenUntil: row.num(attrOpenUntil), FailingSince: row.num(attrFailingSince),
 		ReleaseFrom: id.Event(row.str(attrReleaseFrom)), Deleted: row.num(attrDeletedAt) != 0,
-		version: row.num(attrVersion),
+		version: row.num(attrVersion), parksUntil: row.num(attrParksUntil),
 	}
 	_, h.Releasing = row[attrReleaseFrom]
 	_ = json.Unmarshal([]byte(row.str(attrEvents)), &h.Events) // marshalled by this package
@@ -208,14 +209,13 @@ func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 	}
 	switch {
 	case h.Enabled && !was.Enabled:
-		due := dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)
-		e.update += ", releaseFrom = :from, due = :due, dueAt = :dueAt"
-		e.values[":from"], e.values[":due"], e.values[":dueAt"] = str(""), due[attrDue], due[attrDueAt]
+		e.update += ", releaseFrom = :from, due = :due, dueAt = :now"
+		e.values[":from"], e.values[":due"] = str(""), dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)[attrDue]
 		gone = append(gone, attrDisabledReason, attrDisabledAt)
 	case !h.Enabled && was.Enabled:
-		e.update += ", disabledReason = :user, disabledAt = :now"
-		e.values[":user"] = str(string(DisabledByUser))
-		gone = append(gone, attrReleaseFrom, attrDue, attrDueAt)
+		e.update += ", disabledReason = :user, disabledAt = :now, due = :due, dueAt = :now" // what is parked is to be held
+		e.values[":user"], e.values[":due"] = str(string(DisabledByUser)), dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)[attrDue]
+		gone = append(gone, attrReleaseFrom)
 	}
 	if gone != nil {
 		e.update += " REMOVE " + strings.Join(gone, ", ")

@@ -127,9 +127,9 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	changed := c.enable(t, h.ID, true)
 	count(changed, 3, "what enabling answers")
 	count(c.seen(t, h.ID), 3, "enabled")
-	now, ok, err := c.Releasable(ctx, c.app, h.ID)
+	now, ok, err := c.Waiting(ctx, c.app, h.ID)
 	if err != nil || !ok {
-		t.Fatalf("Releasable = %v, %v", ok, err)
+		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
 	waiting, next, err := c.WaitingFor(ctx, now, 2)
 	if err != nil || len(waiting) != 2 || next == "" {
@@ -140,7 +140,7 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 			t.Errorf("Release = %v, %v", ok, err)
 		}
 	}
-	wants(t, c.Released(ctx, now, next, c.Now().UnixMilli()), "")
+	wants(t, c.LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	count(c.seen(t, h.ID), 1, "half released")
 	count(c.enable(t, h.ID, false), 1, "disabled again")
 	count(c.enable(t, h.ID, true), 1, "and enabled again")

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -21,29 +22,54 @@ func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 			t.Fatalf("%v, %v", due, err)
 		}
 		c.Faults.Plan("UpdateItem", fault, 1)
-		if _, ok, err := c.Requeue(ctx, due[0]); !ok || err != nil || c.Faults.Pending() {
+		if ok, err := c.Requeue(ctx, due[0]); !ok || err != nil || c.Faults.Pending() {
 			t.Errorf("%s: %v, %v", fault, ok, err)
 		}
-		if _, ok, err := c.Requeue(ctx, due[0]); ok || err != nil {
+		if ok, err := c.Requeue(ctx, due[0]); ok || err != nil {
 			t.Errorf("%s: another sweep moved it too: %v, %v", fault, ok, err)
 		}
 	}
 }
 
-// TestAPostponedDeliveryIsWokenWhenTheAnswerIsLost: who postponed it is told, and
-// sends the message that wakes it.
-func TestAPostponedDeliveryIsWokenWhenTheAnswerIsLost(t *testing.T) {
-	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore} {
+func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
+	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
 		h := c.endpoint(t)
-		w := c.work(t, h.ID, c.fanned(t, h.ID))
-		at := c.Now().Add(time.Minute).UnixMilli()
+		parked := c.parked(t, h.ID)
 		c.Faults.Plan("UpdateItem", fault, 1)
-		if ok, err := c.Postpone(ctx, w, at); !ok || err != nil || c.Faults.Pending() {
+		if ok, err := c.Unpark(ctx, parked); !ok || err != nil || c.Faults.Pending() {
 			t.Errorf("%s: %v, %v", fault, ok, err)
 		}
-		if ok, err := c.Postpone(ctx, w, at+1); ok || err != nil {
-			t.Errorf("%s: another postponed it too: %v, %v", fault, ok, err)
+		if ok, err := c.Unpark(ctx, parked); ok || err != nil {
+			t.Errorf("%s: another sweep unparked it too: %v, %v", fault, ok, err)
 		}
+	}
+}
+
+// parked makes a parked delivery of an endpoint.
+func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
+	t.Helper()
+	wants(t, c.Park(ctx, c.work(t, h, c.fanned(t, h)), c.Now().Add(time.Minute).UnixMilli()), "")
+	parked, err := c.Parked(ctx, h, 0, 10)
+	if err != nil || len(parked) != 1 {
+		t.Fatalf("%v, %v", parked, err)
+	}
+	return parked[0]
+}
+
+// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: a message of before may wake it.
+func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	parked := c.parked(t, h.ID)
+	if ok, err := c.LeaseAttempt(ctx, c.work(t, h.ID, parked.Event), "early"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if left, err := c.Parked(ctx, h.ID, 0, 10); err != nil || len(left) != 0 {
+		t.Errorf("it is parked still: %v, %v", left, err)
+	}
+	c.pass(time.Minute)
+	if due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10); err != nil || len(due) != 1 {
+		t.Errorf("the end of its lease is not due: %v, %v", due, err)
 	}
 }

@@ -110,5 +110,6 @@ func AccessPatterns() []AccessPattern {
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
 		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},
 		{"Index due: events, deliveries, links, keys and endpoints that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},
+		{"Index due: deliveries that wait for their endpoint's breaker", "DUE#parked#<endpointId>", "dueAt", "the sweep, once the breaker's time is over"},
 	}
 }

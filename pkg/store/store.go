@@ -32,7 +32,7 @@ type Limits struct {
 	OrgsCreated int // orgs one user created
 	Endpoints   int // webhook endpoints of an app
 	Held        int // deliveries of an endpoint that heldCount counts
-	Released    int // held deliveries that one run of the sweep releases or cancels
+	Queued      int // deliveries that one run of the sweep queues: what is delivered in a minute
 	Redelivered int // deliveries that one call sends again
 }
 
@@ -40,7 +40,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
-		Held: 1000, Released: 1000, Redelivered: 500,
+		Held: 1000, Queued: 5000, Redelivered: 500,
 	}
 }
 

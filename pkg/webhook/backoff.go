@@ -25,7 +25,6 @@ const (
 
 	firstBreak   = 30 * time.Second
 	longestBreak = time.Minute
-	spread       = 10 * time.Second
 
 	// DisableAfter is how long an endpoint may fail at every attempt.
 	DisableAfter = 5 * 24 * time.Hour
@@ -44,13 +43,6 @@ func Next(made int, retryAfter time.Duration, random float64) (wait time.Duratio
 	step := waits[made]
 	wait = time.Duration(float64(step) * (1 - jitter + 2*jitter*random))
 	return max(wait, min(retryAfter, 2*step)), true
-}
-
-// Skip is how long a delivery of this age waits when its endpoint's breaker is
-// open for a while yet: a tenth of its age at least, so that one that waits for days
-// is not looked at each minute. random, from 0 to 1, spreads what waits together.
-func Skip(age, open time.Duration, random float64) time.Duration {
-	return max(open, age/10) + time.Duration(float64(spread)*random)
 }
 
 // Break is how long an endpoint is left alone that failed so often in a row, for so

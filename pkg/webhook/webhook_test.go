@@ -128,25 +128,6 @@ func TestRetryAfterMakesAWaitLongerUpToTwiceTheStep(t *testing.T) {
 	}
 }
 
-// TestADeliveryThatWaitsLongIsLookedAtSeldom: over 72 hours of a receiver that is
-// down, some 50 times, and not once a minute.
-func TestADeliveryThatWaitsLongIsLookedAtSeldom(t *testing.T) {
-	looks := 0
-	for age := 30 * time.Second; age < 72*time.Hour; looks++ {
-		wait := webhook.Skip(age, 30*time.Second, 0.5)
-		if wait < 30*time.Second || wait < age/10 || wait > age/10+40*time.Second {
-			t.Errorf("%s old: waits %s", age, wait)
-		}
-		age += wait
-	}
-	if looks > 80 {
-		t.Errorf("looked at %d times", looks)
-	}
-	if got := webhook.Skip(0, 0, 1) - webhook.Skip(0, 0, 0); got != 10*time.Second {
-		t.Errorf("spread over %s", got)
-	}
-}
-
 func TestABreakIsNothingToTheFourthFailureOrTheTenthSecondAndThenAMinuteAtMost(t *testing.T) {
 	want := map[int]time.Duration{
 		-1: 0, 0: 0, 1: 0, 4: 0, 5: 30 * time.Second, 6: time.Minute, 7: time.Minute, 100: time.Minute, 1 << 40: time.Minute,

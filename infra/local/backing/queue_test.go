@@ -3,6 +3,8 @@ package backing_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -57,5 +59,53 @@ func TestQueuesAreAsAskedForAndPassMessagesOn(t *testing.T) {
 	err = backing.CreateQueues(ctx, c, []backing.Queue{{Name: "x", DeadLetters: "arn:aws:sqs:us-east-1:000000000000:nowhere", MaxReceives: 1}})
 	if err == nil {
 		t.Error("dead letters may go nowhere")
+	}
+}
+
+// TestMessageGroupsHaveTheirTurn sends 50 messages of one group and then one of another,
+// as SQS's fair queues hand them out: the other is in the first batch, and once the
+// first group has many in flight, before it.
+func TestMessageGroupsHaveTheirTurn(t *testing.T) {
+	ctx := context.Background()
+	p, err := backing.StartQueue(ctx, backing.QueueOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop() })
+	c := backing.NewSQSClient(p.Endpoint)
+	if err := backing.CreateQueues(ctx, c, []backing.Queue{{Name: "jobs"}}); err != nil {
+		t.Fatal(err)
+	}
+	url := p.Endpoint + "/000000000000/jobs"
+	send := func(group string, n int) {
+		t.Helper()
+		for i := range n {
+			body := group + strconv.Itoa(i)
+			if _, err := c.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, MessageGroupId: &group}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	receive := func() (bodies []string) {
+		t.Helper()
+		out, err := c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range out.Messages {
+			bodies = append(bodies, aws.ToString(m.Body))
+		}
+		return bodies
+	}
+	send("a", 50)
+	send("b", 2)
+	for _, want := range [][]string{{"a0", "b0", "a1", "b1", "a2"}, {"a3", "a4", "a5", "a6", "a7"}} {
+		if got := receive(); !slices.Equal(got, want) {
+			t.Errorf("received %v, want %v", got, want)
+		}
+	}
+	send("c", 2)
+	if got, want := receive(), []string{"c0", "c1", "a8", "a9", "a10"}; !slices.Equal(got, want) {
+		t.Errorf("with many of a in flight: received %v, want %v", got, want)
 	}
 }

@@ -44,7 +44,7 @@ func anyCredentials(context.Context) (aws.Credentials, error) {
 // template.yaml, so that what is tested is what is deployed, and waits until it
 // can be used. Attributes DynamoDB Local does not know (tags, backups, deletion
 // protection) are left out. A table of that name that exists already is kept; one
-// with another key or other indexes is an error.
+// with another key, other indexes or other attributes in them is an error.
 func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
 	in, err := readTable(templatePath)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name 
 		there["(stream)"] = string(s.StreamViewType)
 	}
 	for _, i := range out.Table.GlobalSecondaryIndexes {
-		there[aws.ToString(i.IndexName)] = keyNames(i.KeySchema)
+		there[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
 	}
 	wanted := shape(p.KeySchema, p.GlobalSecondaryIndexes)
 	if s := p.StreamSpecification; s != nil {
@@ -160,9 +160,14 @@ func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name 
 func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex) map[string]string {
 	out := map[string]string{"": keyNames(key)}
 	for _, i := range indexes {
-		out[aws.ToString(i.IndexName)] = keyNames(i.KeySchema)
+		out[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
 	}
 	return out
+}
+
+// indexShape names an index's key and what else it holds of a row.
+func indexShape(key []types.KeySchemaElement, p *types.Projection) string {
+	return keyNames(key) + " with " + strings.Join(append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...), " ")
 }
 
 func keyNames(key []types.KeySchemaElement) string {

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import urllib.request
+from collections import Counter
 
 os.environ.setdefault("MOTO_ACCOUNT_ID", "000000000000")
 
@@ -24,9 +25,17 @@ from werkzeug.serving import make_server
 
 
 def messages(queue):
-    """Those that show now."""
+    """Those that show now, of each message group in turn: first those of the group that has the fewest in flight, as
+    SQS's fair queues do. moto hands them out in the order in which they were sent."""
     now = unix_time_millis()
-    return [m for m in queue._messages if m.visible_at < now >= m.delayed_until]
+    turns = Counter(m.group_id for m in queue._messages if now <= m.visible_at)
+    shown = []
+    for m in queue._messages:
+        if m.visible_at < now >= m.delayed_until:
+            turns[m.group_id] += 1
+            shown.append((turns[m.group_id], m))
+    shown.sort(key=lambda turn: turn[0])
+    return [m for _, m in shown]
 
 
 def delayed(queue):

@@ -1,0 +1,159 @@
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+const (
+	backlog     = 2000  // overdue deliveries of one tenant, and as many links whose time has come
+	loadBacklog = 20000 // by `make load`
+)
+
+// TestATenantsBacklogHoldsUpNoOther has one tenant's overdue deliveries to a slow
+// receiver, and its links that are to expire, in front of the retries of another.
+func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	n := backlog
+	if os.Getenv("LOAD_SECONDS") != "" {
+		n = loadBacklog
+	}
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: patient})
+	many, other := tg.server(t), tg.server(t)
+	many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
+	var failing atomic.Bool
+	hook := other.receiver(t, func(arrival) int {
+		if failing.Load() {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	}, "link.revoked")
+
+	event := other.revokedLink(t, s)
+	other.delivered(t, hook.endpoint, event)
+	many.plantBacklog(t, s, n)
+	begun := time.Now()
+	past := map[string]types.AttributeValue{":past": millis(time.Now()), ":due": text("DUE#delivery#0"), ":pending": text("pending")}
+	setRow(t, s, rowKey{"DLV#" + hook.endpoint, event}, "SET #status = :pending, nextAttemptAt = :past, due = :due, dueAt = :past", past)
+	eventually(t, 2*time.Minute, "the retry that only the sweep finds", func() bool { return len(hook.about("link.revoked", "")) == 2 })
+	t.Logf("the retry by the sweep came after %s", time.Since(begun))
+
+	failing.Store(true)
+	event = other.revokedLink(t, s)
+	within(t, "the first attempt", func() bool { return other.delivery(t, hook.endpoint, event)["lastAttempt"] != nil })
+	failing.Store(false)
+	due := time.UnixMilli(number(other.delivery(t, hook.endpoint, event)["nextAttemptAt"]))
+	eventually(t, time.Minute, "the retry by queue", func() bool { return len(hook.about("link.revoked", "")) == 4 })
+	late := hook.arrivals()[3].At.Sub(due)
+	t.Logf("the retry by queue came %s after its time", late)
+	if late > 5*time.Second {
+		t.Errorf("the retry by queue came %s after its time", late)
+	}
+	left := waitingIn(t, s, many.appID)
+	t.Logf("%d rows of the other tenant wait still", left)
+	if left == 0 {
+		t.Error("the backlog was over before the other tenant's turn: it shows nothing")
+	}
+}
+
+// delivery gives a delivery as its event lists it, and nothing while it has none.
+func (c *server) delivery(t *testing.T, endpoint, event string) map[string]any {
+	t.Helper()
+	for _, d := range c.ok(t, "/webhook_delivery/list", members{"eventId": event}).list("deliveries") {
+		if d["endpointId"] == endpoint {
+			return d
+		}
+	}
+	return nil
+}
+
+// plantBacklog copies a delivery, its event and a link so often, all of them due for
+// an hour.
+func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
+	t.Helper()
+	event := c.revokedLink(t, s)
+	link, _ := c.link(t, "u")
+	endpoints := c.pages(t, "/webhook_endpoint/list", "endpoints", members{})
+	endpoint, _ := endpoints[0]["id"].(string)
+	c.delivered(t, endpoint, event)
+	before := millis(time.Now().Add(-time.Hour))
+	rows := map[rowKey]map[string]types.AttributeValue{
+		{"EVTS#" + c.appID, "evt_"}:       {},
+		{"DLV#" + endpoint, "evt_"}:       {"status": text("pending"), "nextAttemptAt": before, "dueAt": before, "startedAt": before},
+		{"LINKS#" + c.appID, "LINK#lnk_"}: {"expiresAt": before, "dueAt": before},
+	}
+	first := map[rowKey]map[string]types.AttributeValue{}
+	for k := range rows {
+		of := rowKey{k.pk, k.sk + event[len("evt_"):]}
+		if k.pk == "LINKS#"+c.appID {
+			of.sk = "LINK#" + link
+		}
+		first[k] = getRow(t, s, of)
+	}
+	var puts []types.WriteRequest
+	for i := range n {
+		for k, changes := range rows {
+			row := maps.Clone(first[k])
+			maps.Copy(row, changes)
+			row["SK"] = text(fmt.Sprintf("%s%026d", k.sk, i))
+			switch k.pk {
+			case "DLV#" + endpoint:
+				row["due"] = text(fmt.Sprint("DUE#delivery#", i%8))
+			case "LINKS#" + c.appID:
+				row["due"] = text(fmt.Sprint("DUE#link#", i%8))
+			}
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
+		}
+	}
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	for len(puts) > 0 {
+		part := puts[:min(len(puts), 25)]
+		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: part}}); err != nil {
+			t.Fatal(err)
+		}
+		puts = puts[len(part):]
+	}
+}
+
+// waitingIn counts an app's rows that are due or wait for a later time.
+func waitingIn(t *testing.T, s *stack.Stack, app string) (n int) {
+	t.Helper()
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	scan := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &s.TableName, IndexName: aws.String("due")})
+	for scan.HasMorePages() {
+		page, err := scan.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range page.Items {
+			pk, _ := row["PK"].(*types.AttributeValueMemberS)
+			of, _ := row["appId"].(*types.AttributeValueMemberS)
+			if of != nil && of.Value == app || pk.Value == "LINKS#"+app {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// eventually waits longer than within.
+func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for begun := time.Now(); !is(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(begun) > limit {
+			t.Fatalf("%s: not within %s", what, limit)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"latchkey/pkg/store"
+)
+
+// lane is what one tenant has of one kind of rows.
+type lane struct {
+	kind   store.DueKind
+	tenant string // an app or, for keys, an org
+}
+
+// dealer hands out the rows that are due, one of each lane in turn: many rows of one
+// tenant do not hold up those of another.
+type dealer struct {
+	mu     sync.Mutex
+	rows   map[lane][]store.Due
+	turns  []lane // that have rows; the first is next
+	failed []error
+}
+
+func laneOf(kind store.DueKind, d store.Due) lane { return lane{kind, string(d.App) + string(d.Org)} }
+
+// add puts rows at the end of their lanes.
+func (d *dealer) add(kind store.DueKind, rows ...store.Due) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, row := range rows {
+		l := laneOf(kind, row)
+		if len(d.rows[l]) == 0 {
+			d.turns = append(d.turns, l)
+		}
+		d.rows[l] = append(d.rows[l], row)
+	}
+}
+
+// next gives the first row of the next lane; ok is false when there is none.
+func (d *dealer) next() (kind store.DueKind, row store.Due, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.turns) == 0 {
+		return "", store.Due{}, false
+	}
+	l := d.turns[0]
+	d.turns = d.turns[1:]
+	row, d.rows[l] = d.rows[l][0], d.rows[l][1:]
+	if len(d.rows[l]) > 0 {
+		d.turns = append(d.turns, l)
+	}
+	return l.kind, row, true
+}
+
+// failure keeps an error with the kind of row, or the row, that it is of.
+func (d *dealer) failure(what string, err error) {
+	if err == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failed = append(d.failed, fmt.Errorf("%s: %w", what, err))
+}
+
+// deal has several rows dealt with at once, until there is none left or ctx ends. A
+// row of which do says that more is to be done comes again, behind those of its lane.
+// A row that fails does not stop the others; the error names them all.
+func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.DueKind, store.Due) (more bool, err error)) error {
+	var wg sync.WaitGroup
+	for range atOnce {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				kind, row, ok := d.next()
+				if !ok {
+					return
+				}
+				more, err := do(kind, row)
+				d.failure(fmt.Sprint(kind, " ", row), err)
+				if more && err == nil {
+					d.add(kind, row)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(d.failed...)
+}

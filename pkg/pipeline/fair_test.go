@@ -1,0 +1,128 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// crowd has an app with so many overdue deliveries and links that are over, and then
+// another tenant with one of each, the last.
+func crowd(t *testing.T, deliveries, links int) (s *stack, of *receiver, link id.Link) {
+	t.Helper()
+	s = newStack(t)
+	many := s.receiver(t, nil, string(webhook.Test))
+	for range deliveries {
+		many.event()
+	}
+	for range links {
+		s.linkOf(t, s.org, s.app)
+	}
+	s.pass(time.Second)
+	o := s.NewOrg(t, s.ada)
+	of = s.receiverOf(t, o, id.DefaultApp(o), nil, string(webhook.Test))
+	of.event()
+	link = s.linkOf(t, o, of.AppID)
+	s.stream(t)
+	s.queue.lose()
+	s.pass(2 * time.Minute)
+	return s, of, link
+}
+
+func (s *stack) linkOf(t *testing.T, o id.Org, a id.App) id.Link {
+	t.Helper()
+	l, token, err := s.DraftLink(o, a, "u", nil, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	return l.ID
+}
+
+func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {
+	t.Parallel()
+	s, other, _ := crowd(t, 30, 0)
+	s.Limits.Queued = 7
+	s.sweeps(t)
+	got := map[id.App]int{}
+	for _, m := range s.queue.ready() {
+		got[m.App]++
+	}
+	if got[other.AppID] != 1 || got[s.app] != 6 {
+		t.Errorf("%v were queued, want 1 of %s and 6 of %s", got, other.AppID, s.app)
+	}
+}
+
+// TestARunThatEndsEarlyHasDealtWithEachTenant ends a run after its first few
+// transactions.
+func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
+	t.Parallel()
+	s, _, link := crowd(t, 0, 60)
+	end := make(chan struct{})
+	for range 3 {
+		s.Faults.Before("TransactWriteItems", func() {})
+	}
+	s.Faults.Before("TransactWriteItems", func() { close(end) })
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { <-end; cancel() }()
+	_ = s.sweep.Run(run)
+	waiting := map[string]bool{}
+	for _, r := range s.Rows(t) {
+		if sk := attr(r, "SK"); attr(r, "due") != "" && strings.HasPrefix(sk, "LINK#") {
+			waiting[sk] = true
+		}
+	}
+	if waiting["LINK#"+string(link)] || len(waiting) < 20 {
+		t.Errorf("%d wait, the other tenant's: %v", len(waiting), waiting["LINK#"+string(link)])
+	}
+}
+
+// TestARunReadsPastAnotherTenantsBacklog has 1,200 older rows in the same shard.
+func TestARunReadsPastAnotherTenantsBacklog(t *testing.T) {
+	t.Parallel()
+	s, other, _ := crowd(t, 0, 0)
+	s.Limits.Queued = 5
+	var shard string
+	for _, r := range s.Rows(t) {
+		if attr(r, "PK") == "DLV#"+string(other.ID) {
+			shard = attr(r, "due")
+		}
+	}
+	var puts []types.WriteRequest
+	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	number := func(v int64) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}
+	}
+	for i := range 1200 {
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
+			"PK": text("DLV#whe_1"), "SK": text(fmt.Sprintf("evt_%026d", i)), "appId": text(string(s.app)), "status": text("pending"),
+			"due": text(shard), "dueAt": number(1), "startedAt": number(s.Now().UnixMilli()), "nextAttemptAt": number(1),
+		}}})
+		if len(puts) == 25 {
+			if _, err := s.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: puts}}); err != nil {
+				t.Fatal(err)
+			}
+			puts = nil
+		}
+	}
+	s.sweeps(t)
+	for _, m := range s.queue.ready() {
+		if m.App == other.AppID {
+			return
+		}
+	}
+	t.Error("the one behind them was not queued")
+}

@@ -1,0 +1,282 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// parked counts the receiver's parked deliveries.
+func (r *receiver) parked() (n int) {
+	r.t.Helper()
+	for _, row := range r.stack.Rows(r.t) {
+		if attr(row, "PK") == "DLV#"+string(r.ID) && attr(row, "due") == "DUE#parked#"+string(r.ID) {
+			n++
+		}
+	}
+	return n
+}
+
+// waits counts the rows of the receiver that are in the index: its deliveries and its
+// endpoint.
+func (r *receiver) waits() (n int) {
+	r.t.Helper()
+	for _, row := range r.stack.Rows(r.t) {
+		if attr(row, "due") != "" && (attr(row, "PK") == "DLV#"+string(r.ID) || attr(row, "SK") == "HOOK#"+string(r.ID)) {
+			n++
+		}
+	}
+	return n
+}
+
+// parks has every waiting delivery of a tripped receiver parked.
+func (r *receiver) parks(n int) {
+	r.t.Helper()
+	r.stack.pass(10 * time.Second) // those that failed before are due again
+	r.wake()
+	r.stack.pump(r.t)
+	if got := r.parked(); got != n {
+		r.t.Fatalf("%d are parked, want %d", got, n)
+	}
+}
+
+func TestWhatIsParkedCostsNoLookUntilTheReceiverIsWell(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 20)
+	r.parks(20)
+	sent, attempts := s.queue.count(), len(r.all())
+	s.minutes(t, 30)
+	probes := len(r.all()) - attempts
+	if messages := s.queue.count() - sent; probes < 10 || probes > 30 || messages > 2*probes {
+		t.Errorf("in half an hour: %d probes, %d messages", probes, messages)
+	}
+	r.answers(nil)
+	s.minutes(t, 3)
+	if n := r.parked(); n != 0 {
+		t.Errorf("well for three minutes: %d are parked", n)
+	}
+	for range 8 { // those that were probes wait for their next attempt
+		s.later(t, 10*time.Minute)
+	}
+	if got, n := r.statuses(), r.waits(); got["delivered"] != 20 || n != 0 {
+		t.Errorf("%v, and %d rows are in the index still", got, n)
+	}
+}
+
+func TestWhatIsParkedFor90HoursFails(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 60) // more than a part of a run
+	r.parks(60)
+	s.pass(webhook.Lifetime)
+	fresh := r.event()
+	s.stream(t)
+	s.minutes(t, 2)
+	if got := r.statuses(); got["failed"] != 60 {
+		t.Errorf("%v", got)
+	}
+	if w := r.work(fresh); w.Status != store.DeliveryPending {
+		t.Errorf("a fresh one: %+v", w.Delivery)
+	}
+}
+
+func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for name, v := range map[string]struct {
+		change func(r *receiver)
+		want   store.DeliveryStatus
+	}{
+		"disabled by its app": {func(r *receiver) { r.enables(false) }, store.DeliveryHeld},
+		"disabled by its answer": {func(r *receiver) {
+			if err := s.DisableEndpoint(ctx, r.now(), store.DisabledByGone); err != nil {
+				t.Error(err)
+			}
+		}, store.DeliveryHeld},
+		"disabled and enabled": {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, store.DeliveryDelivered},
+		"deleted": {func(r *receiver) {
+			if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+				t.Error(err)
+			}
+		}, store.DeliveryCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := s.trip(t, 6)
+			r.parks(6)
+			v.change(r)
+			s.minutes(t, 2)
+			if got := r.statuses(); got[v.want] != 6 {
+				t.Errorf("%v, want %s", got, v.want)
+			}
+			s.minutes(t, 7)
+			if n := r.waits(); n != 0 {
+				t.Errorf("%d rows are in the index still", n)
+			}
+		})
+	}
+}
+
+// TestADeliveryParkedLateIsNotMissed parks one by what was read before the breaker
+// closed, after the sweep found no other.
+func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 6)
+	late := r.event()
+	s.stream(t)
+	w := r.work(late)
+	s.queue.lose()
+	r.parks(7)
+	r.answers(nil)
+	s.minutes(t, 4)
+	if got := r.statuses(); got["delivered"] != 7 {
+		t.Fatalf("%v", got)
+	}
+	again, err := s.Again(ctx, s.app, r.ID, late) // pending, as it was read
+	if err != nil || !again {
+		t.Fatal(again, err)
+	}
+	w.NextAttempt = r.work(late).NextAttempt
+	if err := s.Park(ctx, w, w.To.OpenUntil); err != nil || r.parked() != 1 {
+		t.Fatalf("%d are parked, %v", r.parked(), err)
+	}
+	s.minutes(t, 2)
+	if got := r.work(late); got.Status != store.DeliveryDelivered || got.Attempts != 1 {
+		t.Errorf("%+v", got.Delivery)
+	}
+}
+
+// killed is a transport that loses the table right after the nth write was done, as a
+// process does that is killed.
+type killed struct {
+	next  http.RoundTripper
+	kills func() // what else ends with the process
+
+	mu     sync.Mutex
+	writes int
+	from   int // 0: never
+}
+
+func (k *killed) RoundTrip(r *http.Request) (*http.Response, error) {
+	k.mu.Lock()
+	if _, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); operation == "UpdateItem" || operation == "TransactWriteItems" {
+		k.writes++
+	}
+	dead, last := k.from > 0 && k.writes >= k.from, k.writes == k.from
+	k.mu.Unlock()
+	if !dead {
+		return k.next.RoundTrip(r)
+	}
+	k.kills()
+	if last {
+		if out, err := k.next.RoundTrip(r); err == nil {
+			_ = out.Body.Close()
+		}
+	}
+	return nil, errBroken
+}
+
+func (k *killed) at(write int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.writes, k.from = 0, write
+}
+
+// TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery kills the process after each write of
+// what opens the breaker, parks, probes, closes the breaker and empties
+// the park. Its messages are lost.
+func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	probing := func(s *stack, r *receiver) {
+		r.parks(n)
+		s.pass(30 * time.Second)
+		_ = s.sweep.Run(ctx)
+	}
+	for name, v := range map[string]struct {
+		before func(s *stack, r *receiver) // of a tripped receiver
+		do     func(s *stack, r *receiver)
+		writes int // that it makes at least
+	}{
+		"opening": {func(s *stack, r *receiver) {
+			r.answers(nil)
+			r.parks(n)
+			s.minutes(r.t, 3)
+			r.answers(status(http.StatusInternalServerError))
+			for range 5 {
+				s.pass(3 * time.Second)
+				r.event()
+				s.stream(r.t)
+				if r.now().Failures < 4 {
+					s.pump(r.t)
+				}
+			}
+		}, func(s *stack, r *receiver) { s.pumpAny() }, 3},
+		"parking": {func(_ *stack, r *receiver) { r.wake() }, func(s *stack, _ *receiver) { s.pumpAny() }, 2},
+		"probing": {func(s *stack, r *receiver) { r.parks(n); s.pass(30 * time.Second) }, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, 2},
+		"failing": {probing, func(s *stack, _ *receiver) { s.pumpAny() }, 4},
+		"closing": {func(s *stack, r *receiver) { probing(s, r); r.answers(nil) }, func(s *stack, _ *receiver) { s.pumpAny() }, 4},
+		"emptying": {func(s *stack, r *receiver) {
+			probing(s, r)
+			r.answers(nil)
+			s.pumpAny()
+		}, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, n},
+		"leaving": {func(s *stack, r *receiver) { r.parks(n); r.answers(nil); s.minutes(r.t, 5) }, func(s *stack, _ *receiver) {
+			for range 4 {
+				s.pass(time.Minute)
+				_ = s.sweep.Run(ctx)
+			}
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStack(t)
+			table := &killed{next: s.Faults.Next, kills: func() { s.queue.down.Store(true) }}
+			s.Faults.Next = table
+			write := 1
+			for died := true; died; write++ {
+				r := s.trip(t, n)
+				v.before(s, r)
+				table.at(write)
+				v.do(s, r)
+				died = s.queue.down.Swap(false)
+				table.at(0)
+				s.queue.lose()
+				r.answers(nil)
+				for minute := 0; minute < 12 && r.delivered() != nil; minute++ {
+					s.later(t, time.Minute)
+				}
+				if err := r.delivered(); err != nil {
+					t.Errorf("killed after write %d: %v", write, err)
+				}
+				if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if write-2 < v.writes {
+				t.Errorf("killed after %d writes, want %d", write-2, v.writes)
+			}
+		})
+	}
+}
+
+// pumpAny makes every attempt that the queue wakes now; their errors are expected.
+func (s *stack) pumpAny() {
+	for _, m := range s.queue.ready() {
+		_ = s.deliver.Message(ctx, m)
+	}
+}
+
+// delivered is an error as long as one of the receiver's deliveries is not.
+func (r *receiver) delivered() error {
+	all := r.statuses()
+	delete(all, store.DeliveryDelivered)
+	if len(all) > 0 {
+		return fmt.Errorf("also %v", all)
+	}
+	return nil
+}

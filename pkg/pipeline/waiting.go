@@ -1,0 +1,143 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/queue"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+const (
+	// onePart is how many deliveries of an endpoint are dealt with before another
+	// endpoint has its turn.
+	onePart = 50
+
+	// lookAgain is when an endpoint is looked at again of which deliveries may still
+	// be parked, or whose probe is on its way.
+	lookAgain = time.Minute
+)
+
+// endpoint deals with a part of the deliveries that wait for an endpoint: parked ones,
+// for its breaker, and held ones, for it to be enabled again or deleted.
+func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
+	began := r.Store.Now()
+	h, ok, err := r.Store.Waiting(ctx, d.App, d.Endpoint)
+	if err != nil || !ok {
+		return false, err
+	}
+	took := r.take(onePart)
+	if took == 0 {
+		return false, nil // the next run goes on
+	}
+	p := part{run: r, to: h, may: took}
+	probing := h.Enabled && h.OpenUntil != 0 // its time is over: one attempt
+	if probing {
+		p.may = 1
+	}
+	err = errors.Join(p.parked(ctx), p.held(ctx))
+	r.giveBack(took - len(p.woken))
+	wake(ctx, r.Queue, 0, p.woken...)
+	if err != nil {
+		return false, err // the next run does them again
+	}
+	more = p.dealt >= onePart || p.look.Held && !probing
+	p.look.Began, p.look.Again = began, began.Add(lookAgain)
+	if more {
+		p.look.Again = began
+	}
+	return more, r.Store.LookedAt(ctx, h, p.look)
+}
+
+// part is a part of what waits for one endpoint.
+type part struct {
+	*run
+	to    store.Endpoint
+	may   int // deliveries that it may still wake
+	dealt int // parked deliveries that are parked no more
+	woken []queue.Message
+	look  store.Looked
+}
+
+// parked deals with up to onePart parked deliveries, behind those that this run has
+// dealt with: the index may show them still.
+func (p *part) parked(ctx context.Context) error {
+	from := p.passed(p.to.ID, 0)
+	found, err := p.Store.Parked(ctx, p.to.ID, from, onePart)
+	failed := []error{err}
+	p.look.Parked = from != 0 || len(found) > 0
+	for _, d := range found {
+		ok, err := p.one(ctx, d)
+		if ok {
+			p.dealt++
+			p.passed(p.to.ID, d.At)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// one deals with a parked delivery; ok is false when it stays parked.
+func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
+	of := store.Work{Delivery: store.Delivery{App: p.to.AppID, Endpoint: p.to.ID, Event: d.Event}}
+	switch {
+	case p.to.Deleted:
+		err = p.Store.Cancel(ctx, of.Delivery)
+	case !p.to.Enabled:
+		err = p.Store.Hold(ctx, of)
+	case p.Store.Now().Sub(time.UnixMilli(d.At)) > webhook.Lifetime:
+		err = p.Store.GiveUp(ctx, of)
+	case p.may == 0:
+		return false, nil
+	default:
+		ok, err = p.Store.Unpark(ctx, d)
+		if ok {
+			p.wakes(d.Event)
+		}
+		return ok, err
+	}
+	return err == nil, err
+}
+
+// held releases held deliveries, or cancels all that waits for a deleted endpoint, up
+// to the first that fails.
+func (p *part) held(ctx context.Context) error {
+	most := p.may
+	if p.to.Deleted {
+		most = 2 * onePart
+	}
+	p.look.Held, p.look.Next = p.to.Releasing, p.to.ReleaseFrom
+	if !p.to.Releasing || most == 0 {
+		return nil
+	}
+	waiting, next, err := p.Store.WaitingFor(ctx, p.to, most)
+	if err != nil {
+		return err
+	}
+	for _, d := range waiting {
+		ok := false
+		switch {
+		case !p.to.Deleted:
+			ok, err = p.Store.Release(ctx, p.to, d.Event)
+		case d.Status == store.DeliveryPending || d.Status == store.DeliveryHeld:
+			err = p.Store.Cancel(ctx, d)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Event, err)
+		}
+		if ok {
+			p.wakes(d.Event)
+		}
+	}
+	p.look.Held, p.look.Next = next != "", next
+	return nil
+}
+
+func (p *part) wakes(e id.Event) {
+	p.may--
+	p.woken = append(p.woken, queue.Message{App: p.to.AppID, Endpoint: p.to.ID, Event: e})
+}

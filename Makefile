@@ -73,7 +73,7 @@ PACKAGES = $(shell go list ./... | grep -v '/infra/e2e$$')
 GO_TEST = env -u BASE_URL -u TOKEN_CMD go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
-	@$(GO_TEST) -p 2 $(PACKAGES)
+	@$(GO_TEST) -p 3 $(PACKAGES)
 	@$(GO_TEST) -parallel 3 -skip '^(TestDeployed|TestSmoke)$$' ./infra/e2e
 
 t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DYNAMODB=http://127.0.0.1:3002 on a running database

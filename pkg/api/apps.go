@@ -19,6 +19,9 @@ func Apps(s *store.Store) http.Handler {
 		"POST /v1/orgs/{orgId}/apps":          a.create,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}": a.rename,
 		"POST /app/get":                       a.get,
+
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                a.endpoints,
+		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": a.enableEndpoint,
 	})
 }
 

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -63,7 +64,7 @@ func (a *audited) expect(action, target, changes string) {
 	if action == "" {
 		return
 	}
-	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app"}
+	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
 	kind, _, _ := strings.Cut(target, "_")
 	a.want = append(a.want, entry{
 		At: a.at.UnixMilli(), Action: action, Actor: subject{"user", string(a.admin)}, Target: subject{kinds[kind], target},
@@ -71,7 +72,8 @@ func (a *audited) expect(action, target, changes string) {
 	})
 }
 
-// log gives the org's entries, oldest first.
+// log gives the org's entries, oldest first; those of one moment, which are in no
+// order, by action.
 func (a *audited) log(t *testing.T) []entry {
 	t.Helper()
 	out := a.do(t, request{as: user(a.admin), method: "GET", path: "/v1/orgs/" + string(a.org) + "/audit?limit=100"})
@@ -79,7 +81,7 @@ func (a *audited) log(t *testing.T) []entry {
 	if err := json.Unmarshal([]byte(out.text), &body); err != nil {
 		t.Fatal(err)
 	}
-	slices.Reverse(body.Entries)
+	slices.SortStableFunc(body.Entries, func(x, y entry) int { return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Action, y.Action)) })
 	return body.Entries
 }
 
@@ -161,6 +163,7 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a := newAudited(t)
 	a.members(t)
 	a.keys(t, a.names(t))
+	a.endpoints(t)
 	got := a.log(t)
 	for i := range max(len(got), len(a.want)) {
 		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {
@@ -193,6 +196,7 @@ func documented(t *testing.T, s *server, name string) (values []string) {
 // when its caller, its target or its state refuses it.
 func TestARefusedActionIsNotAudited(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
+	w.connect(t)
 	a := audited{server: w.server, admin: w.byRole[org.Admin], org: w.org}
 	before := a.log(t)
 	ask := func(as *principal.Principal, method, pattern, body string, status int, code problem.Code) {
@@ -204,7 +208,9 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 		"PATCH /v1/orgs/{orgId}/members/{userId}": `{"role":"admin"}`, "DELETE /v1/orgs/{orgId}/members/{userId}": "",
 		"POST /v1/orgs/{orgId}/keys": `{}`, "DELETE /v1/orgs/{orgId}/keys/{keyId}": "",
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": `{"graceSeconds":0}`, "POST /v1/orgs/{orgId}/apps": `{"name":"x"}`,
-		"PATCH /v1/orgs/{orgId}/apps/{appId}": `{"name":"x"}`,
+		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                `{"name":"x"}`,
+		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": `{"enabled":false}`,
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}?endpoints=disable":             "",
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		ask(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)
@@ -216,7 +222,11 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 	w.target = a.admin
 	ask(ada, "PATCH", "/v1/orgs/{orgId}/members/{userId}", `{"role":"viewer"}`, 409, problem.LastAdmin)
 	ask(ada, "DELETE", "/v1/orgs/{orgId}/members/{userId}", "", 409, problem.LastAdmin)
-	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members = 1, 1, 4
+	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members, w.Limits.Endpoints = 1, 1, 4, 1
+	ask(w.caller("key"), "POST", "/webhook_endpoint/create", `{"url":"https://hooks.example.com"}`, 409, problem.LimitReached)
+	for _, path := range []string{"update", "delete"} {
+		ask(w.caller("key"), "POST", "/webhook_endpoint/"+path, `{"endpointId":"whe_x"}`, 404, problem.EndpointNotFound)
+	}
 	ask(ada, "POST", "/v1/orgs/{orgId}/apps", `{"name":"x"}`, 409, problem.LimitReached)
 	ask(ada, "POST", "/v1/orgs/{orgId}/keys", `{}`, 409, problem.LimitReached)
 	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"outside@example.com"}`, 409, problem.LimitReached)

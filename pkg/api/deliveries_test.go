@@ -61,7 +61,10 @@ func (d *desk) status(t *testing.T, e, h string) string {
 func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
-	empty := d.ask(t, "/webhook_event/list", `{}`, 200, "")
+	d.pass(time.Minute)
+	made := d.ask(t, "/webhook_event/list", `{}`, 200, "")
+	same(t, "at first", made.each("events", "type"), []string{"endpoint.created"})
+	empty := d.ask(t, "/webhook_event/list", with("cursor", made.str("nextCursor")), 200, "")
 	if len(empty.list("events")) != 0 || empty.str("nextCursor") == "" {
 		t.Errorf("%s", empty.text)
 	}
@@ -97,8 +100,9 @@ func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
 func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
-	var want []string
-	var at []int64
+	at := []int64{d.at.UnixMilli()}
+	d.pass(time.Minute)
+	want := d.ask(t, "/webhook_event/list", `{}`, 200, "").each("events", "id") // endpoint.created
 	for range 7 {
 		at = append(at, d.at.UnixMilli())
 		want = append(want, d.testEvent(t, h))
@@ -139,7 +143,8 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 	link, _ := d.newLink(t)
 	d.ask(t, "/link/revoke", with("linkId", link), 200, "")
 	d.pass(time.Minute)
-	e := d.ask(t, "/webhook_event/list", `{}`, 200, "").each("events", "id")[0]
+	feed := d.ask(t, "/webhook_event/list", `{}`, 200, "")
+	e := feed.each("events", "id")[slices.Index(feed.each("events", "type"), "link.revoked")]
 	if r := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
 		t.Errorf("before it is fanned out: %s", r.text)
 	}

@@ -94,6 +94,7 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 	s := newServer(t)
 	s.NewUser(t, "spare@example.com")
 	w := newWorld(t, s, "")
+	w.connect(t)
 	target, cases := w.target, 0
 	for _, route := range api.Routes() {
 		if route.May == api.NoOrg || route.Method == http.MethodGet {

@@ -54,6 +54,8 @@ type endpointBody struct {
 	DisabledAt     *int64                `json:"disabledAt"`
 	CreatedAt      int64                 `json:"createdAt"`
 	UpdatedAt      int64                 `json:"updatedAt"`
+	CreatedByKey   *id.Key               `json:"createdByKey"`
+	URLSetByKey    *id.Key               `json:"urlSetByKey"`
 	HeldCount      *int                  `json:"heldCount,omitempty"` // of get and update
 }
 
@@ -64,6 +66,12 @@ func endpointBodyOf(h store.Endpoint) endpointBody {
 	}
 	if h.DisabledReason != "" {
 		b.DisabledReason = &h.DisabledReason
+	}
+	if h.CreatedByKey != "" {
+		b.CreatedByKey = &h.CreatedByKey
+	}
+	if h.URLSetByKey != "" {
+		b.URLSetByKey = &h.URLSetByKey
 	}
 	return b
 }
@@ -88,6 +96,7 @@ func (w webhooks) create(ctx context.Context, c *call) (answer, error) {
 	}
 	made := w.store.DraftEndpoint(c.caller.OrgID, c.caller.AppID)
 	made.URL, made.Events = *in.URL, in.Events
+	made.CreatedByKey, made.URLSetByKey = c.caller.KeyID, c.caller.KeyID
 	if in.Description != nil {
 		made.Description = *in.Description
 	}
@@ -188,14 +197,20 @@ func (w webhooks) list(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body := struct {
-		Endpoints  []endpointBody `json:"endpoints"`
-		NextCursor string         `json:"nextCursor,omitempty"`
-	}{make([]endpointBody, len(found)), cursor(next)}
+	return ok(endpointListOf(found, next)), nil
+}
+
+type endpointList struct {
+	Endpoints  []endpointBody `json:"endpoints"`
+	NextCursor string         `json:"nextCursor,omitempty"`
+}
+
+func endpointListOf(found []store.Endpoint, next string) endpointList {
+	body := endpointList{make([]endpointBody, len(found)), cursor(next)}
 	for i, f := range found {
 		body.Endpoints[i] = endpointBodyOf(f)
 	}
-	return ok(body), nil
+	return body
 }
 
 func (w webhooks) update(ctx context.Context, c *call) (answer, error) {
@@ -216,7 +231,7 @@ func (w webhooks) update(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, endpointID(*in.EndpointID), store.EndpointChange{
-		URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled,
+		By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled,
 	})
 	if err != nil {
 		return answer{}, err
@@ -229,7 +244,7 @@ func (w webhooks) delete(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := w.store.DeleteEndpoint(ctx, c.caller.AppID, h); err != nil {
+	if err := w.store.DeleteEndpoint(ctx, c.caller.AppID, h, c.caller.KeyID); err != nil {
 		return answer{}, err
 	}
 	return ok(struct {

@@ -32,6 +32,9 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	}
 	h := post("/webhook_endpoint/create", with("url", hookURL)).str("id")
 	post("/webhook_endpoint/test", with("endpointId", h))
+	another := post("/webhook_endpoint/create", with("url", hookURL)).str("id")
+	post("/webhook_endpoint/update", `{"endpointId":"`+another+`","description":"New"}`)
+	post("/webhook_endpoint/delete", with("endpointId", another))
 	post("/link/revoke", with("linkId", link().str("id")))
 	post("/link/claim", `{"token":"`+link().str("token")+`","claimKey":"`+firstDevice+`","device":{"platform":"ios"}}`)
 	expired := id.Link(link().str("id"))

@@ -146,6 +146,11 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "POST", path: path("/v1/orgs/%s/keys/%s/rotate"), body: `{"graceSeconds":0}`}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/apps/%s"), body: `{"name":"x"}`}, 404, problem.AppNotFound)
+		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s") + "?endpoints=disable"}, 404, problem.KeyNotFound)
+		w.want(t, request{as: ada, method: "GET", path: path("/v1/orgs/%s/apps/%s/webhook_endpoints")}, 404, problem.AppNotFound)
+		own := "/v1/orgs/%s/apps/" + string(id.DefaultApp(w.org)) + "/webhook_endpoints/%s"
+		w.want(t, request{as: ada, method: "PATCH", path: path(own), body: `{"enabled":true}`}, 404, problem.EndpointNotFound)
+		w.want(t, request{as: viewer, method: "PATCH", path: path(own), body: `{"enabled":true}`}, 403, problem.InsufficientRole)
 		w.want(t, request{as: viewer, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 403, problem.InsufficientRole)
 		w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/" + b}, 404, problem.OrgNotFound)
 	}

@@ -154,12 +154,21 @@ func (k keys) create(ctx context.Context, c *call) (answer, error) {
 }
 
 func (k keys) revoke(ctx context.Context, c *call) (answer, error) {
+	endpoints, err := c.endpointsToo()
+	if err != nil {
+		return answer{}, err
+	}
 	orgID, err := c.orgID()
 	if err != nil {
 		return answer{}, err
 	}
 	if err := k.store.RevokeKey(ctx, c.actor(), orgID, c.keyID()); err != nil {
 		return answer{}, err
+	}
+	if endpoints { // whatever comes of this, the key is revoked
+		if err := k.store.DisableEndpointsOf(ctx, c.actor(), orgID, c.keyID()); err != nil {
+			return answer{}, err
+		}
 	}
 	return noContent(), nil
 }

@@ -26,38 +26,40 @@ func good() map[string]struct {
 		body   string
 		status int
 	}{
-		"GET /v1/orgs":                              {"", 200},
-		"POST /v1/orgs":                             {`{"name":"New"}`, 201},
-		"GET /v1/orgs/{orgId}":                      {"", 200},
-		"PATCH /v1/orgs/{orgId}":                    {`{"name":"Renamed"}`, 200},
-		"GET /v1/orgs/{orgId}/audit":                {"", 200},
-		"GET /v1/orgs/{orgId}/members":              {"", 200},
-		"POST /v1/orgs/{orgId}/members":             {`{"email":"spare@example.com"}`, 201},
-		"PATCH /v1/orgs/{orgId}/members/{userId}":   {`{"role":"member"}`, 200},
-		"DELETE /v1/orgs/{orgId}/members/{userId}":  {"", 204},
-		"POST /v1/orgs/{orgId}/leave":               {`{}`, 204},
-		"GET /v1/orgs/{orgId}/keys":                 {"", 200},
-		"POST /v1/orgs/{orgId}/keys":                {`{}`, 201},
-		"DELETE /v1/orgs/{orgId}/keys/{keyId}":      {"", 204},
-		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": {`{"graceSeconds":0}`, 201},
-		"GET /v1/orgs/{orgId}/apps":                 {"", 200},
-		"POST /v1/orgs/{orgId}/apps":                {`{"name":"Second"}`, 201},
-		"PATCH /v1/orgs/{orgId}/apps/{appId}":       {`{"name":"Renamed"}`, 200},
-		"POST /app/get":                             {`{}`, 200},
-		"POST /link/create":                         {`{"clientUserId":"u"}`, 201},
-		"POST /link/get":                            {`{"linkId":"{linkId}"}`, 200},
-		"POST /link/list":                           {`{}`, 200},
-		"POST /link/revoke":                         {`{"linkId":"{linkId}"}`, 200},
-		"POST /webhook_endpoint/create":             {`{"url":"https://hooks.example.com"}`, 201},
-		"POST /webhook_endpoint/get":                {`{"endpointId":"{endpointId}"}`, 200},
-		"POST /webhook_endpoint/list":               {`{}`, 200},
-		"POST /webhook_endpoint/update":             {`{"endpointId":"{endpointId}","enabled":false}`, 200},
-		"POST /webhook_endpoint/delete":             {`{"endpointId":"{endpointId}"}`, 200},
-		"POST /webhook_endpoint/test":               {`{"endpointId":"{endpointId}"}`, 200},
-		"POST /webhook_event/list":                  {`{}`, 200},
-		"POST /webhook_event/get":                   {`{"eventId":"{eventId}"}`, 200},
-		"POST /webhook_delivery/list":               {`{"eventId":"{eventId}"}`, 200},
-		"POST /webhook_delivery/redeliver":          {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200},
+		"GET /v1/orgs":                                                       {"", 200},
+		"POST /v1/orgs":                                                      {`{"name":"New"}`, 201},
+		"GET /v1/orgs/{orgId}":                                               {"", 200},
+		"PATCH /v1/orgs/{orgId}":                                             {`{"name":"Renamed"}`, 200},
+		"GET /v1/orgs/{orgId}/audit":                                         {"", 200},
+		"GET /v1/orgs/{orgId}/members":                                       {"", 200},
+		"POST /v1/orgs/{orgId}/members":                                      {`{"email":"spare@example.com"}`, 201},
+		"PATCH /v1/orgs/{orgId}/members/{userId}":                            {`{"role":"member"}`, 200},
+		"DELETE /v1/orgs/{orgId}/members/{userId}":                           {"", 204},
+		"POST /v1/orgs/{orgId}/leave":                                        {`{}`, 204},
+		"GET /v1/orgs/{orgId}/keys":                                          {"", 200},
+		"POST /v1/orgs/{orgId}/keys":                                         {`{}`, 201},
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                               {"", 204},
+		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                          {`{"graceSeconds":0}`, 201},
+		"GET /v1/orgs/{orgId}/apps":                                          {"", 200},
+		"POST /v1/orgs/{orgId}/apps":                                         {`{"name":"Second"}`, 201},
+		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                {`{"name":"Renamed"}`, 200},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                {"", 200},
+		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": {`{"enabled":false}`, 200},
+		"POST /app/get":                                                      {`{}`, 200},
+		"POST /link/create":                                                  {`{"clientUserId":"u"}`, 201},
+		"POST /link/get":                                                     {`{"linkId":"{linkId}"}`, 200},
+		"POST /link/list":                                                    {`{}`, 200},
+		"POST /link/revoke":                                                  {`{"linkId":"{linkId}"}`, 200},
+		"POST /webhook_endpoint/create":                                      {`{"url":"https://hooks.example.com"}`, 201},
+		"POST /webhook_endpoint/get":                                         {`{"endpointId":"{endpointId}"}`, 200},
+		"POST /webhook_endpoint/list":                                        {`{}`, 200},
+		"POST /webhook_endpoint/update":                                      {`{"endpointId":"{endpointId}","enabled":false}`, 200},
+		"POST /webhook_endpoint/delete":                                      {`{"endpointId":"{endpointId}"}`, 200},
+		"POST /webhook_endpoint/test":                                        {`{"endpointId":"{endpointId}"}`, 200},
+		"POST /webhook_event/list":                                           {`{}`, 200},
+		"POST /webhook_event/get":                                            {`{"eventId":"{eventId}"}`, 200},
+		"POST /webhook_delivery/list":                                        {`{"eventId":"{eventId}"}`, 200},
+		"POST /webhook_delivery/redeliver":                                   {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200},
 	}
 }
 
@@ -102,7 +104,7 @@ func (w *world) add(t *testing.T, email string, r org.Role) id.User {
 func (w *world) request(method, pattern string, as *principal.Principal, body string) request {
 	path := strings.NewReplacer(
 		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key.ID),
-		"{appId}", string(id.DefaultApp(w.org)),
+		"{appId}", string(id.DefaultApp(w.org)), "{endpointId}", w.endpoint,
 	).Replace(pattern)
 	body = strings.NewReplacer("{linkId}", w.link, "{endpointId}", w.endpoint, "{eventId}", w.event).Replace(body)
 	return request{as: as, method: method, path: path, body: body}
@@ -138,7 +140,7 @@ func TestRoleMatrix(t *testing.T) {
 			suffix := strings.ReplaceAll(strings.ToLower(string(s.NewKeyID(s.Now()))), "_", "-")
 			w := newWorld(t, s, suffix)
 			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that an admin may leave
-			if route.Takes == principal.APIKey {
+			if route.Takes == principal.APIKey || strings.Contains(route.Pattern, "{endpointId}") {
 				w.connect(t)
 			}
 			callers := expected(route, ask.status)

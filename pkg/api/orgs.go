@@ -138,7 +138,7 @@ func (o orgs) rename(ctx context.Context, c *call) (answer, error) {
 }
 
 type subjectBody struct {
-	Type string `json:"type"` // user, org, key or app
+	Type string `json:"type"` // user, org, key, app or endpoint; of an actor user or api_key
 	ID   string `json:"id"`
 }
 
@@ -171,7 +171,7 @@ func (o orgs) audit(ctx context.Context, c *call) (answer, error) {
 	}{make([]auditBody, len(found)), cursor(next)}
 	for i, e := range found {
 		body.Entries[i] = auditBody{
-			ID: e.ID, At: e.At, Action: e.Action, Actor: subject(e.ActorID), Target: subject(e.TargetID),
+			ID: e.ID, At: e.At, Action: e.Action, Actor: actorOf(e.ActorID), Target: subject(e.TargetID),
 			Changes: e.Changes, RequestID: e.RequestID,
 		}
 	}
@@ -181,6 +181,15 @@ func (o orgs) audit(ctx context.Context, c *call) (answer, error) {
 // subject names what an id stands for by its prefix.
 func subject(id string) subjectBody {
 	prefix, _, _ := strings.Cut(id, "_")
-	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app"}
+	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
 	return subjectBody{Type: names[prefix], ID: id}
+}
+
+// actorOf names who did it: a user, or an API key.
+func actorOf(id string) subjectBody {
+	actor := subject(id)
+	if actor.Type == "key" {
+		actor.Type = "api_key"
+	}
+	return actor
 }

@@ -87,8 +87,25 @@ func checkQuery(r *http.Request, route Route) error {
 	if unknown == nil {
 		return nil
 	}
+	return errParameter(unknown...)
+}
+
+func errParameter(unknown ...problem.Field) error {
 	return &problem.Error{
 		Code: problem.UnknownParameter, Detail: "The query has a parameter that this route does not know.", Fields: unknown,
+	}
+}
+
+// endpointsToo reports whether the query is endpoints=disable. Error:
+// unknown_parameter for any other value.
+func (c *call) endpointsToo() (bool, error) {
+	switch values := c.URL.Query()["endpoints"]; {
+	case c.URL.RawQuery == "":
+		return false, nil
+	case len(values) == 1 && values[0] == "disable":
+		return true, nil
+	default:
+		return false, errParameter(problem.Field{Pointer: "?endpoints", Code: "unknown", Message: "The one value is disable, sent once."})
 	}
 }
 

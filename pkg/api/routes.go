@@ -26,8 +26,10 @@ func (r Route) Name() string { return r.Method + " " + r.Pattern }
 func (r Route) Query() []string {
 	switch r.Name() {
 	case "GET /v1/orgs", "GET /v1/orgs/{orgId}/audit", "GET /v1/orgs/{orgId}/members", "GET /v1/orgs/{orgId}/keys",
-		"GET /v1/orgs/{orgId}/apps":
+		"GET /v1/orgs/{orgId}/apps", "GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":
 		return []string{"limit", "cursor"}
+	case "DELETE /v1/orgs/{orgId}/keys/{keyId}":
+		return []string{"endpoints"}
 	default:
 		return nil
 	}
@@ -81,6 +83,8 @@ var routes = [...]Route{
 	{"GET", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, MayRead},
 	{"POST", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, AdminsOnly},
 	{"PATCH", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.UserToken, AdminsOnly},
+	{"GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "apps", principal.UserToken, AdminsOnly},
+	{"PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "apps", principal.UserToken, AdminsOnly},
 	{"POST", "/app/get", "apps", principal.APIKey, NoOrg},
 
 	{"POST", "/link/create", "links", principal.APIKey, NoOrg},

@@ -135,7 +135,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 		if want == store.DeliveryPending && (h.Failures != 1 || s.queue.lose() != 1) || h.Enabled != (status != http.StatusGone) {
 			t.Errorf("%d: the endpoint is %+v", status, h)
 		}
-		if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+		if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 			t.Fatal(err)
 		}
 	}

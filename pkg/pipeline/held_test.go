@@ -217,7 +217,7 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 	}
 	late := r.event()
 	s.stream(t)
-	if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+	if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 		t.Fatal(err)
 	}
 	r.wants("before", 3)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 )
 
@@ -197,7 +198,7 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 					if got := len(r.all()); w.Status != store.DeliveryDelivered || got < 1 || got > most {
 						t.Errorf("call %d, after: %v: %s, %d requests, %d messages failed", n, after, w.Status, got, failed)
 					}
-					if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+					if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +42,8 @@ type receiver struct {
 	answer func(w http.ResponseWriter, n int) // n from 1; nil: 204
 }
 
-// receiver makes an endpoint of the app that wants these types, or all.
+// receiver makes an endpoint of the app that wants these types, or all but those that
+// tell of the making and changing of the test's other receivers.
 func (s *stack) receiver(t *testing.T, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
 	return s.receiverOf(t, s.org, s.app, answer, kinds...)
@@ -54,7 +56,11 @@ func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.
 	t.Cleanup(server.Close)
 	r.URL, r.Events = server.URL+"/hook", kinds
 	if len(kinds) == 0 {
-		r.Events = []string{webhook.Every}
+		for _, kind := range webhook.AllTypes() {
+			if !slices.Contains([]webhook.Type{webhook.EndpointCreated, webhook.EndpointUpdated, webhook.EndpointDeleted}, kind) {
+				r.Events = append(r.Events, string(kind))
+			}
+		}
 	}
 	if _, err := s.CreateEndpoint(ctx, r.Endpoint, store.Once{}); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"testing"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 )
 
@@ -86,7 +87,7 @@ func TestAnEndpointDeletedDuringItsReleaseGetsNothing(t *testing.T) {
 			}
 			r.enables(true)
 			s.Faults.Before(operation, func() {
-				if err := s.DeleteEndpoint(ctx, s.app, r.ID); err != nil {
+				if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 					t.Error(err)
 				}
 			})

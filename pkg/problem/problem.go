@@ -54,6 +54,7 @@ const (
 	KeyNotActive Code = "key_not_active"
 
 	LinkAlreadyClaimed Code = "link_already_claimed"
+	DisabledByAdmin    Code = "disabled_by_admin"
 
 	LinkExpired Code = "link_expired"
 	LinkRevoked Code = "link_revoked"
@@ -112,6 +113,7 @@ var kinds = [...]kind{
 	{LimitReached, http.StatusConflict, "A limit is reached"},
 	{KeyNotActive, http.StatusConflict, "The API key is not active"},
 	{LinkAlreadyClaimed, http.StatusConflict, "The link was claimed"},
+	{DisabledByAdmin, http.StatusConflict, "An admin disabled the webhook endpoint"},
 	{LinkExpired, http.StatusGone, "The link has expired"},
 	{LinkRevoked, http.StatusGone, "The link was revoked"},
 	{KidRevoked, http.StatusGone, "The verification key was revoked"},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -48,6 +49,7 @@ type entry struct {
 	at      int64
 	action  string
 	actor   id.User
+	key     id.Key // acts in place of a user
 	target  string
 	changes Changes
 }
@@ -61,7 +63,7 @@ func (s *Store) audit(ctx context.Context, t *txn, e entry) {
 	}
 	at := time.UnixMilli(e.at)
 	t.create(s.table, auditKey(e.org, s.ids().NewAudit(at)), item{
-		attrAt: num(e.at), attrAction: str(e.action), attrActor: str(string(e.actor)),
+		attrAt: num(e.at), attrAction: str(e.action), attrActor: str(cmp.Or(string(e.actor), string(e.key))),
 		attrTarget: str(e.target), attrChanges: str(string(changes)),
 		attrRequestID: str(problem.RequestID(ctx)), attrPurgeAt: num(at.Add(auditFor).Unix()),
 	})

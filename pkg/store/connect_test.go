@@ -160,6 +160,14 @@ func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	return e
 }
 
+// stream fans out every event there is, as the stream does.
+func (c *connected) stream(t *testing.T) {
+	t.Helper()
+	for _, r := range c.rowsOf(t, "EVTS#") {
+		wants(t, second(c.FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
+	}
+}
+
 // fanned makes an event for one endpoint with its delivery.
 func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()

@@ -25,7 +25,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	held := c.fanned(t, h.ID)
 	h = c.enable(t, h.ID, true)
 	event := c.test(t, h.ID)
-	l, taken := c.link(t, time.Hour), c.link(t, time.Hour)
+	l, taken, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
 	for _, what := range []struct {
 		name string
 		do   func() error
@@ -35,7 +35,11 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"an admin who leaves", func() error { return c.RemoveMember(ctx, admin(eve), c.org, eve) }},
 		{"a member who is removed", func() error { return c.RemoveMember(ctx, admin(c.ada), c.org, bob) }},
 		{"another name", func() error { return second(c.RenameOrg(ctx, admin(c.ada), c.org, "Other")) }},
-		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, gone.ID) }},
+		{"an endpoint that is changed", func() error {
+			return second(c.UpdateEndpoint(ctx, c.app, gone.ID, store.EndpointChange{Description: &text}))
+		}},
+		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, gone.ID, false)) }},
+		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, gone.ID, id.NoKey) }},
 		{"a fan-out, which gives what is to be sent", func() error {
 			send, err := c.FanOut(ctx, c.app, event)
 			if len(send) != 1 {
@@ -75,6 +79,8 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		actions = append(actions, e.Action)
 	}
 	want := []string{
+		"endpoint.created", "endpoint.created", "endpoint.deleted",
+		"endpoint.updated", "endpoint.updated", "endpoint.updated", "endpoint.updated", // two of them before the faults
 		"org.updated", "member.removed", "member.removed", "member.role_changed", "member.role_changed", "member.added", "member.added", "org.created",
 	}
 	slices.Sort(actions) // those of one millisecond are in no order
@@ -89,6 +95,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
+	before := len(c.rowsOf(t, "EVTS#"))
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
 	c.Faults.Before("TransactWriteItems", func() {})
 	c.Faults.Before("TransactWriteItems", func() {
@@ -97,7 +104,7 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 		}
 	})
 	e := c.test(t, h.ID)
-	if got := c.status(t, h.ID, e); got != store.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != 1 {
+	if got := c.status(t, h.ID, e); got != store.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != before+1 {
 		t.Errorf("the delivery is %s", got)
 	}
 }
@@ -124,6 +131,6 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 		t.Errorf("another's lease: %v", err)
 	}
 	wants(t, c.ReleaseSigningKeys(ctx, l), "")
-	wants(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint), problem.EndpointNotFound)
+	wants(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint, id.NoKey), problem.EndpointNotFound)
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, id.NoUser), problem.MemberNotFound)
 }

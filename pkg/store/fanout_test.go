@@ -67,6 +67,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	}{{storetest.LostBefore, 1}, {storetest.LostAfter, 1}, {storetest.Conflict, 2}, {storetest.LostAfter, -1}, {storetest.LostBefore, -1}} {
 		c := connect(t)
 		h := c.endpoint(t)
+		c.stream(t)
 		e := c.claimed(t)
 		c.Faults.Plan("TransactWriteItems", f.fault, f.times)
 		_, err := c.FanOut(ctx, c.app, e)
@@ -130,14 +131,20 @@ func TestAnEndpointThatChangesDuringFanOutLeavesNothingHeldForEver(t *testing.T)
 		change  func(c *connected, t *testing.T, h id.Endpoint)
 		want    []store.DeliveryStatus
 	}{
-		"disabled":                {true, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, false) }, []store.DeliveryStatus{"pending"}}, // deliver holds it
-		"enabled":                 {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true) }, []store.DeliveryStatus{"pending"}},
-		"enabled and released":    {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.settled(t, h) }, []store.DeliveryStatus{"pending"}},
-		"enabled and disabled":    {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true); enable(c, h, false) }, []store.DeliveryStatus{"held"}},
-		"deleted, was enabled":    {true, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h) }, []store.DeliveryStatus{"cancelled"}},
-		"deleted, was disabled":   {false, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h) }, nil},
-		"forgotten, was enabled":  {true, func(c *connected, t *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h); c.settled(t, h) }, []store.DeliveryStatus{"pending"}}, // deliver cancels it
-		"forgotten, was disabled": {false, func(c *connected, t *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h); c.settled(t, h) }, nil},
+		"disabled":              {true, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, false) }, []store.DeliveryStatus{"pending"}}, // deliver holds it
+		"enabled":               {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true) }, []store.DeliveryStatus{"pending"}},
+		"enabled and released":  {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.settled(t, h) }, []store.DeliveryStatus{"pending"}},
+		"enabled and disabled":  {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true); enable(c, h, false) }, []store.DeliveryStatus{"held"}},
+		"deleted, was enabled":  {true, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, []store.DeliveryStatus{"cancelled"}},
+		"deleted, was disabled": {false, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, nil},
+		"forgotten, was enabled": {true, func(c *connected, t *testing.T, h id.Endpoint) {
+			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
+			c.settled(t, h)
+		}, []store.DeliveryStatus{"pending"}}, // deliver cancels it
+		"forgotten, was disabled": {false, func(c *connected, t *testing.T, h id.Endpoint) {
+			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
+			c.settled(t, h)
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t)
@@ -178,7 +185,7 @@ func TestHoldingMeetsADeletionAndLeavesNothingHeldForEver(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	c.enable(t, h.ID, false)
 	w := c.work(t, h.ID, e)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	wants(t, c.Hold(ctx, w), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 		t.Errorf("deleted: %s", got)
@@ -204,6 +211,7 @@ func TestAnEventGoesToThoseWhoWantItAlone(t *testing.T) {
 	c := connect(t)
 	all, one, other, off := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked"), c.endpoint(t)
 	c.enable(t, off.ID, false)
+	c.stream(t)
 	to := func(e id.Event) map[id.Endpoint]store.DeliveryStatus {
 		send, err := c.FanOut(ctx, c.app, e)
 		wants(t, err, "")

@@ -20,7 +20,11 @@ const (
 	attrEnabled        = "enabled"
 	attrDisabledReason = "disabledReason"
 	attrUpdatedAt      = "updatedAt"
-	attrVersion        = "version" // one more with each change by the app
+	attrVersion        = "version" // one more with each change by the app or an admin
+	attrCreatedByKey   = "createdByKey"
+	attrURLSetByKey    = "urlSetByKey" // the key that changed the URL or the event types last
+	attrURLByKey       = "urlByKey"    // the key that set the URL of now
+	attrEventsByKey    = "eventsByKey" // the key that set the event types of now
 	attrDeletedAt      = "deletedAt"
 	attrFailures       = "failures"     // in a row
 	attrOpenUntil      = "openUntil"    // the breaker: nothing is sent before
@@ -37,6 +41,7 @@ const (
 	DisabledByUser    DisabledReason = "user"
 	DisabledByGone    DisabledReason = "gone"    // it answered 410
 	DisabledByFailing DisabledReason = "failing" // nothing but failures for five days
+	DisabledByAdmin   DisabledReason = "admin"   // only an admin enables it
 )
 
 // Endpoint is a receiver of an app's webhooks. Times are in milliseconds; 0: not
@@ -54,6 +59,9 @@ type Endpoint struct {
 	CreatedAt      int64
 	UpdatedAt      int64
 
+	CreatedByKey id.Key
+	URLSetByKey  id.Key // the key that changed the URL or the event types last
+
 	Failures     int64
 	OpenUntil    int64
 	FailingSince int64
@@ -64,8 +72,10 @@ type Endpoint struct {
 	Releasing   bool
 	Deleted     bool
 
-	version    int64
-	parksUntil int64 // attrParksUntil
+	version     int64
+	parksUntil  int64 // attrParksUntil
+	urlByKey    id.Key
+	eventsByKey id.Key
 }
 
 func endpointFrom(row item) Endpoint {
@@ -76,6 +86,8 @@ func endpointFrom(row item) Endpoint {
 		DisabledAt: row.num(attrDisabledAt), CreatedAt: row.num(attrCreatedAt), UpdatedAt: row.num(attrUpdatedAt),
 		Failures: row.num(attrFailures), OpenUntil: row.num(attrOpenUntil), FailingSince: row.num(attrFailingSince),
 		ReleaseFrom: id.Event(row.str(attrReleaseFrom)), Deleted: row.num(attrDeletedAt) != 0,
+		CreatedByKey: id.Key(row.str(attrCreatedByKey)), URLSetByKey: id.Key(row.str(attrURLSetByKey)),
+		urlByKey: id.Key(row.str(attrURLByKey)), eventsByKey: id.Key(row.str(attrEventsByKey)),
 		version: row.num(attrVersion), parksUntil: row.num(attrParksUntil),
 	}
 	_, h.Releasing = row[attrReleaseFrom]
@@ -96,21 +108,24 @@ func (s *Store) DraftEndpoint(o id.Org, a id.App) Endpoint {
 	}
 }
 
-// CreateEndpoint makes a drafted endpoint. When once was used before, it returns
-// the kept answer and makes nothing. Errors: idempotency_key_reused,
-// limit_reached.
+// CreateEndpoint makes a drafted endpoint, by the key CreatedByKey. When once was
+// used before, it returns the kept answer and makes nothing. Errors:
+// key_not_active, idempotency_key_reused, limit_reached.
 func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept []byte, err error) {
 	events, err := json.Marshal(h.Events)
 	if err != nil {
 		return nil, err
 	}
 	t := &txn{}
+	t.unbarred(s.table, h.AppID, h.CreatedByKey)
 	if err := t.once(s, once); err != nil {
 		return nil, err
 	}
+	by := str(string(h.CreatedByKey))
 	t.create(s.table, hookKey(h.AppID, h.ID), item{
 		attrOrgID: str(string(h.OrgID)), attrURL: str(h.URL), attrDescription: str(h.Description), attrEvents: str(string(events)),
 		attrEnabled: boolean(h.Enabled), attrCreatedAt: num(h.CreatedAt), attrUpdatedAt: num(h.UpdatedAt), attrVersion: num(1),
+		attrCreatedByKey: by, attrURLSetByKey: by, attrURLByKey: by, attrEventsByKey: by,
 	})
 	t.update(s.table, hooksKey(h.AppID), expr{
 		update: "ADD #count :one", when: "attribute_not_exists(#count) OR #count < :max", names: map[string]string{"#count": attrCount},
@@ -118,6 +133,9 @@ func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept
 	}, func(item) error {
 		return problem.New(problem.LimitReached, "The app has as many webhook endpoints as one may have.")
 	})
+	if err := s.tell(ctx, t, webhook.EndpointCreated, h, changer{key: h.CreatedByKey}, changesOf(Endpoint{}, h)); err != nil {
+		return nil, err
+	}
 	return settle(s.commit(ctx, t))
 }
 
@@ -159,35 +177,6 @@ func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []En
 	return endpoints, next, nil
 }
 
-// EndpointChange is what an app changes of an endpoint; nil stays as it is.
-type EndpointChange struct {
-	URL         *string
-	Description *string
-	Events      []string
-	Enabled     *bool
-}
-
-// UpdateEndpoint changes an endpoint. One that is enabled again starts afresh, and
-// its held deliveries are released by the sweep. Error: endpoint_not_found.
-func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
-	err = retryRaced(ctx, func() error {
-		was, err := s.Endpoint(ctx, a, h)
-		if err != nil {
-			return err
-		}
-		now := s.now()
-		changed = c.apply(was, now)
-		e, err := changed.write(was, now)
-		if err != nil {
-			return err
-		}
-		t := &txn{}
-		t.update(s.table, hookKey(a, h), e, raced)
-		return s.commit(ctx, t)
-	})
-	return changed, err
-}
-
 // write is the update that makes an endpoint what it is, from what it was.
 func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 	events, err := json.Marshal(h.Events)
@@ -195,16 +184,18 @@ func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 		return expr{}, err
 	}
 	e := expr{
-		update: "SET #url = :url, description = :description, events = :events, enabled = :enabled, updatedAt = :now, version = :next",
-		when:   "version = :seen AND attribute_not_exists(deletedAt)",
-		names:  map[string]string{"#url": attrURL},
+		update: "SET #url = :url, description = :description, events = :events, enabled = :enabled, updatedAt = :now, version = :next, " +
+			"urlSetByKey = :setBy, urlByKey = :urlBy, eventsByKey = :eventsBy",
+		when:  "version = :seen AND attribute_not_exists(deletedAt)",
+		names: map[string]string{"#url": attrURL},
 		values: item{
 			":url": str(h.URL), ":description": str(h.Description), ":events": str(string(events)),
 			":enabled": boolean(h.Enabled), ":now": num(now), ":seen": num(was.version), ":next": num(was.version + 1),
+			":setBy": str(string(h.URLSetByKey)), ":urlBy": str(string(h.urlByKey)), ":eventsBy": str(string(h.eventsByKey)),
 		},
 	}
 	var gone []string
-	if h.URL != was.URL || h.Enabled && !was.Enabled {
+	if webhook.Origin(h.URL) != webhook.Origin(was.URL) || h.Enabled && !was.Enabled {
 		gone = append(gone, attrFailures, attrOpenUntil, attrFailingSince) // another receiver, or one mended
 	}
 	switch {
@@ -212,9 +203,9 @@ func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 		e.update += ", releaseFrom = :from, due = :due, dueAt = :now"
 		e.values[":from"], e.values[":due"] = str(""), dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)[attrDue]
 		gone = append(gone, attrDisabledReason, attrDisabledAt)
-	case !h.Enabled && was.Enabled:
-		e.update += ", disabledReason = :user, disabledAt = :now, due = :due, dueAt = :now" // what is parked is to be held
-		e.values[":user"], e.values[":due"] = str(string(DisabledByUser)), dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)[attrDue]
+	case h.DisabledReason != was.DisabledReason:
+		e.update += ", disabledReason = :why, disabledAt = :now, due = :due, dueAt = :now" // what is parked is to be held
+		e.values[":why"], e.values[":due"] = str(string(h.DisabledReason)), dueAttrs(DueEndpoint, hookKey(h.AppID, h.ID), now)[attrDue]
 		gone = append(gone, attrReleaseFrom)
 	}
 	if gone != nil {
@@ -223,45 +214,36 @@ func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 	return e, nil
 }
 
-func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
-	if c.URL != nil {
-		h.URL = *c.URL
-	}
-	if c.Description != nil {
-		h.Description = *c.Description
-	}
-	if c.Events != nil {
-		h.Events = c.Events
-	}
-	if c.Enabled != nil && *c.Enabled != h.Enabled {
-		h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
-		h.Releasing, h.ReleaseFrom = true, ""
-		if !*c.Enabled {
-			h.Enabled, h.DisabledReason, h.DisabledAt = false, DisabledByUser, now
+// DeleteEndpoint makes an endpoint get nothing more, by an API key of its app; the
+// sweep cancels the deliveries that wait for it. Errors: endpoint_not_found,
+// key_not_active.
+func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by id.Key) error {
+	return retryRaced(ctx, func() error {
+		was, err := s.Endpoint(ctx, a, h)
+		if err != nil {
+			return err
 		}
-	}
-	h.UpdatedAt = now
-	return h
-}
-
-// DeleteEndpoint makes an endpoint get nothing more; the sweep cancels the
-// deliveries that wait for it. Error: endpoint_not_found.
-func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint) error {
-	now := s.now()
-	due := dueAttrs(DueEndpoint, hookKey(a, h), now)
-	t := &txn{}
-	t.updateOwn(s.table, hookKey(a, h), expr{
-		update: "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :dueAt, purgeAt = :purge ADD version :one",
-		when:   "attribute_exists(PK) AND attribute_not_exists(deletedAt)",
-		values: item{
-			":now": num(now), ":no": boolean(false), ":from": str(""), ":due": due[attrDue], ":dueAt": due[attrDueAt], ":one": num(1),
-			":purge": num(time.UnixMilli(now).Add(eventsFor).Unix()),
-		},
-	}, func(item) error { return errEndpointNotFound() })
-	t.update(s.table, hooksKey(a), expr{
-		update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
-	}, nil)
-	return s.commit(ctx, t)
+		gone, now := was, s.now()
+		gone.UpdatedAt = now
+		due := dueAttrs(DueEndpoint, hookKey(a, h), now)
+		t := &txn{}
+		t.unbarred(s.table, a, by)
+		t.updateOwn(s.table, hookKey(a, h), expr{
+			update: "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :dueAt, purgeAt = :purge ADD version :one",
+			when:   "version = :seen AND attribute_not_exists(deletedAt)",
+			values: item{
+				":now": num(now), ":no": boolean(false), ":from": str(""), ":due": due[attrDue], ":dueAt": due[attrDueAt], ":one": num(1),
+				":seen": num(was.version), ":purge": num(time.UnixMilli(now).Add(eventsFor).Unix()),
+			},
+		}, raced)
+		t.update(s.table, hooksKey(a), expr{
+			update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
+		}, nil)
+		if err := s.tell(ctx, t, webhook.EndpointDeleted, gone, changer{key: by}, changesOf(was, Endpoint{})); err != nil {
+			return err
+		}
+		return s.commit(ctx, t)
+	})
 }
 
 // TestEndpoint sends a test event to one endpoint alone, and gives the event's id.

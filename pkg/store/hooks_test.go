@@ -25,7 +25,9 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	if err != nil || len(all) != 5 {
 		t.Fatalf("%d endpoints, %v", len(all), err)
 	}
-	got := tally(atOnce(20, func(int) error { return persistent(func() error { return c.DeleteEndpoint(ctx, c.app, all[0].ID) }) }))
+	got := tally(atOnce(20, func(int) error {
+		return persistent(func() error { return c.DeleteEndpoint(ctx, c.app, all[0].ID, id.NoKey) })
+	}))
 	if got[""] != 1 || got[problem.EndpointNotFound] != 19 {
 		t.Errorf("deletions at once: %v", got)
 	}
@@ -54,11 +56,11 @@ func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
 func TestADeletedEndpointIsNotThere(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	yes := true
 	for name, err := range map[string]error{
 		"get": second(c.Endpoint(ctx, c.app, h.ID)), "update": second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
-		"delete": c.DeleteEndpoint(ctx, c.app, h.ID), "test": second(c.TestEndpoint(ctx, c.app, h.ID, "")),
+		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.TestEndpoint(ctx, c.app, h.ID, "")),
 		"redeliver": second(c.Again(ctx, c.app, h.ID, id.NoEvent)),
 		"other app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {
@@ -104,8 +106,8 @@ func TestAnEndpointDisabledByItsAppTellsWhyAndStartsAfresh(t *testing.T) {
 	if got := c.seen(t, h.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
 		t.Errorf("%+v", got)
 	}
-	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
-		t.Errorf("the app was told what it did itself: %d events", len(rows))
+	if told := c.events(t, webhook.EndpointDisabled); len(told) != 0 {
+		t.Errorf("endpoint.disabled for what the app did itself: %v", told)
 	}
 }
 
@@ -195,5 +197,60 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
 	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 || got.URL != url {
 		t.Errorf("with another URL: %+v", got)
+	}
+}
+
+// TestAnotherPathIsTheSameReceiver: a new URL of the same scheme, host and port ends
+// neither the breaker nor the five days of failures.
+func TestAnotherPathIsTheSameReceiver(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	for range 6 {
+		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		c.pass(3 * time.Second)
+	}
+	was := c.seen(t, h.ID)
+	for _, url := range []string{"https://receiver.example/other", "https://receiver.example:443/", "HTTPS://Receiver.Example/?x=1"} {
+		wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
+		if got := c.seen(t, h.ID); got.URL != url || got.Failures != 6 || got.OpenUntil != was.OpenUntil || got.FailingSince != was.FailingSince || was.OpenUntil == 0 {
+			t.Errorf("%s: %+v, was %+v", url, got, was)
+		}
+	}
+	// A 410 of the new path disables it, and so do five days that began before it.
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByFailing), "")
+	if got := c.seen(t, h.ID); got.DisabledReason != store.DisabledByFailing {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAnAdminsReasonStays: nothing that comes after it changes why an endpoint is
+// disabled.
+func TestAnAdminsReasonStays(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
+	by := c.seen(t, h.ID)
+	c.pass(time.Minute)
+	wants(t, c.DisableEndpoint(ctx, by, store.DisabledByGone), "")
+	c.enable(t, h.ID, false)
+	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
+	yes := true
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
+	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != store.DisabledByAdmin || got.DisabledAt != by.DisabledAt {
+		t.Errorf("%+v, was %+v", got, by)
+	}
+}
+
+// TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile disables the endpoint between the
+// reads of the app's change and its transaction.
+func TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	c.enable(t, h.ID, false)
+	c.between(func() { wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "") })
+	yes := true
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
+	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != store.DisabledByAdmin {
+		t.Errorf("%+v", got)
 	}
 }

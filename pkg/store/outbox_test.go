@@ -55,6 +55,34 @@ func causes() []cause {
 			return func() error { return c.WarnOfKey(ctx, c.org, k.ID) },
 				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
 		}},
+		{"create endpoint", webhook.EndpointCreated, false, func(_ *testing.T, c *connected) (func() error, func() bool) {
+			h := c.DraftEndpoint(c.org, c.app)
+			return func() error { return second(c.CreateEndpoint(ctx, h, store.Once{})) },
+				func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return err == nil }
+		}},
+		{"update endpoint", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			h, text := c.endpoint(t), "new"
+			return func() error {
+					return second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: &text}))
+				},
+				func() bool { return c.seen(t, h.ID).Description == text }
+		}},
+		{"delete endpoint", webhook.EndpointDeleted, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			h := c.endpoint(t)
+			gone := func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return problem.Is(err, problem.EndpointNotFound) }
+			return func() error {
+				err := c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey)
+				if problem.Is(err, problem.EndpointNotFound) && gone() {
+					return nil // it was deleted before
+				}
+				return err
+			}, gone
+		}},
+		{"disable endpoint by an admin", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			h := c.endpoint(t)
+			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)) },
+				func() bool { return c.seen(t, h.ID).DisabledReason == store.DisabledByAdmin }
+		}},
 		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			h := c.endpoint(t)
 			return func() error { return c.DisableEndpoint(ctx, h, store.DisabledByGone) },

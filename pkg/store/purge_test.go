@@ -93,7 +93,9 @@ func howLong() []kept {
 		{hook, "HOOK#<endpointId>", "disabled by its app", is("disabledReason", "user", "!deletedAt"), "", never},
 		{hook, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
 		{hook, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", linkKept},
+		{hook, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
 		{hook, "META", "", nil, "", never},
+		{hook, "BARRED#<keyId>", "", nil, "createdAt", keyKept},
 
 		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", linkKept},
 		{"EVTS#<appId>", "<eventId>", "fanned out", has("fannedAt"), "createdAt", linkKept},
@@ -289,6 +291,8 @@ func (c *connected) everyDelivery(t *testing.T) {
 	c.fanned(t, off.ID)
 	wants(t, c.DisableEndpoint(ctx, gone, store.DisabledByGone), "")
 	c.pass(time.Hour)
-	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, id.NoKey), "")
+	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, c.endpoint(t).ID, false)), "")
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "")
 	c.test(t, h.ID) // waits to be fanned out
 }

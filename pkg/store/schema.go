@@ -47,6 +47,7 @@ const (
 	skState  = "STATE"
 	skLink   = "LINK#"
 	skHook   = "HOOK#"
+	skBarred = "BARRED#"
 )
 
 // key names one row.
@@ -76,6 +77,7 @@ func hookKey(a id.App, h id.Endpoint) key {
 	return key{pkHooks + string(a), skHook + string(h)}
 }
 func hooksKey(a id.App) key             { return key{pkHooks + string(a), skMeta} }
+func barredKey(a id.App, k id.Key) key  { return key{pkHooks + string(a), skBarred + string(k)} }
 func eventKey(a id.App, e id.Event) key { return key{pkEvents + string(a), string(e)} }
 func deliveryKey(h id.Endpoint, e id.Event) key {
 	return key{pkDelivery + string(h), string(e)}
@@ -103,8 +105,9 @@ func AccessPatterns() []AccessPattern {
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
-		{"Webhook endpoint (URL, events, breaker)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
+		{"Webhook endpoint (URL, events, breaker, who set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
 		{"How many endpoints an app has", "HOOKS#<appId>", "META", "the limit on endpoints"},
+		{"Barred key (its endpoints were disabled with it)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late"},
 		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
 		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},

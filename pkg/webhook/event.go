@@ -22,13 +22,19 @@ const (
 	KeyCreated       Type = "key.created"
 	KeyRevoked       Type = "key.revoked"
 	KeyExpiring      Type = "key.expiring"
+	EndpointCreated  Type = "endpoint.created"
+	EndpointUpdated  Type = "endpoint.updated"
+	EndpointDeleted  Type = "endpoint.deleted"
 	EndpointDisabled Type = "endpoint.disabled"
 	Test             Type = "test"
 )
 
 // AllTypes lists every type of event.
 func AllTypes() []Type {
-	return []Type{LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyRevoked, KeyExpiring, EndpointDisabled, Test}
+	return []Type{
+		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyRevoked, KeyExpiring,
+		EndpointCreated, EndpointUpdated, EndpointDeleted, EndpointDisabled, Test,
+	}
 }
 
 // Every is what an endpoint asks for that wants every type of event, those too

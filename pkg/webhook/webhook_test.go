@@ -167,7 +167,8 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 
 func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	for _, s := range []string{
-		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.revoked", "key.expiring", "endpoint.disabled", "test",
+		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.revoked", "key.expiring",
+		"endpoint.created", "endpoint.updated", "endpoint.deleted", "endpoint.disabled", "test",
 	} {
 		if !webhook.ValidFilter(s) {
 			t.Errorf("%q is refused", s)
@@ -178,7 +179,7 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 			t.Errorf("%q is taken", s)
 		}
 	}
-	if n := len(webhook.AllTypes()); n != 8 {
+	if n := len(webhook.AllTypes()); n != 11 {
 		t.Errorf("%d types: add the new ones to this test", n)
 	}
 }

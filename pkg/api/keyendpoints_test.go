@@ -1,0 +1,393 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store/storetest"
+)
+
+// endpoints makes every change of endpoints, by a key and by the admin, and some
+// that change nothing.
+func (a *audited) endpoints(t *testing.T) {
+	t.Helper()
+	base := "/" + string(a.org) + "/keys"
+	k := a.does(t, request{method: "POST", path: base, body: `{}`}, "", "", "").str("id")
+	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
+	byKey := func(path, body, action, target, changes string) reply {
+		t.Helper()
+		a.at = a.at.Add(1e9)
+		as := &principal.Principal{Kind: principal.Key, OrgID: a.org, AppID: id.DefaultApp(a.org), KeyID: id.Key(k)}
+		out := a.do(t, request{as: as, method: "POST", path: "/webhook_endpoint/" + path, body: body})
+		if out.status >= http.StatusMultipleChoices {
+			t.Fatalf("%s: %s", path, out.text)
+		}
+		if target == "" {
+			target = out.str("id")
+		}
+		if action != "" {
+			a.expect(action, target, changes)
+			a.want[len(a.want)-1].Actor = subject{"api_key", k}
+		}
+		return out
+	}
+	made := `{"description":{"from":null,"to":""},"enabled":{"from":null,"to":true},"events":{"from":null,"to":["*"]},"url":{"from":null,"to":"https://a.example.com"}}`
+	h := byKey("create", `{"url":"https://a.example.com/in?token=secret"}`, "endpoint.created", "", made).str("id")
+	update := func(fields, action, changes string) {
+		t.Helper()
+		byKey("update", `{"endpointId":"`+h+`"`+fields+`}`, action, h, changes)
+	}
+	update(`,"description":"mine"`, "endpoint.updated", `{"description":{"from":"","to":"mine"}}`)
+	update(`,"description":"mine","enabled":true`, "", "")
+	update(`,"url":"https://a.example.com/in?token=other"`, "endpoint.updated", `{"url":{"from":"https://a.example.com","to":"https://a.example.com"}}`)
+	update(`,"url":"https://b.example.com/","events":["test"]`, "endpoint.updated",
+		`{"events":{"from":["*"],"to":["test"]},"url":{"from":"https://a.example.com","to":"https://b.example.com"}}`)
+	update(`,"enabled":false`, "endpoint.updated", `{"disabledReason":{"from":null,"to":"user"},"enabled":{"from":true,"to":false}}`)
+	byAdmin := func(enabled bool, action, changes string) {
+		t.Helper()
+		path := "/" + string(a.org) + "/apps/" + string(id.DefaultApp(a.org)) + "/webhook_endpoints/" + h
+		a.does(t, request{method: "PATCH", path: path, body: fmt.Sprintf(`{"enabled":%t}`, enabled)}, action, h, changes)
+	}
+	byAdmin(false, "endpoint.updated", `{"disabledReason":{"from":"user","to":"admin"}}`)
+	byAdmin(false, "", "")
+	byAdmin(true, "endpoint.updated", `{"disabledReason":{"from":"admin","to":null},"enabled":{"from":false,"to":true}}`)
+	byAdmin(true, "", "")
+	revoke := request{method: "DELETE", path: base + "/" + k + "?endpoints=disable"}
+	gone := byKey("create", `{"url":"https://a.example.com"}`, "endpoint.created", "", made).str("id")
+	byKey("delete", with("endpointId", gone), "endpoint.deleted", gone,
+		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["*"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
+	a.does(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
+	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
+	a.does(t, revoke, "", "", "")
+}
+
+// thief is an app with an honest key and a stolen one.
+type thief struct {
+	*world
+	honest, stolen *principal.Principal
+}
+
+func newThief(t *testing.T) *thief {
+	t.Helper()
+	w := newWorld(t, newServer(t), "")
+	return &thief{world: w, honest: w.caller("key"), stolen: w.newKey(t)}
+}
+
+func (w *world) newKey(t *testing.T) *principal.Principal {
+	t.Helper()
+	made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(w.byRole[org.Admin]), `{}`), 201, "")
+	return &principal.Principal{Kind: principal.Key, OrgID: w.org, AppID: id.DefaultApp(w.org), KeyID: id.Key(made.str("id"))}
+}
+
+func (w *thief) create(t *testing.T, as *principal.Principal) string {
+	t.Helper()
+	return w.want(t, request{as: as, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL)}, 201, "").str("id")
+}
+
+func (w *thief) update(t *testing.T, as *principal.Principal, h, fields string) reply {
+	t.Helper()
+	return w.do(t, request{as: as, method: "POST", path: "/webhook_endpoint/update", body: `{"endpointId":"` + h + `",` + fields + `}`})
+}
+
+func (w *thief) revoke(t *testing.T, query string, status int, code problem.Code) reply {
+	t.Helper()
+	path := "/v1/orgs/" + string(w.org) + "/keys/" + string(w.stolen.KeyID) + query
+	return w.want(t, request{as: user(w.byRole[org.Admin]), method: "DELETE", path: path}, status, code)
+}
+
+// reasons gives the disabledReason of the app's endpoints as an admin sees them.
+func (w *thief) reasons(t *testing.T) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	r := w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", user(w.byRole[org.Admin]), ""), 200, "")
+	for _, h := range r.list("endpoints") {
+		out[h["id"].(string)] = h["disabledReason"]
+	}
+	return out
+}
+
+func (w *thief) isRevoked(t *testing.T) bool {
+	t.Helper()
+	k, ok, err := w.APIKey(t.Context(), w.org, w.stolen.KeyID)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return k.RevokedAt != 0
+}
+
+func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
+	w := newThief(t)
+	h := w.create(t, w.stolen)
+	for _, c := range []struct {
+		as     *principal.Principal
+		fields string
+		setBy  *principal.Principal
+	}{
+		{w.honest, `"description":"ours"`, w.stolen}, {w.honest, `"enabled":false`, w.stolen},
+		{w.honest, `"url":"` + hookURL + `","events":["*"]`, w.stolen}, // as they are
+		{w.honest, `"events":["test"]`, w.honest},
+		{w.stolen, `"description":"theirs"`, w.honest}, {w.stolen, `"url":"https://theirs.example.com"`, w.stolen},
+	} {
+		changed := w.update(t, c.as, h, c.fields)
+		if changed.str("createdByKey") != string(w.stolen.KeyID) || changed.str("urlSetByKey") != string(c.setBy.KeyID) {
+			t.Errorf("%s: %s", c.fields, changed.text)
+		}
+		shown := w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", user(w.byRole[org.Admin]), ""), 200, "")
+		if one := shown.list("endpoints"); len(one) != 1 || one[0]["createdByKey"] != string(w.stolen.KeyID) || one[0]["urlSetByKey"] != string(c.setBy.KeyID) {
+			t.Errorf("%s: shown to the admin %s", c.fields, shown.text)
+		}
+	}
+}
+
+// TestRevokingDisablesWhatTheKeySet: each endpoint that the key made or set, and no
+// other.
+func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
+	w := newThief(t)
+	want := map[string]any{}
+	for name, c := range map[string]struct {
+		madeBy  *principal.Principal
+		updates []*principal.Principal
+		fields  []string
+		why     any
+	}{
+		"made":                             {w.stolen, nil, nil, "admin"},
+		"made, and set by another":         {w.stolen, []*principal.Principal{w.honest, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
+		"its URL set":                      {w.honest, []*principal.Principal{w.stolen}, []string{`"url":"https://x.example.com"`}, "admin"},
+		"its events set":                   {w.honest, []*principal.Principal{w.stolen}, []string{`"events":["test"]`}, "admin"},
+		"its URL set, its events after it": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
+		"its events set, its URL after it": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"events":["test"]`, `"url":"https://x.example.com"`}, "admin"},
+		"disabled by its app":              {w.stolen, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "admin"},
+		"its URL set, and set back":        {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"url":"` + hookURL + `"`}, nil},
+		"described":                        {w.honest, []*principal.Principal{w.stolen}, []string{`"description":"x"`}, nil},
+		"another's":                        {w.honest, nil, nil, nil},
+		"another's, disabled by its app":   {w.honest, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "user"},
+	} {
+		h := w.create(t, c.madeBy)
+		for i, as := range c.updates {
+			if r := w.update(t, as, h, c.fields[i]); r.status != 200 {
+				t.Fatalf("%s: %s", name, r.text)
+			}
+		}
+		want[h] = c.why
+	}
+	for range 2 {
+		w.revoke(t, "?endpoints=disable", 204, "")
+		got := w.reasons(t)
+		for h, why := range want {
+			if got[h] != why {
+				t.Errorf("%s is disabled by %v, want %v", h, got[h], why)
+			}
+		}
+	}
+}
+
+// TestARevokedKeysEndpointsAreDisabledLater shows that the key may be revoked already.
+func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
+	w := newThief(t)
+	h := w.create(t, w.stolen)
+	w.revoke(t, "", 204, "")
+	if got := w.reasons(t)[h]; got != nil {
+		t.Errorf("disabled by %v though nobody asked", got)
+	}
+	w.revoke(t, "?endpoints=disable", 204, "")
+	if got := w.reasons(t)[h]; got != "admin" {
+		t.Errorf("disabled by %v", got)
+	}
+}
+
+func TestOnlyAnAdminEnablesWhatAnAdminDisabled(t *testing.T) {
+	w := newThief(t)
+	h := w.create(t, w.stolen)
+	w.endpoint = h
+	set := func(enabled bool) reply {
+		t.Helper()
+		r := w.request("PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", user(w.byRole[org.Admin]), fmt.Sprintf(`{"enabled":%t}`, enabled))
+		return w.want(t, r, 200, "")
+	}
+	if r := set(false); r.body["enabled"] != false || r.str("disabledReason") != "admin" || r.body["disabledAt"] == nil {
+		t.Errorf("%s", r.text)
+	}
+	for _, key := range []*principal.Principal{w.stolen, w.honest} {
+		for _, fields := range []string{`"enabled":true`, `"enabled":true,"description":"x"`} {
+			if r := w.update(t, key, h, fields); r.status != 409 || r.code() != string(problem.DisabledByAdmin) {
+				t.Errorf("%s: %s", fields, r.text)
+			}
+		}
+	}
+	if r := w.update(t, w.honest, h, `"enabled":false,"description":"ours"`); r.str("disabledReason") != "admin" || r.str("description") != "ours" {
+		t.Errorf("%s", r.text)
+	}
+	if r := set(true); r.body["enabled"] != true || r.body["disabledReason"] != nil || r.body["disabledAt"] != nil {
+		t.Errorf("%s", r.text)
+	}
+}
+
+func TestOnlyDisableMayBeAskedOfARevocation(t *testing.T) {
+	w := newThief(t)
+	w.create(t, w.stolen)
+	for _, query := range []string{
+		"?endpoints=enable", "?endpoints=", "?endpoints", "?endpoints=Disable", "?endpoints=disable&endpoints=disable", "?endpoints=disable,disable",
+		"?endpoints=disable;x", "?Endpoints=disable", "?endpoints=disable&x=1", "?limit=1",
+	} {
+		w.revoke(t, query, 400, problem.UnknownParameter)
+	}
+	if w.isRevoked(t) {
+		t.Error("a request that was refused has revoked the key")
+	}
+	w.revoke(t, "?", 204, "")
+}
+
+// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks the transaction of each
+// step in turn: the key is revoked from the first on, and a repeat does the rest.
+func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
+	for step := 1; step <= 4; step++ { // the bar is 1; three endpoints
+		w := newThief(t)
+		for range 3 {
+			w.create(t, w.stolen)
+		}
+		for range step { // before the bar, and before those that go well
+			w.Faults.Before("TransactWriteItems", func() {})
+		}
+		w.Faults.Before("TransactWriteItems", func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
+		w.revoke(t, "?endpoints=disable", 503, problem.Unavailable)
+		w.Faults.Heal()
+		disabled := 0
+		for _, why := range w.reasons(t) {
+			if why == "admin" {
+				disabled++
+			}
+		}
+		if !w.isRevoked(t) || disabled != max(step-2, 0) {
+			t.Errorf("step %d: revoked: %v, %d disabled", step, w.isRevoked(t), disabled)
+		}
+		w.revoke(t, "?endpoints=disable", 204, "")
+		for h, why := range w.reasons(t) {
+			if why != "admin" {
+				t.Errorf("step %d: %s is disabled by %v after the repeat", step, h, why)
+			}
+		}
+	}
+}
+
+// TestACallerDemotedMeanwhileDisablesNothing: the role is checked in each transaction.
+func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
+	for step := range 2 { // before the bar, and before the endpoint
+		w := newThief(t)
+		h := w.create(t, w.stolen)
+		for range step + 1 {
+			w.Faults.Before("TransactWriteItems", func() {})
+		}
+		w.Faults.Before("TransactWriteItems", func() { w.setRole(t, w.byRole[org.Admin], org.Member) })
+		w.revoke(t, "?endpoints=disable", 403, problem.InsufficientRole)
+		w.setRole(t, w.byRole[org.Admin], org.Admin)
+		if !w.isRevoked(t) || w.reasons(t)[h] != nil || w.Faults.Pending() {
+			t.Errorf("step %d: revoked: %v, disabled by %v", step, w.isRevoked(t), w.reasons(t)[h])
+		}
+	}
+}
+
+// TestARequestOnItsWaySetsNoEndpoint revokes a key between the authorization of its
+// request and the request's transaction.
+func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
+	for name, ask := range map[string]func(w *thief, own string) (path, body string){
+		"create": func(*thief, string) (string, string) { return "create", with("url", hookURL) },
+		"update": func(_ *thief, own string) (string, string) {
+			return "update", `{"endpointId":"` + own + `","url":"https://x.example.com"}`
+		},
+		"delete": func(_ *thief, own string) (string, string) { return "delete", with("endpointId", own) },
+	} {
+		w := newThief(t)
+		ours := w.create(t, w.honest)
+		path, body := ask(w, ours)
+		w.Faults.Before("TransactWriteItems", func() { w.revoke(t, "?endpoints=disable", 204, "") })
+		w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/" + path, body: body}, 409, problem.KeyNotActive)
+		if got := w.reasons(t); len(got) != 1 || got[ours] != nil || w.Faults.Pending() {
+			t.Errorf("%s: %v", name, got)
+		}
+		if r := w.update(t, w.honest, ours, `"description":"still ours"`); r.status != 200 {
+			t.Errorf("%s: another key is barred too: %s", name, r.text)
+		}
+	}
+}
+
+// TestChangesOfAnEndpointAreToldToTheOthers reads the feed, and where each event went.
+func TestChangesOfAnEndpointAreToldToTheOthers(t *testing.T) {
+	w := newThief(t)
+	ours := w.create(t, w.honest)
+	theirs := w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", "https://t.example.com/in?token=secret")}, 201, "").str("id")
+	w.update(t, w.stolen, theirs, `"url":"https://t.example.com/other?token=secret"`)
+	w.endpoint = theirs
+	admin := user(w.byRole[org.Admin])
+	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", admin, `{"enabled":false}`), 200, "")
+	w.want(t, request{as: w.honest, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", theirs)}, 200, "")
+	var told []string
+	for _, row := range w.Rows(t) {
+		if !strings.HasPrefix(text(row, "PK"), "EVTS#") || text(row, "except") != theirs {
+			continue
+		}
+		if strings.Contains(text(row, "data"), "secret") || strings.Contains(text(row, "data"), "other") {
+			t.Errorf("the path or the query is told: %s", text(row, "data"))
+		}
+		if _, err := w.FanOut(t.Context(), w.honest.AppID, id.Event(text(row, "SK"))); err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := w.DeliveriesOf(t.Context(), w.honest.AppID, id.Event(text(row, "SK")))
+		if err != nil || len(deliveries) != 1 || string(deliveries[0].Endpoint) != ours {
+			t.Errorf("%s went to %+v, %v", text(row, "type"), deliveries, err)
+		}
+		told = append(told, text(row, "type")+" "+text(row, "data"))
+	}
+	data := func(rest string) string {
+		return `{"endpointId":"` + theirs + `","origin":"https://t.example.com","events":["*"],` + rest + `}`
+	}
+	enabled, disabled := `"enabled":true,"disabledReason":null,"keyId":`, `"enabled":false,"disabledReason":"admin","keyId":`
+	want := []string{
+		"endpoint.created " + data(enabled+`"`+string(w.stolen.KeyID)+`"`),
+		"endpoint.updated " + data(enabled+`"`+string(w.stolen.KeyID)+`","changed":["url"]`),
+		"endpoint.updated " + data(disabled+`null,"changed":["disabledReason","enabled"]`),
+		"endpoint.deleted " + data(disabled+`"`+string(w.honest.KeyID)+`"`),
+	}
+	slices.Sort(told)
+	slices.Sort(want)
+	same(t, "told", told, want)
+}
+
+func TestAnAdminSeesTheEndpointsInPages(t *testing.T) {
+	w := newThief(t)
+	var want []string
+	for range 5 {
+		want = append(want, w.create(t, w.honest))
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	path, admin := "/v1/orgs/"+string(w.org)+"/apps/"+string(w.honest.AppID)+"/webhook_endpoints", user(w.byRole[org.Admin])
+	whole := w.want(t, request{as: admin, method: "GET", path: path}, 200, "")
+	same(t, "whole", whole.each("endpoints", "id"), want)
+	var got []string
+	for query := "?limit=2"; query != ""; {
+		page := w.want(t, request{as: admin, method: "GET", path: path + query}, 200, "")
+		got, query = append(got, page.each("endpoints", "id")...), ""
+		if next := page.str("nextCursor"); next != "" {
+			query = "?limit=2&cursor=" + next
+		}
+	}
+	same(t, "in pages", got, want)
+	w.want(t, request{as: admin, method: "GET", path: path + "?cursor=x"}, 400, problem.InvalidCursor)
+	empty := w.want(t, request{as: admin, method: "PATCH", path: path + "/" + want[0], body: `{}`}, 422, problem.ValidationFailed)
+	if got := strings.Join(fields(empty), ", "); got != "/enabled required" {
+		t.Errorf("%s", empty.text)
+	}
+	other := w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps", admin, `{"name":"Other"}`), 201, "").str("id")
+	foreign := "/v1/orgs/" + string(w.org) + "/apps/" + other + "/webhook_endpoints"
+	if r := w.want(t, request{as: admin, method: "GET", path: foreign}, 200, ""); len(r.list("endpoints")) != 0 {
+		t.Errorf("another app's: %s", r.text)
+	}
+	w.want(t, request{as: admin, method: "PATCH", path: foreign + "/" + want[0], body: `{"enabled":false}`}, 404, problem.EndpointNotFound)
+}

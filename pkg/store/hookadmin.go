@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+// AppEndpoints lists the endpoints of an org's app for an admin, as Endpoints does.
+// Errors: org_not_found, insufficient_role, app_not_found.
+func (s *Store) AppEndpoints(ctx context.Context, a Actor, o id.Org, app id.App, p Page) (endpoints []Endpoint, next string, err error) {
+	if err := s.admitTo(ctx, a, o, app); err != nil {
+		return nil, "", err
+	}
+	return s.Endpoints(ctx, app, p)
+}
+
+// EnableEndpoint enables or disables an endpoint by an admin. One that an admin
+// disabled, its app cannot enable. Errors: org_not_found, insufficient_role,
+// app_not_found, endpoint_not_found.
+func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
+	err = retryRaced(ctx, func() error {
+		if err := s.admitTo(ctx, a, o, app); err != nil {
+			return err
+		}
+		was, err := s.Endpoint(ctx, app, h)
+		if err != nil {
+			return err
+		}
+		changed, err = s.enableByAdmin(ctx, a, was, enabled)
+		return err
+	})
+	return changed, err
+}
+
+// admitTo holds the caller to the roles needed, and an app to the org.
+func (s *Store) admitTo(ctx context.Context, a Actor, o id.Org, app id.App) error {
+	own, owned := memberKey(o, a.User), appKey(o, app)
+	rows, err := s.getMany(ctx, own, owned)
+	if err != nil {
+		return err
+	}
+	if err := a.admit(rows[own]); err != nil {
+		return err
+	}
+	if rows[owned] == nil {
+		return errAppNotFound(nil)
+	}
+	return nil
+}
+
+func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enabled bool) (Endpoint, error) {
+	h, now := was, s.now()
+	switch {
+	case enabled && !was.Enabled:
+		h = was.enable()
+	case !enabled && was.DisabledReason != DisabledByAdmin:
+		h = was.disable(DisabledByAdmin, now)
+	}
+	h.UpdatedAt = now
+	t := &txn{}
+	t.admit(s.table, a, was.OrgID)
+	return s.change(ctx, t, was, h, changer{user: a.User})
+}
+
+// A key whose endpoints were disabled is barred: a request of it that was let in
+// before its revocation may still be on its way, and would make or change an
+// endpoint after they were listed. The mark is a row of its own, because a check on
+// the row of the key would conflict with the key's revocation and delay it.
+
+// unbarred holds a change of an endpoint to the key's not being barred.
+func (t *txn) unbarred(table *string, a id.App, k id.Key) {
+	t.check(table, barredKey(a, k), expr{when: ifAbsent}, func(item) error {
+		return problem.New(problem.KeyNotActive, "The API key was revoked, and its webhook endpoints were disabled.")
+	})
+}
+
+// DisableEndpointsOf disables the endpoints of a revoked key's app that the key made,
+// or whose URL or event types it set. Each is a transaction of its own: after a
+// failure the caller repeats it. Errors: org_not_found, insufficient_role,
+// key_not_found.
+func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
+	own, row := memberKey(o, a.User), apiKeyKey(o, k)
+	rows, err := s.getMany(ctx, own, row)
+	if err != nil {
+		return err
+	}
+	if err := a.admit(rows[own]); err != nil {
+		return err
+	}
+	if rows[row] == nil {
+		return errKeyNotFound()
+	}
+	app := apiKeyFrom(rows[row]).AppID
+	if err := s.bar(ctx, a, o, app, k); err != nil {
+		return err
+	}
+	return retryRaced(ctx, func() error {
+		all, _, err := s.Endpoints(ctx, app, Page{})
+		if err != nil {
+			return err
+		}
+		for _, h := range all {
+			if !h.setBy(k) {
+				continue
+			}
+			if _, err := s.enableByAdmin(ctx, a, h, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// bar writes the mark before the endpoints are listed: what the key changed before it
+// is seen, and what it would change after it is refused.
+func (s *Store) bar(ctx context.Context, a Actor, o id.Org, app id.App, k id.Key) error {
+	now := s.now()
+	t := &txn{}
+	t.admit(s.table, a, o)
+	t.put(s.table, barredKey(app, k), item{attrCreatedAt: num(now), attrPurgeAt: num(purgeAfter(now))}, expr{}, nil)
+	return s.commit(ctx, t)
+}
+
+// setBy reports whether a key made the endpoint, or set its URL or its event types.
+func (h Endpoint) setBy(k id.Key) bool {
+	return slices.Contains([]id.Key{h.CreatedByKey, h.URLSetByKey, h.urlByKey, h.eventsByKey}, k)
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/webhook"
+)
+
+// EndpointChange is what an app changes of an endpoint; nil stays as it is.
+type EndpointChange struct {
+	By          id.Key // the app's API key that changes it
+	URL         *string
+	Description *string
+	Events      []string
+	Enabled     *bool
+}
+
+// UpdateEndpoint changes an endpoint. One that is enabled again starts afresh, and
+// its held deliveries are released by the sweep. A change to what is already so
+// writes nothing. Errors: endpoint_not_found, key_not_active, disabled_by_admin.
+func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
+	err = retryRaced(ctx, func() error {
+		was, err := s.Endpoint(ctx, a, h)
+		if err != nil {
+			return err
+		}
+		if was.DisabledReason == DisabledByAdmin && c.Enabled != nil && *c.Enabled {
+			return problem.New(problem.DisabledByAdmin, "An admin of the org disabled the webhook endpoint: only an admin enables it.")
+		}
+		t := &txn{}
+		t.unbarred(s.table, a, c.By)
+		changed, err = s.change(ctx, t, was, c.apply(was, s.now()), changer{key: c.By})
+		return err
+	})
+	return changed, err
+}
+
+func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
+	if c.URL != nil && *c.URL != h.URL {
+		h.URL, h.urlByKey, h.URLSetByKey = *c.URL, c.By, c.By
+	}
+	if c.Description != nil {
+		h.Description = *c.Description
+	}
+	if c.Events != nil && !slices.Equal(c.Events, h.Events) {
+		h.Events, h.eventsByKey, h.URLSetByKey = c.Events, c.By, c.By
+	}
+	if c.Enabled != nil && *c.Enabled != h.Enabled {
+		if *c.Enabled {
+			h = h.enable()
+		} else {
+			h = h.disable(DisabledByUser, now)
+		}
+	}
+	h.UpdatedAt = now
+	return h
+}
+
+// enable gives the endpoint as it is after it was enabled again.
+func (h Endpoint) enable() Endpoint {
+	h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
+	h.Releasing, h.ReleaseFrom = true, ""
+	return h
+}
+
+// disable gives the endpoint as it is after it was disabled. One that was disabled
+// before gets the new reason.
+func (h Endpoint) disable(why DisabledReason, now int64) Endpoint {
+	h.Enabled, h.DisabledReason, h.DisabledAt = false, why, now
+	h.Releasing, h.ReleaseFrom = false, ""
+	return h
+}
+
+// changer is the one who changes an endpoint: an API key of its app, or an admin.
+type changer struct {
+	key  id.Key
+	user id.User
+}
+
+// change adds to a transaction what makes an endpoint another, its audit entry and
+// its event, and commits it. Where nothing differs it commits nothing.
+func (s *Store) change(ctx context.Context, t *txn, was, h Endpoint, by changer) (Endpoint, error) {
+	changes := changesOf(was, h)
+	if len(changes) == 0 {
+		return was, nil
+	}
+	e, err := h.write(was, h.UpdatedAt)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	t.update(s.table, hookKey(h.AppID, h.ID), e, raced)
+	if err := s.tell(ctx, t, webhook.EndpointUpdated, h, by, changes); err != nil {
+		return Endpoint{}, err
+	}
+	return h, s.commit(ctx, t)
+}
+
+// changesOf names what differs between two states of an endpoint; the zero Endpoint
+// is none. A URL is shown without its path and query, which may hold a secret: where
+// only these differ, its two sides are equal.
+func changesOf(was, h Endpoint) Changes {
+	from, to, changes := was.audited(), h.audited(), Changes{}
+	for _, name := range [...]string{"url", "description", "events", "enabled", "disabledReason"} {
+		if name == "url" && was.URL != h.URL || !reflect.DeepEqual(from[name], to[name]) {
+			changes[name] = Change{from[name], to[name]}
+		}
+	}
+	return changes
+}
+
+func (h Endpoint) audited() map[string]any {
+	if h.ID == "" {
+		return nil
+	}
+	values := map[string]any{
+		"url": webhook.Origin(h.URL), "description": h.Description, "events": h.Events, "enabled": h.Enabled,
+	}
+	if h.DisabledReason != "" {
+		values["disabledReason"] = h.DisabledReason
+	}
+	return values
+}
+
+// endpointView is the data of endpoint.created, endpoint.updated and
+// endpoint.deleted. It has nothing of the URL's path and query.
+type endpointView struct {
+	EndpointID     id.Endpoint     `json:"endpointId"`
+	Origin         string          `json:"origin"`
+	Events         []string        `json:"events"`
+	Enabled        bool            `json:"enabled"`
+	DisabledReason *DisabledReason `json:"disabledReason"`
+	KeyID          *id.Key         `json:"keyId"`             // null: an admin did it
+	Changed        []string        `json:"changed,omitempty"` // of endpoint.updated
+}
+
+// tell adds to the transaction of a change the audit entry and the event of it, which
+// goes to the app's other endpoints. The time of both is h.UpdatedAt.
+func (s *Store) tell(ctx context.Context, t *txn, kind webhook.Type, h Endpoint, by changer, changes Changes) error {
+	s.audit(ctx, t, entry{
+		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: by.user, key: by.key, target: string(h.ID), changes: changes,
+	})
+	view := endpointView{EndpointID: h.ID, Origin: webhook.Origin(h.URL), Events: h.Events, Enabled: h.Enabled}
+	if h.DisabledReason != "" {
+		view.DisabledReason = &h.DisabledReason
+	}
+	if by.key != "" {
+		view.KeyID = &by.key
+	}
+	if kind == webhook.EndpointUpdated {
+		view.Changed = slices.Sorted(maps.Keys(changes))
+	}
+	_, err := s.event(t, happening{app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: view})
+	return err
+}
+
+// Receiver reads an endpoint again, right before something is sent to it. ok is
+// false when it is disabled or deleted. Deliveries depend on this read: after a
+// change of an endpoint has been answered, no attempt begins that does not see it.
+func (s *Store) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
+	k := hookKey(h.AppID, h.ID)
+	rows, err := s.getMany(ctx, k)
+	if err != nil || rows[k] == nil {
+		return Endpoint{}, false, err
+	}
+	now = endpointFrom(rows[k])
+	return now, now.Enabled && !now.Deleted, nil
+}

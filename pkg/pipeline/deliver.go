@@ -111,16 +111,16 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 		return err
 	}
 	at := d.Store.Now()
-	token, err := d.sign(ctx, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
+	token, again, err := d.ready(ctx, &w, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
 	if err != nil {
 		// Nothing was sent, so no attempt is lost. KMS being away delays.
 		ctx, cancel := settling(ctx)
 		defer cancel()
-		slog.WarnContext(ctx, "a webhook cannot be signed", "error", err, "endpoint", w.Endpoint, "event", w.Event)
-		if err := d.Store.ReturnAttempt(ctx, w, jti, at.Add(signAgain).UnixMilli()); err != nil {
+		slog.WarnContext(ctx, "a webhook is not sent now", "error", err, "endpoint", w.Endpoint, "event", w.Event)
+		if err := d.Store.ReturnAttempt(ctx, w, jti, at.Add(again).UnixMilli()); err != nil {
 			return err
 		}
-		wake(ctx, d.Queue, signAgain, messageOf(w))
+		wake(ctx, d.Queue, again, messageOf(w))
 		return nil
 	}
 	result := d.Post.Post(ctx, w.To.URL, http.Header{
@@ -128,6 +128,27 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	}, []byte(token))
 	w.Attempts++
 	return d.settle(ctx, w, jti, at, result)
+}
+
+var errNotEnabled = errors.New("pipeline: the endpoint was disabled or deleted meanwhile")
+
+// ready signs an attempt and then reads its endpoint again. With this read, the last
+// before the request, the attempt begins: none begins after a disabling is answered.
+// again is when to try again after an error.
+func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (token string, again time.Duration, err error) {
+	token, err = d.sign(ctx, a)
+	if err != nil {
+		return "", signAgain, err
+	}
+	now, ok, err := d.Store.Receiver(ctx, w.To)
+	switch {
+	case err != nil:
+		return "", signAgain, err
+	case !ok:
+		return "", 0, errNotEnabled // the next message holds or cancels the delivery
+	}
+	w.To = now
+	return token, 0, nil
 }
 
 // sign signs an attempt with the active key.

@@ -1,0 +1,142 @@
+package pipeline_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"testing"
+
+	"latchkey/pkg/org"
+	"latchkey/pkg/pipeline"
+	"latchkey/pkg/signing"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook/outbound"
+)
+
+// before is a signer and a poster that do something before they sign or post.
+type before struct {
+	pipeline.Signer
+	pipeline.Poster
+	sign, post func()
+}
+
+func (b before) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error) {
+	b.sign()
+	return b.Signer.Sign(ctx, arn, digest)
+}
+
+func (b before) Post(ctx context.Context, url string, header http.Header, body []byte) outbound.Result {
+	b.post()
+	return b.Poster.Post(ctx, url, header, body)
+}
+
+// TestNoAttemptBeginsAfterADisablingIsAnswered disables or deletes the endpoint, and
+// gets the answer, before each step of an attempt in turn. The attempt is not made and
+// does not count; the delivery is held or cancelled. Only an attempt that has read its
+// endpoint for the last time goes on.
+func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
+	t.Parallel()
+	admin := func(s *stack) store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
+	changes := map[string]struct {
+		change func(s *stack, r *receiver) error
+		status store.DeliveryStatus
+	}{
+		"by an admin": {func(s *stack, r *receiver) error {
+			_, err := s.EnableEndpoint(ctx, admin(s), s.org, s.app, r.ID, false)
+			return err
+		}, store.DeliveryHeld},
+		"by its app": {func(s *stack, r *receiver) error {
+			no := false
+			_, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no})
+			return err
+		}, store.DeliveryHeld},
+		"deleted": {func(s *stack, r *receiver) error { return s.DeleteEndpoint(ctx, s.app, r.ID, "") }, store.DeliveryCancelled},
+	}
+	for _, step := range []string{"read", "lease", "sign", "read again", "post"} {
+		for name, c := range changes {
+			t.Run(step+", "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newStack(t)
+				r := s.receiver(t, nil)
+				e := r.event()
+				s.stream(t)
+				done := 0
+				change := func() {
+					if done++; done == 1 {
+						if err := c.change(s, r); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+				hooks := before{s.deliver.Signer, s.deliver.Post, func() {}, func() {}}
+				switch step {
+				case "read":
+					s.Faults.Before("BatchGetItem", change)
+				case "lease":
+					s.Faults.Before("UpdateItem", change)
+				case "sign":
+					hooks.sign = change
+				case "read again":
+					s.Faults.Before("BatchGetItem", func() {})
+					s.Faults.Before("BatchGetItem", change)
+				case "post":
+					hooks.post = change
+				}
+				s.deliver.Signer, s.deliver.Post = hooks, hooks
+				s.pump(t)
+				if done == 0 || s.Faults.Pending() {
+					t.Fatalf("the endpoint was changed %d times", done)
+				}
+				if step == "post" { // it was under way
+					r.wants("under way", 1)
+					return
+				}
+				r.wants("after the answer", 0)
+				if w := r.work(e); w.Status != c.status || w.Attempts != 0 || w.Last != nil {
+					t.Errorf("%+v", w.Delivery)
+				}
+			})
+		}
+	}
+}
+
+// TestAnAttemptGoesToTheURLOfNow: one that changed since the attempt was leased is sent
+// to the new URL.
+func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r, other := s.receiver(t, nil), s.receiver(t, nil)
+	other.ID = r.ID // whose webhooks it takes
+	r.event()
+	s.stream(t)
+	url := other.URL
+	hooks := before{s.deliver.Signer, s.deliver.Post, func() {
+		if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{URL: &url}); err != nil {
+			t.Error(err)
+		}
+	}, func() {}}
+	s.deliver.Signer, s.deliver.Post = hooks, hooks
+	s.pump(t)
+	r.wants("the old URL", 0)
+	other.wants("the new URL", 1)
+}
+
+// TestATableThatIsAwayBeforeTheRequestDelaysIt: nothing is sent without the last read.
+func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	e := r.event()
+	s.stream(t)
+	hooks := before{s.deliver.Signer, s.deliver.Post, func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) }, func() {}}
+	s.deliver.Signer, s.deliver.Post = hooks, hooks
+	s.pump(t)
+	r.wants("away", 0)
+	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 || s.Faults.Pending() {
+		t.Errorf("%+v", w.Delivery)
+	}
+	s.deliver.Signer = s.signer
+	s.pass(15 * 1e9)
+	s.pump(t)
+	r.wants("back", 1)
+}

@@ -23,6 +23,7 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 		{"ATokenIsForItsEndpointAndForNothingElse", tokensAreBound},
 		{"AKeysEventsArrive", keyEvents},
 		{"A410DisablesAndEnablingReleases", goneAndBack},
+		{"AnAttackersRound", attackersRound},
 		{"TheREADMEsReceiversTakeWhatIsDelivered", readmeReceivers},
 		{"ManySignaturesVerifyElsewhere", signatures},
 		{"RotatedAndRevokedKeys", rotation},

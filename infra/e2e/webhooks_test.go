@@ -29,7 +29,8 @@ func anEndpoint(t *testing.T, tg *target) {
 	c := tg.server(t)
 	made := c.want(t, "/webhook_endpoint/create", members{"url": tg.deaf(), "description": "first"}, 201, "")
 	id := made.str("id")
-	if !strings.HasPrefix(id, "whe_") || made.body["enabled"] != true || made.body["disabledReason"] != nil || made.str("url") != tg.deaf() {
+	if !strings.HasPrefix(id, "whe_") || made.body["enabled"] != true || made.body["disabledReason"] != nil || made.str("url") != tg.deaf() ||
+		made.str("createdByKey") != c.keyID || made.str("urlSetByKey") != c.keyID {
 		t.Errorf("created: %s", made.text)
 	}
 	if events, _ := made.body["events"].([]any); len(events) != 1 || events[0] != "*" {
@@ -104,15 +105,15 @@ func feed(t *testing.T, tg *target) {
 	c.want(t, "/webhook_delivery/list", nil, 422, "validation_failed")
 	// The feed shows what is ten seconds old, from where the cursor was.
 	var kinds []string
-	within(t, "three events in the feed", func() bool {
+	within(t, "four events in the feed", func() bool {
 		kinds = nil
 		for _, e := range c.pages(t, "/webhook_event/list", "events", members{"cursor": first.str("nextCursor"), "limit": 2}) {
 			kinds = append(kinds, e["type"].(string))
 		}
 		time.Sleep(200 * time.Millisecond)
-		return len(kinds) == 3 || t.Failed()
+		return len(kinds) == 4 || t.Failed()
 	})
-	if got := strings.Join(kinds, " "); got != "key.created link.revoked test" {
+	if got := strings.Join(kinds, " "); got != "key.created endpoint.created link.revoked test" {
 		t.Errorf("the feed, oldest first: %s", got)
 	}
 }

@@ -131,7 +131,7 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 		setBy  *principal.Principal
 	}{
 		{w.honest, `"description":"ours"`, w.stolen}, {w.honest, `"enabled":false`, w.stolen},
-		{w.honest, `"url":"` + hookURL + `","events":["*"]`, w.stolen}, // as they are
+		{w.honest, `"url":"` + hookURL + `","events":["*"],"description":"all"`, w.stolen}, // as they are
 		{w.honest, `"events":["test"]`, w.honest},
 		{w.stolen, `"description":"theirs"`, w.honest}, {w.stolen, `"url":"https://theirs.example.com"`, w.stolen},
 	} {
@@ -313,6 +313,30 @@ func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
 		}
 		if r := w.update(t, w.honest, ours, `"description":"still ours"`); r.status != 200 {
 			t.Errorf("%s: another key is barred too: %s", name, r.text)
+		}
+	}
+}
+
+// TestAnEndpointOfTheMomentIsDisabledOrRefused has a request that was let in before
+// come between the steps of the revocation.
+func TestAnEndpointOfTheMomentIsDisabledOrRefused(t *testing.T) {
+	for step, want := range []int{201, 201, 409} { // before the revocation, the bar and the endpoint that there is
+		w := newThief(t)
+		w.create(t, w.stolen)
+		for range step {
+			w.Faults.Before("TransactWriteItems", func() {})
+		}
+		w.Faults.Before("TransactWriteItems", func() {
+			r := w.do(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL)})
+			if r.status != want {
+				t.Errorf("step %d: %s", step, r.text)
+			}
+		})
+		w.revoke(t, "?endpoints=disable", 204, "")
+		for h, why := range w.reasons(t) {
+			if why != "admin" {
+				t.Errorf("step %d: %s is disabled by %v", step, h, why)
+			}
 		}
 	}
 }

@@ -152,6 +152,18 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
 		t.Errorf("%d events", len(rows))
 	}
+	c.Limits.ActiveKeys = 1
+	h, barred, text := c.endpoint(t), makeKey(t, c.Table, c.org, c.ada, 0).ID, "new"
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, barred), "")
+	before := len(c.rowsOf(t, "EVTS#"))
+	made := c.DraftEndpoint(c.org, c.app)
+	made.CreatedByKey = barred
+	wants(t, second(c.CreateEndpoint(ctx, made, store.Once{})), problem.KeyNotActive)
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{By: barred, Description: &text})), problem.KeyNotActive)
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, barred), problem.KeyNotActive)
+	if n := len(c.rowsOf(t, "EVTS#")) - before; n != 0 {
+		t.Errorf("%d events of a barred key", n)
+	}
 }
 
 // TestManyAtOnceWriteOneEvent lets each cause that may be asked for again be asked

@@ -1,0 +1,143 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// endpoints makes every change of endpoints, by a key and by the admin, and some
+// that change nothing.
+func (a *audited) endpoints(t *testing.T) {
+	t.Helper()
+	base := "/" + string(a.org) + "/keys"
+	k := a.does(t, request{method: "POST", path: base, body: `{}`}, "", "", "").str("id")
+	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
+	byKey := func(path, body, action, target, changes string) reply {
+		t.Helper()
+		a.at = a.at.Add(1e9)
+		as := &principal.Principal{Kind: principal.Key, OrgID: a.org, AppID: id.DefaultApp(a.org), KeyID: id.Key(k)}
+		out := a.do(t, request{as: as, method: "POST", path: "/webhook_endpoint/" + path, body: body})
+		if out.status >= http.StatusMultipleChoices {
+			t.Fatalf("%s: %s", path, out.text)
+		}
+		if target == "" {
+			target = out.str("id")
+		}
+		if action != "" {
+			a.expect(action, target, changes)
+			a.want[len(a.want)-1].Actor = subject{"api_key", k}
+		}
+		return out
+	}
+	made := `{"description":{"from":null,"to":""},"enabled":{"from":null,"to":true},"events":{"from":null,"to":["*"]},"url":{"from":null,"to":"https://a.example.com"}}`
+	h := byKey("create", `{"url":"https://a.example.com/in?token=secret"}`, "endpoint.created", "", made).str("id")
+	update := func(fields, action, changes string) {
+		t.Helper()
+		byKey("update", `{"endpointId":"`+h+`"`+fields+`}`, action, h, changes)
+	}
+	update(`,"description":"mine"`, "endpoint.updated", `{"description":{"from":"","to":"mine"}}`)
+	update(`,"description":"mine","enabled":true`, "", "")
+	update(`,"url":"https://a.example.com/in?token=other"`, "endpoint.updated", `{"url":{"from":"https://a.example.com","to":"https://a.example.com"}}`)
+	update(`,"url":"https://b.example.com/","events":["test"]`, "endpoint.updated",
+		`{"events":{"from":["*"],"to":["test"]},"url":{"from":"https://a.example.com","to":"https://b.example.com"}}`)
+	update(`,"enabled":false`, "endpoint.updated", `{"disabledReason":{"from":null,"to":"user"},"enabled":{"from":true,"to":false}}`)
+	byAdmin := func(enabled bool, action, changes string) {
+		t.Helper()
+		path := "/" + string(a.org) + "/apps/" + string(id.DefaultApp(a.org)) + "/webhook_endpoints/" + h
+		a.does(t, request{method: "PATCH", path: path, body: fmt.Sprintf(`{"enabled":%t}`, enabled)}, action, h, changes)
+	}
+	byAdmin(false, "endpoint.updated", `{"disabledReason":{"from":"user","to":"admin"}}`)
+	byAdmin(false, "", "")
+	byAdmin(true, "endpoint.updated", `{"disabledReason":{"from":"admin","to":null},"enabled":{"from":false,"to":true}}`)
+	byAdmin(true, "", "")
+	revoke := request{method: "DELETE", path: base + "/" + k + "?endpoints=disable"}
+	gone := byKey("create", `{"url":"https://a.example.com"}`, "endpoint.created", "", made).str("id")
+	byKey("delete", with("endpointId", gone), "endpoint.deleted", gone,
+		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["*"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
+	a.does(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
+	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
+	a.does(t, revoke, "", "", "")
+}
+
+// TestChangesOfAnEndpointAreToldToTheOthers reads the feed, and where each event went.
+func TestChangesOfAnEndpointAreToldToTheOthers(t *testing.T) {
+	w := newThief(t)
+	ours := w.create(t, w.honest)
+	theirs := w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", "https://t.example.com/in?token=secret")}, 201, "").str("id")
+	w.update(t, w.stolen, theirs, `"url":"https://t.example.com/other?token=secret"`)
+	w.endpoint = theirs
+	admin := user(w.byRole[org.Admin])
+	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", admin, `{"enabled":false}`), 200, "")
+	w.want(t, request{as: w.honest, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", theirs)}, 200, "")
+	var told []string
+	for _, row := range w.Rows(t) {
+		if !strings.HasPrefix(text(row, "PK"), "EVTS#") || text(row, "except") != theirs {
+			continue
+		}
+		if strings.Contains(text(row, "data"), "secret") || strings.Contains(text(row, "data"), "other") {
+			t.Errorf("the path or the query is told: %s", text(row, "data"))
+		}
+		if _, err := w.FanOut(t.Context(), w.honest.AppID, id.Event(text(row, "SK"))); err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := w.DeliveriesOf(t.Context(), w.honest.AppID, id.Event(text(row, "SK")))
+		if err != nil || len(deliveries) != 1 || string(deliveries[0].Endpoint) != ours {
+			t.Errorf("%s went to %+v, %v", text(row, "type"), deliveries, err)
+		}
+		told = append(told, text(row, "type")+" "+text(row, "data"))
+	}
+	data := func(rest string) string {
+		return `{"endpointId":"` + theirs + `","origin":"https://t.example.com","events":["*"],` + rest + `}`
+	}
+	enabled, disabled := `"enabled":true,"disabledReason":null,"keyId":`, `"enabled":false,"disabledReason":"admin","keyId":`
+	want := []string{
+		"endpoint.created " + data(enabled+`"`+string(w.stolen.KeyID)+`"`),
+		"endpoint.updated " + data(enabled+`"`+string(w.stolen.KeyID)+`","changed":["url"]`),
+		"endpoint.updated " + data(disabled+`null,"changed":["disabledReason","enabled"]`),
+		"endpoint.deleted " + data(disabled+`"`+string(w.honest.KeyID)+`"`),
+	}
+	slices.Sort(told)
+	slices.Sort(want)
+	same(t, "told", told, want)
+}
+
+func TestAnAdminSeesTheEndpointsInPages(t *testing.T) {
+	w := newThief(t)
+	var want []string
+	for range 5 {
+		want = append(want, w.create(t, w.honest))
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	path, admin := "/v1/orgs/"+string(w.org)+"/apps/"+string(w.honest.AppID)+"/webhook_endpoints", user(w.byRole[org.Admin])
+	whole := w.want(t, request{as: admin, method: "GET", path: path}, 200, "")
+	same(t, "whole", whole.each("endpoints", "id"), want)
+	var got []string
+	for query := "?limit=2"; query != ""; {
+		page := w.want(t, request{as: admin, method: "GET", path: path + query}, 200, "")
+		got, query = append(got, page.each("endpoints", "id")...), ""
+		if next := page.str("nextCursor"); next != "" {
+			query = "?limit=2&cursor=" + next
+		}
+	}
+	same(t, "in pages", got, want)
+	w.want(t, request{as: admin, method: "GET", path: path + "?cursor=x"}, 400, problem.InvalidCursor)
+	empty := w.want(t, request{as: admin, method: "PATCH", path: path + "/" + want[0], body: `{}`}, 422, problem.ValidationFailed)
+	if got := strings.Join(fields(empty), ", "); got != "/enabled required" {
+		t.Errorf("%s", empty.text)
+	}
+	other := w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps", admin, `{"name":"Other"}`), 201, "").str("id")
+	foreign := "/v1/orgs/" + string(w.org) + "/apps/" + other + "/webhook_endpoints"
+	if r := w.want(t, request{as: admin, method: "GET", path: foreign}, 200, ""); len(r.list("endpoints")) != 0 {
+		t.Errorf("another app's: %s", r.text)
+	}
+	w.want(t, request{as: admin, method: "PATCH", path: foreign + "/" + want[0], body: `{"enabled":false}`}, 404, problem.EndpointNotFound)
+}

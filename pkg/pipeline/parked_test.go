@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -100,7 +101,7 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 		}, store.DeliveryHeld},
 		"disabled and enabled": {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, store.DeliveryDelivered},
 		"deleted": {func(r *receiver) {
-			if err := s.DeleteEndpoint(ctx, s.app, r.ID, ""); err != nil {
+			if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 				t.Error(err)
 			}
 		}, store.DeliveryCancelled},
@@ -253,7 +254,7 @@ func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 				if err := r.delivered(); err != nil {
 					t.Errorf("killed after write %d: %v", write, err)
 				}
-				if err := s.DeleteEndpoint(ctx, s.app, r.ID, ""); err != nil {
+				if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -18,7 +18,7 @@ import (
 const (
 	// startTimeout bounds the wait for a child's READY. A JVM on a busy machine
 	// is slow.
-	startTimeout = 60 * time.Second
+	startTimeout = 3 * time.Minute
 
 	// stopGrace is what a child gets to end after its input has; then it is killed.
 	stopGrace = 5 * time.Second

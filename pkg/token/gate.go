@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	maxToken = 8 << 10 // bytes of a whole token
-	maxDepth = 16      // of nested objects and arrays in a header or payload
+	maxToken  = 8 << 10  // bytes of a whole token
+	maxAnswer = 64 << 10 // bytes of a signed answer of userinfo
+	maxDepth  = 16       // of nested objects and arrays in a header or payload
 )
 
 // LooksLikeJWT reports whether a credential has three parts with dots between
@@ -26,7 +27,7 @@ type opened struct{ header, payload map[string]any }
 // Why a token does not come through the gate. The log sees these, so they name
 // nothing of the token.
 var (
-	errSize      = errors.New("token: more than 8 KB")
+	errSize      = errors.New("token: too long")
 	errParts     = errors.New("token: not three parts")
 	errAlphabet  = errors.New("token: not exact base64url")
 	errJSON      = errors.New("token: not a JSON object in UTF-8")
@@ -37,9 +38,9 @@ var (
 // open is the gate before everything else: two parsers must never read two
 // different tokens out of one text, so it lets only the one exact form of a
 // token through.
-func open(raw string) (opened, error) {
+func open(raw string, limit int) (opened, error) {
 	var t opened
-	if len(raw) > maxToken {
+	if len(raw) > limit {
 		return t, invalid(errSize)
 	}
 	parts := strings.Split(raw, ".")

@@ -76,7 +76,7 @@ func checkHeader(h map[string]any) (header, error) {
 	}
 	out.alg, _ = h["alg"].(string)
 	if out.alg != jwks.ES256 && out.alg != jwks.RS256 && out.alg != jwks.PS256 {
-		return out, invalid(errAlgorithm)
+		return out, problem.Wrap(problem.TokenInvalid, detailAlgorithm, errAlgorithm)
 	}
 	out.kid, _ = h["kid"].(string)
 	if out.kid == "" || len(out.kid) > maxKid {
@@ -122,7 +122,7 @@ func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 		return problem.Wrap(problem.TokenInvalid, detailAudience, errAudience)
 	}
 	if sub, _ := p["sub"].(string); !usableSubject(sub) {
-		return invalid(errSubject)
+		return problem.Wrap(problem.TokenInvalid, detailSubject, errSubject)
 	}
 	for _, name := range []string{"exp", "nbf", "iat"} {
 		at, has := p[name]

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -59,6 +60,8 @@ const (
 	detailInvalid     = "The access token is not valid."
 	detailKind        = "This token is not an access token."
 	detailUnmarked    = "Nothing says that this token is an access token: it has no typ at+jwt and none of scope, scp, client_id, cid, appid, token_use. The deployment's parameter AllowUnmarkedTokens takes such tokens."
+	detailAlgorithm   = "This service takes access tokens that are signed by ES256, RS256 or PS256, and by no other algorithm."
+	detailSubject     = "The access token has no sub claim that can be used: a text of 1 to 255 bytes without control characters."
 	detailAudience    = "The access token is not meant for this service."
 	detailExpired     = "The access token has expired."
 	detailUnavailable = "The issuer of access tokens cannot be reached."
@@ -72,7 +75,8 @@ type Verifier struct {
 	now       func() time.Time
 	discovery *jwks.Discovery
 	keys      *jwks.Source
-	parser    *jwt.Parser
+	parser    *jwt.Parser // of access tokens
+	answers   *jwt.Parser // of userinfo's signed answers
 	refused   *memory
 }
 
@@ -82,14 +86,13 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 	cfg.EmailClaim = orDefault(cfg.EmailClaim, "email")
 	cfg.EmailVerifiedClaim = orDefault(cfg.EmailVerifiedClaim, "email_verified")
 	cfg.NameClaim = orDefault(cfg.NameClaim, "name")
+	form := []jwt.ParserOption{
+		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
+		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
+	}
 	// The parser checks again much of what checkClaims has checked: one slip in
 	// either lets no token through.
-	options := []jwt.ParserOption{
-		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
-		jwt.WithStrictDecoding(), jwt.WithJSONNumber(),
-		jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
-		jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
-	}
+	options := append(slices.Clone(form), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
 	if cfg.Audience != "" {
 		options = append(options, jwt.WithAudience(cfg.Audience))
 	}
@@ -98,6 +101,7 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		cfg: cfg, client: client, now: now, discovery: discovery,
 		keys:    jwks.New(cfg.JWKSURL, discovery, client, now),
 		parser:  jwt.NewParser(options...),
+		answers: jwt.NewParser(form...),
 		refused: newMemory(now),
 	}
 }
@@ -115,7 +119,7 @@ func orDefault(value, fallback string) string {
 //
 // Errors: token_invalid, token_expired, unavailable.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
-	t, err := open(raw)
+	t, err := open(raw, maxToken)
 	if err != nil {
 		return Claims{}, err
 	}
@@ -126,27 +130,13 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if err := v.checkClaims(t.payload, h.accessType); err != nil {
 		return Claims{}, err
 	}
-	seen, err := v.keys.Keys(ctx)
-	if err != nil {
-		return Claims{}, unavailable(err)
-	}
-	claims, err := v.signed(raw, h, seen)
-	if errors.Is(err, jwt.ErrTokenSignatureInvalid) {
-		// An unknown key id, or a signature that its key did not make: perhaps the
-		// issuer has other keys by now.
-		next, changed, askErr := v.keys.Newer(ctx, seen)
-		if askErr != nil {
-			return Claims{}, unavailable(askErr)
-		}
-		if changed {
-			claims, err = v.signed(raw, h, next)
-		} else if !next.Asked() && couldBeNewer(h, t.payload, next) {
-			return Claims{}, unavailable(errPaused)
-		}
-	}
+	claims, err := v.verified(ctx, v.parser, raw, h, t.payload)
+	var gone *problem.Error
 	switch {
 	case err == nil:
 		return v.claims(claims), nil
+	case errors.As(err, &gone):
+		return Claims{}, err
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, errSignature)
 	case errors.Is(err, jwt.ErrTokenExpired):
@@ -154,6 +144,32 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	default:
 		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, err)
 	}
+}
+
+// verified verifies a signature by the keys of the issuer, which is asked for newer
+// ones when no known key made it, and what the parser checks of the claims. Errors:
+// unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid: no key made it.
+func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, error) {
+	seen, err := v.keys.Keys(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	claims, err := signed(parser, raw, h, seen)
+	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
+		return claims, err
+	}
+	// An unknown key id, or a signature that its key did not make: perhaps the
+	// issuer has other keys by now.
+	next, changed, askErr := v.keys.Newer(ctx, seen)
+	switch {
+	case askErr != nil:
+		return nil, unavailable(askErr)
+	case changed:
+		return signed(parser, raw, h, next)
+	case !next.Asked() && couldBeNewer(h, payload, next):
+		return nil, unavailable(errPaused)
+	}
+	return nil, err
 }
 
 var (
@@ -174,7 +190,7 @@ func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 
 // signed verifies signature and times by the keys that fit the header.
 // jwt.ErrTokenSignatureInvalid: there is no such key, or it did not sign this.
-func (v *Verifier) signed(raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
+func signed(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
 	found := from.Find(h.kid, h.alg)
 	if len(found) == 0 {
 		return nil, jwt.ErrTokenSignatureInvalid
@@ -186,7 +202,7 @@ func (v *Verifier) signed(raw string, h header, from jwks.Snapshot) (jwt.MapClai
 	// A map, because struct fields match names whatever their case: a signed
 	// "SUB" would stand for sub.
 	claims := jwt.MapClaims{}
-	_, err := v.parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
+	_, err := parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
 	return claims, err
 }
 

@@ -27,7 +27,8 @@ type Profile struct {
 var (
 	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
 	errUserinfoBroken = errors.New("token: userinfo cannot be asked, or its answer cannot be read")
-	errUserinfoType   = errors.New("token: userinfo does not answer JSON")
+	errUserinfoType   = errors.New("token: userinfo answers neither JSON nor a JWT")
+	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
 
 // Userinfo asks the issuer's userinfo (OpenID Connect Core, section 5.3) about
@@ -68,7 +69,7 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 	if err != nil {
 		return Profile{}, err
 	}
-	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept", "application/json, application/jwt")
 	req.Header.Set("Authorization", "Bearer "+raw)
 	a, err := jwks.Do(v.client, req)
 	if err != nil {
@@ -81,10 +82,7 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 	default:
 		return Profile{}, errUserinfoStatus
 	}
-	if kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return Profile{}, errUserinfoType
-	}
-	claims, err := object(a.Body)
+	claims, err := v.said(ctx, a)
 	if err != nil {
 		return Profile{}, err
 	}
@@ -93,6 +91,36 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 		return Profile{}, nil
 	}
 	return v.profile(claims), nil
+}
+
+// said reads userinfo's answer: JSON or, as the issuer's client may be set up, a JWT
+// that the issuer signed (section 5.3.2). The aud of this is a client's id, which is
+// not known here.
+func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, error) {
+	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "application/json":
+		return object(a.Body)
+	case err != nil || kind != "application/jwt":
+		return nil, errUserinfoType
+	}
+	raw := string(a.Body)
+	t, err := open(raw, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	h, err := checkHeader(t.header)
+	if err != nil {
+		return nil, err
+	}
+	if iss, has := t.payload["iss"]; h.accessType || has && iss != v.cfg.Issuer {
+		return nil, errUserinfoSigned
+	}
+	claims, err := v.verified(ctx, v.answers, raw, h, t.payload)
+	if err != nil {
+		return nil, errors.Join(errUserinfoSigned, err)
+	}
+	return claims, nil
 }
 
 // withoutContent keeps of an error what cannot hold a word of the answer: the

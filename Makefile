@@ -70,7 +70,8 @@ build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 # or has another program read. gotestsum shows each failure, and at the end each skip
 # with its reason. The end-to-end tests come last and alone: they look at times.
 PACKAGES = $(shell go list ./... | grep -v '/infra/e2e$$')
-GO_TEST = env -u BASE_URL -u TOKEN_CMD go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m
+ALONE = env -u BASE_URL -u TOKEN_CMD
+GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
 	@$(GO_TEST) -p 3 $(PACKAGES)
@@ -89,7 +90,7 @@ smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
 
 mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a list or words of a name] [SHORT=1]
-	@go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)
+	@$(ALONE) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)
 
 clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
 	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)

@@ -8,15 +8,32 @@ import (
 	"testing"
 )
 
-// TestMakeTestRunsEveryTestAnew wants no answer from Go's test cache.
-func TestMakeTestRunsEveryTestAnew(t *testing.T) {
-	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", "test")
+// recipe gives the commands of a target.
+func recipe(t *testing.T, target string) []string {
+	t.Helper()
+	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", target)
 	cmd.Dir = "../.."
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// TestTestsAskTheStacksThatTheyStart, and not the one that BASE_URL names.
+func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
+	for _, target := range []string{"test", "mutants"} {
+		for _, line := range recipe(t, target) {
+			if !strings.HasPrefix(line, "env -u BASE_URL -u TOKEN_CMD go ") {
+				t.Errorf("%s: %.200s", target, line)
+			}
+		}
+	}
+}
+
+// TestMakeTestRunsEveryTestAnew wants no answer from Go's test cache.
+func TestMakeTestRunsEveryTestAnew(t *testing.T) {
+	lines := recipe(t, "test")
 	for _, line := range lines {
 		for _, word := range []string{" gotestsum ", " -count=1 "} {
 			if !strings.Contains(line, word) {

@@ -24,6 +24,8 @@ func main() {
 	if err != nil {
 		e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
 	}
+	budget := &table.Limits.Budget
+	budget.PerSecond, budget.Burst = e.Int("DELIVERIES_PER_SECOND", budget.PerSecond, 1), e.Int("DELIVERIES_BURST", budget.Burst, 1)
 	if err := e.Err(); err != nil {
 		slog.Error("start", "error", err)
 		os.Exit(1)

@@ -217,7 +217,9 @@ var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:Dele
 var alone = map[string]string{
 	"AuthorizerRole LastUse":               "it may be lost",
 	"DeliverRole Attempts":                 "a lease is known again by the random id that was written",
+	"LinksRole SpendBudget":                "done twice, it charges twice",
 	"SweepRole MoveDeliveriesAndEndpoints": "done twice, it wakes twice",
+	"WebhooksRole SpendBudget":             "done twice, it charges twice",
 }
 
 // transactional wants writes to stand in a transaction, which the SDK may try

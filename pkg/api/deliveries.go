@@ -190,8 +190,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call) (answer, error) {
 		if in.Status != nil || in.Cursor != nil {
 			return answer{}, problem.Invalid("/eventId", "conflict", "status and cursor go with since.")
 		}
-		queued, err := w.again(ctx, c.caller.AppID, h, eventID(*in.EventID))
-		return redelivered(queued, "", err)
+		return w.redeliverOne(ctx, c, h, eventID(*in.EventID))
 	}
 	span, err := spanOf(in.Since, in.Status, in.Cursor)
 	if err != nil {
@@ -209,8 +208,25 @@ func (w webhooks) redeliver(ctx context.Context, c *call) (answer, error) {
 	for i, d := range found {
 		events[i] = d.Event
 	}
-	queued, err := w.again(ctx, c.caller.AppID, h, events...)
-	return redelivered(queued, next, err)
+	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, len(events)); err != nil {
+		return answer{}, err
+	}
+	queued, failed := w.again(ctx, c.caller.AppID, h, events...)
+	for i, err := range failed {
+		if problem.Is(err, problem.Conflict) { // it is on its way
+			failed[i] = nil
+			queued--
+		}
+	}
+	return redelivered(queued, next, errors.Join(failed...))
+}
+
+func (w webhooks) redeliverOne(ctx context.Context, c *call, h id.Endpoint, e id.Event) (answer, error) {
+	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, 1); err != nil {
+		return answer{}, err
+	}
+	queued, failed := w.again(ctx, c.caller.AppID, h, e)
+	return redelivered(queued, "", failed[0])
 }
 
 func redelivered(queued int, next id.Event, err error) (answer, error) {
@@ -223,9 +239,9 @@ func redelivered(queued int, next id.Event, err error) (answer, error) {
 	}{queued, cursor(string(next))}), nil
 }
 
-// again begins new rounds of attempts, several at once. What the queue does not
-// take, the sweep wakes.
-func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...id.Event) (queued int, err error) {
+// again begins new rounds of attempts, several at once, and gives the error of each.
+// What the queue does not take, the sweep wakes.
+func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...id.Event) (queued int, failed []error) {
 	wakes, failed := make([]bool, len(events)), make([]error, len(events))
 	slots := make(chan struct{}, redeliverAtOnce)
 	var wg sync.WaitGroup
@@ -248,5 +264,5 @@ func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...
 			slog.WarnContext(ctx, "deliveries are left to the sweep", "error", err)
 		}
 	}
-	return len(events), errors.Join(failed...)
+	return len(events), failed
 }

@@ -255,9 +255,12 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	if !slices.Equal(d.woken.messages, []queue.Message{message(2), message(0)}) {
 		t.Errorf("%v", d.woken.messages)
 	}
-	if r := again(`"since":0,"status":"pending"`); r.num("queued") != 3 {
+	if r := again(`"since":0,"status":"pending"`); r.num("queued") != 0 {
 		t.Errorf("pending: %s", r.text)
 	}
+	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, events[1]), 409, problem.Conflict)
+	d.settle(t, events[0], h, store.DeliveryFailed)
+	d.pass(time.Minute)
 	d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":false}`, h), 200, "")
 	d.woken.messages = nil
 	if again(fmt.Sprintf(`"eventId":%q`, events[0])); d.status(t, events[0], h) != "held" || len(d.woken.messages) != 0 {

@@ -108,6 +108,9 @@ func (w webhooks) create(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
+		return answer{}, err
+	}
 	kept, err := w.store.CreateEndpoint(ctx, made, once)
 	if err != nil {
 		return answer{}, err
@@ -230,6 +233,9 @@ func (w webhooks) update(ctx context.Context, c *call) (answer, error) {
 	if err := w.checkEndpoint(ctx, in.URL, in.Events, in.Description); err != nil {
 		return answer{}, err
 	}
+	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
+		return answer{}, err
+	}
 	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, endpointID(*in.EndpointID), store.EndpointChange{
 		By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled,
 	})
@@ -244,6 +250,9 @@ func (w webhooks) delete(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
+		return answer{}, err
+	}
 	if err := w.store.DeleteEndpoint(ctx, c.caller.AppID, h, c.caller.KeyID); err != nil {
 		return answer{}, err
 	}
@@ -255,6 +264,9 @@ func (w webhooks) delete(ctx context.Context, c *call) (answer, error) {
 func (w webhooks) test(ctx context.Context, c *call) (answer, error) {
 	h, err := named(c)
 	if err != nil {
+		return answer{}, err
+	}
+	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, 1); err != nil {
 		return answer{}, err
 	}
 	e, err := w.store.TestEndpoint(ctx, c.caller.AppID, h, "This is a test of your webhook endpoint.")

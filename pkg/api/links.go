@@ -75,6 +75,9 @@ func (l links) create(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := l.store.SpendEvent(ctx, c.caller.AppID); err != nil { // of its end
+		return answer{}, err
+	}
 	kept, err := l.store.CreateLink(ctx, made, token.Hash, once)
 	if err != nil {
 		return answer{}, err

@@ -111,7 +111,7 @@ func (w *world) request(method, pattern string, as *principal.Principal, body st
 }
 
 // connect adds what the routes of an API key can name: a link, an endpoint, an
-// event, and its delivery to the endpoint.
+// event, and its delivery to the endpoint, which has failed.
 func (w *world) connect(t *testing.T) {
 	t.Helper()
 	key := w.caller("key")
@@ -119,6 +119,10 @@ func (w *world) connect(t *testing.T) {
 	w.endpoint = w.want(t, w.request("POST", "/webhook_endpoint/create", key, `{"url":"https://hooks.example.com"}`), 201, "").str("id")
 	w.event = w.want(t, w.request("POST", "/webhook_endpoint/test", key, `{"endpointId":"{endpointId}"}`), 200, "").str("eventId")
 	if _, err := w.FanOut(t.Context(), key.AppID, id.Event(w.event)); err != nil {
+		t.Fatal(err)
+	}
+	failed := store.Delivery{App: key.AppID, Endpoint: id.Endpoint(w.endpoint), Event: id.Event(w.event)}
+	if err := w.GiveUp(t.Context(), store.Work{Delivery: failed}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,7 +3,9 @@ package problem
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
+	"strconv"
 )
 
 // document is the answer's body: RFC 9457 members first, ours after.
@@ -18,7 +20,7 @@ type document struct {
 }
 
 // Write answers a request with err, as application/problem+json that ends in a
-// newline. 503 and 429 carry Retry-After: 1 (seconds).
+// newline. 503 and 429 carry Retry-After, in whole seconds: at least 1.
 func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	e := From(err)
 	code := e.Code.find().code
@@ -34,7 +36,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		h.Set("Retry-After", "1")
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(e.RetryAfter.Seconds())))))
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Code is the machine-readable name of an error: the contract a client may
@@ -55,6 +56,7 @@ const (
 
 	LinkAlreadyClaimed Code = "link_already_claimed"
 	DisabledByAdmin    Code = "disabled_by_admin"
+	Conflict           Code = "conflict"
 
 	LinkExpired Code = "link_expired"
 	LinkRevoked Code = "link_revoked"
@@ -114,6 +116,7 @@ var kinds = [...]kind{
 	{KeyNotActive, http.StatusConflict, "The API key is not active"},
 	{LinkAlreadyClaimed, http.StatusConflict, "The link was claimed"},
 	{DisabledByAdmin, http.StatusConflict, "An admin disabled the webhook endpoint"},
+	{Conflict, http.StatusConflict, "Not in this state"},
 	{LinkExpired, http.StatusGone, "The link has expired"},
 	{LinkRevoked, http.StatusGone, "The link was revoked"},
 	{KidRevoked, http.StatusGone, "The verification key was revoked"},
@@ -172,6 +175,8 @@ type Error struct {
 	Detail string  // one sentence for the caller; never holds a secret or another org's data
 	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member
 	Cause  error   // for the log, never for the caller
+
+	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
 }
 
 // New makes an error without a cause.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/webhook"
 )
 
@@ -198,8 +199,12 @@ func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	}, func(row item) bool { return row.str(attrMovedBy) == me })
 }
 
-// Again begins a new round of attempts for a delivery, whatever came of it; that
-// of a disabled endpoint is held. Errors: endpoint_not_found, delivery_not_found.
+// againAfter is how long after it was sent again a delivery may be sent again.
+const againAfter = time.Minute
+
+// Again begins a new round of attempts for a delivery that waits for none; that of a
+// disabled endpoint is held. Errors: endpoint_not_found, delivery_not_found, and
+// conflict for one that is pending, or was sent again within a minute.
 func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (queue bool, err error) {
 	err = retryRaced(ctx, func() error {
 		endpoint, err := s.Endpoint(ctx, a, h)
@@ -207,15 +212,22 @@ func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) 
 			return err
 		}
 		queue = endpoint.Enabled
-		return s.again(ctx, endpoint, e, "attribute_exists(PK)", nil)
+		now := s.now()
+		return s.again(ctx, endpoint, e, expr{
+			update: ", againAt = :now", when: "attribute_exists(PK) AND #status <> :pending AND (attribute_not_exists(againAt) OR againAt <= :before)",
+			values: item{":now": num(now), ":before": num(now - againAfter.Milliseconds()), ":pending": str(string(DeliveryPending))},
+		})
 	})
+	if errors.Is(err, errNotAgain) {
+		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
+	}
 	return queue, err
 }
 
 // Release begins a new round of attempts for a held delivery. ok is false when it
 // is not held any more, or its endpoint is disabled again.
 func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, err error) {
-	err = s.again(ctx, h, e, "#status = :held", item{":held": str(string(DeliveryHeld))})
+	err = s.again(ctx, h, e, expr{when: "#status = :held", values: item{":held": str(string(DeliveryHeld))}})
 	if errors.Is(err, errRaced) || errors.Is(err, errNotAgain) {
 		return false, nil
 	}
@@ -224,20 +236,21 @@ func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, e
 
 var errNotAgain = errors.New("store: the delivery is in another state")
 
-func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, when string, values item) error {
+// again begins a new round on a condition; more.update is what it sets besides.
+func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, more expr) error {
 	k := deliveryKey(h.ID, e)
 	t := &txn{}
 	enabled := expr{when: "attribute_not_exists(deletedAt) AND enabled = :enabled", values: item{":enabled": boolean(h.Enabled)}}
 	t.check(s.table, hookKey(h.AppID, h.ID), enabled, raced)
-	update := expr{update: "SET #status = :held" + waitsNoMore, when: when, names: statusName(), values: item{":held": str(string(DeliveryHeld))}}
+	update := expr{update: "SET #status = :held" + more.update + waitsNoMore, when: more.when, names: statusName(), values: item{":held": str(string(DeliveryHeld))}}
 	if h.Enabled {
 		row := first(k, s.now())
-		update.update = "SET #status = :status, nextAttemptAt = :next, startedAt = :next, attempts = :none, due = :due, dueAt = :dueAt"
+		update.update = "SET #status = :status, nextAttemptAt = :next, startedAt = :next, attempts = :none, due = :due, dueAt = :dueAt" + more.update
 		update.values = item{
 			":status": row[attrStatus], ":next": row[attrNextAttempt], ":none": row[attrAttempts], ":due": row[attrDue], ":dueAt": row[attrDueAt],
 		}
 	}
-	maps.Copy(update.values, values)
+	maps.Copy(update.values, more.values)
 	t.updateOwn(s.table, k, update, func(found item) error {
 		if found == nil {
 			return errDeliveryNotFound()

@@ -254,6 +254,8 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
 	}
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e)), "")
+	c.pass(time.Minute)
 	c.enable(t, h.ID, false)
 	if queue, err := c.Again(ctx, c.app, h.ID, e); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
 		t.Errorf("disabled: %v, %v", queue, err)

@@ -127,7 +127,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept
 		attrEnabled: boolean(h.Enabled), attrCreatedAt: num(h.CreatedAt), attrUpdatedAt: num(h.UpdatedAt), attrVersion: num(1),
 		attrCreatedByKey: by, attrURLSetByKey: by, attrURLByKey: by, attrEventsByKey: by,
 	})
-	t.update(s.table, hooksKey(h.AppID), expr{
+	t.update(s.table, budgetKey(h.AppID), expr{
 		update: "ADD #count :one", when: "attribute_not_exists(#count) OR #count < :max", names: map[string]string{"#count": attrCount},
 		values: item{":one": num(1), ":max": num(int64(s.Limits.Endpoints))},
 	}, func(item) error {
@@ -236,7 +236,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 				":seen": num(was.version), ":purge": num(time.UnixMilli(now).Add(eventsFor).Unix()),
 			},
 		}, raced)
-		t.update(s.table, hooksKey(a), expr{
+		t.update(s.table, budgetKey(a), expr{
 			update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
 		}, nil)
 		if err := s.tell(ctx, t, webhook.EndpointDeleted, gone, changer{key: by}, changesOf(was, Endpoint{})); err != nil {

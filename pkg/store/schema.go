@@ -36,6 +36,7 @@ const (
 	pkVerify   = "VKEYS"
 	pkLinks    = "LINKS#"
 	pkHooks    = "HOOKS#"
+	pkBudget   = "BUDGET#"
 	pkEvents   = "EVTS#"
 	pkDelivery = "DLV#"
 	pkDue      = "DUE#"
@@ -76,7 +77,7 @@ func linkKey(a id.App, l id.Link) key    { return key{pkLinks + string(a), skLin
 func hookKey(a id.App, h id.Endpoint) key {
 	return key{pkHooks + string(a), skHook + string(h)}
 }
-func hooksKey(a id.App) key             { return key{pkHooks + string(a), skMeta} }
+func budgetKey(a id.App) key            { return key{pkBudget + string(a), skMeta} }
 func barredKey(a id.App, k id.Key) key  { return key{pkHooks + string(a), skBarred + string(k)} }
 func eventKey(a id.App, e id.Event) key { return key{pkEvents + string(a), string(e)} }
 func deliveryKey(h id.Endpoint, e id.Event) key {
@@ -106,7 +107,7 @@ func AccessPatterns() []AccessPattern {
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
 		{"Webhook endpoint (URL, events, breaker, who set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
-		{"How many endpoints an app has", "HOOKS#<appId>", "META", "the limit on endpoints"},
+		{"What an app's API keys may start; how many endpoints it has", "BUDGET#<appId>", "META", "the budget; the limit on endpoints"},
 		{"Barred key (its endpoints were disabled with it)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late"},
 		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
 		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},

@@ -34,6 +34,7 @@ type Limits struct {
 	Held        int // deliveries of an endpoint that heldCount counts
 	Queued      int // deliveries that one run of the sweep queues: what is delivered in a minute
 	Redelivered int // deliveries that one call sends again
+	Budget      Budget
 }
 
 // DefaultLimits are the limits of the contract.
@@ -41,6 +42,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
 		Held: 1000, Queued: 5000, Redelivered: 500,
+		Budget: Budget{PerSecond: 100, Burst: 2000},
 	}
 }
 

@@ -43,7 +43,7 @@ func main() {
 	}
 	fmt.Println(orgs, "orgs in", pages, "pages")
 
-	revoked, err := admin.RevokeKeyWithResponse(ctx, orgID, key.JSON201.Id)
+	revoked, err := admin.RevokeKeyWithResponse(ctx, orgID, key.JSON201.Id, nil)
 	check(err, revoked.StatusCode() == http.StatusNoContent)
 	refused, err := server.GetAppWithResponse(ctx)
 	check(err, refused.ApplicationproblemJSON401 != nil)

@@ -1,0 +1,81 @@
+package api_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/store"
+)
+
+// charged are the routes that ask the budget of an app.
+var charged = []string{
+	"POST /link/create", "POST /webhook_delivery/redeliver",
+	"POST /webhook_endpoint/create", "POST /webhook_endpoint/delete", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
+}
+
+// TestAnEmptyBudgetHoldsBackWhatKeysStartAlone asks every route of an app whose budget
+// is empty.
+func TestAnEmptyBudgetHoldsBackWhatKeysStartAlone(t *testing.T) {
+	s := newServer(t)
+	s.Limits.OrgsCreated = 1000
+	s.NewUser(t, "spare@example.com")
+	var held []string
+	for _, route := range api.Routes() {
+		if route.Takes == principal.Public {
+			continue
+		}
+		suffix := strings.ReplaceAll(strings.ToLower(string(s.NewKeyID(s.Now()))), "_", "-")
+		w := newWorld(t, s, suffix)
+		w.add(t, "deputy"+suffix+"@example.com", org.Admin)
+		w.connect(t)
+		as := user(w.byRole[org.Admin])
+		if route.Takes == principal.APIKey {
+			as = w.caller("key")
+		}
+		s.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
+		for s.SpendDeliveries(t.Context(), id.DefaultApp(w.org), 1) == nil {
+		}
+		ask := good()[route.Name()]
+		out := s.do(t, w.request(route.Method, route.Pattern, as, ask.body))
+		s.Limits = store.DefaultLimits()
+		s.Limits.OrgsCreated = 1000
+		switch {
+		case out.status == 429:
+			held = append(held, route.Name())
+			if retry := out.header.Get("Retry-After"); retry != "1" && retry != "2" {
+				t.Errorf("%s: Retry-After %q", route.Name(), retry)
+			}
+		case out.status != ask.status:
+			t.Errorf("%s: %d %s, want %d", route.Name(), out.status, out.code(), ask.status)
+		}
+	}
+	slices.Sort(held)
+	if !slices.Equal(held, charged) {
+		t.Errorf("held back: %v, want %v", held, charged)
+	}
+}
+
+func TestARefusedRedeliveryChangesNothing(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	var events []string
+	for range 3 {
+		e := d.testEvent(t, h)
+		d.settle(t, e, h, store.DeliveryFailed)
+		events = append(events, e)
+	}
+	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
+	for d.SpendDeliveries(t.Context(), d.key.AppID, 2) == nil {
+	}
+	d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 429, "rate_limited")
+	for _, e := range events {
+		if got := d.status(t, e, h); got != "failed" {
+			t.Errorf("%s is %s", e, got)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+// wait is how long a refusal says to wait.
+func wait(t *testing.T, err error) time.Duration {
+	t.Helper()
+	wants(t, err, problem.RateLimited)
+	var p *problem.Error
+	errors.As(err, &p)
+	return p.RetryAfter
+}
+
+func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 50}
+	var granted atomic.Int64
+	grant := func(n int) func(int) error {
+		return func(int) error {
+			err := c.SpendDeliveries(ctx, c.app, n)
+			if err == nil {
+				granted.Add(1)
+			} else if !problem.Is(err, problem.RateLimited) {
+				return err
+			}
+			return nil
+		}
+	}
+	for name, step := range map[string]time.Duration{"after a month": 30 * dayLong, "after a month more": 30 * dayLong} {
+		c.pass(step)
+		granted.Store(0)
+		for _, err := range atOnce(40, grant(5)) {
+			wants(t, err, "")
+		}
+		if n := granted.Load(); n != 10 {
+			t.Errorf("%s: %d charges of 5 of a budget of 50", name, n)
+		}
+	}
+	if got := wait(t, c.SpendDeliveries(ctx, c.app, 20)); got != 2*time.Second {
+		t.Errorf("20 of 10 a second: wait %s", got)
+	}
+	c.pass(2*time.Second - 100*time.Millisecond)
+	wants(t, c.SpendDeliveries(ctx, c.app, 20), problem.RateLimited)
+	c.pass(100 * time.Millisecond)
+	wants(t, c.SpendDeliveries(ctx, c.app, 20), "")
+	if got := wait(t, c.SpendDeliveries(ctx, c.app, 1)); got != time.Second {
+		t.Errorf("one more: wait %s", got)
+	}
+}
+
+func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 7}
+	for range 9 {
+		wants(t, c.SpendEvent(ctx, c.app), "") // no endpoint, no delivery
+	}
+	for range 3 {
+		c.endpoint(t)
+	}
+	for range 2 {
+		wants(t, c.SpendEvent(ctx, c.app), "")
+	}
+	wants(t, c.SpendEvent(ctx, c.app), problem.RateLimited)
+	wants(t, c.SpendDeliveries(ctx, c.app, 1), "")
+	wants(t, c.SpendDeliveries(ctx, c.app, 1), problem.RateLimited)
+}
+
+// TestABudgetOutlivesAnotherRate: the number in the row was written at a higher one.
+func TestABudgetOutlivesAnotherRate(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
+	wants(t, c.SpendDeliveries(ctx, c.app, 500), "")
+	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 20}
+	wants(t, c.SpendDeliveries(ctx, c.app, 20), "")
+	wants(t, c.SpendDeliveries(ctx, c.app, 1), problem.RateLimited)
+}
+
+func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	again := func(want problem.Code) {
+		t.Helper()
+		wants(t, second(c.Again(ctx, c.app, h.ID, e)), want)
+	}
+	again(problem.Conflict) // pending
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e)), "")
+	again("")
+	again(problem.Conflict)
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e)), "")
+	c.pass(time.Minute - time.Millisecond)
+	again(problem.Conflict)
+	c.pass(time.Millisecond)
+	again("")
+	c.pass(time.Hour)
+	again(problem.Conflict) // pending
+}

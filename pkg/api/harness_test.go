@@ -57,7 +57,7 @@ func withoutHandler() (missing string) {
 // handlers are those of every function that serves HTTP, by its folder's name.
 func handlers(s *store.Store, woken *wakes) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s), "members": api.Members(s), "keys": api.Keys(s, "lk", nil), "apps": api.Apps(s),
+		"orgs": api.Orgs(s), "deleteorg": api.DeleteOrg(s), "members": api.Members(s), "keys": api.Keys(s, "lk", nil), "apps": api.Apps(s),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText)), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
 	}
 }

@@ -30,6 +30,7 @@ func good() map[string]struct {
 		"POST /v1/orgs":                                                      {`{"name":"New"}`, 201},
 		"GET /v1/orgs/{orgId}":                                               {"", 200},
 		"PATCH /v1/orgs/{orgId}":                                             {`{"name":"Renamed"}`, 200},
+		"DELETE /v1/orgs/{orgId}":                                            {"", 204},
 		"GET /v1/orgs/{orgId}/audit":                                         {"", 200},
 		"GET /v1/orgs/{orgId}/members":                                       {"", 200},
 		"POST /v1/orgs/{orgId}/members":                                      {`{"email":"spare@example.com"}`, 201},

@@ -67,6 +67,7 @@ var routes = [...]Route{
 	{"POST", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
 	{"GET", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AnyMember},
 	{"PATCH", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AdminsOnly},
+	{"DELETE", "/v1/orgs/{orgId}", "deleteorg", principal.UserToken, AdminsOnly},
 	{"GET", "/v1/orgs/{orgId}/audit", "orgs", principal.UserToken, AdminsOnly},
 
 	{"GET", "/v1/orgs/{orgId}/members", "members", principal.UserToken, MayRead},

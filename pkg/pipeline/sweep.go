@@ -94,6 +94,8 @@ func (r *run) do(ctx context.Context, kind store.DueKind, d store.Due) (more boo
 		return false, r.Store.WarnOfKey(ctx, d.Org, d.Key)
 	case store.DueEndpoint:
 		return r.endpoint(ctx, d)
+	case store.DueOrg:
+		return false, r.closing(ctx, d)
 	}
 	return false, fmt.Errorf("pipeline: nothing is known of kind %q", kind)
 }

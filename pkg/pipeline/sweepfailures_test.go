@@ -79,6 +79,16 @@ func (s *stack) dueEndpoint(t *testing.T) due {
 	}}
 }
 
+// dueOrg was deleted.
+func (s *stack) dueOrg(t *testing.T) due {
+	t.Helper()
+	o := s.NewOrg(t, s.ada)
+	if err := s.DeleteOrg(ctx, s.admin(), o); err != nil {
+		t.Fatal(err)
+	}
+	return due{"org", string(o), func() bool { return s.value(t, "ORG#"+string(o), "META", "emptiedAt") != "" }}
+}
+
 // value gives an attribute of a row.
 func (s *stack) value(t *testing.T, pk, sk, name string) string {
 	t.Helper()
@@ -118,7 +128,7 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	var bad, good []due
 	for _, row := range []func() due{ // events last: the stream brings those that are there
 		func() due { return s.dueDelivery(r) }, func() due { return s.dueEndpoint(t) }, func() due { return s.dueKey(t) },
-		func() due { return s.dueLink(t) }, func() due { return s.dueEvent(r) },
+		func() due { return s.dueLink(t) }, func() due { return s.dueEvent(r) }, func() due { return s.dueOrg(t) },
 	} {
 		bad, good = append(bad, row(), row()), append(good, row())
 	}
@@ -160,7 +170,7 @@ func TestTheSweepNamesTheKindThatItCannotRead(t *testing.T) {
 	s := newStack(t)
 	s.Faults.Plan("Query", storetest.LostBefore, -1)
 	got := lines(s.sweep.Run(ctx))
-	kinds := []store.DueKind{store.DueDelivery, store.DueEndpoint, store.DueEvent, store.DueKey, store.DueLink}
+	kinds := []store.DueKind{store.DueDelivery, store.DueEndpoint, store.DueEvent, store.DueKey, store.DueLink, store.DueOrg}
 	if len(got) != len(kinds) {
 		t.Fatalf("%v", got)
 	}

@@ -33,6 +33,18 @@ func (a Actor) admit(membership item) error {
 	return nil
 }
 
+// admitTo is admit for what changes something under an org, whose row was read too.
+// An org that is gone, or being deleted, takes no change: org_not_found.
+func (a Actor) admitTo(membership, meta item) error {
+	if err := a.admit(membership); err != nil {
+		return err
+	}
+	if orgGone(meta) {
+		return errOrgNotFound()
+	}
+	return nil
+}
+
 // admit adds the same check to a transaction, so that it is decided in the
 // moment of the write.
 func (t *txn) admit(table *string, a Actor, o id.Org) {

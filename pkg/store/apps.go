@@ -67,11 +67,11 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, app App, once 
 	}
 	t.create(s.table, appKey(o, app.ID), item{attrName: str(app.Name), attrCreatedAt: num(app.CreatedAt)})
 	t.update(s.table, orgKey(o), expr{
-		update: "SET apps = apps + :one", when: "apps < :max",
+		update: "SET apps = apps + :one", when: orgStands + " AND apps < :max",
 		values: item{":one": num(1), ":max": num(int64(s.Limits.Apps))},
-	}, func(item) error {
+	}, unlessGone(func(item) error {
 		return problem.New(problem.LimitReached, "The org has as many apps as one may have.")
-	})
+	}))
 	s.audit(ctx, t, entry{
 		org: o, at: app.CreatedAt, action: "app.created", actor: a.User, target: string(app.ID),
 		changes: Changes{"name": {To: app.Name}},
@@ -84,12 +84,12 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, app App, once 
 func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, name *string) (App, error) {
 	var out App
 	err := retryRaced(ctx, func() error {
-		own, k := memberKey(o, a.User), appKey(o, app)
-		rows, err := s.getMany(ctx, own, k)
+		own, meta, k := memberKey(o, a.User), orgKey(o), appKey(o, app)
+		rows, err := s.getMany(ctx, own, meta, k)
 		if err != nil {
 			return err
 		}
-		if err := a.admit(rows[own]); err != nil {
+		if err := a.admitTo(rows[own], rows[meta]); err != nil {
 			return err
 		}
 		if rows[k] == nil {
@@ -101,6 +101,7 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 		}
 		t := &txn{}
 		t.admit(s.table, a, o)
+		t.stands(s.table, o)
 		t.rename(s.table, k, out.Name, *name)
 		s.audit(ctx, t, entry{
 			org: o, at: s.now(), action: "app.updated", actor: a.User, target: string(app),
@@ -112,12 +113,13 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 	return out, err
 }
 
-// rename changes the name of a row that has the name it was read with.
+// rename changes the name of a row that has the name it was read with, and is not of
+// an org whose deletion has begun since.
 func (t *txn) rename(table *string, k key, from, to string) {
 	t.update(table, k, expr{
-		update: "SET #name = :new", when: "#name = :old", names: map[string]string{"#name": attrName},
+		update: "SET #name = :new", when: "#name = :old AND attribute_not_exists(deletedAt)", names: map[string]string{"#name": attrName},
 		values: item{":new": str(to), ":old": str(from)},
-	}, func(item) error { return errRaced })
+	}, raced)
 }
 
 func errAppNotFound(item) error {
@@ -131,15 +133,19 @@ type Access struct {
 	Org Org
 }
 
-// AccessOf gives a key with its app and org, in one strong read. Error:
-// key_not_found when one of them has gone since the request was let in.
+// AccessOf gives a key with its app and org, in one strong read. Errors, of what has
+// changed since the request was let in: key_revoked when the org is gone or being
+// deleted, as the next request is told; key_not_found.
 func (s *Store) AccessOf(ctx context.Context, o id.Org, app id.App, k id.Key) (Access, error) {
 	rows, err := s.getMany(ctx, apiKeyKey(o, k), appKey(o, app), orgKey(o))
 	if err != nil {
 		return Access{}, err
 	}
 	keyRow, appRow, orgRow := rows[apiKeyKey(o, k)], rows[appKey(o, app)], rows[orgKey(o)]
-	if keyRow == nil || appRow == nil || orgRow == nil {
+	if orgGone(orgRow) {
+		return Access{}, problem.New(problem.KeyRevoked, "This API key was revoked.")
+	}
+	if keyRow == nil || appRow == nil {
 		return Access{}, errKeyNotFound()
 	}
 	return Access{Key: apiKeyFrom(keyRow), App: appFrom(o, appRow), Org: orgFrom(orgRow)}, nil

@@ -26,6 +26,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	h = c.enable(t, h.ID, true)
 	event := c.test(t, h.ID)
 	l, taken, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
+	other := c.NewOrg(t, c.ada)
 	for _, what := range []struct {
 		name string
 		do   func() error
@@ -64,6 +65,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		}},
 		{"a link that is revoked", func() error { return second(c.RevokeLink(ctx, c.app, l.ID)) }},
 		{"a new user", func() error { c.NewUser(t, "new@example.com"); return nil }},
+		{"an org that is deleted", func() error { return c.DeleteOrg(ctx, admin(c.ada), other) }},
 		{"the lease of the signing keys", func() error { return second(c.LeaseSigningKeys(ctx, time.Minute)) }},
 	} {
 		c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)

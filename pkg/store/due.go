@@ -32,11 +32,12 @@ const (
 	DueLink     DueKind = "link"     // to expire
 	DueKey      DueKind = "key"      // to be warned of
 	DueEndpoint DueKind = "endpoint" // its held deliveries to be released or cancelled
+	DueOrg      DueKind = "org"      // deleted: what it has to be ended
 )
 
 // DueKinds lists them.
 func DueKinds() []DueKind {
-	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint}
+	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint, DueOrg}
 }
 
 // dueAttrs puts a row into the index.
@@ -54,8 +55,8 @@ func (kind DueKind) shard(n int) string { return pkDue + string(kind) + "#" + st
 
 // Due is a row of the index: what waits, and since when.
 type Due struct {
-	App      id.App      // of all but a key
-	Org      id.Org      // of a key
+	App      id.App      // of all but a key and an org
+	Org      id.Org      // of a key and an org
 	Event    id.Event    // of an event and a delivery
 	Link     id.Link     //
 	Key      id.Key      //
@@ -123,6 +124,8 @@ func dueFrom(row item) Due {
 		d.App, d.Link = id.App(trimmed(pk, pkLinks)), id.Link(trimmed(sk, skLink))
 	case strings.HasPrefix(pk, pkHooks):
 		d.App, d.Endpoint = id.App(trimmed(pk, pkHooks)), id.Endpoint(trimmed(sk, skHook))
+	case strings.HasPrefix(pk, pkOrg):
+		d.Org = id.Org(trimmed(pk, pkOrg))
 	case strings.HasPrefix(pk, pkUsed):
 		d.Org, d.Key = id.Org(trimmed(pk, pkUsed)), id.Key(trimmed(sk, skKey))
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -225,25 +226,30 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 		}
 		gone, now := was, s.now()
 		gone.UpdatedAt = now
-		due := dueAttrs(DueEndpoint, hookKey(a, h), now)
 		t := &txn{}
 		t.unbarred(s.table, a, by)
-		t.updateOwn(s.table, hookKey(a, h), expr{
-			update: "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :dueAt, purgeAt = :purge ADD version :one",
-			when:   "version = :seen AND attribute_not_exists(deletedAt)",
-			values: item{
-				":now": num(now), ":no": boolean(false), ":from": str(""), ":due": due[attrDue], ":dueAt": due[attrDueAt], ":one": num(1),
-				":seen": num(was.version), ":purge": num(time.UnixMilli(now).Add(eventsFor).Unix()),
-			},
-		}, raced)
-		t.update(s.table, budgetKey(a), expr{
-			update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
-		}, nil)
+		s.deleteEndpoint(t, a, h, now, expr{when: "version = :seen AND attribute_not_exists(deletedAt)", values: item{":seen": num(was.version)}}, raced)
 		if err := s.tell(ctx, t, webhook.EndpointDeleted, gone, changer{key: by}, changesOf(was, Endpoint{})); err != nil {
 			return err
 		}
 		return s.commit(ctx, t)
 	})
+}
+
+// deleteEndpoint adds to a transaction that an endpoint is deleted, on a condition.
+func (s *Store) deleteEndpoint(t *txn, a id.App, h id.Endpoint, now int64, e expr, no refusal) {
+	k := hookKey(a, h)
+	e.update = "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :now, purgeAt = :purge ADD version :one"
+	values := item{
+		":now": num(now), ":no": boolean(false), ":from": str(""), ":due": dueAttrs(DueEndpoint, k, now)[attrDue], ":one": num(1),
+		":purge": num(time.UnixMilli(now).Add(eventsFor).Unix()),
+	}
+	maps.Copy(values, e.values)
+	e.values = values
+	t.updateOwn(s.table, k, e, no)
+	t.update(s.table, budgetKey(a), expr{
+		update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
+	}, nil)
 }
 
 // TestEndpoint sends a test event to one endpoint alone, and gives the event's id.

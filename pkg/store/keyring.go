@@ -3,10 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
@@ -91,15 +88,15 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, k NewKey, once
 			return err
 		}
 		if k.AppID == "" || k.AppID == id.DefaultApp(o) {
-			k.AppID = id.DefaultApp(o) // it is made with the org and never goes
+			k.AppID = id.DefaultApp(o) // it comes and goes with the org
 		} else {
 			t.check(s.table, appKey(o, k.AppID), expr{when: "attribute_exists(PK)"}, errAppNotFound)
 		}
 		t.create(s.table, apiKeyKey(o, k.ID), k.attrs(a.User))
 		t.update(s.table, liveKeysKey(o), expr{
-			update: "SET live.#key = :expires", when: "size(live) < :max", names: map[string]string{"#key": string(k.ID)},
+			update: "SET live.#key = :expires", when: keysOpen + " AND size(live) < :max", names: map[string]string{"#key": string(k.ID)},
 			values: item{":expires": num(k.ExpiresAt), ":max": num(int64(s.Limits.ActiveKeys))},
-		}, errKeyLimit)
+		}, unlessClosed(errKeyLimit))
 		if err := s.announce(t, o, k); err != nil {
 			return err
 		}
@@ -147,60 +144,10 @@ func orNil(at int64) any {
 	return at
 }
 
-// dropAtOnce bounds one expression, of which DynamoDB takes 4 KB.
-const dropAtOnce = 50
-
-// dropExpired takes the keys that have expired out of the map of active keys,
-// and reports whether there were any.
-func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
-	row, err := s.get(ctx, liveKeysKey(o))
-	if err != nil {
-		return false, err
-	}
-	live, _ := row[attrLive].(*types.AttributeValueMemberM)
-	if live == nil {
-		return false, nil
-	}
-	now := s.now()
-	update, names, values, when := "", map[string]string{}, item{}, ""
-	for k, v := range live.Value {
-		if at := (item{"at": v}).num("at"); at == 0 || at > now {
-			continue
-		}
-		if len(names) == dropAtOnce {
-			break
-		}
-		n := strconv.Itoa(len(names))
-		names["#k"+n], values[":e"+n] = k, v
-		update += sep(update, "REMOVE ", ", ") + "live.#k" + n
-		// A key rotated meanwhile has left the map; then somebody made room.
-		when += sep(when, "", " AND ") + "live.#k" + n + " = :e" + n
-	}
-	if update == "" {
-		return false, nil
-	}
-	t := &txn{}
-	t.update(s.table, liveKeysKey(o), expr{update: update, when: when, names: names, values: values},
-		func(item) error { return errRaced })
-	if err := s.commit(ctx, t); err != nil && !errors.Is(err, errRaced) {
-		return false, err
-	}
-	return true, nil
-}
-
-func sep(so, first, next string) string {
-	if so == "" {
-		return first
-	}
-	return next
-}
-
 // RevokeKey makes a key stop working: no check that begins after this returns
 // lets it in. A key revoked already stays as it was. Errors: org_not_found,
 // insufficient_role, key_not_found.
 func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) error {
-	// Read first: a transaction that names the active keys of an org that does
-	// not exist is malformed, and would not say so.
 	own, row := memberKey(o, a.User), apiKeyKey(o, k)
 	rows, err := s.getMany(ctx, own, row)
 	if err != nil {
@@ -212,48 +159,64 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 	if rows[row] == nil {
 		return errKeyNotFound()
 	}
-	if apiKeyFrom(rows[row]).RevokedAt != 0 {
+	found := apiKeyFrom(rows[row])
+	if found.RevokedAt != 0 {
 		return nil
 	}
-	t, err := s.revocation(ctx, a, apiKeyFrom(rows[row]))
-	if err != nil {
-		return err
+	err = s.revoke(ctx, a, found, true)
+	if errors.Is(err, errNoMap) { // nothing may prevent a revocation
+		err = s.revoke(ctx, a, found, false)
 	}
-	err = s.commit(ctx, t)
 	if errors.Is(err, errRevokedAlready) {
 		return nil
 	}
 	return err
 }
 
-// errRevokedAlready is the refusal of a revocation that another overtook.
-var errRevokedAlready = errors.New("store: the key was revoked before")
+var (
+	// errRevokedAlready is the refusal of a revocation that another overtook.
+	errRevokedAlready = errors.New("store: the key was revoked before")
 
-func (s *Store) revocation(ctx context.Context, a Actor, revoked APIKey) (*txn, error) {
+	// errNoMap is the refusal of a revocation in an org that has no map of active keys.
+	errNoMap = errors.New("store: the org has no map of active keys")
+)
+
+// revoke revokes a key, also in an org whose deletion has begun. mapped: its entry
+// leaves the map of active keys.
+func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool) error {
 	now := s.now()
 	t := &txn{}
 	o, k := revoked.OrgID, revoked.ID
 	revoked.RevokedAt = now
 	t.admit(s.table, a, o)
-	t.update(s.table, apiKeyKey(o, k), expr{
-		update: "SET revokedAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",
-		values: item{":now": num(now), ":purge": num(purgeAfter(now))},
-	}, func(found item) error {
+	t.update(s.table, apiKeyKey(o, k), revokedAt(now), func(found item) error {
 		if found == nil {
 			return errKeyNotFound()
 		}
 		return errRevokedAlready
 	})
-	t.update(s.table, liveKeysKey(o), expr{
-		update: "REMOVE live.#key", names: map[string]string{"#key": string(k)},
-	}, nil)
+	if mapped {
+		t.update(s.table, liveKeysKey(o), expr{
+			update: "REMOVE live.#key", when: "attribute_exists(live)", names: map[string]string{"#key": string(k)},
+		}, func(item) error { return errNoMap })
+	}
 	t.purgeUse(s.table, o, k, now)
 	s.audit(ctx, t, entry{
 		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
 		changes: Changes{"revokedAt": {To: now}},
 	})
-	_, err := s.event(t, happening{app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.view()})
-	return t, err
+	if _, err := s.event(t, happening{app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.view()}); err != nil {
+		return err
+	}
+	return s.commit(ctx, t)
+}
+
+// revokedAt is the update that revokes a key at a time; the first time stays.
+func revokedAt(now int64) expr {
+	return expr{
+		update: "SET revokedAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",
+		values: item{":now": num(now), ":purge": num(purgeAfter(now))},
+	}
 }
 
 // purgeUse lets the last use of a key be forgotten with the key, of which nobody

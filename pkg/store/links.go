@@ -183,19 +183,22 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	if err != nil {
 		return ClaimedLink{}, err
 	}
+	if !c.proves(row) {
+		return ClaimedLink{}, errLinkNotFound()
+	}
+	out := ClaimedLink{Link: linkFrom(row)}
+	app, meta := appKey(out.OrgID, out.AppID), orgKey(out.OrgID)
+	rows, err := s.getMany(ctx, app, meta)
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	if orgGone(rows[meta]) || rows[app] == nil {
+		return ClaimedLink{}, errLinkNotFound()
+	}
 	now := s.now()
-	replayed, err := c.admit(row, now)
-	if err != nil {
-		return ClaimedLink{}, err
-	}
-	out := ClaimedLink{Link: linkFrom(row), Replayed: replayed}
-	app, err := s.get(ctx, appKey(out.OrgID, out.AppID))
-	if err != nil {
-		return ClaimedLink{}, err
-	}
-	out.AppName = app.str(attrName)
-	if replayed {
-		return out, nil
+	out.AppName = rows[app].str(attrName)
+	if out.Replayed, err = c.admit(row, now); err != nil || out.Replayed {
+		return out, err
 	}
 	out.ClaimedAt, out.Device = now, c.Device
 	device, err := json.Marshal(c.Device)
@@ -217,15 +220,17 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	return out, s.commit(ctx, t)
 }
 
-// admit decides on a link's row whether the claim may go on, or was made before
-// by the same device. A row that is not there and a wrong secret are the same,
-// whatever the link's state.
-func (c Claim) admit(row item, now int64) (replayed bool, err error) {
+// proves reports whether the claim has the secret of a link's row. A row that is not
+// there and a wrong secret are the same, whatever the link's state.
+func (c Claim) proves(row item) bool {
 	var hash opaque.Hash
 	copy(hash[:], row.bin(attrHash))
-	if row == nil || !hash.Equal(c.Token.Hash) {
-		return false, errLinkNotFound()
-	}
+	return row != nil && hash.Equal(c.Token.Hash)
+}
+
+// admit decides on a link's row whether the claim may go on, or was made before
+// by the same device.
+func (c Claim) admit(row item, now int64) (replayed bool, err error) {
 	l := linkFrom(row)
 	switch l.Status(now) {
 	case link.Revoked:

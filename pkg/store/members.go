@@ -84,8 +84,8 @@ func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string,
 }
 
 func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once) error {
-	own, email := memberKey(o, a.User), emailKey(folded)
-	wanted := []key{own, email}
+	own, meta, email := memberKey(o, a.User), orgKey(o), emailKey(folded)
+	wanted := []key{own, meta, email}
 	if once.asked() {
 		wanted = append(wanted, once.rowKey())
 	}
@@ -95,7 +95,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	}
 	now := s.now()
 	// Caller, idempotency, existence: a stranger must not learn who has an account.
-	if err := a.admit(rows[own]); err != nil {
+	if err := a.admitTo(rows[own], rows[meta]); err != nil {
 		return err
 	}
 	if once.asked() {
@@ -122,12 +122,12 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		when: "userId = :user", values: item{":user": str(string(user))},
 	}, func(item) error { return errRaced })
 	s.putMembership(t, o, user, a.User, r, now, exists)
-	t.update(s.table, orgKey(o), expr{
-		update: "SET members = members + :one, admins = admins + :admins", when: "members < :max",
+	t.update(s.table, meta, expr{
+		update: "SET members = members + :one, admins = admins + :admins", when: orgStands + " AND members < :max",
 		values: item{":one": num(1), ":admins": num(adminsIn(r)), ":max": num(int64(s.Limits.Members))},
-	}, func(item) error {
+	}, unlessGone(func(item) error {
 		return problem.New(problem.LimitReached, "The org has as many members as one may have.")
-	})
+	}))
 	s.audit(ctx, t, entry{
 		org: o, at: now, action: "member.added", actor: a.User, target: string(user),
 		changes: Changes{"role": {To: r}},
@@ -212,11 +212,11 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 	})
 }
 
-// target reads, in one batch, the caller's membership and the member who is to
-// be changed.
+// target reads, in one batch, the caller's membership, the org's row and the member
+// who is to be changed.
 func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (Member, error) {
-	own, membership, profile := memberKey(o, a.User), memberKey(o, user), userKey(user)
-	wanted := []key{own, profile}
+	own, meta, membership, profile := memberKey(o, a.User), orgKey(o), memberKey(o, user), userKey(user)
+	wanted := []key{own, meta, profile}
 	if membership != own {
 		wanted = append(wanted, membership)
 	}
@@ -224,7 +224,7 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (Me
 	if err != nil {
 		return Member{}, err
 	}
-	if err := a.admit(rows[own]); err != nil {
+	if err := a.admitTo(rows[own], rows[meta]); err != nil {
 		return Member{}, err
 	}
 	if rows[membership] == nil {
@@ -262,21 +262,23 @@ func (s *Store) pinTarget(t *txn, a Actor, o id.Org, target Member, write func(w
 	})
 }
 
-// countAdmins moves the org's counters with a membership's change. The last
-// admin cannot go: the counter falls only from more than one.
+// countAdmins moves the org's counters with a membership's change, and holds the org
+// to standing where neither moves. The last admin cannot go: the counter falls only
+// from more than one.
 func (s *Store) countAdmins(t *txn, o id.Org, admins, members int64) {
 	if admins == 0 && members == 0 {
+		t.stands(s.table, o)
 		return
 	}
 	e := expr{
-		update: "SET admins = admins + :admins, members = members + :members",
+		update: "SET admins = admins + :admins, members = members + :members", when: orgStands,
 		values: item{":admins": num(admins), ":members": num(members)},
 	}
 	if admins < 0 {
-		e.when = "admins > :one"
+		e.when += " AND admins > :one"
 		e.values[":one"] = num(1)
 	}
-	t.update(s.table, orgKey(o), e, func(item) error {
+	t.update(s.table, orgKey(o), e, unlessGone(func(item) error {
 		return problem.New(problem.LastAdmin, "The org would be left without an admin. Make another member admin first.")
-	})
+	}))
 }

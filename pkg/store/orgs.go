@@ -34,6 +34,9 @@ type Org struct {
 	ID        id.Org
 	Name      string
 	CreatedAt int64 // milliseconds
+
+	creator id.User
+	deleted bool // its deletion has begun
 }
 
 // OrgOfUser is an org with the role that a user has in it.
@@ -82,7 +85,7 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once
 	app := id.DefaultApp(o.ID)
 	t.create(s.table, orgKey(o.ID), item{
 		attrName: str(o.Name), attrCreatedAt: num(o.CreatedAt),
-		attrAdmins: num(1), attrMembers: num(1), attrApps: num(1),
+		attrAdmins: num(1), attrMembers: num(1), attrApps: num(1), attrCreatedBy: str(string(creator)),
 	})
 	s.putMembership(t, o.ID, creator, "", org.Admin, o.CreatedAt, nil)
 	t.create(s.table, appKey(o.ID, app), item{attrName: str(defaultApp), attrCreatedAt: num(o.CreatedAt)})
@@ -164,6 +167,9 @@ func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	if err := a.admit(rows[memberKey(o, a.User)]); err != nil {
 		return Org{}, err
 	}
+	if rows[orgKey(o)] == nil {
+		return Org{}, errOrgNotFound()
+	}
 	return orgFrom(rows[orgKey(o)]), nil
 }
 
@@ -174,6 +180,9 @@ func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (
 	err := retryRaced(ctx, func() error {
 		var err error
 		out, err = s.Org(ctx, a, o)
+		if err == nil && out.deleted {
+			err = errOrgNotFound()
+		}
 		if err != nil || out.Name == name {
 			return err
 		}
@@ -194,5 +203,6 @@ func orgFrom(row item) Org {
 	return Org{
 		ID:   id.Org(trimmed(row.str(attrPK), pkOrg)),
 		Name: row.str(attrName), CreatedAt: row.num(attrCreatedAt),
+		creator: id.User(row.str(attrCreatedBy)), deleted: row.num(attrDeletedAt) != 0,
 	}
 }

@@ -64,7 +64,9 @@ func howLong() []kept {
 		{"EMAIL#<folded>", "META", "", nil, "", never},
 		{"USER#<userId>", "META", "", nil, "", never},
 		{"USER#<userId>", "ORG#<orgId>", "", nil, "", never},
-		{"ORG#<orgId>", "META", "", nil, "", never},
+		{"ORG#<orgId>", "META", "", has("!deletedAt"), "", never},
+		{"ORG#<orgId>", "META", "being deleted", has("deletedAt", "due"), "", never},
+		{"ORG#<orgId>", "META", "deleted", has("deletedAt", "!due"), "deletedAt", 400 * keptDay},
 		{"ORG#<orgId>", "MEM#<userId>", "", nil, "", never},
 		{"ORG#<orgId>", "APP#<appId>", "", nil, "", never},
 
@@ -74,7 +76,8 @@ func howLong() []kept {
 		{key, "KEY#<keyId>", "revoked, without an end", has("!expiresAt", "revokedAt"), "revokedAt", keyKept},
 		{key, "KEY#<keyId>", "revoked before its end", has("expiresAt", "revokedAt", "!rotatedTo"), "revokedAt", keyKept},
 		{key, "KEY#<keyId>", "revoked in its grace", has("expiresAt", "revokedAt", "rotatedTo"), "revokedAt", keyKept},
-		{key, "META", "", nil, "", never},
+		{key, "META", "", has("!closed"), "", never},
+		{key, "META", "of a deleted org", has("closed"), "closed", keyKept},
 		{used, "KEY#<keyId>", "of a key without an end", is("expected", ""), "", never},
 		{used, "KEY#<keyId>", "of a key that ends", has("expected"), "expected", 0},
 
@@ -199,6 +202,7 @@ func (c *connected) everything(t *testing.T) (asked int64) {
 	c.everySigningKey(t)
 	c.everyLink(t)
 	c.everyDelivery(t)
+	c.everyEnd(t)
 	c.pass(time.Hour + 1234*time.Millisecond)
 	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, c.DraftApp("Second"), once(c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))), "")
 	return c.Now().UnixMilli()

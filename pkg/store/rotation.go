@@ -37,8 +37,8 @@ func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, on
 }
 
 func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, once Once) ([]byte, error) {
-	own, k := memberKey(o, a.User), apiKeyKey(o, r.Old)
-	wanted := []key{own, k}
+	own, meta, k := memberKey(o, a.User), orgKey(o), apiKeyKey(o, r.Old)
+	wanted := []key{own, meta, k}
 	if once.asked() {
 		wanted = append(wanted, once.rowKey())
 	}
@@ -47,7 +47,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 		return nil, err
 	}
 	now := s.now()
-	if err := a.admit(rows[own]); err != nil {
+	if err := a.admitTo(rows[own], rows[meta]); err != nil {
 		return nil, err
 	}
 	if once.asked() {
@@ -135,10 +135,10 @@ func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh NewKey, gra
 	attrs[attrPredecessor], attrs[attrPredecessorEnds] = str(string(old.ID)), num(ends)
 	t.create(s.table, apiKeyKey(o, fresh.ID), attrs)
 	t.update(s.table, liveKeysKey(o), expr{
-		update: "SET live.#fresh = :expires REMOVE live.#old",
+		update: "SET live.#fresh = :expires REMOVE live.#old", when: keysOpen,
 		names:  map[string]string{"#fresh": string(fresh.ID), "#old": string(old.ID)},
 		values: item{":expires": num(fresh.ExpiresAt)},
-	}, nil)
+	}, unlessClosed(raced))
 }
 
 // endPredecessor ends the grace of the key that the rotated one replaced. One that

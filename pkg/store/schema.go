@@ -97,11 +97,11 @@ func AccessPatterns() []AccessPattern {
 		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email"},
 		{"User (email, name, orgs created)", "USER#<userId>", "META", "profile of a member"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
-		{"Org (name; counters of admins, members, apps)", "ORG#<orgId>", "META", "the org; last admin; limits"},
+		{"Org (name; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
 		{"API key (hash, expiry, revocation)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
-		{"Active keys (map of key id → expiry)", "KEYS#<orgId>", "META", "the limit on active keys"},
+		{"Active keys (map of key id → expiry; closed)", "KEYS#<orgId>", "META", "the limit on active keys"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
@@ -113,7 +113,7 @@ func AccessPatterns() []AccessPattern {
 		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
 		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},
-		{"Index due: events, deliveries, links, keys and endpoints that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},
+		{"Index due: events, deliveries, links, keys, endpoints and deleted orgs that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},
 		{"Index due: deliveries that wait for their endpoint's breaker", "DUE#parked#<endpointId>", "dueAt", "the sweep, once the breaker's time is over"},
 	}
 }

@@ -13,6 +13,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -67,9 +68,17 @@ func (s *Store) ids() id.Source { return id.Source{Rand: s.Rand} }
 // the table but purgeAt.
 func (s *Store) now() int64 { return s.Now().UnixMilli() }
 
-// unavailable turns a failure to talk to the database into the caller's 503. The
-// cause stays for the log.
+// unavailable turns a failure to talk to the database into the caller's 503, and a
+// request that the database calls malformed, which is our own mistake and stays one,
+// into a 500. The cause stays for the log.
 func unavailable(err error) error {
+	var answered interface{ ErrorCode() string }
+	if errors.As(err, &answered) {
+		switch answered.ErrorCode() {
+		case "ValidationException", "SerializationException", "IdempotentParameterMismatchException":
+			return fmt.Errorf("store: a malformed request: %w", err)
+		}
+	}
 	return problem.Wrap(problem.Unavailable, "The service cannot answer right now. Try again.", err)
 }
 

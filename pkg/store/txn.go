@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/problem"
 )
 
 // refusal turns a condition that failed into the caller's error. It gets the row
@@ -151,18 +153,33 @@ func (t *txn) outcome(err error) (again bool, answer error) {
 			return true, nil
 		}
 	}
-	for i, r := range cancelled.CancellationReasons {
+	return false, t.refused(cancelled)
+}
+
+// refused gives the answer of a transaction that was cancelled, but for conflicts: that
+// of the first condition that failed. An org that is gone comes before all else.
+func (t *txn) refused(err *types.TransactionCanceledException) (answer error) {
+	for i, r := range err.CancellationReasons {
 		if aws.ToString(r.Code) != "ConditionalCheckFailed" || i >= len(t.refusals) {
 			continue
 		}
-		if t.refusals[i] == nil {
-			return false, fmt.Errorf("store: condition %d of a transaction failed: %w", i, err)
+		refused := fmt.Errorf("store: condition %d of a transaction failed: %w", i, err)
+		if t.refusals[i] != nil {
+			var found item
+			if len(r.Item) > 0 {
+				found = r.Item
+			}
+			refused = t.refusals[i](found)
 		}
-		var found item
-		if len(r.Item) > 0 {
-			found = r.Item
+		if problem.Is(refused, problem.OrgNotFound) {
+			return refused
 		}
-		return false, t.refusals[i](found)
+		if answer == nil {
+			answer = refused
+		}
 	}
-	return false, fmt.Errorf("store: transaction cancelled: %w", err) // malformed: our own mistake
+	if answer == nil {
+		return fmt.Errorf("store: transaction cancelled: %w", err) // malformed: our own mistake
+	}
+	return answer
 }

@@ -22,6 +22,7 @@ const (
 	Conflict      Fault = "transaction conflict" // a transaction is cancelled by another one
 	Throttle      Fault = "throttle"             // the table has no capacity left
 	ServerError   Fault = "internal server error"
+	Malformed     Fault = "malformed"   // the database calls the request malformed
 	Hang          Fault = "hang"        // no answer until the caller gives up
 	LostBefore    Fault = "lost before" // the connection breaks before anything is done
 	LostAfter     Fault = "lost after"  // it is done, and the answer is lost
@@ -145,6 +146,9 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 			`"message":"The level of configured provisioned throughput for the table was exceeded"}`), nil
 	case ServerError:
 		return answer(r, http.StatusInternalServerError, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}`), nil
+	case Malformed:
+		return answer(r, http.StatusBadRequest, `{"__type":"com.amazon.coral.validate#ValidationException",`+
+			`"message":"The document path provided in the update expression is invalid for update"}`), nil
 	case Hang:
 		return nil, f.hang(r.Context())
 	case LostBefore:

@@ -1,0 +1,23 @@
+// Command deleteorg ends orgs.
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/env"
+	"latchkey/pkg/lambdahttp"
+	"latchkey/pkg/store"
+)
+
+func main() {
+	slog.SetDefault(env.Logger())
+	e := env.New()
+	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+	if err := e.Err(); err != nil {
+		slog.Error("start", "error", err)
+		os.Exit(1)
+	}
+	lambdahttp.Start(api.DeleteOrg(table))
+}

@@ -1,0 +1,17 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+
+	"latchkey/pkg/store"
+)
+
+// closing ends what is left of a deleted org, whose keys are refused already.
+func (r *run) closing(ctx context.Context, d store.Due) error {
+	cutShort, err := r.Store.EndOrg(ctx, d.Org)
+	if cutShort {
+		slog.WarnContext(ctx, "the deletion of an org was cut short: an admin must repeat it", "org", d.Org)
+	}
+	return err
+}

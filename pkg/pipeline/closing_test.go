@@ -1,0 +1,210 @@
+package pipeline_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+func (s *stack) admin() store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
+
+func (s *stack) deletes(t *testing.T) {
+	t.Helper()
+	if err := s.DeleteOrg(ctx, s.admin(), s.org); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// linked makes a link of an app, and gives a claim of it.
+func (s *stack) linked(t *testing.T, a id.App, life time.Duration) (id.Link, store.Claim) {
+	t.Helper()
+	l, token, err := s.DraftLink(s.org, a, "u", nil, life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := link.ParseToken(token.Text.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.ID, store.Claim{Token: parsed, ClaimKey: sha256.Sum256([]byte("device"))}
+}
+
+// waiting lists the rows that stand in the index due.
+func (s *stack) waiting(t *testing.T) (rows []string) {
+	t.Helper()
+	for _, r := range s.Rows(t) {
+		if attr(r, "due") != "" {
+			rows = append(rows, attr(r, "PK")+" "+attr(r, "SK"))
+		}
+	}
+	return rows
+}
+
+// of gives the rows of a partition as text, by sort key.
+func (s *stack) of(t *testing.T, pk string) map[string]string {
+	t.Helper()
+	rows := map[string]string{}
+	for _, r := range s.Rows(t) {
+		if attr(r, "PK") == pk {
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows[attr(r, "SK")] = string(b)
+		}
+	}
+	return rows
+}
+
+// busy is an org with something of everything that the sweep has to end.
+type busy struct {
+	*stack
+	second      id.App
+	down, off   *receiver // its deliveries are pending; they are held
+	pending     id.Link
+	claim, done store.Claim // of a link that is pending; of one that was claimed
+}
+
+func newBusy(t *testing.T) *busy {
+	t.Helper()
+	b := &busy{stack: newStack(t)}
+	app := b.DraftApp("Second")
+	if _, err := b.CreateApp(ctx, b.admin(), b.org, app, store.Once{}); err != nil {
+		t.Fatal(err)
+	}
+	b.second = app.ID
+	b.dueKey(t)
+	b.down = b.receiver(t, status(http.StatusInternalServerError))
+	b.off = b.receiverOf(t, b.org, b.second, nil)
+	b.off.enables(false)
+	b.pending, b.claim = b.linked(t, b.app, time.Hour)
+	b.linked(t, b.second, time.Minute) // it expires
+	var claimed id.Link
+	claimed, b.done = b.linked(t, b.second, time.Hour)
+	if _, err := b.ClaimLink(ctx, b.done); err != nil {
+		t.Fatal(claimed, err)
+	}
+	for range 3 {
+		b.down.event()
+		b.off.event()
+	}
+	b.stream(t)
+	b.pump(t)
+	return b
+}
+
+// ended fails unless nothing of the org is left but what is kept.
+func (b *busy) ended(t *testing.T) {
+	t.Helper()
+	if rows := b.waiting(t); len(rows) != 0 {
+		t.Errorf("due still: %v", rows)
+	}
+	for _, r := range []*receiver{b.down, b.off} {
+		if got := r.statuses(); got["pending"]+got["held"] != 0 || got["cancelled"] < 3 {
+			t.Errorf("deliveries: %v", got)
+		}
+	}
+	for _, r := range b.Rows(t) {
+		pk, sk := attr(r, "PK"), attr(r, "SK")
+		if strings.HasPrefix(pk, "HOOKS#") || strings.HasPrefix(pk, "ORG#") && sk != "META" {
+			t.Errorf("left: %s %s", pk, sk)
+		}
+		if !strings.HasPrefix(pk, "USER#") && !strings.HasPrefix(pk, "IDN#") && !strings.HasPrefix(pk, "EMAIL#") && pk != "VKEYS" && attr(r, "purgeAt") == "" {
+			t.Errorf("kept for ever: %s %s", pk, sk)
+		}
+	}
+	for _, c := range []store.Claim{b.claim, b.done} {
+		if _, err := b.ClaimLink(ctx, c); !problem.Is(err, problem.LinkNotFound) {
+			t.Errorf("a claim: %v", err)
+		}
+	}
+	if got, err := b.Link(ctx, b.app, b.pending); err != nil || got.Status(b.Now().UnixMilli()) != link.Revoked {
+		t.Errorf("the pending link is %+v, %v", got, err)
+	}
+}
+
+// TestADeletedOrgIsEndedWithinTenSweeps: also what requests make that were let in
+// before its keys were revoked. The sweep writes no key, and nothing new is sent.
+func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
+	t.Parallel()
+	b := newBusy(t)
+	b.deletes(t)
+	keys := b.of(t, "KEYS#"+string(b.org))
+	if _, err := b.ClaimLink(ctx, b.claim); !problem.Is(err, problem.LinkNotFound) {
+		t.Errorf("a claim before the first sweep: %v", err)
+	}
+	b.minutes(t, 2)
+	sent := len(b.down.all())
+	late := b.receiver(t, nil)
+	b.linked(t, b.app, time.Hour)
+	b.linked(t, b.second, time.Second)
+	late.event()
+	b.minutes(t, 8)
+	b.ended(t)
+	b.down.wants("after its app's end", sent)
+	b.off.wants("after its app's end", 0)
+	for sk, row := range b.of(t, "KEYS#"+string(b.org)) {
+		if keys[sk] != row {
+			t.Errorf("KEYS# %s was written: %s", sk, row)
+		}
+	}
+	for _, kind := range []webhook.Type{webhook.LinkRevoked, webhook.KeyRevoked, webhook.KeyExpiring} {
+		if b.has(t, kind, "") {
+			t.Errorf("an event %s was written", kind)
+		}
+	}
+}
+
+// TestADeletionCutShortEndsNothingUntilItIsRepeated: its keys may work still.
+func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
+	t.Parallel()
+	b := newBusy(t)
+	cut, end := context.WithCancel(ctx)
+	b.Faults.Before("TransactWriteItems", func() {})
+	b.Faults.Before("TransactWriteItems", end)
+	if err := b.DeleteOrg(cut, b.admin(), b.org); !problem.Is(err, problem.Unavailable) {
+		t.Fatal(err)
+	}
+	b.minutes(t, 10)
+	if got := b.off.statuses(); got["held"] < 3 || len(got) != 1 || b.down.now().Deleted {
+		t.Errorf("it was ended: %v", got)
+	}
+	if got, err := b.Link(ctx, b.app, b.pending); err != nil || got.RevokedAt != 0 {
+		t.Errorf("the link was ended: %+v, %v", got, err)
+	}
+	b.deletes(t)
+	b.minutes(t, 10)
+	b.ended(t)
+}
+
+// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each sweep before its second
+// transaction.
+func TestTheSweepGoesOnWithAnEndThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	b := newBusy(t)
+	b.deletes(t)
+	for range 60 {
+		b.pass(time.Minute)
+		run, end := context.WithCancel(ctx)
+		b.Faults.Before("TransactWriteItems", func() {})
+		b.Faults.Before("TransactWriteItems", end)
+		_ = b.sweep.Run(run) // its error is that it was ended
+		b.Faults.Heal()
+		end()
+	}
+	b.ended(t)
+}

@@ -1,0 +1,206 @@
+package store_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as much as it may have. The
+// process ends before each transaction, and the same admin asks again: each time one
+// transaction more is done.
+func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
+	c := connect(t)
+	c.Table = storetest.Apart(t) // hundreds of transactions
+	c.org, c.ada = "", c.NewUser(t, "ada@example.com")
+	c.org = c.NewOrg(t, c.ada)
+	c.app = id.DefaultApp(c.org)
+	keys := c.full(t)
+	authorizers := c.warm(t, 4, keys)
+	wants(t, c.crash(0), problem.Unavailable)
+	if n := storm(authorizers, keys, 4, len(keys)); n != int64(len(keys)) {
+		t.Fatalf("%d keys are refused before anything is done", len(keys)-int(n))
+	}
+	crashes := 1
+	for ; c.crash(1) != nil; crashes++ {
+		if crashes == 100 {
+			t.Fatal("the deletion does not end")
+		}
+		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // who can ask again
+	}
+	// One that closes, six of 250 keys, twelve of the other members, one of the caller.
+	if crashes != 20 {
+		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
+	}
+	c.Faults.Calls()
+	if n := storm(authorizers, keys, 16, 1000); n != 0 {
+		t.Errorf("%d of 1,000 requests were accepted", n)
+	}
+	if calls := c.Faults.Calls(); len(calls) != 1000 || calls[0] != "GetItem" {
+		t.Errorf("%d reads of 1,000 checks", len(calls))
+	}
+	if n := c.memberRows(t); n != 0 {
+		t.Errorf("%d rows of memberships are left", n)
+	}
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), problem.OrgNotFound)
+	orgs, _, err := c.OrgsOf(ctx, c.ada, store.Page{})
+	if err != nil || len(orgs) != 0 {
+		t.Errorf("the list of the one who deleted it: %v, %v", orgs, err)
+	}
+}
+
+// TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one go.
+func TestADeletionFitsIntoItsRequest(t *testing.T) {
+	c := connect(t)
+	c.full(t)
+	c.Faults.Calls()
+	begun := time.Now()
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+	calls := c.Faults.Calls()
+	t.Logf("%d calls in %s", len(calls), time.Since(begun))
+	if len(calls) != 23 { // one read, two pages, twenty transactions
+		t.Errorf("%d calls: %v", len(calls), calls)
+	}
+	if n := len(c.rowsOf(t, "AUD#")); n != 1+200+50+1 {
+		t.Errorf("%d audit entries", n)
+	}
+}
+
+// TestWhatIsMadeDuringADeletionIsRefusedOrGone lets another admin make everything right
+// before each transaction of a deletion.
+func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
+	const transactions = 4 // it closes the org, revokes its keys, removes its members, and its caller
+	for n := range transactions + 1 {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			s := settle(t)
+			for range n {
+				s.Faults.Before("TransactWriteItems", func() {})
+			}
+			done := map[string]error{}
+			s.Faults.Before("TransactWriteItems", func() {
+				for _, c := range changes() {
+					if !strings.Contains(c.name, "removal") && !strings.Contains(c.name, "leaving") && c.name != "a demotion" {
+						done[c.name] = c.do(s)
+					}
+				}
+			})
+			wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
+			if n == transactions {
+				if !s.Faults.Pending() {
+					t.Fatal("a deletion has more transactions: the test does not see them")
+				}
+				return
+			}
+			for name, err := range done {
+				if n == 0 && err != nil || n > 0 && !problem.Is(err, problem.OrgNotFound) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			for _, r := range s.rowsOf(t, "KEYS#") {
+				if strings.HasPrefix(text(r, "SK"), "KEY#") && text(r, "revokedAt") == "" {
+					t.Errorf("%s is not revoked", text(r, "SK"))
+				}
+			}
+			if n := s.memberRows(t); n != 0 {
+				t.Errorf("%d rows of memberships are left", n)
+			}
+		})
+	}
+}
+
+// TestAKeyMadeWhileItsOrgIsDeletedIsRefused lets deletions and creations race for real.
+func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
+	s := settle(t)
+	const creators = 8
+	drafts := make([]store.NewKey, creators)
+	for n := range drafts {
+		drafts[n] = draftKey(t, s.Table, s.org, 0)
+	}
+	errs := atOnce(creators+2, func(n int) error {
+		switch n {
+		case creators:
+			return persistent(func() error { return s.DeleteOrg(ctx, admin(s.ada), s.org) })
+		case creators + 1:
+			return persistent(func() error { return s.DeleteOrg(ctx, admin(s.eve), s.org) })
+		}
+		return persistent(func() error { return second(s.CreateKey(ctx, admin(s.ada), s.org, drafts[n], store.Once{})) })
+	})
+	for n, err := range errs {
+		if err != nil && !problem.Is(err, problem.OrgNotFound) {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	if errs[creators] != nil && errs[creators+1] != nil {
+		t.Error("no admin deleted the org")
+	}
+	for n, k := range drafts {
+		found, ok, err := s.APIKey(ctx, s.org, k.ID)
+		if err != nil || ok != (errs[n] == nil) || ok && found.RevokedAt == 0 {
+			t.Errorf("key %d: %v, %+v, %v", n, errs[n], found, err)
+		}
+	}
+}
+
+func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
+	s := settle(t)
+	s.NewUser(t, "stranger@example.com")
+	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
+	s.cut(t)
+	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
+	wants(t, s.DeleteOrg(ctx, admin(id.NoUser), s.org), problem.OrgNotFound)
+	wants(t, s.DeleteOrg(ctx, admin(s.eve), s.org), "")
+	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
+}
+
+func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
+	c := connect(t)
+	old, just := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
+	c.pass(time.Hour + 2*time.Minute + time.Second) // a clock that is late still takes the second
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+	if row(t, c.Table, c.org, old.ID).RevokedAt != 0 || row(t, c.Table, c.org, just.ID).RevokedAt == 0 {
+		t.Error("want only the key revoked that expired within the last minute")
+	}
+}
+
+// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may make: the one
+// who made it gets it back, whoever deletes it.
+func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
+	c := connect(t)
+	c.Limits.OrgsCreated = 1
+	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
+	create := func(u id.User) error { return second(c.CreateOrg(ctx, u, c.Draft("x"), store.Once{})) }
+	wants(t, create(c.ada), problem.LimitReached)
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	wants(t, c.DeleteOrg(ctx, admin(eve), c.org), "")
+	wants(t, create(c.ada), "")
+	wants(t, create(c.ada), problem.LimitReached)
+	wants(t, create(eve), "")
+	wants(t, create(eve), problem.LimitReached)
+}
+
+// TestADeletionIsAuditedOnce loses the answer of each of its transactions.
+func TestADeletionIsAuditedOnce(t *testing.T) {
+	for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late, storetest.LostAfter, storetest.Conflict} {
+		s := settle(t)
+		s.Faults.Plan("TransactWriteItems", fault, 1)
+		wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
+		var found []string
+		for _, r := range s.rowsOf(t, "AUD#"+string(s.org)) {
+			if text(r, "action") == "org.deleted" {
+				found = append(found, fmt.Sprint(text(r, "actor"), text(r, "target"), text(r, "changes")))
+			}
+		}
+		want := string(s.ada) + string(s.org) + `{"name":{"from":"Acme","to":null}}`
+		if len(found) != 1 || found[0] != want || s.Faults.Pending() {
+			t.Errorf("%s: %v", fault, found)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+// inFlight is how long a request may still write that was let in before the keys of its
+// org were revoked, with much to spare: what an API key makes is under no condition on
+// the org, whose row all requests of its apps would fight for.
+const inFlight = 2 * time.Minute
+
+// EndOrg ends what is left of a deleted org, once it has no members: the pending links
+// are revoked, the endpoints deleted, which cancels what waits for them. A pass that
+// begins inFlight after the first has seen all that was ever made: it deletes the apps
+// too, and the org is due no more. cutShort reports that the org still has members: the
+// request that deletes it ended early, and an admin has to repeat it. No key is written.
+func (s *Store) EndOrg(ctx context.Context, o id.Org) (cutShort bool, err error) {
+	meta, err := s.get(ctx, orgKey(o))
+	if err != nil || meta.num(attrDeletedAt) == 0 || meta[attrDue] == nil {
+		return false, err
+	}
+	members, _, err := s.query(ctx, span{pk: pkOrg + string(o), prefix: skMember, limit: 1})
+	if err != nil || len(members) > 0 {
+		return len(members) > 0, err
+	}
+	now, emptied := s.now(), meta.num(attrEmptiedAt)
+	if emptied == 0 {
+		emptied = now
+		if err := s.noteEmpty(ctx, o, now); err != nil {
+			return false, err
+		}
+	}
+	apps, _, err := s.query(ctx, span{pk: pkOrg + string(o), prefix: skApp, limit: closingPage})
+	if err != nil {
+		return false, err
+	}
+	for _, row := range apps {
+		if err := s.endApp(ctx, id.App(trimmed(row.str(attrSK), skApp))); err != nil {
+			return false, err
+		}
+	}
+	if now < emptied+inFlight.Milliseconds() {
+		return false, nil
+	}
+	return false, s.forgetApps(ctx, o, meta.num(attrDeletedAt), apps)
+}
+
+// noteEmpty keeps when an org was first found without members. It is due again when
+// all requests in flight have ended.
+func (s *Store) noteEmpty(ctx context.Context, o id.Org, now int64) error {
+	t := &txn{}
+	t.update(s.table, orgKey(o), expr{
+		update: "SET emptiedAt = :now, dueAt = :next", when: "attribute_exists(due) AND attribute_not_exists(emptiedAt)",
+		values: item{":now": num(now), ":next": num(now + inFlight.Milliseconds())},
+	}, raced)
+	return ignoreRaced(s.commit(ctx, t))
+}
+
+// endApp ends the links and endpoints of an app whose org is deleted.
+func (s *Store) endApp(ctx context.Context, a id.App) error {
+	if err := s.endLinks(ctx, a); err != nil {
+		return err
+	}
+	endpoints, _, err := s.Endpoints(ctx, a, Page{})
+	if err != nil {
+		return err
+	}
+	for _, h := range endpoints {
+		t := &txn{}
+		there := expr{when: "attribute_exists(PK) AND attribute_not_exists(deletedAt)"}
+		s.deleteEndpoint(t, a, h.ID, s.now(), there, func(item) error { return errEndpointNotFound() })
+		if err := s.commit(ctx, t); err != nil && !problem.Is(err, problem.EndpointNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// endLinks revokes the links of an app that are pending, and takes those off the index
+// that have expired. No event tells of it: the endpoints end with them.
+func (s *Store) endLinks(ctx context.Context, a id.App) error {
+	return s.eachPage(ctx, span{pk: pkLinks + string(a), prefix: skLink}, func(rows []item) error {
+		waiting := slices.DeleteFunc(rows, func(row item) bool { return row[attrDue] == nil })
+		for links := range slices.Chunk(waiting, actionsAtOnce) {
+			now := s.now()
+			t := &txn{}
+			for _, row := range links {
+				e := expr{
+					update: "SET revokedAt = :now, purgeAt = :purge REMOVE due, dueAt", when: "attribute_exists(due)",
+					values: item{":now": num(now), ":purge": num(endedLinkPurge(now))},
+				}
+				if row.num(attrExpiresAt) <= now {
+					e.update, e.values = "SET lapsedAt = :now REMOVE due, dueAt", item{":now": num(now)}
+				}
+				t.update(s.table, key{row.str(attrPK), row.str(attrSK)}, e, raced)
+			}
+			if err := s.commit(ctx, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forgetApps deletes the apps of an org and is the end of its deletion. The org's row
+// is kept as long as its audit log.
+func (s *Store) forgetApps(ctx context.Context, o id.Org, deletedAt int64, apps []item) error {
+	for some := range slices.Chunk(apps, actionsAtOnce/2) {
+		t := &txn{}
+		for _, row := range some {
+			a := id.App(trimmed(row.str(attrSK), skApp))
+			t.remove(s.table, appKey(o, a), expr{}, nil)
+			t.remove(s.table, budgetKey(a), expr{}, nil)
+		}
+		if err := s.commit(ctx, t); err != nil {
+			return err
+		}
+	}
+	t := &txn{}
+	t.update(s.table, orgKey(o), expr{
+		update: "SET purgeAt = :purge REMOVE due, dueAt", when: "attribute_exists(due)",
+		values: item{":purge": num(time.UnixMilli(deletedAt).Add(auditFor).Unix())},
+	}, raced)
+	return ignoreRaced(s.commit(ctx, t))
+}

@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/authz"
+	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
+)
+
+// crash deletes the org as Ada, in a process that ends before its transaction n,
+// counted from 0. Without an error there were no more than n.
+func (c *connected) crash(n int) error {
+	ending, end := context.WithCancel(ctx)
+	defer end()
+	for range n {
+		c.Faults.Before("TransactWriteItems", func() {})
+	}
+	c.Faults.Before("TransactWriteItems", end)
+	defer c.Faults.Heal()
+	return c.DeleteOrg(ending, admin(c.ada), c.org)
+}
+
+// crowd adds members past the store, which takes long for many.
+func (c *connected) crowd(t *testing.T, n int) {
+	t.Helper()
+	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	var puts []types.WriteRequest
+	for range n {
+		u := string(id.Source{}.NewUser())
+		for _, k := range [][2]string{{"ORG#" + string(c.org), "MEM#" + u}, {"USER#" + u, "ORG#" + string(c.org)}} {
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: dbRow{
+				"PK": s(k[0]), "SK": s(k[1]), "role": s("member"), "joinedAt": number(c.Now().UnixMilli()),
+			}}})
+		}
+	}
+	for len(puts) > 0 {
+		some := puts[:min(len(puts), 25)]
+		_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: some}})
+		wants(t, err, "")
+		puts = puts[len(some):]
+	}
+	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &c.Name, Key: dbRow{"PK": s("ORG#" + string(c.org)), "SK": s("META")}, UpdateExpression: ptr("ADD members :n"),
+		ExpressionAttributeValues: dbRow{":n": number(int64(n))},
+	})
+	wants(t, err, "")
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// full gives the org 200 active keys and 50 in their grace, and 500 members. It
+// returns the keys' texts.
+func (c *connected) full(t *testing.T) (keys []secret.String) {
+	t.Helper()
+	const active, rotated, members = 200, 50, 500
+	for n := range active {
+		k := makeKey(t, c.Table, c.org, c.ada, 0)
+		keys = append(keys, k.Minted.Key)
+		if n < rotated {
+			keys = append(keys, rotate(t, c.Table, c.org, c.ada, k.ID, time.Hour, "").Minted.Key)
+		}
+	}
+	c.crowd(t, members-1)
+	return keys
+}
+
+// warm gives authorizers that have let every key in.
+func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authz.Authorizer) {
+	t.Helper()
+	for range n {
+		a := authz.New(c.Store, nil)
+		a.Now = c.Now
+		for _, k := range keys {
+			wants(t, second(a.Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Reveal()})), "")
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// storm asks authorizers about keys in turn, from clients at once, and counts the
+// requests that are not refused as revoked.
+func storm(all []*authz.Authorizer, keys []secret.String, clients, requests int) int64 {
+	var wrong, next atomic.Int64
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for n := next.Add(1); n <= int64(requests); n = next.Add(1) {
+				k := keys[int(n)%len(keys)]
+				_, err := all[int(n)%len(all)].Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Reveal()})
+				if !problem.Is(err, problem.KeyRevoked) {
+					wrong.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return wrong.Load()
+}
+
+// named counts the rows whose key begins so and names the org.
+func (c *connected) named(t *testing.T, begins string) (n int) {
+	t.Helper()
+	for _, r := range c.rowsOf(t, begins) {
+		if k := text(r, "PK") + " " + text(r, "SK"); strings.Contains(k, string(c.org)) {
+			n++
+		}
+	}
+	return n
+}
+
+// memberRows counts both copies of the org's memberships.
+func (c *connected) memberRows(t *testing.T) int {
+	t.Helper()
+	return c.named(t, "USER#") + c.named(t, "ORG#") - 1 - len(c.apps(t))
+}
+
+func (c *connected) apps(t *testing.T) (apps []string) {
+	t.Helper()
+	for _, r := range c.rowsOf(t, "ORG#"+string(c.org)) {
+		if strings.HasPrefix(text(r, "SK"), "APP#") {
+			apps = append(apps, text(r, "SK"))
+		}
+	}
+	return apps
+}
+
+// everyEnd deletes two orgs, of which the sweep has ended one.
+func (c *connected) everyEnd(t *testing.T) {
+	t.Helper()
+	ended := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}
+	ended.app = id.DefaultApp(ended.org)
+	makeKey(t, c.Table, ended.org, c.ada, 0)
+	c.pass(1234 * time.Millisecond)
+	ended.link(t, time.Hour)
+	ended.link(t, time.Minute)
+	ended.endpoint(t)
+	c.pass(time.Hour - time.Minute)
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), ended.org), "")
+	for range 2 {
+		c.pass(2 * time.Minute)
+		wants(t, second(c.EndOrg(ctx, ended.org)), "")
+	}
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)), "")
+}

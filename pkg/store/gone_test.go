@@ -1,0 +1,259 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// settled is an org with something of everything that can be changed under it.
+type settled struct {
+	*connected
+	bob, eve id.User // a viewer and another admin
+	second   id.App
+	old, key store.NewKey // old is in its grace: key is its successor
+	link     madeLink
+}
+
+func settle(t *testing.T) *settled {
+	t.Helper()
+	s := &settled{connected: connect(t)}
+	s.bob = addMember(t, s.Table, s.org, s.ada, "bob@example.com", org.Viewer)
+	s.eve = addMember(t, s.Table, s.org, s.ada, "eve@example.com", org.Admin)
+	s.NewUser(t, "kim@example.com")
+	app := s.DraftApp("Second")
+	wants(t, second(s.CreateApp(ctx, admin(s.ada), s.org, app, store.Once{})), "")
+	s.second = app.ID
+	s.old = makeKey(t, s.Table, s.org, s.ada, 0)
+	s.key = rotate(t, s.Table, s.org, s.ada, s.old.ID, time.Hour, "")
+	s.link = s.connected.link(t, time.Hour)
+	return s
+}
+
+// change is a use case of Eve's that changes something under an org.
+type change struct {
+	name string
+	do   func(s *settled) error
+	// same: it changes nothing, and so has no transaction
+	same bool
+}
+
+func changes() []change {
+	create := func(s *settled, app id.App, o store.Once) error {
+		now := s.Now()
+		k := store.NewKey{ID: s.NewKeyID(now), AppID: app, CreatedAt: now.UnixMilli()}
+		return second(s.CreateKey(ctx, admin(s.eve), s.org, k, o))
+	}
+	role := func(who func(s *settled) id.User, to org.Role) func(s *settled) error {
+		return func(s *settled) error { return second(s.ChangeRole(ctx, admin(s.eve), s.org, who(s), to)) }
+	}
+	bob, ada := func(s *settled) id.User { return s.bob }, func(s *settled) id.User { return s.ada }
+	rename := func(name string) func(s *settled) error {
+		return func(s *settled) error {
+			return second(s.RenameApp(ctx, admin(s.eve), s.org, s.second, &name))
+		}
+	}
+	return []change{
+		{"a new name", func(s *settled) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Other")) }, false},
+		{"the same name", func(s *settled) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Acme")) }, true},
+		{"an invite", func(s *settled) error {
+			return second(s.AddMember(ctx, admin(s.eve), s.org, "kim@example.com", org.Viewer, store.Once{}))
+		}, false},
+		{"a promotion", role(bob, org.Admin), false},
+		{"a demotion", role(ada, org.Viewer), false},
+		{"another role that counts the same", role(bob, org.Member), false},
+		{"the same role", role(bob, org.Viewer), true},
+		{"a removal", func(s *settled) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.bob) }, false},
+		{"an admin's removal", func(s *settled) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.ada) }, false},
+		{"a leaving", func(s *settled) error { return s.LeaveOrg(ctx, store.Actor{User: s.eve, May: anyMember}, s.org) }, false},
+		{"an app", func(s *settled) error {
+			return second(s.CreateApp(ctx, admin(s.eve), s.org, s.DraftApp("x"), store.Once{}))
+		}, false},
+		{"an app's name", rename("Other"), false},
+		{"an app's same name", rename("Second"), true},
+		{"a key", func(s *settled) error { return create(s, "", store.Once{}) }, false},
+		{"a key of an app", func(s *settled) error { return create(s, s.second, store.Once{}) }, false},
+		{"a key with an Idempotency-Key", func(s *settled) error {
+			return create(s, "", once(s.connected, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))
+		}, false},
+		{"a rotation", func(s *settled) error { return s.turn(s.NewKeyID(s.Now()), store.Once{}) }, false},
+	}
+}
+
+// lose deletes rows of the org past the store.
+func (s *settled) lose(t *testing.T, keys ...string) {
+	t.Helper()
+	for _, pk := range keys {
+		_, err := s.DB.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Name, Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: pk + string(s.org)}, "SK": &types.AttributeValueMemberS{Value: "META"},
+		}})
+		wants(t, err, "")
+	}
+}
+
+// cut begins the deletion of the org, and ends the request before its second
+// transaction.
+func (s *settled) cut(t *testing.T) {
+	t.Helper()
+	wants(t, s.crash(1), problem.Unavailable)
+}
+
+// content is every row of the table as text, by key.
+func (c *connected) content(t *testing.T) map[string]string {
+	t.Helper()
+	rows := map[string]string{}
+	for _, r := range c.Rows(t) {
+		b, err := json.Marshal(r)
+		wants(t, err, "")
+		rows[text(r, "PK")+" "+text(r, "SK")] = string(b)
+	}
+	return rows
+}
+
+// TestAnOrgThatIsGoneIsTheSame404ForEveryChange tries every change under an org whose
+// deletion has begun, and under one whose rows are not there.
+func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
+	for state, end := range map[string]func(s *settled){
+		"deletion has begun": func(s *settled) { s.cut(t) },
+		"rows are missing":   func(s *settled) { s.lose(t, "ORG#", "KEYS#") },
+	} {
+		t.Run(state, func(t *testing.T) {
+			s := settle(t)
+			end(s)
+			before := s.content(t)
+			for _, c := range changes() {
+				if err := c.do(s); !problem.Is(err, problem.OrgNotFound) {
+					t.Errorf("%s: %v", c.name, err)
+				}
+			}
+			if _, err := s.ClaimLink(ctx, s.link.claim("k")); !problem.Is(err, problem.LinkNotFound) {
+				t.Errorf("a claim: %v", err)
+			}
+			if _, err := s.AccessOf(ctx, s.org, s.app, s.key.ID); !problem.Is(err, problem.KeyRevoked) {
+				t.Errorf("an API key's own: %v", err)
+			}
+			if after := s.content(t); fmt.Sprint(before) != fmt.Sprint(after) {
+				t.Errorf("something was written:\n%v\n%v", before, after)
+			}
+		})
+	}
+	s := settle(t)
+	s.lose(t, "ORG#")
+	wants(t, second(s.Org(ctx, admin(s.ada), s.org)), problem.OrgNotFound)
+	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
+}
+
+// TestAnOrgDeletedBeforeTheTransactionTakesNoChange lets the deletion begin between
+// the reads of each change and its transaction.
+func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
+	for _, c := range changes() {
+		if c.same {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			s := settle(t)
+			var before map[string]string
+			err, _ := s.overtaken(t, func() error { return c.do(s) }, func() error {
+				s.cut(t)
+				before = s.content(t)
+				return nil
+			})
+			wants(t, err, problem.OrgNotFound)
+			if after := s.content(t); fmt.Sprint(before) != fmt.Sprint(after) {
+				t.Errorf("something was written:\n%v\n%v", before, after)
+			}
+		})
+	}
+}
+
+// TestAReplayUnderAnOrgThatIsGoneIs404 sends a create again whose answer was kept.
+func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
+	s := settle(t)
+	again := func(n int) store.Once {
+		return once(s.connected, fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n), "{}", "{}")
+	}
+	creates := map[string]func() error{
+		"an app": func() error { return second(s.CreateApp(ctx, admin(s.ada), s.org, s.DraftApp("x"), again(1))) },
+		"a key": func() error {
+			return second(s.CreateKey(ctx, admin(s.ada), s.org, draftKey(t, s.Table, s.org, 0), again(2)))
+		},
+		"a rotation": func() error { return s.turn(s.NewKeyID(s.Now()), again(3)) },
+		"an invite": func() error {
+			return second(s.AddMember(ctx, admin(s.ada), s.org, "kim@example.com", org.Viewer, again(4)))
+		},
+	}
+	for range 2 { // the second is a replay
+		for name, create := range creates {
+			if err := create(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	s.cut(t)
+	for name, create := range creates {
+		if err := create(); !problem.Is(err, problem.OrgNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// turn rotates the org's key.
+func (s *settled) turn(to id.Key, o store.Once) error {
+	_, _, err := s.RotateKey(ctx, admin(s.eve), s.org, store.Rotation{
+		Old: s.key.ID, Grace: time.Hour, Key: store.NewKey{ID: to},
+		Answer: func(store.NewKey) ([]byte, error) { return []byte("{}"), nil },
+	}, o)
+	return err
+}
+
+// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short,
+// and of one without its map of active keys.
+func TestNothingPreventsARevocation(t *testing.T) {
+	for state, end := range map[string]func(s *settled){
+		"deletion has begun": func(s *settled) { s.cut(t) },
+		"no map":             func(s *settled) { s.lose(t, "KEYS#") },
+		"neither row":        func(s *settled) { s.lose(t, "KEYS#", "ORG#") },
+	} {
+		t.Run(state, func(t *testing.T) {
+			s := settle(t)
+			end(s)
+			for _, k := range []id.Key{s.old.ID, s.key.ID} {
+				wants(t, s.RevokeKey(ctx, admin(s.eve), s.org, k), "")
+				if row(t, s.Table, s.org, k).RevokedAt == 0 {
+					t.Error("the key is not revoked")
+				}
+			}
+		})
+	}
+}
+
+// TestAMalformedRequestIsOurOwnMistake: what the database calls malformed stays so, and
+// is no 503.
+func TestAMalformedRequestIsOurOwnMistake(t *testing.T) {
+	s := settle(t)
+	for operation, do := range map[string]func() error{
+		"TransactWriteItems": func() error { return s.RevokeKey(ctx, admin(s.ada), s.org, s.key.ID) },
+		"BatchGetItem":       func() error { return second(s.Org(ctx, admin(s.ada), s.org)) },
+		"Query":              func() error { _, _, err := s.OrgsOf(ctx, s.ada, store.Page{}); return err },
+		"GetItem":            func() error { _, _, err := s.APIKey(ctx, s.org, s.key.ID); return err },
+	} {
+		s.Faults.Plan(operation, storetest.Malformed, 1)
+		err := do()
+		if got := problem.From(err).Code; got != problem.Internal || s.Faults.Pending() {
+			t.Errorf("%s: %v", operation, err)
+		}
+	}
+	s.Faults.Plan("GetItem", storetest.ServerError, -1)
+	_, _, err := s.APIKey(ctx, s.org, s.key.ID)
+	wants(t, err, problem.Unavailable)
+}

@@ -103,12 +103,12 @@ func revokedAtOnce(t *testing.T, tg *target) {
 	if tg.name == "sam" {
 		requests = 32 // one call at a time, 31 a second
 	}
-	warm := tg.storm(t, key, requests)
+	warm := tg.storm(t, requests, key)
 	if warm["200"] != int64(requests) {
 		t.Fatalf("before: %v", warm)
 	}
 	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
-	after := tg.storm(t, key, requests)
+	after := tg.storm(t, requests, key)
 	want := "401 key_revoked"
 	if tg.name == "sam" {
 		want = "403"
@@ -119,9 +119,9 @@ func revokedAtOnce(t *testing.T, tg *target) {
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
 }
 
-// storm sends a number of requests from sixteen clients and counts the answers
-// by status and code.
-func (tg *target) storm(t *testing.T, key string, requests int) map[string]int64 {
+// storm sends a number of requests from sixteen clients, with the keys in turn, and
+// counts the answers by status and code.
+func (tg *target) storm(t *testing.T, requests int, keys ...string) map[string]int64 {
 	t.Helper()
 	var mu sync.Mutex
 	counts := map[string]int64{}
@@ -129,8 +129,8 @@ func (tg *target) storm(t *testing.T, key string, requests int) map[string]int64
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			for sent.Add(1) <= int64(requests) {
-				r, err := tg.try(t.Context(), call{method: "POST", path: "/app/get", bearer: key})
+			for n := sent.Add(1); n <= int64(requests); n = sent.Add(1) {
+				r, err := tg.try(t.Context(), call{method: "POST", path: "/app/get", bearer: keys[int(n)%len(keys)]})
 				answer := strings.TrimSpace(strconv.Itoa(r.status) + " " + r.code())
 				if err != nil {
 					answer = err.Error()

@@ -60,6 +60,7 @@ func TestLocal(t *testing.T) {
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
+	t.Run("FourCopiesRefuseTheKeysOfADeletedOrg", func(t *testing.T) { copiesRefuseAnOrg(t, s, tg) })
 	t.Run("APlantedCacheIsFound", func(t *testing.T) { plantedCache(t, s, tg) })
 	t.Run("AnAddressMovesToWhoProvedItLast", func(t *testing.T) { addresses(t, s, tg) })
 	t.Run("ExpiredKeysMakeRoomForNewOnes", func(t *testing.T) { expiredMakeRoom(t, s, tg) })

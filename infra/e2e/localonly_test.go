@@ -58,7 +58,7 @@ func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	id, key := ada.key(t, org, `{}`)
 	_, sibling := ada.key(t, org, `{}`)
 	before := answered(s)
-	if got := tg.storm(t, key, requests)["200"]; got != requests {
+	if got := tg.storm(t, requests, key)["200"]; got != requests {
 		t.Fatalf("before: %d of %d answered 200", got, requests)
 	}
 	just := 0
@@ -71,7 +71,7 @@ func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 		t.Fatalf("%d copies of the authorizer have just answered, want %d", just, copies)
 	}
 	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
-	refused := tg.storm(t, key, requests)["401 key_revoked"]
+	refused := tg.storm(t, requests, key)["401 key_revoked"]
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
 	return requests - refused
 }

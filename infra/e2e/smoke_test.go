@@ -67,7 +67,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 	t.Run("OneTransactionThroughEveryFunction", func(t *testing.T) {
 		for _, c := range []func(t *testing.T, tg *target){
 			wrongCredentials, unknownRoutes, anOrg, anInvite, roles, retries, expiryAndRotation, apps, verificationKey, linkClaim, aKey, revokedAtOnce,
-			unknownNames, plainText, challenges, publicReads,
+			unknownNames, plainText, challenges, publicReads, aDeletedOrg,
 		} {
 			c(t, tg)
 		}

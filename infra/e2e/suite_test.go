@@ -15,6 +15,7 @@ var cases = []struct {
 	{"AKeyWorksUntilTheMomentItIsRevoked", aKey},
 	{"AnAlteredKeyIsRefused", alteredKeys},
 	{"AnAppOwnsItsKeys", apps},
+	{"ADeletedOrgIsGoneForItsKeysAndMembers", aDeletedOrg},
 	{"AKeyExpiresAndRotates", expiryAndRotation},
 	{"ARevokedKeyIsRefusedAtOnceByEveryCopy", revokedAtOnce},
 	{"ACreateThatIsSentAgainAnswersTheSame", retries},

@@ -94,6 +94,8 @@ func sizes(tpl *translated.Template) (wrong []string) {
 		switch name {
 		case "AuthorizerFunction":
 			timeout, memory = 5*time.Second, 512
+		case "DeleteOrgFunction": // API Gateway waits 29 seconds
+			timeout = 28 * time.Second
 		case "RotateFunction", "SweepFunction":
 			timeout = 55 * time.Second
 		case "FanoutFunction", "DeliverFunction":

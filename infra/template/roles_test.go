@@ -241,8 +241,8 @@ func transactional(tpl *translated.Template) (wrong []string) {
 // checked by, IDN# what a token is, VKEYS what receivers trust.
 func writers(tpl *translated.Template) (wrong []string) {
 	wanted := map[string][]string{
-		"KEYS#*": {"KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
-		"USED#*": {"AuthorizerRole", "KeysRole", "SweepRole"}, "VKEYS": {"RotateRole"},
+		"KEYS#*": {"DeleteOrgRole", "KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
+		"USED#*": {"AuthorizerRole", "DeleteOrgRole", "KeysRole", "SweepRole"}, "VKEYS": {"RotateRole"},
 	}
 	all, wrong := statements(tpl)
 	for partition, roles := range wanted {

@@ -7,9 +7,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -157,6 +160,40 @@ func (a *audited) keys(t *testing.T, app string) {
 	a.does(t, revoke, "", "", "") // again
 }
 
+// numberOf gives a number of a row.
+func numberOf(t *testing.T, row map[string]types.AttributeValue, name string) int64 {
+	t.Helper()
+	v, _ := row[name].(*types.AttributeValueMemberN)
+	if v == nil {
+		t.Fatalf("no %s in %v", name, row)
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// end deletes the org, and gives what that adds to its log: only an operator can read it
+// now, on the rows.
+func (a *audited) end(t *testing.T) (added []entry) {
+	t.Helper()
+	before := map[string]bool{}
+	for k := range a.dump(t) {
+		before[k] = true
+	}
+	a.does(t, request{method: "DELETE", path: "/" + string(a.org)}, "org.deleted", string(a.org), `{"name":{"from":"Acme 2","to":null}}`)
+	for _, r := range a.Rows(t) {
+		if pk, sk := text(r, "PK"), text(r, "SK"); pk == "AUD#"+string(a.org) && !before[pk+" "+sk] {
+			added = append(added, entry{
+				At: numberOf(t, r, "at"), Action: text(r, "action"), Actor: subject{"user", text(r, "actor")},
+				Target: subject{"org", text(r, "target")}, Changes: json.RawMessage(text(r, "changes")), RequestID: text(r, "requestId"),
+			})
+		}
+	}
+	return added
+}
+
 // TestEveryActionIsAuditedAsDocumented makes each action through its route. A
 // request that changes nothing has no entry.
 func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
@@ -164,7 +201,7 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a.members(t)
 	a.keys(t, a.names(t))
 	a.endpoints(t)
-	got := a.log(t)
+	got := append(a.log(t), a.end(t)...)
 	for i := range max(len(got), len(a.want)) {
 		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {
 			t.Fatalf("entry %d:\ngot  %v\nwant %v", i, got[min(i, len(got)):], a.want[min(i, len(a.want)):])
@@ -206,7 +243,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 	for pattern, body := range map[string]string{
 		"PATCH /v1/orgs/{orgId}": `{"name":"x"}`, "POST /v1/orgs/{orgId}/members": `{"email":"outside@example.com"}`,
 		"PATCH /v1/orgs/{orgId}/members/{userId}": `{"role":"admin"}`, "DELETE /v1/orgs/{orgId}/members/{userId}": "",
-		"POST /v1/orgs/{orgId}/keys": `{}`, "DELETE /v1/orgs/{orgId}/keys/{keyId}": "",
+		"DELETE /v1/orgs/{orgId}": "", "POST /v1/orgs/{orgId}/keys": `{}`, "DELETE /v1/orgs/{orgId}/keys/{keyId}": "",
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": `{"graceSeconds":0}`, "POST /v1/orgs/{orgId}/apps": `{"name":"x"}`,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                `{"name":"x"}`,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": `{"enabled":false}`,

@@ -133,19 +133,16 @@ type Access struct {
 	Org Org
 }
 
-// AccessOf gives a key with its app and org, in one strong read. Errors, of what has
-// changed since the request was let in: key_revoked when the org is gone or being
-// deleted, as the next request is told; key_not_found.
+// AccessOf gives a key with its app and org, in one strong read. Error:
+// key_not_found when one of them has gone since the request was let in, or the
+// deletion of the org has begun. The authorizer answers the next request.
 func (s *Store) AccessOf(ctx context.Context, o id.Org, app id.App, k id.Key) (Access, error) {
 	rows, err := s.getMany(ctx, apiKeyKey(o, k), appKey(o, app), orgKey(o))
 	if err != nil {
 		return Access{}, err
 	}
 	keyRow, appRow, orgRow := rows[apiKeyKey(o, k)], rows[appKey(o, app)], rows[orgKey(o)]
-	if orgGone(orgRow) {
-		return Access{}, problem.New(problem.KeyRevoked, "This API key was revoked.")
-	}
-	if keyRow == nil || appRow == nil {
+	if keyRow == nil || appRow == nil || orgGone(orgRow) {
 		return Access{}, errKeyNotFound()
 	}
 	return Access{Key: apiKeyFrom(keyRow), App: appFrom(o, appRow), Org: orgFrom(orgRow)}, nil

@@ -1,0 +1,156 @@
+package e2e_test
+
+import (
+	"crypto/rand"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// aDeletedOrg deletes an org: its keys are refused and its members have it no more.
+func aDeletedOrg(t *testing.T, tg *target) {
+	c := tg.server(t)
+	ada, bob := c.owner, tg.person(t, "bob")
+	ada.invite(t, c.org, bob, "member")
+	base := "/v1/orgs/" + c.org
+	rotated := ada.want(t, "POST", base+"/keys/"+c.keyID+"/rotate", `{"graceSeconds":3600}`, 201, "").str("key")
+	_, pending := c.link(t, "u-1")
+	bob.want(t, "DELETE", base, "", 403, "insufficient_role")
+	tg.person(t, "eve").want(t, "DELETE", base, "", 404, "org_not_found")
+	ada.want(t, "DELETE", base, "", 204, "")
+	for _, key := range []string{c.key, rotated} {
+		tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 401, "key_revoked")
+	}
+	for _, p := range []*person{ada, bob} {
+		if l := p.want(t, "GET", "/v1/orgs", "", 200, "").list("orgs"); len(l) != 0 {
+			t.Errorf("orgs: %v", l)
+		}
+		for _, r := range []call{
+			{method: "GET", path: base}, {method: "DELETE", path: base}, {method: "POST", path: base + "/keys", body: `{}`},
+			{method: "POST", path: base + "/members", body: `{"email":"` + bob.email + `"}`},
+		} {
+			p.want(t, r.method, r.path, r.body, 404, "org_not_found")
+		}
+	}
+	tg.want(t, newDevice().claims(pending), 404, "link_not_found")
+}
+
+// fullOrg gives the server's org 200 active keys, 50 more in their grace, and 500
+// members. It returns the keys' texts.
+func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
+	t.Helper()
+	const active, rotated, others, atOnce = 200, 50, 499, 8
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for n := range active - 1 { // the server has one
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			id, key := c.owner.key(t, c.org, `{}`)
+			made := []string{key}
+			if n < rotated {
+				r := c.owner.want(t, "POST", "/v1/orgs/"+c.org+"/keys/"+id+"/rotate", `{"graceSeconds":3600}`, 201, "")
+				made = append(made, r.str("key"))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			keys = append(keys, made...)
+		})
+	}
+	wg.Wait()
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	for range others {
+		u := "usr_" + strings.ToLower(rand.Text())
+		var puts []types.WriteRequest
+		for _, k := range []rowKey{{"ORG#" + c.org, "MEM#" + u}, {"USER#" + u, "ORG#" + c.org}} {
+			row := k.attributes()
+			row["role"], row["joinedAt"] = text("member"), millis(time.Now())
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
+		}
+		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: puts}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return append(keys, c.key)
+}
+
+// copiesRefuseAnOrg has at least four copies of the authorizer let in the keys of an org
+// that is as large as it may be, deletes it, and has the sweep end it.
+func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
+	const requests = 1000
+	c := tg.server(t)
+	hook := c.endpoint(t, tg.deaf()+"/ended")
+	c.link(t, "u-1")
+	keys := fullOrg(t, s, c)
+	before := answered(s)
+	if got := tg.storm(t, requests, keys...)["200"]; got != requests {
+		t.Fatalf("before: %d of %d answered 200", got, requests)
+	}
+	just := 0
+	for copyID, n := range answered(s) {
+		if n > before[copyID] {
+			just++
+		}
+	}
+	if just < 4 {
+		t.Fatalf("%d copies of the authorizer have just answered, want 4", just)
+	}
+	begun := time.Now()
+	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org, "", 204, "")
+	t.Logf("%d keys and 500 members took %s", len(keys), time.Since(begun))
+	if refused := tg.storm(t, requests, keys...)["401 key_revoked"]; refused != requests {
+		t.Errorf("%d of %d requests after the deletion were not refused with key_revoked", requests-refused, requests)
+	}
+	c.ends(t, s, hook)
+}
+
+// ends lets the sweep end the server's org, whose deletion it takes for long past.
+func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
+	t.Helper()
+	meta, past := rowKey{"ORG#" + c.org, "META"}, millis(time.Now().Add(-time.Hour))
+	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, emptiedAt = :past"} {
+		setRow(t, s, meta, update, map[string]types.AttributeValue{":past": past})
+		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within(t, "the end of the endpoint", func() bool { return getRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}) == nil })
+	for pk, want := range map[string]int{"ORG#" + c.org: 1, "HOOKS#" + c.appID: 0} {
+		if n := countIn(t, s, pk); n != want {
+			t.Errorf("%s has %d rows, want %d", pk, n, want)
+		}
+	}
+	if row := getRow(t, s, meta); row["due"] != nil || row["purgeAt"] == nil {
+		t.Errorf("the org's row: %v", row)
+	}
+	link := newestIn(t, s, "LINKS#"+c.appID)
+	if row := getRow(t, s, rowKey{"LINKS#" + c.appID, link}); row["due"] != nil || row["revokedAt"] == nil {
+		t.Errorf("the link's row: %v", row)
+	}
+	entry := getRow(t, s, rowKey{"AUD#" + c.org, newestIn(t, s, "AUD#"+c.org)})
+	if action, _ := entry["action"].(*types.AttributeValueMemberS); action == nil || action.Value != "org.deleted" {
+		t.Errorf("the newest audit entry: %v", entry)
+	}
+}
+
+// countIn counts the rows of a partition.
+func countIn(t *testing.T, s *stack.Stack, pk string) int {
+	t.Helper()
+	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{
+		TableName: &s.TableName, ConsistentRead: aws.Bool(true), Select: types.SelectCount,
+		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(pk)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(out.Count)
+}

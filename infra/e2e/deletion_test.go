@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"crypto/rand"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,26 +46,15 @@ func aDeletedOrg(t *testing.T, tg *target) {
 // members. It returns the keys' texts.
 func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	t.Helper()
-	const active, rotated, others, atOnce = 200, 50, 499, 8
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	const active, rotated, others = 200, 50, 499
 	for n := range active - 1 { // the server has one
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			id, key := c.owner.key(t, c.org, `{}`)
-			made := []string{key}
-			if n < rotated {
-				r := c.owner.want(t, "POST", "/v1/orgs/"+c.org+"/keys/"+id+"/rotate", `{"graceSeconds":3600}`, 201, "")
-				made = append(made, r.str("key"))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			keys = append(keys, made...)
-		})
+		id, key := c.owner.key(t, c.org, `{}`)
+		keys = append(keys, key)
+		if n < rotated {
+			r := c.owner.want(t, "POST", "/v1/orgs/"+c.org+"/keys/"+id+"/rotate", `{"graceSeconds":3600}`, 201, "")
+			keys = append(keys, r.str("key"))
+		}
 	}
-	wg.Wait()
 	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
 	for range others {
 		u := "usr_" + strings.ToLower(rand.Text())

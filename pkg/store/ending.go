@@ -14,8 +14,8 @@ import (
 // the org, whose row all requests of its apps would fight for.
 const inFlight = 2 * time.Minute
 
-// EndOrg ends what is left of a deleted org, once it has no members: the pending links
-// are revoked, the endpoints deleted, which cancels what waits for them. A pass that
+// EndOrg ends what is left of a deleted org, once it has no members: the endpoints
+// are deleted, which cancels what waits for them, and the pending links revoked. A pass that
 // begins inFlight after the first has seen all that was ever made: it deletes the apps
 // too, and the org is due no more. cutShort reports that the org still has members: the
 // request that deletes it ended early, and an admin has to repeat it. No key is written.
@@ -39,9 +39,11 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (cutShort bool, err error)
 	if err != nil {
 		return false, err
 	}
-	for _, row := range apps {
-		if err := s.endApp(ctx, id.App(trimmed(row.str(attrSK), skApp))); err != nil {
-			return false, err
+	for _, end := range []func(context.Context, id.App) error{s.endEndpoints, s.endLinks} {
+		for _, row := range apps {
+			if err := end(ctx, id.App(trimmed(row.str(attrSK), skApp))); err != nil {
+				return false, err
+			}
 		}
 	}
 	if now < emptied+inFlight.Milliseconds() {
@@ -61,11 +63,8 @@ func (s *Store) noteEmpty(ctx context.Context, o id.Org, now int64) error {
 	return ignoreRaced(s.commit(ctx, t))
 }
 
-// endApp ends the links and endpoints of an app whose org is deleted.
-func (s *Store) endApp(ctx context.Context, a id.App) error {
-	if err := s.endLinks(ctx, a); err != nil {
-		return err
-	}
+// endEndpoints deletes the endpoints of an app; the sweep cancels what waits for them.
+func (s *Store) endEndpoints(ctx context.Context, a id.App) error {
 	endpoints, _, err := s.Endpoints(ctx, a, Page{})
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (s *stack) linked(t *testing.T, a id.App, life time.Duration) (id.Link, sto
 	return l.ID, store.Claim{Token: parsed, ClaimKey: sha256.Sum256([]byte("device"))}
 }
 
-// waiting lists the rows that stand in the index due.
+// waiting lists the rows that are in the index due.
 func (s *stack) waiting(t *testing.T) (rows []string) {
 	t.Helper()
 	for _, r := range s.Rows(t) {
@@ -124,7 +124,7 @@ func (b *busy) ended(t *testing.T) {
 			t.Errorf("left: %s %s", pk, sk)
 		}
 		if !strings.HasPrefix(pk, "USER#") && !strings.HasPrefix(pk, "IDN#") && !strings.HasPrefix(pk, "EMAIL#") && pk != "VKEYS" && attr(r, "purgeAt") == "" {
-			t.Errorf("kept for ever: %s %s", pk, sk)
+			t.Errorf("never purged: %s %s", pk, sk)
 		}
 	}
 	for _, c := range []store.Claim{b.claim, b.done} {

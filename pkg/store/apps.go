@@ -67,7 +67,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, app App, once 
 	}
 	t.create(s.table, appKey(o, app.ID), item{attrName: str(app.Name), attrCreatedAt: num(app.CreatedAt)})
 	t.update(s.table, orgKey(o), expr{
-		update: "SET apps = apps + :one", when: orgStands + " AND apps < :max",
+		update: "SET apps = apps + :one", when: notDeleted + " AND apps < :max",
 		values: item{":one": num(1), ":max": num(int64(s.Limits.Apps))},
 	}, unlessGone(func(item) error {
 		return problem.New(problem.LimitReached, "The org has as many apps as one may have.")
@@ -101,7 +101,7 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 		}
 		t := &txn{}
 		t.admit(s.table, a, o)
-		t.stands(s.table, o)
+		t.checkNotDeleted(s.table, o)
 		t.rename(s.table, k, out.Name, *name)
 		s.audit(ctx, t, entry{
 			org: o, at: s.now(), action: "app.updated", actor: a.User, target: string(app),

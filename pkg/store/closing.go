@@ -14,8 +14,8 @@ const (
 	attrClosed    = "closed"    // milliseconds
 	attrEmptiedAt = "emptiedAt" // when the sweep first found the org without members
 
-	// orgStands is the condition, on the org's row, of every change under an org.
-	orgStands = "attribute_exists(PK) AND attribute_not_exists(deletedAt)"
+	// notDeleted is the condition, on the org's row, of every change under an org.
+	notDeleted = "attribute_exists(PK) AND attribute_not_exists(deletedAt)"
 
 	// keysOpen is the same on the row of the org's active keys.
 	keysOpen = "attribute_exists(live) AND attribute_not_exists(closed)"
@@ -58,10 +58,10 @@ func unlessClosed(no refusal) refusal {
 	}
 }
 
-// stands holds a transaction to an org whose deletion has not begun, without writing
+// checkNotDeleted holds a transaction to an org whose deletion has not begun, without writing
 // the org's row.
-func (t *txn) stands(table *string, o id.Org) {
-	t.check(table, orgKey(o), expr{when: orgStands}, unlessGone(raced))
+func (t *txn) checkNotDeleted(table *string, o id.Org) {
+	t.check(table, orgKey(o), expr{when: notDeleted}, unlessGone(raced))
 }
 
 // DeleteOrg ends an org: its deletion is written first, then every key is revoked,
@@ -93,7 +93,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 	t := &txn{}
 	t.admit(s.table, a, o)
 	t.update(s.table, orgKey(o), expr{
-		update: "SET deletedAt = :now, due = :due, dueAt = :dueAt", when: orgStands + " AND #name = :name",
+		update: "SET deletedAt = :now, due = :due, dueAt = :dueAt", when: notDeleted + " AND #name = :name",
 		names:  map[string]string{"#name": attrName},
 		values: item{":now": num(now), ":name": str(found.Name), ":due": due[attrDue], ":dueAt": due[attrDueAt]},
 	}, raced)
@@ -111,8 +111,8 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 }
 
 // revokeKeys revokes every key of a closed org that may be good: those of a strong
-// read of all rows, because the map of active keys lacks those in their grace. There
-// is no event and no audit entry of each: the deletion's own entry stands for them.
+// read of all rows, because the map of active keys lacks those in their grace. No key
+// has an event or an audit entry of its own: the entry of the deletion is enough.
 func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	return s.eachPage(ctx, span{pk: pkKeys + string(o), prefix: skKey}, func(rows []item) error {
 		late := s.now() - lateExpiry.Milliseconds()

@@ -18,12 +18,7 @@ import (
 // process ends before each transaction, and the same admin asks again: each time one
 // transaction more is done.
 func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
-	c := connect(t)
-	c.Table = storetest.Apart(t) // hundreds of transactions
-	c.org, c.ada = "", c.NewUser(t, "ada@example.com")
-	c.org = c.NewOrg(t, c.ada)
-	c.app = id.DefaultApp(c.org)
-	keys := c.full(t)
+	c, keys := full(t)
 	authorizers := c.warm(t, 4, keys)
 	wants(t, c.crash(0), problem.Unavailable)
 	if n := storm(authorizers, keys, 4, len(keys)); n != int64(len(keys)) {
@@ -59,8 +54,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 
 // TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one go.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
-	c := connect(t)
-	c.full(t)
+	c, _ := full(t)
 	c.Faults.Calls()
 	begun := time.Now()
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
@@ -170,8 +164,8 @@ func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 	}
 }
 
-// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may make: the one
-// who made it gets it back, whoever deletes it.
+// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may make: the user
+// who made the org gets the place back, also when another admin deletes it.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1

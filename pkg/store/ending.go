@@ -81,7 +81,7 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) error {
 }
 
 // endLinks revokes the links of an app that are pending, and takes those off the index
-// that have expired. No event tells of it: the endpoints end with them.
+// that have expired. No event is sent: the endpoints end with them.
 func (s *Store) endLinks(ctx context.Context, a id.App) error {
 	return s.eachPage(ctx, span{pk: pkLinks + string(a), prefix: skLink}, func(rows []item) error {
 		waiting := slices.DeleteFunc(rows, func(row item) bool { return row[attrDue] == nil })

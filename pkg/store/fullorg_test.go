@@ -16,6 +16,7 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/secret"
+	"latchkey/pkg/store/storetest"
 )
 
 // crash deletes the org as Ada, in a process that ends before its transaction n,
@@ -59,11 +60,15 @@ func (c *connected) crowd(t *testing.T, n int) {
 
 func ptr[T any](v T) *T { return &v }
 
-// full gives the org 200 active keys and 50 in their grace, and 500 members. It
-// returns the keys' texts.
-func (c *connected) full(t *testing.T) (keys []secret.String) {
+// full makes an org with 200 active keys and 50 in their grace, and 500 members, on a
+// database of its own. It returns the keys' texts.
+func full(t *testing.T) (c *connected, keys []secret.String) {
 	t.Helper()
 	const active, rotated, members = 200, 50, 500
+	c = &connected{Table: storetest.Apart(t)}
+	c.ada = c.NewUser(t, "ada@example.com")
+	c.org = c.NewOrg(t, c.ada)
+	c.app = id.DefaultApp(c.org)
 	for n := range active {
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		keys = append(keys, k.Minted.Key)
@@ -72,7 +77,7 @@ func (c *connected) full(t *testing.T) (keys []secret.String) {
 		}
 	}
 	c.crowd(t, members-1)
-	return keys
+	return c, keys
 }
 
 // warm gives authorizers that have let every key in.

@@ -123,7 +123,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	}, func(item) error { return errRaced })
 	s.putMembership(t, o, user, a.User, r, now, exists)
 	t.update(s.table, meta, expr{
-		update: "SET members = members + :one, admins = admins + :admins", when: orgStands + " AND members < :max",
+		update: "SET members = members + :one, admins = admins + :admins", when: notDeleted + " AND members < :max",
 		values: item{":one": num(1), ":admins": num(adminsIn(r)), ":max": num(int64(s.Limits.Members))},
 	}, unlessGone(func(item) error {
 		return problem.New(problem.LimitReached, "The org has as many members as one may have.")
@@ -262,16 +262,16 @@ func (s *Store) pinTarget(t *txn, a Actor, o id.Org, target Member, write func(w
 	})
 }
 
-// countAdmins moves the org's counters with a membership's change, and holds the org
-// to standing where neither moves. The last admin cannot go: the counter falls only
-// from more than one.
+// countAdmins moves the org's counters with a membership's change, of an org whose
+// deletion has not begun. The last admin cannot go: the counter falls only from more
+// than one.
 func (s *Store) countAdmins(t *txn, o id.Org, admins, members int64) {
 	if admins == 0 && members == 0 {
-		t.stands(s.table, o)
+		t.checkNotDeleted(s.table, o)
 		return
 	}
 	e := expr{
-		update: "SET admins = admins + :admins, members = members + :members", when: orgStands,
+		update: "SET admins = admins + :admins, members = members + :members", when: notDeleted,
 		values: item{":admins": num(admins), ":members": num(members)},
 	}
 	if admins < 0 {

@@ -15,9 +15,10 @@ func main() {
 	slog.SetDefault(env.Logger())
 	e := env.New()
 	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+	console := e.List("CONSOLE_ORIGINS")
 	if err := e.Err(); err != nil {
 		slog.Error("start", "error", err)
 		os.Exit(1)
 	}
-	lambdahttp.Start(api.Apps(table))
+	lambdahttp.Start(api.Apps(table, console))
 }

@@ -20,9 +20,10 @@ func main() {
 	if !apikey.ValidPrefix(prefix) {
 		e.Reject("KEY_PREFIX", "must be a lower-case letter and up to 15 letters or digits")
 	}
+	console := e.List("CONSOLE_ORIGINS")
 	if err := e.Err(); err != nil {
 		slog.Error("start", "error", err)
 		os.Exit(1)
 	}
-	lambdahttp.Start(api.Keys(table, prefix, nil))
+	lambdahttp.Start(api.Keys(table, prefix, nil, console))
 }

@@ -78,10 +78,12 @@ func onlyIn(what string, document, tables []string) []string {
 	return wrong
 }
 
+// checkOperations: the document says in its text what HEAD is, and that OPTIONS under
+// /v1 depends on the deployment.
 func checkOperations(doc *openapi3.T) []string {
 	var routes []string
 	for _, r := range api.Routes() {
-		if r.Method != http.MethodHead {
+		if r.Method != http.MethodHead && (r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/")) {
 			routes = append(routes, r.Name())
 		}
 	}

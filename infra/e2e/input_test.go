@@ -68,10 +68,19 @@ func verificationKey(t *testing.T, tg *target) {
 		if r.str("kid") != kid || r.str("kty") != "EC" || r.str("crv") != "P-256" || !coordinate.MatchString(r.str("x")) || !coordinate.MatchString(r.str("y")) {
 			t.Errorf("key: %s", r.text)
 		}
-		if got := r.header.Get("Cache-Control"); !strings.Contains(got, "max-age=300") {
-			t.Errorf("Cache-Control %q", got)
+		byPath := tg.want(t, call{method: "GET", path: "/webhook_verification_key/" + kid + "?utm_source=x"}, 200, "")
+		head := tg.want(t, call{method: "HEAD", path: "/webhook_verification_key/" + kid}, 200, "")
+		if byPath.text != r.text || head.text != "" {
+			t.Errorf("by path %s, its head %q; posted %s", byPath.text, head.text, r.text)
+		}
+		for _, one := range []reply{r, byPath, head} {
+			if got := one.header.Get("Cache-Control"); got != "public, max-age=300" || one.header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("Cache-Control %q, %v", got, one.header)
+			}
 		}
 	}
+	tg.want(t, call{method: "GET", path: "/webhook_verification_key/" + strings.Repeat("A", 43)}, 404, "unknown_kid")
+	tg.want(t, call{method: "GET", path: "/webhook_verification_key/x"}, 400, "invalid_kid")
 	unknown := `{"kid":"` + strings.Repeat("A", 43) + `"}`
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: unknown}, 404, "unknown_kid")
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"x"}`}, 400, "invalid_kid")

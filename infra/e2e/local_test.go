@@ -20,7 +20,7 @@ import (
 
 // patient is for a stack on which no test looks at how soon a database that hangs
 // is given up: the machine may be busy.
-var patient = map[string]string{"TryTimeout": "4000"}
+var patient = map[string]string{"TryTimeout": "4000", "ConsoleOrigins": "http://127.0.0.1:5173, " + consoleOrigin}
 
 // startLocal starts the stack of `make run` on free ports.
 func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
@@ -58,6 +58,7 @@ func TestLocal(t *testing.T) {
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
 	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
+	t.Run("APageOfTheConsoleReadsEachAnswerUnderV1", func(t *testing.T) { consolePages(t, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
 	t.Run("FourCopiesRefuseTheKeysOfADeletedOrg", func(t *testing.T) { copiesRefuseAnOrg(t, s, tg) })

@@ -27,6 +27,7 @@ var cases = []struct {
 	{"AnUnknownRouteIsTheSame404", unknownRoutes},
 	{"TheVerificationKeyIsFoundByItsKid", verificationKey},
 	{"PublicReadsAnswerHEADAndServeTheContract", publicReads},
+	{"APageOfAStrangerMayCallNothingUnderV1", strangersPages},
 	{"ALinkClaimChecksItsBody", linkClaim},
 	{"ListsPage", pages},
 	{"ALinkFromItsCreationToItsClaim", aLink},

@@ -130,7 +130,7 @@ func headers(tpl *translated.Template) []string {
 		case status(code) == 401:
 			wanted["WWW-Authenticate"] = "'Bearer'"
 		case status(code) == 429, status(code) == 503:
-			wanted["Retry-After"] = "'1'"
+			wanted["Retry-After"], wanted["Access-Control-Expose-Headers"] = "'1'", "'Retry-After'"
 		}
 		got := map[string]string{}
 		for parameter, value := range r.Parameters {
@@ -176,6 +176,7 @@ func responsePlants() []plant {
 		{"a body sticks to the prompt", problems, "Api", `\"$context.extendedRequestId\"}\n`, `\"$context.extendedRequestId\"}`},
 		{"a challenge for every denial", headers, "Api", `"context.authorizer.challenge"`, `"'Bearer'"`},
 		{"no content type", headers, "Api", "gatewayresponse.header.Content-Type", "gatewayresponse.header.Content"},
+		{"a page cannot read Retry-After", headers, "Api", `"gatewayresponse.header.Access-Control-Expose-Headers":"'Retry-After'",`, ``},
 		{"503 without Retry-After", headers, "Api", `"gatewayresponse.header.Retry-After":"'1'"`, `"gatewayresponse.header.Retry":"'1'"`},
 		{"the message is echoed", silent, "Api", "Send the header", "$context.error.messageString"},
 		{"the path is echoed", silent, "Api", "There is no such route.", "There is no $context.path."},

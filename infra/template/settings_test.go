@@ -26,6 +26,7 @@ var parameterList = map[string]string{
 	"Architecture":        `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
 	"Audience":            `{"Default":"","Type":"String"}`,
 	"ClientIds":           `{"Default":"","Type":"String"}`,
+	"ConsoleOrigins":      `{"AllowedPattern":"(https?://[a-z0-9.-]+(:[0-9]+)?(, ?https?://[a-z0-9.-]+(:[0-9]+)?)*)?","Default":"","Type":"String"}`,
 	"DeliveriesBurst":     `{"Default":2000,"MaxValue":100000,"MinValue":20,"Type":"Number"}`,
 	"DeliveriesPerSecond": `{"Default":100,"MaxValue":1000,"MinValue":1,"Type":"Number"}`,
 	"DeliverConcurrency":  `{"Default":100,"MaxValue":1000,"MinValue":2,"Type":"Number"}`,
@@ -75,6 +76,7 @@ var variableList = map[string]string{
 	"DELIVERIES_PER_SECOND":     `{"Ref":"DeliveriesPerSecond"}`,
 	"CLIENT_IDS":                `{"Ref":"ClientIds"}`,
 	"ALLOW_UNMARKED_TOKENS":     `{"Ref":"AllowUnmarkedTokens"}`,
+	"CONSOLE_ORIGINS":           `{"Ref":"ConsoleOrigins"}`,
 	"EMAILS_ARE_VERIFIED":       `{"Ref":"EmailsAreVerified"}`,
 	"EMAIL_CLAIM":               `{"Ref":"EmailClaim"}`,
 	"EMAIL_VERIFIED_CLAIM":      `{"Ref":"EmailVerifiedClaim"}`,
@@ -120,6 +122,28 @@ func deadLetterAlarm(queue string) string {
 		`"Statistic":"Maximum","Threshold":0,"TreatMissingData":"notBreaching"}`
 }
 
+// consolePreflights are the settings of the paths under /v1, in the template's order.
+func consolePreflights() (all string) {
+	for _, path := range []string{
+		"~1v1~1orgs",
+		"~1v1~1orgs~1{orgId}",
+		"~1v1~1orgs~1{orgId}~1audit",
+		"~1v1~1orgs~1{orgId}~1members",
+		"~1v1~1orgs~1{orgId}~1members~1{userId}",
+		"~1v1~1orgs~1{orgId}~1leave",
+		"~1v1~1orgs~1{orgId}~1keys",
+		"~1v1~1orgs~1{orgId}~1keys~1{keyId}",
+		"~1v1~1orgs~1{orgId}~1keys~1{keyId}~1rotate",
+		"~1v1~1orgs~1{orgId}~1apps",
+		"~1v1~1orgs~1{orgId}~1apps~1{appId}",
+		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints",
+		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints~1{endpointId}",
+	} {
+		all += `,{"HttpMethod":"OPTIONS","ResourcePath":"/` + path + `",` + throttlePublic
+	}
+	return all
+}
+
 // settingsList is every property of these resources, but for texts and the
 // names that SAM makes of the API's content. No method logs what it carries
 // (DataTraceEnabled): keys, tokens and people's addresses would be in the log.
@@ -136,12 +160,15 @@ func settingsList() map[string]string {
 		"ApiliveStage": `{"MethodSettings":[` +
 			`{"HttpMethod":"*","ResourcePath":"/*",` + throttleAll +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
+			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
+			`,{"HttpMethod":"GET","ResourcePath":"/~1webhook_verification_key~1{kid}",` + throttlePublic +
+			`,{"HttpMethod":"HEAD","ResourcePath":"/~1webhook_verification_key~1{kid}",` + throttlePublic +
 			`,{"HttpMethod":"GET","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
 			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
-			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic +
+			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic + consolePreflights() +
 			`],"RestApiId":{"Ref":"Api"},"StageName":"live"}`,
 		"DeliverFunctionWaking": `{"BatchSize":10,"EventSourceArn":{"Fn::GetAtt":["DeliveryQueue","Arn"]},"FunctionName":{"Ref":"DeliverFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"ScalingConfig":{"MaximumConcurrency":{"Ref":"DeliverConcurrency"}}}`,
@@ -256,6 +283,7 @@ func settingPlants() []plant {
 		{"a default is another", defaults, "Parameters/EmailsAreVerified", `"Default":"false"`, `"Default":"true"`},
 		{"webhooks may go to this machine", defaults, "Parameters/WebhookAllowCidrs", `"Default":""`, `"Default":"127.0.0.0/8"`},
 		{"a parameter lost its default", defaults, "Parameters/Audience", `"Default":""`, `"Default":"x"`},
+		{"a page of any origin may call /v1", defaults, "Parameters/ConsoleOrigins", `"Default":""`, `"Default":"*"`},
 		{"a parameter takes any value", defaults, "Parameters/KeyPrefix", `"AllowedPattern"`, `"NoPattern"`},
 		{"a variable has another's source", variables, "AuthorizerFunction", `"JWKS_URL":{"Ref":"JwksUrl"}`, `"JWKS_URL":{"Ref":"UserinfoUrl"}`},
 		{"a variable is a literal", variables, "RotateFunction", `{"Ref":"RotationDays"}`, `"90"`},

@@ -11,8 +11,8 @@ import (
 // apps serves the routes of an org's apps, and what an API key says of itself.
 type apps struct{ store *store.Store }
 
-// Apps gives the handler of functions/apps.
-func Apps(s *store.Store) http.Handler {
+// Apps gives the handler of functions/apps. console is as of Orgs.
+func Apps(s *store.Store, console []string) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
 		"GET /v1/orgs/{orgId}/apps":           a.list,
@@ -22,7 +22,7 @@ func Apps(s *store.Store) http.Handler {
 
 		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                a.endpoints,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": a.enableEndpoint,
-	})
+	}, console)
 }
 
 type appBody struct {

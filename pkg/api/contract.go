@@ -23,16 +23,14 @@ func newContractFile(text []byte) contractFile {
 	return contractFile{text, `"` + hex.EncodeToString(hash[:16]) + `"`}
 }
 
-// get gives the contract, or 304 to a client that has it. A page of any origin may
-// read it, because tools that import a document by its address run in browsers.
-// HEAD is answered as GET: the gateway leaves the body out.
+// get gives the contract, or 304 to a client that has it. HEAD is answered as GET: the gateway leaves the body out.
 func (f contractFile) get(_ context.Context, c *call) (answer, error) {
 	a := ok(document{"application/yaml", f.text}) // RFC 9512
 	if matches(c.Header.Values("If-None-Match"), f.etag) {
 		a = answer{status: http.StatusNotModified}
 	}
 	a = cached(a, cacheContract)
-	a.header["ETag"], a.header["Access-Control-Allow-Origin"] = f.etag, "*"
+	a.header["ETag"] = f.etag
 	return a, nil
 }
 

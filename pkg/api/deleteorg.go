@@ -11,10 +11,10 @@ import (
 // admin may ask for, and other rights.
 type deletion struct{ store *store.Store }
 
-// DeleteOrg gives the handler of functions/deleteorg.
-func DeleteOrg(s *store.Store) http.Handler {
+// DeleteOrg gives the handler of functions/deleteorg. console is as of Orgs.
+func DeleteOrg(s *store.Store, console []string) http.Handler {
 	d := deletion{s}
-	return newGroup("deleteorg", map[string]handler{"DELETE /v1/orgs/{orgId}": d.deleteOrg})
+	return newGroup("deleteorg", map[string]handler{"DELETE /v1/orgs/{orgId}": d.deleteOrg}, console)
 }
 
 func (d deletion) deleteOrg(ctx context.Context, c *call) (answer, error) {

@@ -41,7 +41,7 @@ func Webhooks(s *store.Store, g *outbound.Guard, q queue.Sender) http.Handler {
 		"POST /webhook_event/get":          w.event,
 		"POST /webhook_delivery/list":      w.deliveries,
 		"POST /webhook_delivery/redeliver": w.redeliver,
-	})
+	}, nil)
 }
 
 type endpointBody struct {

@@ -42,17 +42,21 @@ type handler func(ctx context.Context, c *call) (answer, error)
 type group struct {
 	handlers map[string]handler // by Route.Name
 	byName   map[string]Route
-	header   map[string]map[string]string // by Route.Name, of every answer, errors too
+	console  []string // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
 }
 
-// newGroup binds handlers to the routes of a function. A route without a
-// handler, or a handler without a route, is a mistake that ends the start.
-func newGroup(function string, handlers map[string]handler) *group {
-	g := &group{handlers: handlers, byName: map[string]Route{}, header: map[string]map[string]string{}, logger: slog.Default()}
+// newGroup binds handlers to the routes of a function; a preflight needs none. A
+// route without a handler, or a handler without a route, is a mistake that ends the
+// start.
+func newGroup(function string, handlers map[string]handler, console []string) *group {
+	g := &group{handlers: handlers, byName: map[string]Route{}, console: console, logger: slog.Default()}
 	for _, r := range routes {
 		if r.Function == function {
 			g.byName[r.Name()] = r
+		}
+		if r.Function == function && r.Method == http.MethodOptions {
+			handlers[r.Name()] = g.preflight
 		}
 	}
 	for name := range g.byName {
@@ -77,12 +81,11 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var caller principal.Principal
 	err := error(problem.New(problem.RouteNotFound, "There is no such route."))
 	if ok {
+		g.share(w.Header(), r, route)
 		a, caller, err = g.answer(ctx, w, r, route)
 	}
-	for _, header := range []map[string]string{g.header[r.Pattern], a.header} {
-		for name, value := range header {
-			w.Header().Set(name, value)
-		}
+	for name, value := range a.header {
+		w.Header().Set(name, value)
 	}
 	status := a.status
 	if err == nil {

@@ -45,7 +45,7 @@ func withoutHandler() (missing string) {
 			missing = fmt.Sprint(wrong)
 		}
 	}()
-	functions := handlers(nil, nil)
+	functions := handlers(nil, nil, nil)
 	for _, r := range api.Routes() {
 		if functions[r.Function] == nil {
 			return fmt.Sprintf("function %s of route %s is not among the tests' handlers", r.Function, r.Name())
@@ -54,10 +54,12 @@ func withoutHandler() (missing string) {
 	return ""
 }
 
-// handlers are those of every function that serves HTTP, by its folder's name.
-func handlers(s *store.Store, woken *wakes) map[string]http.Handler {
+// handlers are those of every function that serves HTTP, by its folder's name; console
+// is ConsoleOrigins.
+func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s), "deleteorg": api.DeleteOrg(s), "members": api.Members(s), "keys": api.Keys(s, "lk", nil), "apps": api.Apps(s),
+		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console), "members": api.Members(s, console),
+		"keys": api.Keys(s, "lk", nil, console), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText)), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
 	}
 }
@@ -91,10 +93,10 @@ func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...queue.Messa
 	return w.down
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t *testing.T, console ...string) *server {
 	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
-	functions := handlers(tb.Store, woken)
+	functions := handlers(tb.Store, woken, console)
 	mux := http.NewServeMux()
 	for _, r := range api.Routes() {
 		mux.Handle(r.Name(), functions[r.Function])

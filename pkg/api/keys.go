@@ -26,15 +26,15 @@ type keys struct {
 }
 
 // Keys gives the handler of functions/keys. prefix stands before every key;
-// random nil is crypto/rand.
-func Keys(s *store.Store, prefix string, random io.Reader) http.Handler {
+// random nil is crypto/rand; console is as of Orgs.
+func Keys(s *store.Store, prefix string, random io.Reader, console []string) http.Handler {
 	k := keys{s, prefix, random}
 	return newGroup("keys", map[string]handler{
 		"GET /v1/orgs/{orgId}/keys":                 k.list,
 		"POST /v1/orgs/{orgId}/keys":                k.create,
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}":      k.revoke,
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": k.rotate,
-	})
+	}, console)
 }
 
 type keyBody struct {

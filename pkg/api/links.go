@@ -18,19 +18,13 @@ type links struct{ store *store.Store }
 // Links gives the handler of functions/links.
 func Links(s *store.Store) http.Handler {
 	l := links{s}
-	g := newGroup("links", map[string]handler{
-		"POST /link/create":   l.create,
-		"POST /link/get":      l.get,
-		"POST /link/list":     l.list,
-		"POST /link/revoke":   l.revoke,
-		"POST /link/claim":    l.claim,
-		"OPTIONS /link/claim": preflightClaim,
-	})
-	// A page of any origin may read the answer of a claim, an error too: no cookie
-	// and no credential of the browser plays a part in it.
-	g.header["POST /link/claim"] = map[string]string{"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
-	g.header["OPTIONS /link/claim"] = g.header["POST /link/claim"]
-	return g
+	return newGroup("links", map[string]handler{
+		"POST /link/create": l.create,
+		"POST /link/get":    l.get,
+		"POST /link/list":   l.list,
+		"POST /link/revoke": l.revoke,
+		"POST /link/claim":  l.claim,
+	}, nil)
 }
 
 func (l links) create(ctx context.Context, c *call) (answer, error) {
@@ -153,17 +147,6 @@ func (l links) list(ctx context.Context, c *call) (answer, error) {
 		body.Links[i] = f.View(l.store.Now().UnixMilli())
 	}
 	return ok(body), nil
-}
-
-// preflightClaim tells a browser that it may claim (the Fetch standard,
-// "CORS-preflight fetch").
-func preflightClaim(context.Context, *call) (answer, error) {
-	a := noContent()
-	a.header = map[string]string{
-		"Access-Control-Allow-Methods": http.MethodPost, "Access-Control-Allow-Headers": "Content-Type",
-		"Access-Control-Max-Age": "86400", // seconds
-	}
-	return a, nil
 }
 
 // claim claims a link for a device. A token that is malformed and one that is

@@ -13,8 +13,8 @@ import (
 // members serves the routes of an org's members.
 type members struct{ store *store.Store }
 
-// Members gives the handler of functions/members.
-func Members(s *store.Store) http.Handler {
+// Members gives the handler of functions/members. console is as of Orgs.
+func Members(s *store.Store, console []string) http.Handler {
 	m := members{s}
 	return newGroup("members", map[string]handler{
 		"GET /v1/orgs/{orgId}/members":             m.list,
@@ -22,7 +22,7 @@ func Members(s *store.Store) http.Handler {
 		"PATCH /v1/orgs/{orgId}/members/{userId}":  m.changeRole,
 		"DELETE /v1/orgs/{orgId}/members/{userId}": m.remove,
 		"POST /v1/orgs/{orgId}/leave":              m.leave,
-	})
+	}, console)
 }
 
 type memberBody struct {

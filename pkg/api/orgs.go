@@ -13,8 +13,9 @@ import (
 // orgs serves the routes of orgs and of their audit logs.
 type orgs struct{ store *store.Store }
 
-// Orgs gives the handler of functions/orgs.
-func Orgs(s *store.Store) http.Handler {
+// Orgs gives the handler of functions/orgs. console lists the origins whose
+// pages may call it.
+func Orgs(s *store.Store, console []string) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
 		"GET /v1/orgs":               o.list,
@@ -22,7 +23,7 @@ func Orgs(s *store.Store) http.Handler {
 		"GET /v1/orgs/{orgId}":       o.get,
 		"PATCH /v1/orgs/{orgId}":     o.rename,
 		"GET /v1/orgs/{orgId}/audit": o.audit,
-	})
+	}, console)
 }
 
 type orgBody struct {

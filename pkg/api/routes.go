@@ -104,12 +104,30 @@ var routes = [...]Route{
 	{"POST", "/webhook_delivery/redeliver", "webhooks", principal.APIKey, NoOrg},
 
 	{"POST", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
+	{"GET", "/webhook_verification_key/{kid}", "webhookkeys", principal.Public, NoOrg},
+	{"HEAD", "/webhook_verification_key/{kid}", "webhookkeys", principal.Public, NoOrg},
 	{"GET", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
 	{"HEAD", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
 	{"GET", "/openapi.yaml", "webhookkeys", principal.Public, NoOrg},
 	{"HEAD", "/openapi.yaml", "webhookkeys", principal.Public, NoOrg},
 	{"POST", "/link/claim", "links", principal.Public, NoOrg},
 	{"OPTIONS", "/link/claim", "links", principal.Public, NoOrg},
+
+	// What a browser asks before a page of ConsoleOrigins calls the path (cors.go).
+	{"OPTIONS", "/v1/orgs", "orgs", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}", "orgs", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/audit", "orgs", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/members", "members", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/members/{userId}", "members", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/leave", "members", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/keys", "keys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/keys/{keyId}/rotate", "keys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps", "apps", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "apps", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "apps", principal.Public, NoOrg},
 }
 
 // Routes lists every route of the API.

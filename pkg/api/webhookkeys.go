@@ -16,12 +16,12 @@ import (
 // key.
 const keptFor = time.Minute
 
-// How long a receiver may keep an answer about a key, in seconds: one that may
-// still be retired, one that changes no more, and one that is not there yet.
+// How long a receiver, or a cache between, may keep an answer about a key, in
+// seconds. A revocation must be known soon, of a retired key too: with keptFor, six
+// minutes after it no answer gives the key.
 const (
-	cacheListed  = 300
-	cacheRetired = 86_400
-	cacheUnknown = 60
+	cacheKnown   = 300
+	cacheUnknown = 60 // a key that is not there yet
 )
 
 // webhookKeys serves the keys that receivers verify webhooks by. It reads the
@@ -46,12 +46,14 @@ func WebhookKeys(s *store.Store, contract []byte) http.Handler {
 	k := &webhookKeys{store: s, byKid: map[string]kept[signing.Key]{}}
 	file := newContractFile(contract)
 	return newGroup("webhookkeys", map[string]handler{
-		"POST /webhook_verification_key/get": k.get,
-		"GET /.well-known/jwks.json":         k.list,
-		"HEAD /.well-known/jwks.json":        k.list,
-		"GET /openapi.yaml":                  file.get,
-		"HEAD /openapi.yaml":                 file.get,
-	})
+		"POST /webhook_verification_key/get":   k.get,
+		"GET /webhook_verification_key/{kid}":  k.getByPath,
+		"HEAD /webhook_verification_key/{kid}": k.getByPath,
+		"GET /.well-known/jwks.json":           k.list,
+		"HEAD /.well-known/jwks.json":          k.list,
+		"GET /openapi.yaml":                    file.get,
+		"HEAD /openapi.yaml":                   file.get,
+	}, nil)
 }
 
 // jwkBody is a verification key as RFC 7517 has it.
@@ -69,7 +71,7 @@ func jwkBodyOf(k signing.JWK) jwkBody {
 	return jwkBody{k.Kid, signing.Kty, signing.Crv, k.X, k.Y, signing.Alg, signing.Use}
 }
 
-// get gives the key of a kid (spec, "Webhook verification key lookup").
+// get gives the key of the kid in the body (spec, "Webhook verification key lookup").
 func (k *webhookKeys) get(ctx context.Context, c *call) (answer, error) {
 	var in struct {
 		Kid *string `json:"kid"`
@@ -77,30 +79,35 @@ func (k *webhookKeys) get(ctx context.Context, c *call) (answer, error) {
 	if err := c.decode(&in); err != nil {
 		return answer{}, err
 	}
-	switch {
-	case in.Kid == nil:
-		return answer{}, problem.Invalid("/kid", "required", "The value is required.")
-	case !signing.IsKid(*in.Kid):
+	if err := required("/kid", in.Kid); err != nil {
+		return answer{}, err
+	}
+	return k.lookUp(ctx, *in.Kid)
+}
+
+// getByPath gives the key of the kid in the path: get, for caches and browsers.
+func (k *webhookKeys) getByPath(ctx context.Context, c *call) (answer, error) {
+	return k.lookUp(ctx, c.PathValue("kid"))
+}
+
+func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
+	if !signing.IsKid(kid) {
 		return answer{}, problem.New(problem.InvalidKid, "A kid is 43 base64url characters: take it from the header of the webhook's JWT as it is.")
 	}
-	key, err := k.find(ctx, *in.Kid)
+	key, err := k.find(ctx, kid)
 	switch {
 	case problem.Is(err, problem.UnknownKid):
 		return cached(answer{}, cacheUnknown), err
 	case err != nil:
 		return answer{}, err
 	case key.State == signing.Revoked:
-		return cached(answer{}, cacheListed), problem.New(problem.KidRevoked, "The key was revoked: nothing that it signed proves anything.")
+		return cached(answer{}, cacheKnown), problem.New(problem.KidRevoked, "The key was revoked: nothing that it signed proves anything.")
 	}
-	a := ok(struct {
+	return cached(ok(struct {
 		jwkBody
 		CreatedAt int64  `json:"createdAt"`
 		ExpiredAt *int64 `json:"expiredAt"`
-	}{jwkBodyOf(key.JWK), key.CreatedAt, orNull(key.ExpiredAt)})
-	if key.State == signing.Retired {
-		return cached(a, cacheRetired), nil
-	}
-	return cached(a, cacheListed), nil
+	}{jwkBodyOf(key.JWK), key.CreatedAt, orNull(key.ExpiredAt)}), cacheKnown), nil
 }
 
 // list gives the key set (RFC 7517 section 5): what signs, what will sign next,
@@ -110,15 +117,19 @@ func (k *webhookKeys) list(ctx context.Context, _ *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	type listed struct {
+		jwkBody
+		ExpiredAt int64 `json:"expiredAt,omitempty"` // of a retired key alone
+	}
 	body := struct {
-		Keys []jwkBody `json:"keys"`
-	}{[]jwkBody{}}
+		Keys []listed `json:"keys"`
+	}{[]listed{}}
 	for _, key := range keys {
 		if key.Listed(k.store.Now()) {
-			body.Keys = append(body.Keys, jwkBodyOf(key.JWK))
+			body.Keys = append(body.Keys, listed{jwkBodyOf(key.JWK), key.ExpiredAt})
 		}
 	}
-	return cached(ok(body), cacheListed), nil
+	return cached(ok(body), cacheKnown), nil
 }
 
 func (k *webhookKeys) find(ctx context.Context, kid string) (signing.Key, error) {

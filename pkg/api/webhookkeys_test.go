@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,10 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-const verificationKey = "/webhook_verification_key/get"
+const (
+	verificationKey = "/webhook_verification_key/get"
+	keyByPath       = "/webhook_verification_key/"
+)
 
 // ring is a key in each state, made as rotation makes them; now is the server's
 // clock, which starts when the last was made.
@@ -87,9 +91,18 @@ func (r *ring) activate(t *testing.T) string {
 	return jwk.Kid
 }
 
+// lookup asks for a key in each of the three ways, whose answers are the same, and
+// gives one.
 func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
 	t.Helper()
-	return r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
+	posted := r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
+	for _, method := range []string{"GET", "HEAD"} {
+		got := r.want(t, request{method: method, path: keyByPath + kid + "?utm_source=x"}, status, code)
+		if got.text != posted.text || !maps.EqualFunc(got.header, posted.header, slices.Equal[[]string]) {
+			t.Errorf("%s: %v %s, not as POST: %v %s", method, got.header, got.text, posted.header, posted.text)
+		}
+	}
+	return posted
 }
 
 func (r *ring) set(t *testing.T) []string {
@@ -115,7 +128,7 @@ func TestAKidFindsItsKeyInEveryState(t *testing.T) {
 	}{
 		"next":    {r.next, 200, "", "public, max-age=300"},
 		"active":  {r.active, 200, "", "public, max-age=300"},
-		"retired": {r.old, 200, "", "public, max-age=86400"},
+		"retired": {r.old, 200, "", "public, max-age=300"},
 		"revoked": {r.revoked, 410, problem.KidRevoked, "public, max-age=300"},
 		"unknown": {unknown, 404, problem.UnknownKid, "public, max-age=60"},
 		"no kid":  {"x", 400, problem.InvalidKid, "no-store"},
@@ -151,7 +164,23 @@ func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
 	if out.header.Get("Cache-Control") != "no-store" || out.header.Get("Retry-After") != "1" {
 		t.Errorf("%v", out.header)
 	}
+	for _, no := range []string{"x", "STATE", "get", r.active + "=", strings.Repeat("A", 42), "%00"} {
+		r.want(t, request{method: "GET", path: keyByPath + no}, 400, problem.InvalidKid)
+	}
+	r.want(t, request{method: "GET", path: keyByPath + r.active}, 503, problem.Unavailable)
 	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
+}
+
+// TestARetiredKeyOfTheSetNamesItsEnd: what it signed then or later proves nothing.
+func TestARetiredKeyOfTheSetNamesItsEnd(t *testing.T) {
+	r := newRing(t)
+	end := r.lookup(t, r.old, 200, "").body["expiredAt"]
+	for _, k := range r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
+		ends, named := k["expiredAt"]
+		if named != (k["kid"] == r.old) || named && ends != end {
+			t.Errorf("%v, the lookup says %v", k, end)
+		}
+	}
 }
 
 func TestTheKeySetHasNextActiveAndLatelyRetiredKeys(t *testing.T) {

@@ -1,0 +1,62 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// consoleOrigin is an origin of ConsoleOrigins on the stacks that tests start.
+const consoleOrigin = "https://console.example.com"
+
+// strangersPages asks what a browser would before a page of another origin calls
+// /v1. Public routes allow it.
+func strangersPages(t *testing.T, tg *target) {
+	from := http.Header{"Origin": {"https://stranger.example"}}
+	for _, path := range []string{"/v1/orgs", "/v1/orgs/o/keys/k", "/v1/orgs/o/members", "/v1/orgs/o/apps"} {
+		r := tg.do(t, call{method: "OPTIONS", path: path, header: from})
+		if r.status != 404 || r.code() != "route_not_found" || r.header.Get("Access-Control-Allow-Methods") != "" {
+			t.Errorf("%s: %d %v %s", path, r.status, r.header, r.text)
+		}
+	}
+	for _, path := range []string{"/link/claim", "/webhook_verification_key/get"} {
+		r := tg.do(t, call{method: "OPTIONS", path: path, header: from})
+		if r.status != 204 || r.header.Get("Access-Control-Allow-Origin") != "*" || r.header.Get("Access-Control-Allow-Headers") != "Content-Type" {
+			t.Errorf("%s: %d %v", path, r.status, r.header)
+		}
+	}
+}
+
+// consolePages calls /v1 as a page of the console does. The gateway's own answers
+// cannot choose an origin, and name any.
+func consolePages(t *testing.T, tg *target) {
+	from := http.Header{"Origin": {consoleOrigin}}
+	for path, method := range map[string]string{
+		"/v1/orgs": "POST", "/v1/orgs/o/members/u": "PATCH", "/v1/orgs/o/keys/k": "DELETE", "/v1/orgs/o/apps/a/webhook_endpoints/e": "PATCH",
+	} {
+		pre, err := tg.try(t.Context(), call{method: "OPTIONS", path: path, header: from}) // the document has none
+		if err != nil || pre.status != 204 || pre.header.Get("Access-Control-Allow-Origin") != consoleOrigin || pre.header.Get("Vary") != "Origin" {
+			t.Fatalf("%s: %d %v, %v", path, pre.status, pre.header, err)
+		}
+		methods, headers := pre.header.Get("Access-Control-Allow-Methods"), pre.header.Get("Access-Control-Allow-Headers")
+		if !strings.Contains(methods, method) || headers != "Authorization, Content-Type, Idempotency-Key" {
+			t.Errorf("%s: %s; %s", path, methods, headers)
+		}
+	}
+	ada := tg.person(t, "ada")
+	once := from.Clone()
+	once.Set("Idempotency-Key", "a-console-that-sends-its-request-twice")
+	for _, again := range []string{"", "true"} {
+		r := tg.want(t, call{method: "POST", path: "/v1/orgs", body: `{"name":"Acme"}`, bearer: ada.token, header: once}, 201, "")
+		if r.header.Get("Access-Control-Allow-Origin") != consoleOrigin || r.header.Get("Idempotency-Replayed") != again {
+			t.Errorf("%v", r.header)
+		}
+		if got := r.header.Get("Access-Control-Expose-Headers"); got != "Retry-After, Idempotency-Replayed" {
+			t.Errorf("exposed: %s", got)
+		}
+	}
+	refused := tg.want(t, call{method: "GET", path: "/v1/orgs", bearer: "nonsense", header: from}, 401, "token_invalid")
+	if got := refused.header.Get("Access-Control-Allow-Origin"); got != "*" {
+		t.Errorf("401: Access-Control-Allow-Origin %q", got)
+	}
+}

@@ -1,0 +1,201 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store/storetest"
+)
+
+const (
+	console = "https://console.example.com"
+	local   = "http://localhost:5173"
+)
+
+// strangers are origins that no list of console and local has.
+var strangers = []string{
+	"https://evil.example", "http://console.example.com", "https://console.example.com.evil.example", "https://x.console.example.com",
+	"https://console.example.com:8443", "https://console.example.com/", "HTTPS://console.example.com", "null", "*", console + ", " + local, "",
+}
+
+func from(origin string) map[string]string {
+	if origin == "" {
+		return nil
+	}
+	return map[string]string{"Origin": origin}
+}
+
+// sharedWith reports which pages may read the answer, and which headers of it.
+func sharedWith(h http.Header) string {
+	if h.Values("Access-Control-Allow-Credentials") != nil {
+		return "credentials"
+	}
+	return strings.Join(h["Access-Control-Allow-Origin"], "+") + " " + strings.Join(h["Access-Control-Expose-Headers"], "+") + " " + strings.Join(h["Vary"], "+")
+}
+
+func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
+	s := newServer(t, console, local)
+	for path, methods := range map[string]string{
+		"/v1/orgs": "GET, POST", "/v1/orgs/o": "GET, PATCH", "/v1/orgs/o/audit": "GET", "/v1/orgs/o/members": "GET, POST",
+		"/v1/orgs/o/members/u": "PATCH, DELETE", "/v1/orgs/o/leave": "POST", "/v1/orgs/o/keys": "GET, POST", "/v1/orgs/o/keys/k": "DELETE",
+		"/v1/orgs/o/keys/k/rotate": "POST", "/v1/orgs/o/apps": "GET, POST", "/v1/orgs/o/apps/a": "PATCH",
+		"/v1/orgs/o/apps/a/webhook_endpoints": "GET", "/v1/orgs/o/apps/a/webhook_endpoints/e": "PATCH",
+	} {
+		for _, origin := range []string{console, local} {
+			h := s.want(t, request{method: "OPTIONS", path: path, header: from(origin)}, 204, "").header
+			if got := h.Get("Access-Control-Allow-Methods"); got != methods {
+				t.Errorf("%s: methods %q", path, got)
+			}
+			if h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key" || h.Get("Access-Control-Max-Age") != "86400" {
+				t.Errorf("%s: %v", path, h)
+			}
+			if got := sharedWith(h); got != origin+" Retry-After, Idempotency-Replayed Origin" {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+	}
+	for _, path := range []string{"/link/claim", verificationKey} {
+		h := s.want(t, request{method: "OPTIONS", path: path, header: from("https://any.example")}, 204, "").header
+		if sharedWith(h) != "* Retry-After " || h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Allow-Headers") != "Content-Type" || h.Get("Access-Control-Max-Age") != "86400" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+}
+
+// TestEveryPathUnderV1HasAPreflight: and no other that takes a credential.
+func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
+	var paths, preflights []string
+	for _, r := range api.Routes() {
+		switch {
+		case r.Method == http.MethodOptions && r.Pattern != "/link/claim" && r.Pattern != verificationKey:
+			preflights = append(preflights, r.Function+" "+r.Pattern)
+		case strings.HasPrefix(r.Pattern, "/v1/"):
+			paths = append(paths, r.Function+" "+r.Pattern)
+		}
+	}
+	slices.Sort(paths)
+	slices.Sort(preflights)
+	if paths = slices.Compact(paths); !slices.Equal(paths, preflights) || len(paths) == 0 {
+		t.Errorf("paths %v, preflights %v", paths, preflights)
+	}
+}
+
+func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
+	listed, none := newServer(t, console, local), newServer(t)
+	for _, r := range api.Routes() {
+		if r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/") {
+			continue
+		}
+		for _, origin := range append(strangers, console) {
+			for s, vary := range map[*server]string{listed: "Origin", none: ""} {
+				if s == listed && origin == console {
+					continue
+				}
+				h := s.want(t, request{method: "OPTIONS", path: r.Pattern, header: from(origin)}, 404, problem.RouteNotFound).header
+				if got := sharedWith(h); got != "*  "+vary || h.Get("Cache-Control") != "no-store" || h.Get("Access-Control-Allow-Methods") != "" {
+					t.Errorf("%s from %q: %v", r.Name(), origin, h)
+				}
+			}
+		}
+	}
+}
+
+// TestAnswersUnderV1AreSharedWithTheConsoleAlone: good ones and errors.
+func TestAnswersUnderV1AreSharedWithTheConsoleAlone(t *testing.T) {
+	w := newWorld(t, newServer(t, console, local), "")
+	admin, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
+	ask := func(as *principal.Principal, method, pattern, body, origin string, status int, code problem.Code) string {
+		r := w.request(method, pattern, as, body)
+		r.header = from(origin)
+		return sharedWith(w.want(t, r, status, code).header)
+	}
+	for _, c := range []struct {
+		as                    *principal.Principal
+		method, pattern, body string
+		status                int
+		code                  problem.Code
+	}{
+		{admin, "GET", "/v1/orgs", "", 200, ""}, {admin, "POST", "/v1/orgs/{orgId}/apps", `{"name":"x"}`, 201, ""},
+		{viewer, "GET", "/v1/orgs/{orgId}/keys", "", 403, problem.InsufficientRole}, {admin, "GET", "/v1/orgs?x=1", "", 400, problem.UnknownParameter},
+		{user(w.nobody), "GET", "/v1/orgs/{orgId}/members", "", 404, problem.OrgNotFound}, {admin, "POST", "/v1/orgs", "", 422, problem.ValidationFailed},
+		{nil, "GET", "/v1/orgs", "", 500, problem.Internal},
+	} {
+		for _, origin := range []string{console, local} {
+			if got := ask(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+" Retry-After, Idempotency-Replayed Origin" {
+				t.Errorf("%s %s, %d: %s", c.method, c.pattern, c.status, got)
+			}
+		}
+	}
+	for _, origin := range strangers {
+		if got := ask(admin, "GET", "/v1/orgs", "", origin, 200, ""); got != "  Origin" {
+			t.Errorf("from %q: %s", origin, got)
+		}
+	}
+	w.Faults.Plan("", storetest.LostBefore, -1)
+	if got := ask(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+" Retry-After, Idempotency-Replayed Origin" {
+		t.Errorf("503: %s", got)
+	}
+	unlisted := newWorld(t, newServer(t), "")
+	r := unlisted.request("GET", "/v1/orgs", user(unlisted.nobody), "")
+	r.header = from(console)
+	if got := sharedWith(unlisted.want(t, r, 200, "").header); got != "  " {
+		t.Errorf("without a list: %s", got)
+	}
+}
+
+// TestAPanicsAnswerIsSharedToo: the headers are there before the handler is called.
+func TestAPanicsAnswerIsSharedToo(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(principal.NewContext(t.Context(), principal.Principal{Kind: principal.User}), "GET", "/v1/orgs", nil)
+	r.Pattern = "GET /v1/orgs"
+	r.Header.Set("Origin", console)
+	func() {
+		defer func() { _ = recover() }()
+		api.Orgs(nil, []string{console}).ServeHTTP(w, r)
+		t.Error("no panic")
+	}()
+	if got := w.Header().Get("Access-Control-Allow-Origin"); got != console {
+		t.Errorf("Access-Control-Allow-Origin %q", got)
+	}
+}
+
+func TestPublicAnswersAreSharedWithEveryPage(t *testing.T) {
+	r := newRing(t)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/.well-known/jwks.json", "", 200}, {"HEAD", "/.well-known/jwks.json", "", 200}, {"GET", "/openapi.yaml", "", 200},
+		{"GET", keyByPath + r.active, "", 200}, {"GET", keyByPath + r.revoked, "", 410}, {"HEAD", keyByPath + r.active, "", 200},
+		{"GET", keyByPath + strings.Repeat("A", 43), "", 404}, {"GET", keyByPath + "x", "", 400},
+		{"POST", verificationKey, `{"kid":"` + r.active + `"}`, 200}, {"POST", verificationKey, `{}`, 422}, {"POST", "/link/claim", `{}`, 422},
+	} {
+		out := r.do(t, request{method: c.method, path: c.path, body: c.body, header: from("https://any.example")})
+		if out.status != c.status || sharedWith(out.header) != "* Retry-After " {
+			t.Errorf("%s %s: %d %v", c.method, c.path, out.status, out.header)
+		}
+	}
+	r.Faults.Plan("", storetest.LostBefore, -1)
+	out := r.do(t, request{method: "GET", path: keyByPath + r.next, header: from("https://any.example")})
+	if out.status != 503 || sharedWith(out.header) != "* Retry-After " {
+		t.Errorf("%d %v", out.status, out.header)
+	}
+}
+
+// TestAnswersToAnAPIKeyAreSharedWithNoPage: it is a server's credential.
+func TestAnswersToAnAPIKeyAreSharedWithNoPage(t *testing.T) {
+	w := newWorld(t, newServer(t, console), "")
+	for _, path := range []string{"/app/get", "/link/list", "/webhook_endpoint/list"} {
+		out := w.want(t, request{as: w.caller("key"), method: "POST", path: path, body: `{}`, header: from(console)}, 200, "")
+		if got := sharedWith(out.header); got != "  " {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}

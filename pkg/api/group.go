@@ -138,7 +138,8 @@ func admitted(ctx context.Context, route Route) (principal.Principal, error) {
 	}
 }
 
-// log writes the one line of a request.
+// log writes the one line of a request. One that is refused for what it is (4xx)
+// names the address it came from, which the gateway has seen.
 func (g *group) log(r *http.Request, route Route, caller principal.Principal, status int, took time.Duration, err error) {
 	ctx := r.Context()
 	attrs := []any{
@@ -148,6 +149,9 @@ func (g *group) log(r *http.Request, route Route, caller principal.Principal, st
 	level := slog.LevelInfo
 	if err != nil {
 		attrs = append(attrs, "code", string(problem.From(err).Code))
+	}
+	if status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+		attrs = append(attrs, "sourceIp", r.RemoteAddr)
 	}
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError

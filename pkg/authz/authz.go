@@ -54,7 +54,10 @@ func New(table Table, tokens Tokens) *Authorizer {
 const askAgain = 24 * time.Hour
 
 // Authorize decides on the values of a request's Authorization headers for a
-// route that takes the credential want.
+// route that takes the credential want. With key_revoked and key_expired it gives
+// the principal of the key beside the error, for the log alone: the secret has
+// matched, so that no caller can choose which key is named. With every other error
+// the principal is empty.
 func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
 	raw, err := bearer(headers)
 	if err != nil {
@@ -103,16 +106,17 @@ func (a *Authorizer) key(ctx context.Context, raw string) (principal.Principal, 
 		return principal.Principal{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
+	proved := principal.Principal{Kind: principal.Key, OrgID: parsed.Org, AppID: row.AppID, KeyID: parsed.Key}
 	if row.RevokedAt != 0 {
-		return principal.Principal{}, problem.New(problem.KeyRevoked, "This API key was revoked.")
+		return proved, problem.New(problem.KeyRevoked, "This API key was revoked.")
 	}
 	if row.ExpiresAt != 0 && now >= row.ExpiresAt {
-		return principal.Principal{}, problem.New(problem.KeyExpired, "This API key has expired.")
+		return proved, problem.New(problem.KeyExpired, "This API key has expired.")
 	}
 	if a.used.first(parsed.Key, now) {
 		a.table.NoteUse(ctx, row, now)
 	}
-	return principal.Principal{Kind: principal.Key, OrgID: parsed.Org, AppID: row.AppID, KeyID: parsed.Key}, nil
+	return proved, nil
 }
 
 func errInvalid() error {

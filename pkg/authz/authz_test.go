@@ -128,15 +128,22 @@ func TestTheStateOfAKeyIsToldOnlyToWhoHasItsSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.key.RevokedAt, f.key.ExpiresAt = 1, 1
 	a := authz.New(f, &tokens{})
-	_, err = a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + other.Key.Reveal()})
-	wants(t, err, problem.InvalidCredentials)
-	_, err = a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
-	wants(t, err, problem.KeyRevoked)
+	// ask wants a refusal that names the key where its secret matched, for the log.
+	ask := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
+		t.Helper()
+		p, err := a.Authorize(context.Background(), want, []string{"Bearer " + credential})
+		if wants(t, err, code); p.ID() != string(named) || named == "" && p != (principal.Principal{}) {
+			t.Errorf("%s names %+v, want %q", code, p, named)
+		}
+	}
+	ask(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
+	f.key.RevokedAt, f.key.ExpiresAt = 1, 1
+	ask(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
+	ask(principal.UserToken, key, problem.UserTokenRequired, "") // of a secret that nothing has compared
+	ask(principal.APIKey, key, problem.KeyRevoked, f.key.ID)
 	f.key.RevokedAt = 0
-	_, err = a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
-	wants(t, err, problem.KeyExpired)
+	ask(principal.APIKey, key, problem.KeyExpired, f.key.ID)
 	if f.noted != 0 {
 		t.Error("a refused key was noted as used")
 	}

@@ -36,6 +36,9 @@ type authorizerEvent struct {
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
 	RequestContext    struct {
 		ExtendedRequestID string `json:"extendedRequestId"`
+		Identity          struct {
+			SourceIP string `json:"sourceIp"` // of the connection: X-Forwarded-For is the client's to write
+		} `json:"identity"`
 	} `json:"requestContext"`
 }
 
@@ -103,7 +106,7 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	}
 	var refused *problem.Error
 	if errors.As(err, &refused) && refused.Code.Status() == http.StatusUnauthorized {
-		logRefusal(ctx, e, refused)
+		logRefusal(ctx, e, refused, p.ID())
 		return &authorizerAnswer{
 			PrincipalID:    principalID(""),
 			PolicyDocument: onStage("Deny", e.MethodARN),
@@ -129,9 +132,12 @@ func challenge(headers []string) string {
 	return "Bearer"
 }
 
-func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error) {
+// logRefusal writes the one line of a refusal. caller is the id of the API key whose
+// secret has matched, and else empty: the line has nothing that a caller chooses.
+func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, caller string) {
 	attrs := []any{
 		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.HTTPMethod + " " + e.Resource,
+		"sourceIp", e.RequestContext.Identity.SourceIP, "caller", caller,
 	}
 	if refused.Cause != nil {
 		attrs = append(attrs, "cause", refused.Cause.Error())

@@ -38,8 +38,9 @@ const (
 func Start(h http.Handler) { lambda.Start(Handler(h)) }
 
 // Handler gives h as a Lambda handler. A request's Pattern is its method and
-// resource ("GET /v1/orgs/{orgId}"), its path values are the gateway's, and its
-// context has the request id, the principal (when the route has an authorizer)
+// resource ("GET /v1/orgs/{orgId}"), its RemoteAddr is the address that the gateway
+// has seen (X-Forwarded-For is the client's to write), its path values are the
+// gateway's, and its context has the request id, the principal (when the route has an authorizer)
 // and a deadline.
 func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	local := os.Getenv("AWS_SAM_LOCAL") == "true"

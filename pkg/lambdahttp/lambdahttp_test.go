@@ -76,6 +76,17 @@ func TestAClientCannotChooseItsCallerOrItsRequestID(t *testing.T) {
 	})
 }
 
+func TestTheSourceIsTheConnectionsAddress(t *testing.T) {
+	e := event()
+	e.RequestContext.Identity.SourceIP = "192.0.2.7"
+	e.MultiValueHeaders["X-Forwarded-For"] = []string{"198.51.100.1, 192.0.2.7"}
+	serve(t, e, func(_ http.ResponseWriter, r *http.Request) {
+		if r.RemoteAddr != "192.0.2.7" {
+			t.Errorf("RemoteAddr %q", r.RemoteAddr)
+		}
+	})
+}
+
 func TestTheAuthorizersCallerReachesTheHandler(t *testing.T) {
 	want := principal.Principal{Kind: principal.User, UserID: id.Source{}.NewUser()}
 	e := event()

@@ -1,0 +1,54 @@
+package lambdaevent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// TestARefusalsLineNamesItsSourceAndAProvedKey looks at the whole line: it has
+// nothing that a caller chooses.
+func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
+	var out bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+	t.Cleanup(func() { slog.SetDefault(was) })
+	key := principal.Principal{Kind: principal.Key, KeyID: "key_1", OrgID: id.Source{}.NewOrg()}
+	event := strings.Replace(sample, `"requestContext":{`, `"requestContext":{"identity":{"sourceIp":"192.0.2.7"},`, 1)
+	event = strings.Replace(event, `"Other":["x"]`, `"X-Forwarded-For":["198.51.100.1"],"Authorization":["Bearer chosen"]`, 1)
+	for caller, p := range map[string]principal.Principal{"": {}, "key_1": key} {
+		out.Reset()
+		if _, err := ask(t, event, func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+			return p, problem.New(problem.KeyRevoked, "This API key was revoked.")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		line := map[string]any{}
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+		want := map[string]any{
+			"level": "INFO", "msg": "refused", "code": "key_revoked", "requestId": "ext-1", "route": "GET /v1/orgs",
+			"sourceIp": "192.0.2.7", "caller": caller,
+		}
+		if delete(line, "time"); !sameValues(line, want) {
+			t.Errorf("%v, want %v", line, want)
+		}
+	}
+}
+
+func sameValues(a, b map[string]any) bool {
+	for name, value := range a {
+		if b[name] != value {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

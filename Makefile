@@ -13,12 +13,13 @@ FUNCTION ?=
 PKG ?=
 RUN ?=
 THROTTLE ?=
+PARAMETERS ?=
 
 # Read by the programs below. TOKEN_CMD finds EMAIL and NAME in its environment.
 export BASE_URL TOKEN_CMD STACK
 
 # Recipes read these from the environment, so that a quote in a name is only a quote.
-export EMAIL NAME SUB KIND FUNCTION
+export EMAIL NAME SUB KIND FUNCTION PARAMETERS
 
 CTL = go run ./infra/local/ctl -port $(PORT)
 
@@ -28,9 +29,9 @@ CTL = go run ./infra/local/ctl -port $(PORT)
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1]
+run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…']
 	@mkdir -p .local/bin && go build -o .local/bin/run ./infra/local/run
-	@exec .local/bin/run -port $(PORT) $(if $(THROTTLE),-throttle) # not "go run", which passes no SIGTERM on
+	@exec .local/bin/run -port $(PORT) -parameters "$$PARAMETERS" $(if $(THROTTLE),-throttle) # not "go run", which passes no SIGTERM on
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token

@@ -21,10 +21,16 @@ func main() {
 	port := flag.Int("port", defaultPort, "port of the API; the six after it are used too")
 	template := flag.String("template", "", "another template than the repository's")
 	throttle := flag.Bool("throttle", false, "refuse requests over the template's limits")
+	parameters := flag.String("parameters", "", "parameters of the template, Name=value, with blanks between them")
 	flag.Parse()
+	given, err := stack.ParseParameters(*parameters)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, stack.Options{Port: *port, Template: *template, Throttle: *throttle, Requests: os.Stdout}); err != nil {
+	if err := run(ctx, stack.Options{Port: *port, Template: *template, Parameters: given, Throttle: *throttle, Requests: os.Stdout}); err != nil {
 		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
 		os.Exit(1)
 	}
@@ -43,11 +49,19 @@ func run(ctx context.Context, o stack.Options) error {
 		return err
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
-	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; a token: make token EMAIL=a@example.com NAME=Ann PORT=%d\n", time.Since(begun).Seconds(), s.LogDir, o.Port)
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens(s, o.Port))
 	select {
 	case <-ctx.Done():
 		return s.Close()
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
+}
+
+// tokens says where a token for the stack comes from.
+func tokens(s *stack.Stack, port int) string {
+	if s.OwnIssuer() {
+		return fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", port)
+	}
+	return "tokens are those of " + s.Issuer
 }

@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -12,7 +13,10 @@ import (
 // startBacking starts what stands behind the functions and, meanwhile, reads the
 // template and builds them.
 func (s *Stack) startBacking(ctx context.Context) error {
-	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.startIssuer, s.translateAndBuild}
+	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.translateAndBuild}
+	if s.OwnIssuer() {
+		steps = append(steps, s.startIssuer)
+	}
 	wrong := make([]error, len(steps))
 	var wg sync.WaitGroup
 	for i, step := range steps {
@@ -106,5 +110,8 @@ func (s *Stack) stopBacking() []error {
 
 // Token gives an access token of the local issuer; see backing.IssueToken.
 func (s *Stack) Token(ctx context.Context, kind backing.Kind, sub, email, name string) (string, error) {
+	if !s.OwnIssuer() {
+		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)
+	}
 	return backing.IssueToken(ctx, s.Issuer, kind, sub, email, name)
 }

@@ -27,7 +27,11 @@ type Info struct {
 
 // Info describes the stack.
 func (s *Stack) Info() Info {
-	return Info{URL: s.URL, PID: os.Getpid(), LogDir: s.LogDir, Issuer: s.Issuer, Audience: backing.Audience, TableName: s.TableName, Endpoints: s.DataPlane}
+	audience := backing.Audience
+	if !s.OwnIssuer() {
+		audience = s.template.Parameters["Audience"]
+	}
+	return Info{URL: s.URL, PID: os.Getpid(), LogDir: s.LogDir, Issuer: s.Issuer, Audience: audience, TableName: s.TableName, Endpoints: s.DataPlane}
 }
 
 // controlHandler is for tests and the make targets of this machine; it is not
@@ -38,7 +42,9 @@ func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Info()) })
 	mux.HandleFunc("GET /copies", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.Copies(r.URL.Query().Get("function"))) })
-	mux.Handle("GET /userinfo", backing.UserinfoHandler(s.Issuer))
+	if s.OwnIssuer() {
+		mux.Handle("GET /userinfo", backing.UserinfoHandler(s.Issuer))
+	}
 	plain := func(do func() error) func(*http.Request) error { return func(*http.Request) error { return do() } }
 	for name, do := range map[string]func(*http.Request) error{
 		"db/stop": plain(s.StopDB), "db/pause": plain(s.PauseDB), "db/resume": plain(s.ResumeDB),
@@ -69,19 +75,22 @@ const probeLimit = time.Minute
 
 // probe makes one real request: a service's token opens GET /v1/orgs, so gateway,
 // authorizer and issuer work together, and makes no user. An API without that
-// route has only to answer.
+// route has only to answer. Of an issuer that is not the stack's own there is no
+// token: the authorizer has only to start, and refuses the request without one.
 func (s *Stack) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	token, err := s.Token(ctx, backing.Service, "ready", "", "")
-	if err != nil {
-		return err
-	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/orgs", nil)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	if s.OwnIssuer() {
+		token, err := s.Token(ctx, backing.Service, "ready", "", "")
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return fmt.Errorf("the first request: %w", err)
@@ -91,8 +100,8 @@ func (s *Stack) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// 401 would mean that the authorizer refuses the local issuer's tokens.
-	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusUnauthorized {
+	// 401 of a token would mean that the authorizer refuses the local issuer's.
+	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusUnauthorized && s.OwnIssuer() {
 		return errors.New("the first request was answered " + res.Status + ": " + string(body) + " (logs: " + s.LogDir + ")")
 	}
 	return nil

@@ -92,12 +92,14 @@ func (s *Stack) parameters() (map[string]string, error) {
 		return nil, fmt.Errorf("%s: %w", s.options.Template, err)
 	}
 	own := map[string]string{
-		"Issuer": s.Issuer, "JwksUrl": s.Issuer + "/jwks", "UserinfoUrl": s.Control + "/userinfo", "Audience": backing.Audience,
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
 		// The functions call AWS through the proxy that holds them to their roles.
 		"EndpointDynamoDB": loopback(s.ports.AWS), "EndpointKMS": loopback(s.ports.AWS), "EndpointSQS": loopback(s.ports.AWS),
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": s.URL,
+	}
+	if s.OwnIssuer() {
+		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", s.Control+"/userinfo", backing.Audience
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, declared := doc.Parameters[name]; return !declared })
 	maps.Copy(own, s.options.Parameters)

@@ -6,6 +6,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type Options struct {
 	Port       int               // of the gateway; the others follow it (Ports). 0: free ones
 	Template   string            // "": template.yaml of the repository
 	Dir        string            // state and logs; "": .local/<port>, or a temporary folder when Port is 0
-	Parameters map[string]string // over the local stack's own
+	Parameters map[string]string // over the local stack's own; with an Issuer, the stack has none of its own
 	Requests   io.Writer         // one line a request; nil: none
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
@@ -182,9 +183,13 @@ func (s *Stack) listen(context.Context) error {
 	}
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Gateway)
 	s.Control = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Control)
-	s.Issuer = backing.IssuerURL(s.ports.Issuer)
+	s.Issuer = cmp.Or(s.options.Parameters["Issuer"], backing.IssuerURL(s.ports.Issuer))
 	return nil
 }
+
+// OwnIssuer reports whether the stack starts an issuer of its own. With the Issuer
+// of a tenant it starts none, and asks the tenant for no token.
+func (s *Stack) OwnIssuer() bool { return s.options.Parameters["Issuer"] == "" }
 
 // freePorts asks the system for all ports at once, so that no two are the same.
 func (s *Stack) freePorts() error {

@@ -24,6 +24,7 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 		{"AKeysEventsArrive", keyEvents},
 		{"A410DisablesAndEnablingReleases", goneAndBack},
 		{"AnAttackersRound", attackersRound},
+		{"AnEmptyBudgetDelaysNoRevocation", emptyBudget},
 		{"TheREADMEsReceiversTakeWhatIsDelivered", readmeReceivers},
 		{"ManySignaturesVerifyElsewhere", signatures},
 		{"RotatedAndRevokedKeys", rotation},

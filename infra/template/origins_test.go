@@ -23,3 +23,25 @@ func TestConsoleOriginsTakeOriginsAlone(t *testing.T) {
 		}
 	}
 }
+
+// consolePreflights are the settings of the paths under /v1, in the template's order.
+func consolePreflights() (all string) {
+	for _, path := range []string{
+		"~1v1~1orgs",
+		"~1v1~1orgs~1{orgId}",
+		"~1v1~1orgs~1{orgId}~1audit",
+		"~1v1~1orgs~1{orgId}~1members",
+		"~1v1~1orgs~1{orgId}~1members~1{userId}",
+		"~1v1~1orgs~1{orgId}~1leave",
+		"~1v1~1orgs~1{orgId}~1keys",
+		"~1v1~1orgs~1{orgId}~1keys~1{keyId}",
+		"~1v1~1orgs~1{orgId}~1keys~1{keyId}~1rotate",
+		"~1v1~1orgs~1{orgId}~1apps",
+		"~1v1~1orgs~1{orgId}~1apps~1{appId}",
+		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints",
+		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints~1{endpointId}",
+	} {
+		all += `,{"HttpMethod":"OPTIONS","ResourcePath":"/` + path + `",` + throttlePublic
+	}
+	return all
+}

@@ -122,28 +122,6 @@ func deadLetterAlarm(queue string) string {
 		`"Statistic":"Maximum","Threshold":0,"TreatMissingData":"notBreaching"}`
 }
 
-// consolePreflights are the settings of the paths under /v1, in the template's order.
-func consolePreflights() (all string) {
-	for _, path := range []string{
-		"~1v1~1orgs",
-		"~1v1~1orgs~1{orgId}",
-		"~1v1~1orgs~1{orgId}~1audit",
-		"~1v1~1orgs~1{orgId}~1members",
-		"~1v1~1orgs~1{orgId}~1members~1{userId}",
-		"~1v1~1orgs~1{orgId}~1leave",
-		"~1v1~1orgs~1{orgId}~1keys",
-		"~1v1~1orgs~1{orgId}~1keys~1{keyId}",
-		"~1v1~1orgs~1{orgId}~1keys~1{keyId}~1rotate",
-		"~1v1~1orgs~1{orgId}~1apps",
-		"~1v1~1orgs~1{orgId}~1apps~1{appId}",
-		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints",
-		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints~1{endpointId}",
-	} {
-		all += `,{"HttpMethod":"OPTIONS","ResourcePath":"/` + path + `",` + throttlePublic
-	}
-	return all
-}
-
 // settingsList is every property of these resources, but for texts and the
 // names that SAM makes of the API's content. No method logs what it carries
 // (DataTraceEnabled): keys, tokens and people's addresses would be in the log.

@@ -97,7 +97,7 @@ func howLong() []kept {
 		{hook, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
 		{hook, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", linkKept},
 		{hook, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
-		{hook, "META", "", nil, "", never},
+		{"BUDGET#<appId>", "META", "", nil, "", never},
 		{hook, "BARRED#<keyId>", "", nil, "createdAt", keyKept},
 
 		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", linkKept},

@@ -65,27 +65,30 @@ func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {
 	}
 }
 
-// TestARunThatEndsEarlyHasDealtWithEachTenant ends a run after its first few
-// transactions.
+// TestARunThatEndsEarlyHasDealtWithEachTenant holds up what a run does with its first
+// sixteen links until it may begin with no others.
 func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
 	t.Parallel()
 	s, _, link := crowd(t, 0, 60)
-	end := make(chan struct{})
-	for range 3 {
-		s.Faults.Before("TransactWriteItems", func() {})
-	}
-	s.Faults.Before("TransactWriteItems", func() { close(end) })
-	run, cancel := context.WithCancel(ctx)
+	const beforeEnd, lasts, atOnce = 5 * time.Second, 5 * time.Second, 16
+	run, cancel := context.WithTimeout(ctx, lasts+beforeEnd)
 	defer cancel()
-	go func() { <-end; cancel() }()
-	_ = s.sweep.Run(run)
+	over := time.After(lasts + beforeEnd/5)
+	end := make(chan struct{})
+	go func() { <-over; close(end) }()
+	for range atOnce {
+		s.Faults.Before("TransactWriteItems", func() { <-end })
+	}
+	if err := s.sweep.Run(run); err != nil || s.Faults.Pending() {
+		t.Fatalf("%v, held up %d: %v", err, atOnce, !s.Faults.Pending())
+	}
 	waiting := map[string]bool{}
 	for _, r := range s.Rows(t) {
 		if sk := attr(r, "SK"); attr(r, "due") != "" && strings.HasPrefix(sk, "LINK#") {
 			waiting[sk] = true
 		}
 	}
-	if waiting["LINK#"+string(link)] || len(waiting) < 20 {
+	if waiting["LINK#"+string(link)] || len(waiting) != 61-atOnce {
 		t.Errorf("%d wait, the other tenant's: %v", len(waiting), waiting["LINK#"+string(link)])
 	}
 }

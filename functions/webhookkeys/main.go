@@ -1,5 +1,5 @@
 // Command webhookkeys serves the public reads: the keys that receivers verify
-// webhooks by, and the contract.
+// webhooks by, the contract, and what pages of the console may call.
 package main
 
 import (
@@ -17,9 +17,10 @@ func main() {
 	slog.SetDefault(env.Logger())
 	e := env.New()
 	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+	console := e.List("CONSOLE_ORIGINS")
 	if err := e.Err(); err != nil {
 		slog.Error("start", "error", err)
 		os.Exit(1)
 	}
-	lambdahttp.Start(api.WebhookKeys(table, infra.OpenAPI))
+	lambdahttp.Start(api.WebhookKeys(table, infra.OpenAPI, console))
 }

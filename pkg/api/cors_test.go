@@ -1,9 +1,9 @@
 package api_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,26 +69,34 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 	}
 }
 
-// TestEveryPathUnderV1HasAPreflight: one, of a function of the path, and no other path
-// that takes a credential has one.
+// TestEveryPathUnderV1HasAPreflight: one, and no other path that takes a credential has
+// one.
 func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
-	functions, preflights := map[string][]string{}, map[string]string{}
+	paths, preflights := map[string]bool{}, map[string]bool{}
 	for _, r := range api.Routes() {
 		switch {
 		case r.Method == http.MethodOptions && r.Pattern != "/link/claim" && r.Pattern != verificationKey:
-			preflights[r.Pattern] = r.Function
+			preflights[r.Pattern] = true
 		case strings.HasPrefix(r.Pattern, "/v1/"):
-			functions[r.Pattern] = append(functions[r.Pattern], r.Function)
+			paths[r.Pattern] = true
 		}
 	}
-	for path, all := range functions {
-		if !slices.Contains(all, preflights[path]) {
-			t.Errorf("%s of %v has the preflight of %q", path, all, preflights[path])
-		}
-		delete(preflights, path)
+	if len(paths) == 0 || !maps.Equal(paths, preflights) {
+		t.Errorf("paths %v, preflights %v", paths, preflights)
 	}
-	if len(preflights) > 0 || len(functions) == 0 {
-		t.Errorf("preflights of no path: %v", preflights)
+}
+
+// TestAFunctionsPathHasOneAuthorizer: SAM local gives the methods of a path and
+// function that of the last one.
+func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
+	public := map[[2]string]bool{}
+	for _, r := range api.Routes() {
+		at := [2]string{r.Function, r.Pattern}
+		open := r.Takes == principal.Public
+		if before, known := public[at]; known && before != open {
+			t.Errorf("%s of %s: public %v, another method %v", r.Name(), r.Function, open, before)
+		}
+		public[at] = open
 	}
 }
 

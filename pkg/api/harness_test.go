@@ -60,7 +60,7 @@ func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Ha
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console), "members": api.Members(s, console),
 		"keys": api.Keys(s, "lk", nil, console), "apps": api.Apps(s, console),
-		"webhookkeys": api.WebhookKeys(s, []byte(contractText)), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
+		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
 	}
 }
 

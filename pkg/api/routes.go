@@ -115,19 +115,19 @@ var routes = [...]Route{
 	{"OPTIONS", "/link/claim", "links", principal.Public, NoOrg},
 
 	// What a browser asks before a page of ConsoleOrigins calls the path (cors.go).
-	{"OPTIONS", "/v1/orgs", "orgs", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}", "orgs", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/audit", "orgs", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/members", "members", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/members/{userId}", "members", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/leave", "members", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/keys", "keys", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/keys/{keyId}/rotate", "keys", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/apps", "apps", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "apps", principal.Public, NoOrg},
-	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "apps", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/audit", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/members", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/members/{userId}", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/leave", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/keys", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/keys/{keyId}", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/keys/{keyId}/rotate", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "webhookkeys", principal.Public, NoOrg},
+	{"OPTIONS", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "webhookkeys", principal.Public, NoOrg},
 }
 
 // Routes lists every route of the API.

@@ -41,8 +41,9 @@ type kept[T any] struct {
 }
 
 // WebhookKeys gives the handler of functions/webhookkeys, which serves the public
-// reads. contract is infra/openapi.yaml.
-func WebhookKeys(s *store.Store, contract []byte) http.Handler {
+// reads and the preflights of /v1. contract is infra/openapi.yaml; console is the origins
+// whose pages may call /v1.
+func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler {
 	k := &webhookKeys{store: s, byKid: map[string]kept[signing.Key]{}}
 	file := newContractFile(contract)
 	return newGroup("webhookkeys", map[string]handler{
@@ -53,7 +54,7 @@ func WebhookKeys(s *store.Store, contract []byte) http.Handler {
 		"HEAD /.well-known/jwks.json":          k.list,
 		"GET /openapi.yaml":                    file.get,
 		"HEAD /openapi.yaml":                   file.get,
-	}, nil)
+	}, console)
 }
 
 // jwkBody is a verification key as RFC 7517 has it.

@@ -60,12 +60,12 @@ func (c *connected) crowd(t *testing.T, n int) {
 
 func ptr[T any](v T) *T { return &v }
 
-// full makes an org with 200 active keys and 50 in their grace, and 500 members, on a
-// database of its own. It returns the keys' texts.
+// full makes an org with 200 active keys and 50 in their grace, and 500 members. It
+// returns the keys' texts.
 func full(t *testing.T) (c *connected, keys []secret.String) {
 	t.Helper()
 	const active, rotated, members = 200, 50, 500
-	c = &connected{Table: storetest.Apart(t)}
+	c = &connected{Table: storetest.New(t)}
 	c.ada = c.NewUser(t, "ada@example.com")
 	c.org = c.NewOrg(t, c.ada)
 	c.app = id.DefaultApp(c.org)

@@ -110,7 +110,7 @@ func (d *duel) survivor(t *testing.T) id.User {
 
 func newDuel(t *testing.T) *duel {
 	t.Helper()
-	d := &duel{Table: storetest.Apart(t), emails: [2]string{"a@example.com", "b@example.com"}}
+	d := &duel{Table: storetest.New(t), emails: [2]string{"a@example.com", "b@example.com"}}
 	d.admins[0] = d.NewUser(t, d.emails[0])
 	d.org = d.NewOrg(t, d.admins[0])
 	d.admins[1] = addMember(t, d.Table, d.org, d.admins[0], d.emails[1], org.Admin)

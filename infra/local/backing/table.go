@@ -44,13 +44,17 @@ func anyCredentials(context.Context) (aws.Credentials, error) {
 // template.yaml, so that what is tested is what is deployed, and waits until it
 // can be used. Attributes DynamoDB Local does not know (tags, backups, deletion
 // protection) are left out. A table of that name that exists already is kept; one
-// with another key, other indexes or other attributes in them is an error.
-func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
+// with another key, other indexes or other attributes in them is an error. changes
+// make a new one differ from the template.
+func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string, changes ...func(*dynamodb.CreateTableInput)) error {
 	in, err := readTable(templatePath)
 	if err != nil {
 		return fmt.Errorf("the table of %s: %w", templatePath, err)
 	}
 	create := in.input(name)
+	for _, change := range changes {
+		change(create)
+	}
 	var exists *types.ResourceInUseException
 	if _, err := db.CreateTable(ctx, create); errors.As(err, &exists) {
 		return in.sameAs(ctx, db, name)

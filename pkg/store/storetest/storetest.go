@@ -47,41 +47,24 @@ func find() (endpoint string, err error) {
 	return process.Endpoint, nil
 }
 
-// New gives a store on a new, empty table with the schema of template.yaml. A
-// test without Java and Maven fails, and says that they are missing.
+// longTry bounds a call that no test wants to be cut short.
+const longTry = time.Minute
+
+// New gives a store on a new, empty table with the schema of template.yaml,
+// without its stream. A test without Java and Maven fails, and says that they are
+// missing.
 func New(t testing.TB) *Table {
 	t.Helper()
 	endpoint, err := running()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return on(t, endpoint)
-}
-
-// Apart gives a store like New's on a database of its own, which ends with the
-// test. It is for a test with thousands of transactions: DynamoDB Local grows slow
-// with those it has done, and the tests behind would time out.
-func Apart(t testing.TB) *Table {
-	t.Helper()
-	process, err := backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = process.Stop() })
-	return on(t, process.Endpoint)
-}
-
-// longTry bounds a call that no test wants to be cut short.
-const longTry = time.Minute
-
-func on(t testing.TB, endpoint string) *Table {
-	t.Helper()
 	root, err := backing.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
 	tb := &Table{DB: backing.NewDynamoDBClient(endpoint), Name: "test-" + rand.Text(), Faults: &Faults{}}
-	if err := backing.CreateTable(context.Background(), tb.DB, filepath.Join(root, "template.yaml"), tb.Name); err != nil {
+	if err := backing.CreateTable(context.Background(), tb.DB, filepath.Join(root, "template.yaml"), tb.Name, withoutStream); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -95,6 +78,10 @@ func on(t testing.TB, endpoint string) *Table {
 	tb.Store = store.New(client(endpoint, under), tb.Name)
 	return tb
 }
+
+// withoutStream: no test here reads the stream, and DynamoDB Local grows slow with the
+// streams of the tables that were dropped.
+func withoutStream(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil }
 
 // client is the product's own client, on another transport.
 func client(endpoint string, h *http.Client) *dynamodb.Client {

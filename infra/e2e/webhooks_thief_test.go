@@ -22,8 +22,8 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	evil := thief.receiver(t, nil)
 	c.ok(t, "/webhook_endpoint/update", members{"endpointId": evil.endpoint, "description": "Production"})
 
-	told(t, hook, evil, "endpoint.created", thief.keyID)
-	told(t, hook, evil, "endpoint.updated", c.keyID)
+	announced(t, hook, evil, "endpoint.created", thief.keyID)
+	announced(t, hook, evil, "endpoint.updated", c.keyID)
 	base := "/v1/orgs/" + c.org
 	c.audited(t, evil.endpoint, "endpoint.updated api_key "+c.keyID, "endpoint.created api_key "+thief.keyID)
 	c.shown(t, evil.endpoint, thief.keyID, true)
@@ -44,7 +44,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 			t.Errorf("an attempt began after the answer of %d: %v", answered.UnixMilli(), d)
 		}
 	}
-	told(t, hook, evil, "endpoint.updated", "")
+	announced(t, hook, evil, "endpoint.updated", "")
 	c.audited(t, evil.endpoint, "endpoint.updated user "+c.owner.userID(t, c.org, c.owner.email))
 	c.shown(t, evil.endpoint, thief.keyID, false)
 
@@ -69,9 +69,9 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// told waits for an event that tells another endpoint of a change by a key, or by an
+// announced waits for an event that tells another endpoint of a change by a key, or by an
 // admin: "". It names the origin of the URL and nothing more of it.
-func told(t *testing.T, hook, about *receiver, kind, key string) {
+func announced(t *testing.T, hook, about *receiver, kind, key string) {
 	t.Helper()
 	within(t, fmt.Sprintf("%s by %q", kind, key), func() bool {
 		for _, a := range hook.about(kind, about.endpoint) {

@@ -82,18 +82,11 @@ func (t *txn) unbarred(table *string, a id.App, k id.Key) {
 // failure the caller repeats it. Errors: org_not_found, insufficient_role,
 // key_not_found.
 func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
-	own, row := memberKey(o, a.User), apiKeyKey(o, k)
-	rows, err := s.getMany(ctx, own, row)
+	revoked, err := s.keyFor(ctx, a, o, k)
 	if err != nil {
 		return err
 	}
-	if err := a.admit(rows[own]); err != nil {
-		return err
-	}
-	if rows[row] == nil {
-		return errKeyNotFound()
-	}
-	app := apiKeyFrom(rows[row]).AppID
+	app := revoked.AppID
 	if err := s.bar(ctx, a, o, app, k); err != nil {
 		return err
 	}

@@ -148,18 +148,10 @@ func orNil(at int64) any {
 // lets it in. A key revoked already stays as it was. Errors: org_not_found,
 // insufficient_role, key_not_found.
 func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) error {
-	own, row := memberKey(o, a.User), apiKeyKey(o, k)
-	rows, err := s.getMany(ctx, own, row)
+	found, err := s.keyFor(ctx, a, o, k)
 	if err != nil {
 		return err
 	}
-	if err := a.admit(rows[own]); err != nil {
-		return err
-	}
-	if rows[row] == nil {
-		return errKeyNotFound()
-	}
-	found := apiKeyFrom(rows[row])
 	if found.RevokedAt != 0 {
 		return nil
 	}
@@ -171,6 +163,23 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 		return nil
 	}
 	return err
+}
+
+// keyFor reads a key for a caller who has the roles needed. Errors: org_not_found,
+// insufficient_role, key_not_found.
+func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey, error) {
+	own, row := memberKey(o, a.User), apiKeyKey(o, k)
+	rows, err := s.getMany(ctx, own, row)
+	if err != nil {
+		return APIKey{}, err
+	}
+	if err := a.admit(rows[own]); err != nil {
+		return APIKey{}, err
+	}
+	if rows[row] == nil {
+		return APIKey{}, errKeyNotFound()
+	}
+	return apiKeyFrom(rows[row]), nil
 }
 
 var (

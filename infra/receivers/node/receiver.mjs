@@ -4,7 +4,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 const { BASE_URL, ENDPOINT_ID, ISSUER = BASE_URL, PORT = '4000' } = process.env
 if (!BASE_URL || !ENDPOINT_ID) throw new Error('BASE_URL and ENDPOINT_ID are needed')
 const work = async (event) => console.log(event.id, event.type) // yours: an event may come again, with the same id
-const must = (ok, status = 401) => { if (!ok) throw { status } } // 401: bad; 503: nobody can know now, it comes again
+const must = (ok, status = 401) => { if (!ok) throw { status } } // 401: bad; 503: unknown for now, it comes again
 const keySet = createRemoteJWKSet(new URL(BASE_URL + '/.well-known/jwks.json'), { cacheMaxAge: 300_000 })
 const keyOf = (h, t) => keySet(h, t).catch((e) => must(false, e.code === 'ERR_JWKS_NO_MATCHING_KEY' ? 401 : 503))
 const ends = new Map() // kid → { at, until }: of keys that verified something, and so no more than there are

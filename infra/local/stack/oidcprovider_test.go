@@ -1,0 +1,230 @@
+package stack_test
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// oidcProvider is an issuer of many products, npm's oidc-provider, as
+// testdata/oidcprovider sets it up.
+type oidcProvider struct{ issuer string }
+
+const audienceThere = "https://api.example.com"
+
+func startOIDCProvider(t *testing.T) *oidcProvider {
+	t.Helper()
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata/oidcprovider", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	modules, err := backing.NodeModules(t.Context(), "oidc-provider", read("package.json"), read("package-lock.json"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "issuer.mjs"), []byte(read("issuer.mjs")), 0o600),
+		os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules"))); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "issuer.mjs"))
+	cmd.Env = append(os.Environ(), "AUDIENCE="+audienceThere)
+	out, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // t.Context ends it
+	first := bufio.NewScanner(out)
+	if !first.Scan() {
+		t.Fatal("oidc-provider did not start")
+	}
+	return &oidcProvider{issuer: first.Text()}
+}
+
+// sign makes the provider publish keys, of which the first signs from now on.
+func (p *oidcProvider) sign(t *testing.T, kids string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPut, p.issuer+"/keys", strings.NewReader(kids))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, status := do(t, http.DefaultClient, req); status != http.StatusNoContent {
+		t.Fatalf("keys %s: %d", kids, status)
+	}
+}
+
+func do(t *testing.T, client *http.Client, req *http.Request) (string, int) {
+	t.Helper()
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var body strings.Builder
+	if _, err := bufio.NewReader(res.Body).WriteTo(&body); err != nil {
+		t.Fatal(err)
+	}
+	return body.String(), res.StatusCode
+}
+
+var (
+	formAction = regexp.MustCompile(`action="([^"]+)"`)
+	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]+)"`)
+)
+
+// signIn signs a user in as a browser would, by code and PKCE, and gives the tokens.
+func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code string
+	browser := &http.Client{Jar: jar, CheckRedirect: func(req *http.Request, _ []*http.Request) error {
+		if code = req.URL.Query().Get("code"); code != "" {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	verifier := rand.Text() + rand.Text()
+	challenge := sha256.Sum256([]byte(verifier))
+	client := url.Values{"client_id": {"console"}, "redirect_uri": {p.issuer + "/callback"}, "resource": {audienceThere}}
+	asked := url.Values{
+		"response_type": {"code"}, "scope": {"openid email api"}, "code_challenge_method": {"S256"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])},
+	}
+	next, body := p.issuer+"/auth?"+client.Encode()+"&"+asked.Encode(), ""
+	for range 3 { // login, consent, and the way back
+		form := url.Values{}
+		if prompt := formPrompt.FindStringSubmatch(body); prompt != nil {
+			form = url.Values{"prompt": {prompt[1]}, "login": {user}, "password": {"any"}}
+		}
+		body = p.post(t, browser, next, form)
+		if code != "" {
+			break
+		}
+		action := formAction.FindStringSubmatch(body)
+		if action == nil {
+			t.Fatalf("oidc-provider shows no form: %s", body)
+		}
+		if next = action[1]; strings.HasPrefix(next, "/") {
+			next = p.issuer + next
+		}
+	}
+	exchange := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "code_verifier": {verifier}}
+	for name, value := range client {
+		exchange[name] = value
+	}
+	var tokens struct {
+		Access string `json:"access_token"`
+		ID     string `json:"id_token"`
+	}
+	answer := p.post(t, browser, p.issuer+"/token", exchange)
+	if err := json.Unmarshal([]byte(answer), &tokens); err != nil || tokens.Access == "" || tokens.ID == "" {
+		t.Fatalf("no tokens: %s, %v", answer, err)
+	}
+	return tokens.Access, tokens.ID
+}
+
+// post sends a form, or asks for the page when the form is empty.
+func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, form url.Values) string {
+	t.Helper()
+	method := http.MethodPost
+	if len(form) == 0 {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	body, _ := do(t, browser, req)
+	return body
+}
+
+// junk is a token like the provider's, of a key that it never had.
+func (p *oidcProvider) junk(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Unix()
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": p.issuer, "aud": audienceThere, "sub": "eve", "iat": now, "exp": now + 600})
+	token.Header["kid"], token.Header["typ"] = rand.Text(), "at+jwt"
+	signed, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo: a key that is new to us may cost a
+// 503, with its Retry-After, and never a 401.
+func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
+	t.Parallel()
+	p := startOIDCProvider(t)
+	s := start(t, stack.Options{Parameters: map[string]string{"Issuer": p.issuer, "Audience": audienceThere}})
+	orgs := func(method, token, body string) (string, int) {
+		req, err := http.NewRequest(method, s.URL+"/v1/orgs", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		return do(t, http.DefaultClient, req)
+	}
+	access, idToken := p.signIn(t, "ada")
+	if body, status := orgs("POST", access, `{"name":"Acme"}`); status != 201 {
+		t.Fatalf("the first token: %d %s", status, body)
+	}
+	if body, status := orgs("GET", idToken, ""); status != 401 {
+		t.Errorf("an ID token: %d %s", status, body)
+	}
+	genuine := func(what string) {
+		token, _ := p.signIn(t, "ada")
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(250 * time.Millisecond) {
+			body, status := orgs("GET", token, "")
+			switch {
+			case status == 200 && strings.Contains(body, "Acme"):
+				return
+			case status != 503 || time.Now().After(deadline):
+				t.Fatalf("%s: %d %s", what, status, body)
+			}
+		}
+	}
+	p.sign(t, "one,two")
+	p.sign(t, "two,one")
+	genuine("a key that was published ahead")
+	for range 20 {
+		if body, status := orgs("GET", p.junk(t), ""); status != 401 && status != 503 {
+			t.Fatalf("junk: %d %s", status, body)
+		}
+	}
+	p.sign(t, "three")
+	genuine("a key that was not published ahead, after junk")
+}

@@ -39,7 +39,7 @@ func durable(tpl *translated.Template) (wrong []string) {
 		"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
 		"PointInTimeRecoverySpecification": map[string]any{"PointInTimeRecoveryEnabled": true},
 		"SSESpecification":                 map[string]any{"SSEEnabled": true},
-		"StreamSpecification":              map[string]any{"StreamViewType": "NEW_IMAGE"},
+		"StreamSpecification":              map[string]any{"StreamViewType": "KEYS_ONLY"},
 		"TimeToLiveSpecification":          map[string]any{"AttributeName": "purgeAt", "Enabled": true},
 	} {
 		if got := fmt.Sprint(p[name]); got != fmt.Sprint(wanted) {
@@ -152,7 +152,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 
 func signingKey(tpl *translated.Template) (wrong []string) {
 	raw := object(object(tpl.Raw["Resources"])["SigningKey"])
-	if raw["DeletionPolicy"] != "Retain" || raw["UpdateReplacePolicy"] != "Retain" {
+	if raw["DeletionPolicy"] != "RetainExceptOnCreate" || raw["UpdateReplacePolicy"] != "Retain" {
 		wrong = append(wrong, "the signing key goes with the stack")
 	}
 	p := tpl.Resources["SigningKey"].Properties
@@ -190,6 +190,8 @@ func resourcePlants() []plant {
 		{"a variable is nobody's", environments, "OrgsFunction", `"TABLE"`, `"ISSUER":"x","TABLE"`},
 		{"an endpoint of this machine", environments, "OrgsFunction", `{"Ref":"EndpointDynamoDB"}`, `"http://127.0.0.1:8000"`},
 		{"the signing key is for another algorithm", signingKey, "SigningKey", "ECC_NIST_P256", "ECC_NIST_P384"},
+		{"the stream carries rows", durable, "Table", "KEYS_ONLY", "NEW_IMAGE"},
+		{"the signing key goes with the stack", signingKey, "SigningKey", `"RetainExceptOnCreate"`, `"Delete"`},
 		{"the rotation runs once a day", schedules, "RotateFunctionQuarterHourly", "rate(15 minutes)", "rate(1 day)"},
 	}
 }

@@ -25,7 +25,7 @@ var responses = map[string]problem.Code{
 	"BAD_REQUEST_BODY":               problem.InvalidJSON,
 	"BAD_REQUEST_PARAMETERS":         problem.InvalidJSON,
 	"DEFAULT_4XX":                    problem.RouteNotFound,
-	"DEFAULT_5XX":                    problem.Internal,
+	"DEFAULT_5XX":                    problem.Unavailable,
 	"EXPIRED_TOKEN":                  problem.RouteNotFound,
 	"INTEGRATION_FAILURE":            problem.Unavailable,
 	"INTEGRATION_TIMEOUT":            problem.Unavailable,

@@ -25,6 +25,8 @@ func rolePlants() []plant {
 		{"a request without a key", partitioned, "OrgsRole", `"Null":{"dynamodb:LeadingKeys":"false"}`, `"Null":{}`},
 		{"the indexes too", partitioned, "OrgsRole", `"Resource":{"Fn::GetAtt":["Table","Arn"]}`, `"Resource":[{"Fn::GetAtt":["Table","Arn"]},{"Fn::Sub":"${Table.Arn}/index/due"}]`},
 		{"a write outside of a transaction", transactional, "OrgsRole", transaction, `"Nothing":{}`},
+		{"a check that wants a key it has not", transactional, "OrgsRole", `"dynamodb:UpdateItem"],`, `"dynamodb:UpdateItem","dynamodb:ConditionCheckItem"],`},
+		{"a check with a write", transactional, "OrgsRole", `["dynamodb:ConditionCheckItem"]`, `["dynamodb:ConditionCheckItem","dynamodb:PutItem"]`},
 		{"members write credentials", writers, "MembersRole", `"AUD#*"`, `"KEYS#*"`},
 		{"any key of the account", tagged, "RotateRole", tag, `"aws:ResourceTag/other"`},
 		{"keys of another stack", tagged, "RotateRole", tag + `:{"Ref":"AWS::StackName"}`, tag + `:"other"`},

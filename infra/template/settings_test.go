@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"latchkey/infra/local/translated"
@@ -19,6 +20,10 @@ func TestQueuesAlarmsAndTheStageHaveTheseSettings(t *testing.T) { holds(t, setti
 func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionProperties) }
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
+
+// overTLS is the pattern of an issuer's URLs: a key that comes in plain text is
+// anyone's. This machine is another matter.
+const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
@@ -36,8 +41,8 @@ var parameterList = map[string]string{
 	"EndpointDynamoDB":    `{"Default":"","Type":"String"}`,
 	"EndpointKMS":         `{"Default":"","Type":"String"}`,
 	"EndpointSQS":         `{"Default":"","Type":"String"}`,
-	"Issuer":              `{"AllowedPattern":"https?://.+","Type":"String"}`,
-	"JwksUrl":             `{"Default":"","Type":"String"}`,
+	"Issuer":              `{"AllowedPattern":"` + overTLS + `","Type":"String"}`,
+	"JwksUrl":             `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
 	"KeyPrefix":           `{"AllowedPattern":"[a-z][a-z0-9]{0,15}","Default":"lk","Type":"String"}`,
 	"LogRetentionDays":    `{"AllowedValues":[1,3,5,7,14,30,60,90,120,150,180,365,400],"Default":30,"Type":"Number"}`,
 	"NameClaim":           `{"Default":"name","Type":"String"}`,
@@ -47,7 +52,7 @@ var parameterList = map[string]string{
 	"ThrottleBurst":       `{"Default":500,"Type":"Number"}`,
 	"ThrottleRate":        `{"Default":1000,"Type":"Number"}`,
 	"TryTimeout":          `{"Default":700,"MaxValue":5000,"MinValue":100,"Type":"Number"}`,
-	"UserinfoUrl":         `{"Default":"","Type":"String"}`,
+	"UserinfoUrl":         `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
 	"WebhookAllowCidrs":   `{"Default":"","Type":"String"}`,
 	"WebhookIssuer":       `{"Default":"","Type":"String"}`,
 }
@@ -129,8 +134,11 @@ func settingsList() map[string]string {
 	rule := func(function, rate string) string {
 		return `{"ScheduleExpression":"` + rate + `","Targets":[{"Arn":{"Fn::GetAtt":["` + function + `","Arn"]}}]}`
 	}
+	onlyNow := func(function string) string {
+		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
+	}
 	return map[string]string{
-		"Api":               `{"EndpointConfiguration":{"Types":["REGIONAL"]},"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"}}`,
+		"Api":               `{"EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"}}`,
 		"the deployment":    `{"RestApiId":{"Ref":"Api"}}`,
 		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
@@ -153,6 +161,7 @@ func settingsList() map[string]string {
 		"FanoutFunctionNewEvents": `{"BatchSize":25,"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":{"Fn::GetAtt":["FanoutDeadLetters","Arn"]}}},` +
 			`"EventSourceArn":{"Fn::GetAtt":["Table","StreamArn"]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"MaximumRetryAttempts":5,"StartingPosition":"TRIM_HORIZON"}`,
+		"RotateFunctionEventInvokeConfig": onlyNow("RotateFunction"), "SweepFunctionEventInvokeConfig": onlyNow("SweepFunction"),
 		"RotateFunctionQuarterHourly": rule("RotateFunction", "rate(15 minutes)"),
 		"SweepFunctionMinutely":       rule("SweepFunction", "rate(1 minute)"),
 	}
@@ -162,7 +171,7 @@ func settings(tpl *translated.Template) []string {
 	got := map[string]string{}
 	for _, typ := range []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
-		"AWS::Events::Rule", "AWS::Lambda::EventSourceMapping", "AWS::SQS::Queue",
+		"AWS::Events::Rule", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping", "AWS::SQS::Queue",
 	} {
 		for _, name := range tpl.Named(typ) {
 			key := name
@@ -176,12 +185,18 @@ func settings(tpl *translated.Template) []string {
 }
 
 // functionProperties knows every property of a function: what others check, and
-// these. ReservedConcurrentExecutions is none of them: 0 switches a function off.
+// these. ReservedConcurrentExecutions is none of them: 0 switches a function off. The
+// deliver function queues its own next message, which Lambda drops after 16 rounds
+// unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
-	const wanted = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
+	const plain = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
 	for _, name := range tpl.Named("AWS::Lambda::Function") {
 		got := without(rawProperties(tpl, name), "Architectures", "Code", "Environment", "LogGroup", "MemorySize", "Role", "Timeout")
+		wanted := plain
+		if name == "DeliverFunction" {
+			wanted = strings.Replace(plain, `"Runtime"`, `"RecursiveLoop":"Allow","Runtime"`, 1)
+		}
 		if got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%s has %s, want %s", name, got, wanted))
 		}
@@ -193,7 +208,7 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 func types(tpl *translated.Template) (wrong []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
-		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventSourceMapping",
+		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping",
 		"AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue",
 	}
 	for name, r := range object(tpl.Raw["Resources"]) {
@@ -274,6 +289,9 @@ func settingPlants() []plant {
 		{"a schedule is switched off", settings, "SweepFunctionMinutely", `"ScheduleExpression"`, `"State":"DISABLED","ScheduleExpression"`},
 		{"a source is switched off", settings, "FanoutFunctionNewEvents", `"BatchSize"`, `"Enabled":false,"BatchSize"`},
 		{"a function is switched off", functionProperties, "KeysFunction", `"Runtime"`, `"ReservedConcurrentExecutions":0,"Runtime"`},
+		{"Lambda drops a delivery after 16 rounds", functionProperties, "DeliverFunction", `"RecursiveLoop":"Allow",`, ``},
+		{"a sweep is tried again an hour later", settings, "SweepFunctionEventInvokeConfig", `"MaximumEventAgeInSeconds":60,`, ``},
+		{"keys of the issuer in plain text", defaults, "Parameters/JwksUrl", `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`, `https?://.+`},
 		{"a function logs everything", functionProperties, "KeysFunction", `"ApplicationLogLevel":"INFO"`, `"ApplicationLogLevel":"DEBUG"`},
 		{"a queue is open to others", types, "", `"DeliveryQueue":{`, `"Open":{"Type":"AWS::SQS::QueuePolicy"},"DeliveryQueue":{`},
 	}

@@ -77,7 +77,7 @@ func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
 	case w.To.Deleted:
 		return d.Store.Cancel(ctx, w.Delivery)
 	case !w.To.Enabled:
-		return d.Store.Hold(ctx, w)
+		return unlessBusy(ctx, d.Store.Hold(ctx, w))
 	case w.NextAttempt > now.Add(early).UnixMilli():
 		return nil // this message is of another attempt; another wakes the next
 	case now.Sub(time.UnixMilli(w.StartedAt)) > webhook.Lifetime:

@@ -29,13 +29,23 @@ func (f FanOut) Record(ctx context.Context, pk, sk string) error {
 func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	send, err := f.Store.FanOut(ctx, app, event)
 	if err != nil {
-		return err
+		return unlessBusy(ctx, err)
 	}
 	messages := make([]queue.Message, len(send))
 	for i, d := range send {
 		messages[i] = queue.Message{App: app, Endpoint: d.Endpoint, Event: event}
 	}
 	wake(ctx, f.Queue, 0, messages...)
+	return nil
+}
+
+// unlessBusy leaves to the sweep what met others at each try. The row is due, so that
+// nothing is lost, and no race ends in the dead letters.
+func unlessBusy(ctx context.Context, err error) error {
+	if !store.Busy(err) {
+		return err
+	}
+	slog.WarnContext(ctx, "a row is left to the sweep", "error", err)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 )
 
 func TestAnEventWhoseStreamRecordIsLostIsFannedOutByTheSweep(t *testing.T) {
@@ -298,4 +299,35 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	if w := pending.work(badEvent); w.Status != store.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
+}
+
+// TestWhatMeetsOthersAtEachTryIsLeftToTheSweep: a race on an endpoint's row is no fault
+// that ends in the dead letters.
+func TestWhatMeetsOthersAtEachTryIsLeftToTheSweep(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	s.stream(t) // the event of its creation
+	r.event()
+	others := func() { s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) }
+	others()
+	s.stream(t)
+	if met := !s.Faults.Pending(); !met || len(r.statuses()) > 0 {
+		t.Fatalf("fan-out met others: %v; %v", met, r.statuses())
+	}
+	s.minutes(t, 2)
+	r.wants("fanned out by the sweep", 1)
+	r.event()
+	s.stream(t)
+	r.enables(false)
+	others()
+	s.pump(t)
+	if met := !s.Faults.Pending(); !met || r.statuses()[store.DeliveryPending] != 1 {
+		t.Fatalf("hold met others: %v; %v", met, r.statuses())
+	}
+	s.minutes(t, 3)
+	if r.statuses()[store.DeliveryHeld] != 1 {
+		t.Errorf("after the sweep: %v", r.statuses())
+	}
+	r.wants("held", 1)
 }

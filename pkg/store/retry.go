@@ -13,6 +13,13 @@ import (
 // has changed since: the use case reads again.
 var errRaced = errors.New("store: what was read has changed")
 
+// errBusy is the cause of an error when each try met others that wrote the same rows.
+var errBusy = errors.New("store: others were writing the same rows")
+
+// Busy reports whether nothing was done only because each try met others that wrote
+// the same rows. What can wait is done later.
+func Busy(err error) bool { return errors.Is(err, errBusy) }
+
 const (
 	conflictTries = 5 // of one transaction that collides with others
 	raceTries     = 8 // of a use case whose reading was overtaken
@@ -29,7 +36,7 @@ func retryRaced(ctx context.Context, useCase func() error) error {
 			return err
 		}
 	}
-	return unavailable(errRaced)
+	return unavailable(errors.Join(errBusy, errRaced))
 }
 
 // pause waits before a further try: nothing before the first, then 10 to 100 ms

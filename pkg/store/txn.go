@@ -127,7 +127,7 @@ func (s *Store) commit(ctx context.Context, t *txn) error {
 		}
 		last = err
 	}
-	return unavailable(last)
+	return unavailable(errors.Join(errBusy, last))
 }
 
 // outcome says of a failed try whether to try again and, if not, the answer: nil

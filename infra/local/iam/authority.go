@@ -72,6 +72,18 @@ func (e *DeniedError) short() string {
 	return fmt.Sprintf("%s %s on %s %v", e.Function, e.Need.Action, e.Need.Resource, slices.Sorted(maps.Keys(partitions)))
 }
 
+// names reports whether a role names the resource by its ARN.
+func (a *Authority) names(arn string) bool {
+	for _, statements := range a.roles {
+		for _, s := range statements {
+			if slices.Contains(s.resources, arn) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (a *Authority) allowed(function string, n Need) bool {
 	var by []*statement
 	for _, s := range a.roles[function] {

@@ -158,8 +158,12 @@ func (c *calls) transaction(operation string, in dynamoCall) ([]Need, error) {
 			needs = append(needs, Need{Action: "dynamodb:" + action, Resource: arn("dynamodb", "table/"+r.TableName)})
 		}
 	}
-	for i := range needs {
-		needs[i].Context = map[string][]string{leadingKeys: partitions, enclosing: {operation}}
+	for i, n := range needs {
+		needs[i].Context = map[string][]string{leadingKeys: partitions}
+		// The service authorization reference gives that key to each action but this.
+		if n.Action != "dynamodb:ConditionCheckItem" {
+			needs[i].Context[enclosing] = []string{operation}
+		}
 	}
 	return needs, nil
 }

@@ -156,6 +156,9 @@ func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 	found := &Key{ARN: aws.ToString(out.KeyMetadata.Arn), Tags: map[string]string{}}
 	found.Spec, found.Usage = string(out.KeyMetadata.KeySpec), string(out.KeyMetadata.KeyUsage)
 	for _, t := range tags.Tags {
+		if p.authority.names(found.ARN) {
+			break // a key of the template: its tag may count as late as five minutes after it was made
+		}
 		found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
 	}
 	p.mu.Lock()

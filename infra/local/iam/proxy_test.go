@@ -23,8 +23,9 @@ import (
 
 // keysOfKMS are the tags of the keys that the KMS behind the proxy knows.
 var keysOfKMS = map[string]string{
-	"ours":   `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`,
-	"theirs": `{"TagKey":"latchkey:stack","TagValue":"other"}`,
+	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`, // the template's
+	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`,
+	"theirs":     `{"TagKey":"latchkey:stack","TagValue":"other"}`,
 }
 
 // service answers every call with success, and describes the keys.
@@ -54,9 +55,9 @@ func service(w http.ResponseWriter, r *http.Request) {
 // clients calls AWS through a proxy as the functions do.
 type clients struct{ url string }
 
-func newClients(t *testing.T, services map[string]string) clients {
+func newClients(t *testing.T, services map[string]string, replace ...string) clients {
 	t.Helper()
-	tpl := template(t)
+	tpl := template(t, replace...)
 	a, err := New(tpl)
 	if err != nil {
 		t.Fatal(err)
@@ -222,6 +223,33 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	} {
 		if got := code(t, call.err); got != call.want {
 			t.Errorf("%s: %q, want %q (%v)", what, got, call.want, call.err)
+		}
+	}
+}
+
+// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on it: on the tag of a
+// key that was just made, and on a condition key that a ConditionCheckItem has not.
+func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
+	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
+	check := func(c clients) error {
+		_, err := c.dynamoDB("OrgsFunction").TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+			{ConditionCheck: &types.ConditionCheck{TableName: table, Key: keyed("ORG#1"), ConditionExpression: aws.String("attribute_exists(PK)")}},
+		}})
+		return err
+	}
+	first := func(c clients) error { return c.sign("DeliverFunction", "SigningKey", kmstypes.MessageTypeDigest) }
+	for what, v := range map[string]struct {
+		call    func(clients) error
+		replace []string
+	}{
+		"the first key by its tag": {first, []string{`{"Fn::GetAtt":["SigningKey","Arn"]},"Sid":"SignByFirstKey"`, `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid":"SignByFirstKey"`}},
+		"a check in a transaction": {check, []string{`["dynamodb:ConditionCheckItem"]`, `["dynamodb:GetItem"]`, writes, strings.Replace(writes, `]`, `,"dynamodb:ConditionCheckItem"]`, 1)}},
+	} {
+		if got := code(t, v.call(newClients(t, behind(t)))); got != "" {
+			t.Errorf("%s: %s", what, got)
+		}
+		if got := code(t, v.call(newClients(t, behind(t), v.replace...))); got != denied {
+			t.Errorf("%s, and no other way: %q", what, got)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	if os.Getenv("LOAD_SECONDS") != "" {
 		n = loadBacklog
 	}
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: patient})
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
 	var failing atomic.Bool

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -26,7 +27,7 @@ const (
 	loadFor    = 40 * time.Second // 200 s by `make load`
 	slowAnswer = 8 * time.Second
 
-	loadCopies = 100 // of deliver: as many batches as the template takes at once
+	loadCopies = 100 // of deliver, as in an account whose quota was raised
 
 	mostMedian = 2 * time.Second // of the healthy receiver
 	mostDrain  = 4 * time.Minute // after the last event, in which every breaker has closed
@@ -47,6 +48,13 @@ func (g *groups) received(m pump.Message) {
 	g.right.Add(1)
 }
 
+// crowded is for a stack that sends many webhooks at once.
+func crowded() map[string]string {
+	out := maps.Clone(patient)
+	out["DeliverConcurrency"] = strconv.Itoa(loadCopies)
+	return out
+}
+
 // TestWebhooksUnderLoad sends events to a receiver that is down for a while, one
 // that fails half the time, one that is slow and one that is healthy.
 func TestWebhooksUnderLoad(t *testing.T) {
@@ -62,7 +70,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	var g groups
 	// Ten a second that take eight keep 80 batches busy, when a batch is seldom more
 	// than one event's deliveries.
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies, Parameters: patient})
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
 	var mended atomic.Bool

@@ -27,34 +27,35 @@ const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
-	"AllowUnmarkedTokens": `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
-	"Architecture":        `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
-	"Audience":            `{"Default":"","Type":"String"}`,
-	"ClientIds":           `{"Default":"","Type":"String"}`,
-	"ConsoleOrigins":      `{"AllowedPattern":"(https?://[a-z0-9.-]+(:[0-9]+)?(, ?https?://[a-z0-9.-]+(:[0-9]+)?)*)?","Default":"","Type":"String"}`,
-	"DeliveriesBurst":     `{"Default":2000,"MaxValue":100000,"MinValue":20,"Type":"Number"}`,
-	"DeliveriesPerSecond": `{"Default":100,"MaxValue":1000,"MinValue":1,"Type":"Number"}`,
-	"DeliverConcurrency":  `{"Default":100,"MaxValue":1000,"MinValue":2,"Type":"Number"}`,
-	"EmailClaim":          `{"Default":"email","Type":"String"}`,
-	"EmailVerifiedClaim":  `{"Default":"email_verified","Type":"String"}`,
-	"EmailsAreVerified":   `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
-	"EndpointDynamoDB":    `{"Default":"","Type":"String"}`,
-	"EndpointKMS":         `{"Default":"","Type":"String"}`,
-	"EndpointSQS":         `{"Default":"","Type":"String"}`,
-	"Issuer":              `{"AllowedPattern":"` + overTLS + `","Type":"String"}`,
-	"JwksUrl":             `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
-	"KeyPrefix":           `{"AllowedPattern":"[a-z][a-z0-9]{0,15}","Default":"lk","Type":"String"}`,
-	"LogRetentionDays":    `{"AllowedValues":[1,3,5,7,14,30,60,90,120,150,180,365,400],"Default":30,"Type":"Number"}`,
-	"NameClaim":           `{"Default":"name","Type":"String"}`,
-	"PublicThrottleBurst": `{"Default":200,"Type":"Number"}`,
-	"PublicThrottleRate":  `{"Default":200,"Type":"Number"}`,
-	"RotationDays":        `{"Default":90,"MinValue":0,"Type":"Number"}`,
-	"ThrottleBurst":       `{"Default":500,"Type":"Number"}`,
-	"ThrottleRate":        `{"Default":1000,"Type":"Number"}`,
-	"TryTimeout":          `{"Default":700,"MaxValue":5000,"MinValue":100,"Type":"Number"}`,
-	"UserinfoUrl":         `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
-	"WebhookAllowCidrs":   `{"Default":"","Type":"String"}`,
-	"WebhookIssuer":       `{"Default":"","Type":"String"}`,
+	"AllowUnmarkedTokens":   `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
+	"Architecture":          `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
+	"Audience":              `{"Default":"","Type":"String"}`,
+	"AuthorizerConcurrency": `{"Default":0,"MinValue":0,"Type":"Number"}`,
+	"ClientIds":             `{"Default":"","Type":"String"}`,
+	"ConsoleOrigins":        `{"AllowedPattern":"(https?://[a-z0-9.-]+(:[0-9]+)?(, ?https?://[a-z0-9.-]+(:[0-9]+)?)*)?","Default":"","Type":"String"}`,
+	"DeliveriesBurst":       `{"Default":2000,"MaxValue":100000,"MinValue":20,"Type":"Number"}`,
+	"DeliveriesPerSecond":   `{"Default":100,"MaxValue":1000,"MinValue":1,"Type":"Number"}`,
+	"DeliverConcurrency":    `{"Default":10,"MaxValue":1000,"MinValue":2,"Type":"Number"}`,
+	"EmailClaim":            `{"Default":"email","Type":"String"}`,
+	"EmailVerifiedClaim":    `{"Default":"email_verified","Type":"String"}`,
+	"EmailsAreVerified":     `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
+	"EndpointDynamoDB":      `{"Default":"","Type":"String"}`,
+	"EndpointKMS":           `{"Default":"","Type":"String"}`,
+	"EndpointSQS":           `{"Default":"","Type":"String"}`,
+	"Issuer":                `{"AllowedPattern":"` + overTLS + `","Type":"String"}`,
+	"JwksUrl":               `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
+	"KeyPrefix":             `{"AllowedPattern":"[a-z][a-z0-9]{0,15}","Default":"lk","Type":"String"}`,
+	"LogRetentionDays":      `{"AllowedValues":[1,3,5,7,14,30,60,90,120,150,180,365,400],"Default":30,"Type":"Number"}`,
+	"NameClaim":             `{"Default":"name","Type":"String"}`,
+	"PublicThrottleBurst":   `{"Default":200,"Type":"Number"}`,
+	"PublicThrottleRate":    `{"Default":200,"Type":"Number"}`,
+	"RotationDays":          `{"Default":90,"MinValue":0,"Type":"Number"}`,
+	"ThrottleBurst":         `{"Default":500,"Type":"Number"}`,
+	"ThrottleRate":          `{"Default":1000,"Type":"Number"}`,
+	"TryTimeout":            `{"Default":700,"MaxValue":5000,"MinValue":100,"Type":"Number"}`,
+	"UserinfoUrl":           `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
+	"WebhookAllowCidrs":     `{"Default":"","Type":"String"}`,
+	"WebhookIssuer":         `{"Default":"","Type":"String"}`,
 }
 
 func defaults(tpl *translated.Template) (wrong []string) {
@@ -63,7 +64,7 @@ func defaults(tpl *translated.Template) (wrong []string) {
 		got[name] = without(p, "Description")
 	}
 	wrong = differences("parameter", got, parameterList)
-	if c := without(tpl.Raw["Conditions"]); c != `{"OwnIssuer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]}}` {
+	if c := without(tpl.Raw["Conditions"]); c != `{"OwnIssuer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]},"ReserveForAuthorizer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"AuthorizerConcurrency"},"0"]}]}}` {
 		wrong = append(wrong, "conditions "+c)
 	}
 	return wrong
@@ -185,8 +186,8 @@ func settings(tpl *translated.Template) []string {
 }
 
 // functionProperties knows every property of a function: what others check, and
-// these. ReservedConcurrentExecutions is none of them: 0 switches a function off. The
-// deliver function queues its own next message, which Lambda drops after 16 rounds
+// these. ReservedConcurrentExecutions is the authorizer's alone, and absent unless it is
+// asked for: 0 switches a function off. The deliver function queues its own next message, which Lambda drops after 16 rounds
 // unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
 	const plain = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
@@ -196,6 +197,10 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 		wanted := plain
 		if name == "DeliverFunction" {
 			wanted = strings.Replace(plain, `"Runtime"`, `"RecursiveLoop":"Allow","Runtime"`, 1)
+		}
+		if name == "AuthorizerFunction" {
+			const reserved = `"ReservedConcurrentExecutions":{"Fn::If":["ReserveForAuthorizer",{"Ref":"AuthorizerConcurrency"},{"Ref":"AWS::NoValue"}]},"Runtime"`
+			wanted = strings.Replace(plain, `"Runtime"`, reserved, 1)
 		}
 		if got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%s has %s, want %s", name, got, wanted))

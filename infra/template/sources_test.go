@@ -40,7 +40,7 @@ func sources(tpl *translated.Template) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))
 			}
 		case "DeliverFunction":
-			if !strings.HasSuffix(s.Queue, "/DeliveryQueue") || s.BatchSize != 10 || s.Concurrency != 100 {
+			if !strings.HasSuffix(s.Queue, "/DeliveryQueue") || s.BatchSize != 10 || s.Concurrency != 10 {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))
 			}
 		default:

@@ -35,9 +35,10 @@ var mayImport = map[string][]string{
 	"verify":      {}, // receivers import it
 	"authz":       {"apikey", "id", "org", "principal", "problem", "store", "token"},
 	"api":         {"apikey", "id", "link", "org", "principal", "problem", "queue", "secret", "signing", "store", "text", "webhook", "webhook/outbound"},
-	"lambdahttp":  {"principal", "problem"},
-	"lambdaevent": {"principal", "problem"},
-	"pipeline":    {"id", "problem", "queue", "signing", "store", "webhook", "webhook/outbound"},
+	"lambdahttp":  {"metric", "principal", "problem"},
+	"lambdaevent": {"metric", "principal", "problem"},
+	"metric":      {},
+	"pipeline":    {"id", "metric", "problem", "queue", "signing", "store", "webhook", "webhook/outbound"},
 	"queue":       {"id"},
 	"queue/sqs":   {"queue"},
 

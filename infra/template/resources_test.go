@@ -114,7 +114,7 @@ func sizes(tpl *translated.Template) (wrong []string) {
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"`)
 
 // shared go to every function, by the template's Globals.
-var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "TABLE"}
+var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "STACK", "TABLE"}
 
 // environments holds the template against what each main.go asks of package
 // env. The clients ask for their endpoints themselves.

@@ -6,9 +6,10 @@ import (
 )
 
 // Logger writes one JSON object a line to standard output, where Lambda reads
-// it. The names of its own fields are those of Lambda's JSON log format.
+// it. The names of its own fields are those of Lambda's JSON log format; service, the
+// variable STACK, is the dimension of every metric.
 func Logger() *slog.Logger {
-	return slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{
 		Level: slog.LevelInfo,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) > 0 {
@@ -23,4 +24,5 @@ func Logger() *slog.Logger {
 			return a
 		},
 	}))
+	return logger.With("service", os.Getenv("STACK"))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"latchkey/pkg/metric"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
@@ -25,6 +26,7 @@ const (
 	deadlineReserve = 500 * time.Millisecond
 	samLeast        = 6 * time.Millisecond // SAM local waits a second longer after a shorter call
 	policyVersion   = "2012-10-17"
+	allow           = "Allow"
 )
 
 // authorizerEvent is what is read of API Gateway's REQUEST authorizer event.
@@ -67,11 +69,13 @@ type CredentialOf func(method, resource string) (principal.Credential, bool)
 // StartAuthorizer serves decide as API Gateway's REQUEST authorizer. It does not
 // return.
 func StartAuthorizer(decide Decide, credentialOf CredentialOf) {
+	metric.Started()
 	lambda.Start(authorizer(decide, credentialOf))
 }
 
 func authorizer(decide Decide, credentialOf CredentialOf) func(context.Context, authorizerEvent) (*authorizerAnswer, error) {
 	local := os.Getenv("AWS_SAM_LOCAL") == "true"
+	var accepted metric.Counter
 	return func(ctx context.Context, e authorizerEvent) (answer *authorizerAnswer, err error) {
 		begun := time.Now()
 		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID)
@@ -85,7 +89,11 @@ func authorizer(decide Decide, credentialOf CredentialOf) func(context.Context, 
 				time.Sleep(time.Until(begun.Add(samLeast)))
 			}
 		}()
-		return authorize(ctx, e, decide, credentialOf)
+		answer, err = authorize(ctx, e, decide, credentialOf)
+		if err == nil && answer.PolicyDocument.Statement[0].Effect == allow {
+			accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
+		}
+		return answer, err
 	}
 }
 
@@ -101,7 +109,7 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	if err == nil {
 		return &authorizerAnswer{
 			PrincipalID: principalID(p.ID()), Context: p.Context(),
-			PolicyDocument: onStage("Allow", e.MethodARN),
+			PolicyDocument: onStage(allow, e.MethodARN),
 		}, nil
 	}
 	var refused *problem.Error
@@ -142,7 +150,7 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 	if refused.Cause != nil {
 		attrs = append(attrs, "cause", refused.Cause.Error())
 	}
-	slog.InfoContext(ctx, "refused", attrs...)
+	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
 // onStage is a policy on every route of the stage. It is not cached, so it

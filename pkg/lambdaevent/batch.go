@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"latchkey/pkg/metric"
 	"latchkey/pkg/problem"
 )
 
@@ -48,7 +49,10 @@ type batchFailure struct {
 // new row, all of a batch beside each other: rows in turn would bound a shard to
 // what one takes. From the first that failed the batch is given back, so run meets
 // rows again that it is done with. It does not return.
-func StartStream(run func(ctx context.Context, pk, sk string) error) { lambda.Start(stream(run)) }
+func StartStream(run func(ctx context.Context, pk, sk string) error) {
+	metric.Started()
+	lambda.Start(stream(run))
+}
 
 func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
@@ -76,7 +80,10 @@ func stream(run func(ctx context.Context, pk, sk string) error) func(context.Con
 // StartQueue serves run as the target of a queue, with the body of each message,
 // all of a batch beside each other: a slow one holds up none of the others. It does
 // not return.
-func StartQueue(run func(ctx context.Context, body string) error) { lambda.Start(messages(run)) }
+func StartQueue(run func(ctx context.Context, body string) error) {
+	metric.Started()
+	lambda.Start(messages(run))
+}
 
 func messages(run func(ctx context.Context, body string) error) func(context.Context, queueEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {

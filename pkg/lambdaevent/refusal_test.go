@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
@@ -36,12 +39,48 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 		}
 		want := map[string]any{
 			"level": "INFO", "msg": "refused", "code": "key_revoked", "requestId": "ext-1", "route": "GET /v1/orgs",
-			"sourceIp": "192.0.2.7", "caller": caller,
+			"sourceIp": "192.0.2.7", "caller": caller, "CredentialsRefused": 1.0,
 		}
+		if metrics := fmt.Sprint(line["_aws"]); !strings.Contains(metrics, "[service code]") {
+			t.Errorf("metrics %s", metrics)
+		}
+		delete(line, "_aws")
 		if delete(line, "time"); !sameValues(line, want) {
 			t.Errorf("%v, want %v", line, want)
 		}
 	}
+}
+
+// TestAcceptedCredentialsAreOneLineAMinute: a check that lets in costs no line of its own.
+func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		was := slog.Default()
+		slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+		defer slog.SetDefault(was)
+		var err error
+		decide := func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+			return principal.Principal{}, err
+		}
+		handle := authorizer(decide, func(string, string) (principal.Credential, bool) { return principal.UserToken, true })
+		for range 3 {
+			if _, err := handle(t.Context(), authorizerEvent{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.Len() > 0 {
+			t.Errorf("lines: %s", out.String())
+		}
+		time.Sleep(time.Minute)
+		for _, err = range []error{problem.New(problem.KeyRevoked, ""), nil, nil} {
+			if _, err := handle(t.Context(), authorizerEvent{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := strings.Count(out.String(), `"CredentialsAccepted":4`); n != 1 || strings.Count(out.String(), "counted") != 1 {
+			t.Errorf("lines: %s", out.String())
+		}
+	})
 }
 
 func sameValues(a, b map[string]any) bool {

@@ -7,13 +7,17 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"latchkey/pkg/metric"
 	"latchkey/pkg/problem"
 )
 
 // StartSchedule serves run as the target of a schedule, or of a call by hand:
 // what the event says does not matter. An error is the function's, so that
 // Lambda tries again and counts it. It does not return.
-func StartSchedule(run func(context.Context) error) { lambda.Start(schedule(run)) }
+func StartSchedule(run func(context.Context) error) {
+	metric.Started()
+	lambda.Start(schedule(run))
+}
 
 func schedule(run func(context.Context) error) func(context.Context, json.RawMessage) error {
 	return func(ctx context.Context, _ json.RawMessage) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
+	"latchkey/pkg/metric"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
@@ -35,7 +36,10 @@ const (
 )
 
 // Start serves h as a Lambda function. It does not return.
-func Start(h http.Handler) { lambda.Start(Handler(h)) }
+func Start(h http.Handler) {
+	metric.Started()
+	lambda.Start(Handler(h))
+}
 
 // Handler gives h as a Lambda handler. A request's Pattern is its method and
 // resource ("GET /v1/orgs/{orgId}"), its RemoteAddr is the address that the gateway

@@ -39,6 +39,22 @@ func (d *dealer) add(kind store.DueKind, rows ...store.Due) {
 	}
 }
 
+// seen gives how many rows wait, and since when the oldest is due, in milliseconds; 0:
+// there is none.
+func (d *dealer) seen() (n int, oldest int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, rows := range d.rows {
+		n += len(rows)
+		for _, row := range rows {
+			if oldest == 0 || row.At < oldest {
+				oldest = row.At
+			}
+		}
+	}
+	return n, oldest
+}
+
 // next gives the first row of the next lane; ok is false when there is none.
 func (d *dealer) next() (kind store.DueKind, row store.Due, ok bool) {
 	d.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey/pkg/metric"
 	"latchkey/pkg/queue"
 	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
@@ -53,6 +54,8 @@ type Deliver struct {
 	mu     sync.Mutex
 	signer store.SigningKey
 	until  time.Time
+
+	delivered, failed metric.Counter
 }
 
 // Body makes the attempt that a message's body names. One that cannot be read is
@@ -138,6 +141,7 @@ var errNotEnabled = errors.New("pipeline: the endpoint was disabled or deleted m
 func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (token string, again time.Duration, err error) {
 	token, err = d.sign(ctx, a)
 	if err != nil {
+		slog.WarnContext(ctx, "a webhook cannot be signed", append(metric.SignFailures.With(1), "error", err)...)
 		return "", signAgain, err
 	}
 	now, ok, err := d.Store.Receiver(ctx, w.To)
@@ -202,9 +206,11 @@ func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.
 	defer cancel()
 	out := store.Attempted{Last: lastAttempt(jti, at, r), Status: store.DeliveryDelivered}
 	if delivered(r) {
+		d.delivered.Add(ctx, metric.AttemptsDelivered, d.Store.Now())
 		return errors.Join(d.Store.Settle(ctx, w, out), d.Store.Succeeded(ctx, w.To))
 	}
 	now := d.Store.Now()
+	d.failed.Add(ctx, metric.AttemptsFailed, now)
 	wait, more := webhook.Next(w.Attempts, r.RetryAfter, random())
 	out.Status = store.DeliveryFailed
 	if more {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/metric"
 	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
 )
@@ -49,6 +50,8 @@ func (s Sweep) Run(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	rows, oldest := due.seen()
+	slog.InfoContext(ctx, "due", append(metric.OldestDue.With(int64(s.age(oldest).Seconds())), "rows", rows)...)
 	begin := ctx // until when rows are begun with
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -58,6 +61,14 @@ func (s Sweep) Run(ctx context.Context) error {
 	err := due.deal(begin, sweepAtOnce, func(kind store.DueKind, d store.Due) (bool, error) { return r.do(ctx, kind, d) })
 	r.flush(ctx, 1)
 	return err
+}
+
+// age is for how long a row has been due, 0 when there is none.
+func (s Sweep) age(dueAt int64) time.Duration {
+	if dueAt == 0 {
+		return 0
+	}
+	return max(s.Store.Now().Sub(time.UnixMilli(dueAt)), 0)
 }
 
 // run is one run of the sweep.

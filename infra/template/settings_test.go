@@ -27,6 +27,7 @@ const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
+	"AlarmTopicArn":         `{"AllowedPattern":"(arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:.+)?","Default":"","Type":"String"}`,
 	"AllowUnmarkedTokens":   `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"Architecture":          `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
 	"Audience":              `{"Default":"","Type":"String"}`,
@@ -64,7 +65,7 @@ func defaults(tpl *translated.Template) (wrong []string) {
 		got[name] = without(p, "Description")
 	}
 	wrong = differences("parameter", got, parameterList)
-	if c := without(tpl.Raw["Conditions"]); c != `{"OwnIssuer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]},"ReserveForAuthorizer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"AuthorizerConcurrency"},"0"]}]}}` {
+	if c := without(tpl.Raw["Conditions"]); c != `{"Alarms":{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]},"OwnIssuer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]},"ReserveForAuthorizer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"AuthorizerConcurrency"},"0"]}]}}` {
 		wrong = append(wrong, "conditions "+c)
 	}
 	return wrong
@@ -122,12 +123,6 @@ const (
 	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
 )
 
-func deadLetterAlarm(queue string) string {
-	return `{"ComparisonOperator":"GreaterThanThreshold","Dimensions":[{"Name":"QueueName","Value":{"Fn::GetAtt":["` + queue + `","QueueName"]}}],` +
-		`"EvaluationPeriods":1,"MetricName":"ApproximateNumberOfMessagesVisible","Namespace":"AWS/SQS","Period":300,` +
-		`"Statistic":"Maximum","Threshold":0,"TreatMissingData":"notBreaching"}`
-}
-
 // settingsList is every property of these resources, but for texts and the
 // names that SAM makes of the API's content. No method logs what it carries
 // (DataTraceEnabled): keys, tokens and people's addresses would be in the log.
@@ -143,7 +138,6 @@ func settingsList() map[string]string {
 		"the deployment":    `{"RestApiId":{"Ref":"Api"}}`,
 		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
-		"FanoutDeadLettersAlarm": deadLetterAlarm("FanoutDeadLetters"), "DeliveryDeadLettersAlarm": deadLetterAlarm("DeliveryDeadLetters"),
 		"ApiliveStage": `{"MethodSettings":[` +
 			`{"HttpMethod":"*","ResourcePath":"/*",` + throttleAll +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
@@ -171,7 +165,7 @@ func settingsList() map[string]string {
 func settings(tpl *translated.Template) []string {
 	got := map[string]string{}
 	for _, typ := range []string{
-		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
+		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
 		"AWS::Events::Rule", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping", "AWS::SQS::Queue",
 	} {
 		for _, name := range tpl.Named(typ) {
@@ -212,7 +206,7 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 // types knows every type of resource: one that nobody checks is wrong.
 func types(tpl *translated.Template) (wrong []string) {
 	known := []string{
-		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
+		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard",
 		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping",
 		"AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue",
 	}
@@ -220,7 +214,8 @@ func types(tpl *translated.Template) (wrong []string) {
 		if typ := fmt.Sprint(object(r)["Type"]); !slices.Contains(known, typ) {
 			wrong = append(wrong, name+" is a "+typ)
 		}
-		if condition := object(r)["Condition"]; condition != nil {
+		watches := strings.HasPrefix(fmt.Sprint(object(r)["Type"]), "AWS::CloudWatch::")
+		if condition := object(r)["Condition"]; watches && condition != "Alarms" || !watches && condition != nil {
 			wrong = append(wrong, fmt.Sprintf("%s is there only if %v", name, condition))
 		}
 	}
@@ -289,8 +284,6 @@ func settingPlants() []plant {
 		{"a method logs what it carries", settings, "ApiliveStage", `"HttpMethod":"*",`, `"HttpMethod":"*","DataTraceEnabled":true,`},
 		{"a queue is plain", settings, "DeliveryQueue", `"SqsManagedSseEnabled":true`, `"SqsManagedSseEnabled":false`},
 		{"messages wait before they show", settings, "DeliveryQueue", `"VisibilityTimeout"`, `"DelaySeconds":900,"VisibilityTimeout"`},
-		{"an alarm looks at the sum of nothing", settings, "FanoutDeadLettersAlarm", `"Statistic":"Maximum"`, `"Statistic":"Minimum"`},
-		{"an alarm is switched off", settings, "DeliveryDeadLettersAlarm", `"Period"`, `"ActionsEnabled":false,"Period"`},
 		{"a schedule is switched off", settings, "SweepFunctionMinutely", `"ScheduleExpression"`, `"State":"DISABLED","ScheduleExpression"`},
 		{"a source is switched off", settings, "FanoutFunctionNewEvents", `"BatchSize"`, `"Enabled":false,"BatchSize"`},
 		{"a function is switched off", functionProperties, "KeysFunction", `"Runtime"`, `"ReservedConcurrentExecutions":0,"Runtime"`},

@@ -25,8 +25,10 @@ type check func(*translated.Template) []string
 // options are those of a deployment: parameters that have no default have a
 // value, and everything else is as the template says.
 func options() translated.Options {
-	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}}
+	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests}}
 }
+
+const topicOfTests = "arn:aws:sns:us-east-1:000000000000:operators"
 
 var deployed = sync.OnceValues(func() (*translated.Template, error) {
 	root, err := backing.Root()
@@ -67,7 +69,7 @@ type plant struct {
 
 func TestPlantedFaultsAreFound(t *testing.T) {
 	tpl := template(t)
-	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants()} {
+	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants(), alarmPlants()} {
 		for _, p := range plants {
 			t.Run(p.fault, func(t *testing.T) {
 				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {

@@ -14,6 +14,7 @@ var attributes = map[string]string{
 	"AWS::IAM::Role.Arn":                       "arn:aws:iam::" + AccountID + ":role/%s",
 	"AWS::DynamoDB::Table.Arn":                 "arn:aws:dynamodb:" + backing.Region + ":" + AccountID + ":table/%s",
 	"AWS::DynamoDB::Table.StreamArn":           "arn:aws:dynamodb:" + backing.Region + ":" + AccountID + ":table/%s/stream/local",
+	"AWS::CloudWatch::Alarm.Arn":               "arn:aws:cloudwatch:" + backing.Region + ":" + AccountID + ":alarm:%s",
 	"AWS::KMS::Key.Arn":                        "arn:aws:kms:" + backing.Region + ":" + AccountID + ":key/%s",
 	"AWS::KMS::Key.KeyId":                      "%s",
 	"AWS::Logs::LogGroup.Arn":                  "arn:aws:logs:" + backing.Region + ":" + AccountID + ":log-group:%s:*",

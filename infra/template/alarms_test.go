@@ -1,0 +1,175 @@
+package template_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/translated"
+	"latchkey/pkg/metric"
+)
+
+func TestAlarmsHaveTheirLimits(t *testing.T) { holds(t, alarms) }
+
+func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { holds(t, alarmsAreHeard) }
+
+func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
+
+// alarmList is every alarm: what is measured, and the limit that it passes.
+var alarmList = map[string]string{
+	"ApiErrorsAlarm":           "AWS/ApiGateway 5XXError ApiName=latchkey Stage=live: Average of 300 s > 0.01, 2 times, notBreaching",
+	"AuthorizerErrorsAlarm":    "AWS/Lambda Errors FunctionName=AuthorizerFunction: Sum of 300 s > 0, 1 times, notBreaching",
+	"AuthorizerThrottlesAlarm": "AWS/Lambda Throttles FunctionName=AuthorizerFunction: Sum of 60 s > 0, 2 times, notBreaching",
+	"ConcurrencyAlarm": "100 * running / SERVICE_QUOTA(running) of AWS/Usage ResourceCount Class=None Resource=ConcurrentExecutions Service=Lambda " +
+		"Type=Resource Maximum of 60 s > 80, 3 times, notBreaching",
+	"DeliveryDeadLettersAlarm": "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=DeliveryDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
+	"DroppedRecursionAlarm":    "AWS/Lambda RecursiveInvocationsDropped FunctionName=DeliverFunction: Sum of 300 s > 0, 1 times, notBreaching",
+	"FanoutDeadLettersAlarm":   "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=FanoutDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
+	"FunctionThrottlesAlarm":   "AWS/Lambda Throttles: Sum of 300 s > 0, 2 times, notBreaching",
+	"OldestDueAlarm":           "Latchkey OldestDue service=latchkey: Maximum of 300 s > 600, 2 times, breaching",
+	"QueueAgeAlarm":            "AWS/SQS ApproximateAgeOfOldestMessage QueueName=DeliveryQueue: Maximum of 300 s > 1800, 2 times, notBreaching",
+	"RotateErrorsAlarm":        "AWS/Lambda Errors FunctionName=RotateFunction: Sum of 900 s > 0, 2 times, notBreaching",
+	"SignFailuresAlarm":        "Latchkey SignFailures service=latchkey: Sum of 300 s > 0, 2 times, notBreaching",
+	"StreamAgeAlarm":           "AWS/Lambda IteratorAge FunctionName=FanoutFunction: Maximum of 60 s > 60000, 5 times, notBreaching",
+	"SweepErrorsAlarm":         "AWS/Lambda Errors FunctionName=SweepFunction: Sum of 300 s > 0, 3 times, notBreaching",
+	"TableErrorsAlarm": "SUM(METRICS()) of AWS/DynamoDB ReadThrottleEvents TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=BatchGetItem TableName=Table Sum of 300 s, " +
+		"AWS/DynamoDB SystemErrors Operation=GetItem TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=Query TableName=Table Sum of 300 s, " +
+		"AWS/DynamoDB SystemErrors Operation=TransactWriteItems TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=UpdateItem TableName=Table Sum of 300 s, " +
+		"AWS/DynamoDB WriteThrottleEvents TableName=Table Sum of 300 s > 0, 2 times, notBreaching",
+}
+
+// measured names a metric with its dimensions.
+func measured(p map[string]any) string {
+	out := fmt.Sprint(p["Namespace"], " ", p["MetricName"])
+	var dimensions []string
+	for _, d := range list(p["Dimensions"]) {
+		dimensions = append(dimensions, fmt.Sprint(" ", object(d)["Name"], "=", object(d)["Value"]))
+	}
+	slices.Sort(dimensions)
+	return out + strings.Join(dimensions, "")
+}
+
+// computed names an expression, and the metrics that it is made of.
+func computed(p map[string]any) string {
+	var expression string
+	var of []string
+	for _, m := range list(p["Metrics"]) {
+		if e, ok := object(m)["Expression"].(string); ok {
+			expression = e
+			continue
+		}
+		s := object(object(m)["MetricStat"])
+		of = append(of, fmt.Sprintf("%s %v of %v s", measured(object(s["Metric"])), s["Stat"], s["Period"]))
+	}
+	slices.Sort(of)
+	return expression + " of " + strings.Join(of, ", ")
+}
+
+func alarms(tpl *translated.Template) []string {
+	got := map[string]string{}
+	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
+		p := tpl.Resources[name].Properties
+		what := fmt.Sprintf("%s: %v of %v s", measured(p), p["Statistic"], p["Period"])
+		if p["Metrics"] != nil {
+			what = computed(p)
+		}
+		limit := map[any]string{"GreaterThanThreshold": ">"}[p["ComparisonOperator"]]
+		got[name] = fmt.Sprintf("%s %s %v, %v times, %v", what, limit, p["Threshold"], p["EvaluationPeriods"], p["TreatMissingData"])
+		if p["ActionsEnabled"] != nil {
+			got[name] += " switched"
+		}
+	}
+	return differences("alarm", got, alarmList)
+}
+
+// runbook gives the titles of its sections, and its text.
+func runbook() (sections []string, text string, err error) {
+	root, err := backing.Root()
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := os.ReadFile(filepath.Join(root, "infra", "runbook.md"))
+	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(b), -1) {
+		sections = append(sections, m[1])
+	}
+	return sections, string(b), err
+}
+
+// alarmsAreHeard wants each alarm, and its end, to reach the topic, and its text to
+// name the section of the runbook that says what to do.
+func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
+	sections, _, err := runbook()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	topic := "[" + topicOfTests + "]"
+	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
+		p := tpl.Resources[name].Properties
+		if fmt.Sprint(p["AlarmActions"]) != topic || fmt.Sprint(p["OKActions"]) != topic {
+			wrong = append(wrong, fmt.Sprintf("%s goes to %v and %v", name, p["AlarmActions"], p["OKActions"]))
+		}
+		_, section, _ := strings.Cut(fmt.Sprint(p["AlarmDescription"]), "Runbook: ")
+		if !slices.Contains(sections, section) {
+			wrong = append(wrong, fmt.Sprintf("%s: the runbook has no section %q", name, section))
+		}
+	}
+	return wrong
+}
+
+// dashboard wants it to show each alarm and each metric of the code, and the runbook to
+// say what each metric counts. Alarms of our own namespace know metrics of the code.
+func dashboard(tpl *translated.Template) (wrong []string) {
+	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
+	var shown map[string]any
+	if err := json.Unmarshal([]byte(body), &shown); err != nil {
+		wrong = append(wrong, "the dashboard is no JSON: "+err.Error())
+	}
+	for name := range alarmList {
+		if !strings.Contains(body, ":alarm:"+name+`"`) {
+			wrong = append(wrong, "the dashboard does not show "+name)
+		}
+	}
+	_, text, err := runbook()
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	known := map[string]bool{}
+	for _, m := range metric.All() {
+		known[m.Name] = true
+		if !strings.Contains(body, `"`+m.Name+`"`) && !strings.Contains(body, `\"`+m.Name+`\"`) {
+			wrong = append(wrong, "the dashboard does not show "+m.Name)
+		}
+		if !strings.Contains(text, "| `"+m.Name+"` |") {
+			wrong = append(wrong, "the runbook does not explain "+m.Name)
+		}
+	}
+	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
+		p := tpl.Resources[name].Properties
+		if p["Namespace"] == metric.Namespace && !known[fmt.Sprint(p["MetricName"])] {
+			wrong = append(wrong, fmt.Sprintf("%s looks at %v, which no code counts", name, p["MetricName"]))
+		}
+	}
+	return wrong
+}
+
+func alarmPlants() []plant {
+	return []plant{
+		{"an alarm looks at the least of a queue", alarms, "FanoutDeadLettersAlarm", `"Statistic":"Maximum"`, `"Statistic":"Minimum"`},
+		{"an alarm is switched off", alarms, "DeliveryDeadLettersAlarm", `"Period"`, `"ActionsEnabled":false,"Period"`},
+		{"a sweep that does not run is well", alarms, "OldestDueAlarm", `"breaching"`, `"notBreaching"`},
+		{"an alarm is forgotten", alarms, "", `"SweepErrorsAlarm":{"Condition":"Alarms"`, `"SweepErrorsAlarm":{"Condition":"OwnIssuer"`},
+		{"an alarm goes nowhere", alarmsAreHeard, "StreamAgeAlarm", `"AlarmActions"`, `"InsufficientDataActions"`},
+		{"an alarm names no section", alarmsAreHeard, "StreamAgeAlarm", `Runbook: `, `See `},
+		{"an alarm names another section", alarmsAreHeard, "StreamAgeAlarm", `Runbook: Webhooks are late`, `Runbook: Webhooks`},
+		{"an alarm looks at what no code counts", dashboard, "OldestDueAlarm", `"MetricName":"OldestDue"`, `"MetricName":"Oldest"`},
+		{"an alarm is not shown", dashboard, "Dashboard", `${StreamAgeAlarm.Arn}`, `${QueueAgeAlarm.Arn}`},
+		{"a metric is not shown", dashboard, "Dashboard", `\"ColdStarts\"`, `\"Colds\"`},
+		{"the dashboard is no JSON", dashboard, "Dashboard", `{\"widgets\": [`, `{\"widgets\": `},
+	}
+}

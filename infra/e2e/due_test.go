@@ -29,7 +29,8 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	within(t, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
 	unread := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#event#0")}
 	setRow(t, s, row, "SET due = :due, dueAt = :past REMOVE fannedAt, endpoints", unread)
-	late := lost.receiver(t, nil, "link.revoked")
+	late, off := lost.receiver(t, nil, "link.revoked"), lost.receiver(t, nil, "link.revoked")
+	lost.ok(t, "/webhook_endpoint/update", members{"endpointId": off.endpoint, "enabled": false})
 
 	again := c.receiver(t, nil, "link.revoked")
 	waiting := c.revokedLink(t, s)
@@ -44,6 +45,9 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	hook.one(t, "key.expiring", key)
 	if got := late.one(t, "link.revoked", "").ID; got != event {
 		t.Errorf("the late receiver got %s, want %s", got, event)
+	}
+	if held := lost.deliveries(t, off.endpoint, "held"); len(held) != 1 {
+		t.Errorf("held for the disabled endpoint: %v", held)
 	}
 	within(t, "the delivery again", func() bool { return len(again.about("link.revoked", "")) == 2 })
 	sameIDs(t, "the receiver of both", again)

@@ -85,6 +85,25 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("then %s signs", last.kid())
 	}
 	hook.noneRefused(t)
+	revoke(t, s, after) // one that the rotation made
+	killFunction(t, s, "DeliverFunction")
+	if last := send(); last.kid() == after || last.kid() == before {
+		t.Errorf("revoked, %s signs", last.kid())
+	}
+}
+
+// revoke revokes a signing key in the table, as the runbook does. The rotation disables
+// it in KMS and puts another in its place.
+func revoke(t *testing.T, s *stack.Stack, kid string) {
+	t.Helper()
+	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
+		map[string]types.AttributeValue{":revoked": text("revoked"), ":now": millis(time.Now())})
+	if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
+		t.Fatal(err)
+	}
+	if row := getRow(t, s, verificationRow(kid)); row["disabledAt"] == nil {
+		t.Errorf("%s is not disabled: %v", kid, row)
+	}
 }
 
 func (tg *target) lookUp(t *testing.T, kid string, status int, code string) {
@@ -118,11 +137,7 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 // does ("Revoking a webhook signing key").
 func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()
-	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
-		map[string]types.AttributeValue{":revoked": text("revoked"), ":now": millis(time.Now())})
-	if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
-		t.Fatal(err)
-	}
+	revoke(t, s, kid)
 	killFunction(t, s, "WebhookKeysFunction") // or wait for a minute
 	tg.lookUp(t, kid, http.StatusGone, "kid_revoked")
 	_, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(old.Token))

@@ -27,6 +27,11 @@ const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
+	"CertificateArn":        `{"AllowedPattern":"(arn:[a-z-]+:acm:[a-z0-9-]+:[0-9]{12}:certificate/.+)?","Default":"","Type":"String"}`,
+	"DisableExecuteApi":     `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
+	"DomainName":            `{"AllowedPattern":"([a-z0-9-]+[.])*[a-z0-9-]*","Default":"","Type":"String"}`,
+	"WebAcl":                `{"AllowedValues":["none","rate-limited"],"Default":"none","Type":"String"}`,
+	"WebAclArn":             `{"AllowedPattern":"(arn:[a-z-]+:wafv2:.+)?","Default":"","Type":"String"}`,
 	"AlarmTopicArn":         `{"AllowedPattern":"(arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:.+)?","Default":"","Type":"String"}`,
 	"AllowUnmarkedTokens":   `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"Architecture":          `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
@@ -59,16 +64,28 @@ var parameterList = map[string]string{
 	"WebhookIssuer":         `{"Default":"","Type":"String"}`,
 }
 
+// conditionList is every condition.
+var conditionList = map[string]string{
+	"Alarms":               `{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]}`,
+	"Firewall":             `{"Fn::Or":[{"Condition":"RateLimited"},{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebAclArn"},""]}]}]}`,
+	"OnlyOwnDomain":        `{"Fn::And":[{"Condition":"OwnDomain"},{"Fn::Equals":[{"Ref":"DisableExecuteApi"},"true"]}]}`,
+	"OwnDomain":            `{"Fn::Not":[{"Fn::Equals":[{"Ref":"DomainName"},""]}]}`,
+	"OwnIssuer":            `{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]}`,
+	"RateLimited":          `{"Fn::And":[{"Fn::Equals":[{"Ref":"WebAcl"},"rate-limited"]},{"Fn::Equals":[{"Ref":"WebAclArn"},""]}]}`,
+	"ReserveForAuthorizer": `{"Fn::Not":[{"Fn::Equals":[{"Ref":"AuthorizerConcurrency"},"0"]}]}`,
+}
+
 func defaults(tpl *translated.Template) (wrong []string) {
 	got := map[string]string{}
 	for name, p := range object(tpl.Raw["Parameters"]) {
 		got[name] = without(p, "Description")
 	}
 	wrong = differences("parameter", got, parameterList)
-	if c := without(tpl.Raw["Conditions"]); c != `{"Alarms":{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]},"OwnIssuer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebhookIssuer"},""]}]},"ReserveForAuthorizer":{"Fn::Not":[{"Fn::Equals":[{"Ref":"AuthorizerConcurrency"},"0"]}]}}` {
-		wrong = append(wrong, "conditions "+c)
+	conditions := map[string]string{}
+	for name, c := range object(tpl.Raw["Conditions"]) {
+		conditions[name] = without(c)
 	}
-	return wrong
+	return append(wrong, differences("condition", conditions, conditionList)...)
 }
 
 // variableList is where each variable of a function comes from; it is the same
@@ -99,7 +116,7 @@ var variableList = map[string]string{
 	"USERINFO_URL":              `{"Ref":"UserinfoUrl"}`,
 	"WEBHOOK_ALLOW_CIDRS":       `{"Ref":"WebhookAllowCidrs"}`,
 	"WEBHOOK_ISSUER": `{"Fn::If":["OwnIssuer",{"Ref":"WebhookIssuer"},` +
-		`{"Fn::Sub":"https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live"}]}`,
+		`{"Fn::If":["OwnDomain",{"Fn::Sub":"https://${DomainName}"},{"Fn::Sub":"https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live"}]}]}`,
 }
 
 // variables holds every variable to its source. Which function has which is for
@@ -203,20 +220,28 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// conditional are the types of resource that are there only if their condition holds.
+var conditional = map[string]string{
+	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
+	"AWS::ApiGateway::DomainName": "OwnDomain", "AWS::ApiGateway::BasePathMapping": "OwnDomain",
+	"AWS::WAFv2::WebACL": "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
+}
+
 // types knows every type of resource: one that nobody checks is wrong.
 func types(tpl *translated.Template) (wrong []string) {
 	known := []string{
-		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard",
-		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping",
-		"AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue",
+		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
+		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig",
+		"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue",
 	}
 	for name, r := range object(tpl.Raw["Resources"]) {
-		if typ := fmt.Sprint(object(r)["Type"]); !slices.Contains(known, typ) {
+		typ := fmt.Sprint(object(r)["Type"])
+		only, has := conditional[typ]
+		if !has && !slices.Contains(known, typ) {
 			wrong = append(wrong, name+" is a "+typ)
 		}
-		watches := strings.HasPrefix(fmt.Sprint(object(r)["Type"]), "AWS::CloudWatch::")
-		if condition := object(r)["Condition"]; watches && condition != "Alarms" || !watches && condition != nil {
-			wrong = append(wrong, fmt.Sprintf("%s is there only if %v", name, condition))
+		if condition, _ := object(r)["Condition"].(string); condition != only {
+			wrong = append(wrong, fmt.Sprintf("%s is there only if %q, want %q", name, condition, only))
 		}
 	}
 	return wrong

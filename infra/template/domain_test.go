@@ -1,0 +1,131 @@
+package template_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+)
+
+// given is the template with more parameters than a deployment needs.
+func given(t *testing.T, parameters map[string]string) *translated.Template {
+	t.Helper()
+	o := options()
+	for name, value := range parameters {
+		o.Parameters[name] = value
+	}
+	out, err := template(t).Resolve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestADomainIsTheBaseOfAllURLs: of the API, and of the issuer of webhooks unless
+// another is given. The address of AWS stays open until it is closed.
+func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
+	const execute = "https://local.execute-api.us-east-1.amazonaws.com/live"
+	own := map[string]string{"DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c"}
+	closed := map[string]string{"DomainName": "api.example.com", "DisableExecuteApi": "true"}
+	for what, c := range map[string]struct {
+		parameters  map[string]string
+		url, issuer string
+		domain      bool
+		disabled    string
+	}{
+		"none":              {nil, execute, execute, false, "false"},
+		"a domain":          {own, "https://api.example.com", "https://api.example.com", true, "false"},
+		"and nothing else":  {closed, "https://api.example.com", "https://api.example.com", true, "true"},
+		"another issuer":    {map[string]string{"WebhookIssuer": "https://hooks.example.com"}, execute, "https://hooks.example.com", false, "false"},
+		"closed, no domain": {map[string]string{"DisableExecuteApi": "true"}, execute, execute, false, "false"},
+	} {
+		tpl := given(t, c.parameters)
+		functions, err := tpl.Functions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := functions["DeliverFunction"].Env["WEBHOOK_ISSUER"]; got != c.issuer {
+			t.Errorf("%s: webhooks of %s, want %s", what, got, c.issuer)
+		}
+		if got := tpl.Outputs["ApiUrl"]; got != c.url {
+			t.Errorf("%s: ApiUrl %s, want %s", what, got, c.url)
+		}
+		_, domain := tpl.Resources["Domain"]
+		mapping := tpl.Resources["DomainMapping"].Properties
+		if domain != c.domain || domain && fmt.Sprint(mapping["DomainName"], mapping["RestApiId"], mapping["Stage"]) != "DomainlocalApiliveStage" {
+			t.Errorf("%s: a domain is there: %v, %v", what, domain, mapping)
+		}
+		if p := tpl.Resources["Domain"].Properties; domain && (p["SecurityPolicy"] != "TLS_1_2" || p["DomainName"] != "api.example.com" || p["RegionalCertificateArn"] != c.parameters["CertificateArn"]) {
+			t.Errorf("%s: %v", what, p)
+		}
+		body := fmt.Sprint(tpl.Resources["Api"].Properties["Body"])
+		if !strings.Contains(body, "disableExecuteApiEndpoint:"+c.disabled) {
+			t.Errorf("%s: want disableExecuteApiEndpoint:%s", what, c.disabled)
+		}
+	}
+}
+
+// TestAFirewallIsThereWhenItIsAskedFor, and counts the calls of public routes alone.
+func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
+	const own = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
+	for what, c := range map[string]struct {
+		parameters map[string]string
+		acl        string
+		ours       bool
+	}{
+		"none":                     {nil, "", false},
+		"ours":                     {map[string]string{"WebAcl": "rate-limited"}, "/webacl/PublicRates/local", true},
+		"the owner's":              {map[string]string{"WebAclArn": own}, own, false},
+		"the owner's in its place": {map[string]string{"WebAcl": "rate-limited", "WebAclArn": own}, own, false},
+	} {
+		tpl := given(t, c.parameters)
+		wall := tpl.Resources["Wall"].Properties
+		if acl, _ := wall["WebACLArn"].(string); !strings.HasSuffix(acl, c.acl) || (acl == "") != (c.acl == "") {
+			t.Errorf("%s: %q, want %q", what, acl, c.acl)
+		}
+		if wall != nil && wall["ResourceArn"] != "arn:aws:apigateway:us-east-1::/restapis/local/stages/ApiliveStage" {
+			t.Errorf("%s: before %v", what, wall["ResourceArn"])
+		}
+		rules := list(tpl.Resources["PublicRates"].Properties["Rules"])
+		if len(rules) == 0 != !c.ours {
+			t.Fatalf("%s: %v", what, rules)
+		}
+		if !c.ours {
+			continue
+		}
+		rate := object(object(object(rules[0])["Statement"])["RateBasedStatement"])
+		if len(rules) != 1 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(rate["Limit"], rate["EvaluationWindowSec"]) != "1000 300" {
+			t.Errorf("%s: %v", what, rules)
+		}
+		for _, path := range publicPaths(t, tpl) {
+			met := false
+			for _, s := range list(object(object(rate["ScopeDownStatement"])["OrStatement"])["Statements"]) {
+				match := object(object(s)["ByteMatchStatement"])
+				part, _ := match["SearchString"].(string)
+				met = met || match["PositionalConstraint"] == "CONTAINS" && strings.Contains("/live"+path, part)
+			}
+			if met == strings.HasPrefix(path, "/v1/") {
+				t.Errorf("%s: %s is counted: %v", what, path, met)
+			}
+		}
+	}
+}
+
+// publicPaths gives the paths that take no credential, preflights of /v1 among them.
+func publicPaths(t *testing.T, tpl *translated.Template) (paths []string) {
+	t.Helper()
+	a, err := tpl.API()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range a.Routes {
+		if r.Authorizer == "" {
+			paths = append(paths, r.Path)
+		}
+	}
+	if len(paths) < 10 {
+		t.Fatalf("public paths: %v", paths)
+	}
+	return paths
+}

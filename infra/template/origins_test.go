@@ -24,6 +24,22 @@ func TestConsoleOriginsTakeOriginsAlone(t *testing.T) {
 	}
 }
 
+// TestWebhooksReachThisMachineAlone: another network is another parameter, so that no
+// value copied from a laptop opens one on AWS.
+func TestWebhooksReachThisMachineAlone(t *testing.T) {
+	tpl := template(t)
+	pattern := fmt.Sprint(object(object(tpl.Raw["Parameters"])["WebhookAllowCidrs"])["AllowedPattern"])
+	whole := regexp.MustCompile("^(?:" + pattern + ")$")
+	for value, good := range map[string]bool{
+		"": true, "127.0.0.0/8": true, "127.0.0.1/32": true, "127.0.0.0/8,::1/128": true, "127.0.0.0/8, 127.1.0.0/16": true,
+		"10.0.0.0/8": false, "127.0.0.0/1": false, "127.0.0.0/7": false, "0.0.0.0/0": false, "::/0": false, "127.0.0.0/8,10.0.0.0/8": false,
+	} {
+		if whole.MatchString(value) != good {
+			t.Errorf("%q is taken: %v", value, !good)
+		}
+	}
+}
+
 // consolePreflights are the settings of the paths under /v1, in the template's order.
 func consolePreflights() (all string) {
 	for _, path := range []string{

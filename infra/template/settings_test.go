@@ -27,6 +27,7 @@ const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
+	"ApiAccessLog":             `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"CertificateArn":           `{"AllowedPattern":"(arn:[a-z-]+:acm:[a-z0-9-]+:[0-9]{12}:certificate/.+)?","Default":"","Type":"String"}`,
 	"DisableExecuteApi":        `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"DomainName":               `{"AllowedPattern":"([a-z0-9-]+[.])*[a-z0-9-]*","Default":"","Type":"String"}`,
@@ -67,6 +68,7 @@ var parameterList = map[string]string{
 
 // conditionList is every condition.
 var conditionList = map[string]string{
+	"AccessLog":            `{"Fn::Equals":[{"Ref":"ApiAccessLog"},"true"]}`,
 	"Alarms":               `{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]}`,
 	"Firewall":             `{"Fn::Or":[{"Condition":"RateLimited"},{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebAclArn"},""]}]}]}`,
 	"OnlyOwnDomain":        `{"Fn::And":[{"Condition":"OwnDomain"},{"Fn::Equals":[{"Ref":"DisableExecuteApi"},"true"]}]}`,
@@ -141,6 +143,13 @@ const (
 	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
 )
 
+// accessLine is what the gateway logs of a request when it is asked to: nothing that
+// a client chooses but the method, and no credential.
+const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$context.extendedRequestId","time":"$context.requestTimeEpoch",` +
+	`"sourceIp":"$context.identity.sourceIp","method":"$context.httpMethod","route":"$context.resourcePath","status":"$context.status",` +
+	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
+	`"waf":"$context.wafResponseCode"}`
+
 // settingsList is every property of these resources, but for texts and the
 // names that SAM makes of the API's content. No method logs what it carries
 // (DataTraceEnabled): keys, tokens and people's addresses would be in the log.
@@ -156,7 +165,8 @@ func settingsList() map[string]string {
 		"the deployment":    `{"RestApiId":{"Ref":"Api"}}`,
 		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
-		"ApiliveStage": `{"MethodSettings":[` +
+		"ApiliveStage": `{"AccessLogSetting":{"Fn::If":["AccessLog",{"DestinationArn":{"Fn::GetAtt":["AccessLogs","Arn"]},"Format":` + quoted(accessLine) +
+			`},{"Ref":"AWS::NoValue"}]},"MethodSettings":[` +
 			`{"HttpMethod":"*","ResourcePath":"/*",` + throttleAll +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
 			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
@@ -221,8 +231,10 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// conditional are the types of resource that are there only if their condition holds.
+// conditional are the resources, and the types of resource, that are there only if
+// their condition holds.
 var conditional = map[string]string{
+	"AccessLogs":             "AccessLog",
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
 	"AWS::ApiGateway::DomainName": "OwnDomain", "AWS::ApiGateway::BasePathMapping": "OwnDomain",
 	"AWS::WAFv2::WebACL": "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
@@ -237,7 +249,10 @@ func types(tpl *translated.Template) (wrong []string) {
 	}
 	for name, r := range object(tpl.Raw["Resources"]) {
 		typ := fmt.Sprint(object(r)["Type"])
-		only, has := conditional[typ]
+		only, has := conditional[name]
+		if !has {
+			only, has = conditional[typ]
+		}
 		if !has && !slices.Contains(known, typ) {
 			wrong = append(wrong, name+" is a "+typ)
 		}
@@ -308,6 +323,7 @@ func settingPlants() []plant {
 		{"a variable is a literal", variables, "RotateFunction", `{"Ref":"RotationDays"}`, `"90"`},
 		{"the issuer of webhooks is always the API", variables, "DeliverFunction", `{"Ref":"WebhookIssuer"}`, `{"Ref":"AWS::NoValue"}`},
 		{"a method logs what it carries", settings, "ApiliveStage", `"HttpMethod":"*",`, `"HttpMethod":"*","DataTraceEnabled":true,`},
+		{"the gateway logs credentials", settings, "ApiliveStage", `$context.authorizer.principalId`, `$context.identity.apiKey`},
 		{"a queue is plain", settings, "DeliveryQueue", `"SqsManagedSseEnabled":true`, `"SqsManagedSseEnabled":false`},
 		{"messages wait before they show", settings, "DeliveryQueue", `"VisibilityTimeout"`, `"DelaySeconds":900,"VisibilityTimeout"`},
 		{"a schedule is switched off", settings, "SweepFunctionMinutely", `"ScheduleExpression"`, `"State":"DISABLED","ScheduleExpression"`},

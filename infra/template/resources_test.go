@@ -38,7 +38,6 @@ func durable(tpl *translated.Template) (wrong []string) {
 	for name, wanted := range map[string]any{
 		"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
 		"PointInTimeRecoverySpecification": map[string]any{"PointInTimeRecoveryEnabled": true},
-		"SSESpecification":                 map[string]any{"SSEEnabled": true},
 		"StreamSpecification":              map[string]any{"StreamViewType": "KEYS_ONLY"},
 		"TimeToLiveSpecification":          map[string]any{"AttributeName": "purgeAt", "Enabled": true},
 	} {
@@ -50,7 +49,7 @@ func durable(tpl *translated.Template) (wrong []string) {
 }
 
 // literal keeps intrinsic functions out: the local stack and the store's tests
-// make the table from the template as it is written.
+// make the table from the template as it is written, but for its encryption.
 func literal(tpl *translated.Template) (wrong []string) {
 	var walk func(v any)
 	walk = func(v any) {
@@ -66,7 +65,13 @@ func literal(tpl *translated.Template) (wrong []string) {
 			}
 		}
 	}
-	walk(object(object(tpl.Raw["Resources"])["Table"])["Properties"])
+	properties := maps.Clone(object(object(object(tpl.Raw["Resources"])["Table"])["Properties"]))
+	const key = `{"Fn::If":["OwnTableKey",{"KMSMasterKeyId":{"Ref":"TableKeyArn"},"SSEEnabled":true,"SSEType":"KMS"},{"Ref":"AWS::NoValue"}]}`
+	if got := without(properties["SSESpecification"]); got != key {
+		wrong = append(wrong, "the table is encrypted by "+got)
+	}
+	delete(properties, "SSESpecification")
+	walk(properties)
 	return wrong
 }
 
@@ -183,6 +188,7 @@ func resourcePlants() []plant {
 		{"the table goes with the stack", durable, "Table", `"DeletionPolicy":"Retain"`, `"DeletionPolicy":"Delete"`},
 		{"rows are forgotten by another attribute", durable, "Table", `"purgeAt"`, `"expiresAt"`},
 		{"a property of the table is no literal", literal, "Table", `"AttributeName":"PK"`, `"AttributeName":{"Ref":"AWS::Region"}`},
+		{"the owner's key is not used", literal, "Table", `{"Ref":"TableKeyArn"}`, `"alias/aws/dynamodb"`},
 		{"the index holds whole rows", index, "Table", "INCLUDE", "ALL"},
 		{"a function may take longer than its caller waits", sizes, "OrgsFunction", `"Timeout":6`, `"Timeout":60`},
 		{"a function is compiled for one processor", sizes, "OrgsFunction", `{"Ref":"Architecture"}`, `"x86_64"`},

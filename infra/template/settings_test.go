@@ -27,6 +27,7 @@ const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
+	"TableKeyArn":              `{"AllowedPattern":"(arn:[a-z-]+:kms:.+)?","Default":"","Type":"String"}`,
 	"ApiAccessLog":             `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"CertificateArn":           `{"AllowedPattern":"(arn:[a-z-]+:acm:[a-z0-9-]+:[0-9]{12}:certificate/.+)?","Default":"","Type":"String"}`,
 	"DisableExecuteApi":        `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
@@ -68,6 +69,7 @@ var parameterList = map[string]string{
 
 // conditionList is every condition.
 var conditionList = map[string]string{
+	"OwnTableKey":          `{"Fn::Not":[{"Fn::Equals":[{"Ref":"TableKeyArn"},""]}]}`,
 	"AccessLog":            `{"Fn::Equals":[{"Ref":"ApiAccessLog"},"true"]}`,
 	"Alarms":               `{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]}`,
 	"Firewall":             `{"Fn::Or":[{"Condition":"RateLimited"},{"Fn::Not":[{"Fn::Equals":[{"Ref":"WebAclArn"},""]}]}]}`,

@@ -23,11 +23,6 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"a profile that is none": {
 			[]string{issuer, audience}, func(r *rig) { r.env["AWS_PROFILE"] = "gone" }, []string{"no AWS credentials: ProfileNotFound", "gone"},
 		},
-		"expired credentials": {
-			[]string{issuer, audience}, func(r *rig) {
-				r.aws.Set(standin.Faults{Refuse: map[string]string{"sts:GetCallerIdentity": "The security token is expired"}})
-			}, []string{"no AWS credentials that work", "is expired"},
-		},
 		"no region":   {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_REGION") }, []string{"no AWS region is set", "REGION=us-east-1"}},
 		"no terminal": {[]string{issuer, audience}, nil, []string{"no terminal", "YES=1"}},
 		"YES=0":       {[]string{"YES=0"}, nil, []string{"YES=0", "only YES=1"}},
@@ -58,14 +53,8 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "10 left"},
 		},
 		"a number that is none": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
-		"a stack that is changing": {
-			nil, func(r *rig) { r.aws.Put("latchkey", "UPDATE_IN_PROGRESS", deployedWith(r.t)) }, []string{"UPDATE_IN_PROGRESS", "wait"},
-		},
 		"a first deployment that failed": {
 			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
-		},
-		"a rollback that failed": {
-			nil, func(r *rig) { r.aws.Put("latchkey", "UPDATE_ROLLBACK_FAILED", deployedWith(r.t)) }, []string{"continue-update-rollback --stack-name latchkey"},
 		},
 		"somebody's stack": {
 			[]string{issuer, audience}, func(r *rig) { r.aws.Put("latchkey", "CREATE_COMPLETE", map[string]string{"Vpc": "1"}) }, []string{"is not Latchkey's"},
@@ -109,4 +98,21 @@ func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "AuthorizerConcurrency=50"))
 	out, err := r.deploy("YES=1", "PARAMETERS=AuthorizerConcurrency=100")
 	succeeded(t, out, err)
+}
+
+// TestAStackThatTakesNoDeploymentSaysWhatToDo knows CloudFormation's states.
+func TestAStackThatTakesNoDeploymentSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for status, word := range map[string]string{
+		"CREATE_IN_PROGRESS": "wait until", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS": "wait until", "DELETE_IN_PROGRESS": "wait until",
+		"ROLLBACK_COMPLETE": "make undeploy STACK=s", "ROLLBACK_FAILED": "make undeploy STACK=s", "CREATE_FAILED": "make undeploy STACK=s", "DELETE_FAILED": "make undeploy STACK=s",
+		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name s",
+	} {
+		refused(t, (&deployedStack{StackStatus: status}).takesADeployment("s"), status, word)
+	}
+	for _, status := range []string{"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"} {
+		if err := (&deployedStack{StackStatus: status}).takesADeployment("s"); err != nil {
+			t.Error(err)
+		}
+	}
 }

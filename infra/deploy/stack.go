@@ -22,8 +22,10 @@ type deployedStack struct {
 	StackStatus       string
 	StackStatusReason string
 	Parameters        []struct{ ParameterKey, ParameterValue string }
-	Outputs           []struct{ OutputKey, OutputValue string }
+	Outputs           []output
 }
+
+type output struct{ OutputKey, OutputValue string }
 
 // reviewed is the status of a stack that has only a change set, which was never
 // carried out: to the SAM CLI, and here, it is as good as none.

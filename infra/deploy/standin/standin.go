@@ -34,11 +34,12 @@ type Standin struct {
 
 // Faults are what goes wrong. The zero value is nothing.
 type Faults struct {
-	Refuse      map[string]string // by a call (cloudformation:CreateChangeSet [of the bucket]), the message it is refused with
+	Refuse      map[string]string // by a call (cloudformation:CreateChangeSet), the message it is refused with, but for the bucket's stack
 	ChangeSet   string            // why every change set of a stack of Latchkey fails
 	Execution   string            // why a resource of the template fails
 	Rotations   []string          // with what the next calls of the rotation fail
 	NoKey       bool              // the rotation makes no key
+	KeyAtOnce   bool              // there is one before the rotation
 	Answers     map[string]int    // by path, the status that the API answers instead
 	Concurrency int               // of the account; 0: 1000
 }
@@ -68,13 +69,6 @@ func (s *Standin) Calls() []string {
 	calls := slices.Clone(s.calls)
 	slices.Sort(calls)
 	return slices.Compact(calls)
-}
-
-// Forget forgets the calls so far.
-func (s *Standin) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = nil
 }
 
 // Regions lists the regions that calls were signed for.
@@ -143,7 +137,7 @@ func (s *Standin) serveAPI(w http.ResponseWriter, r *http.Request) {
 	switch path {
 	case "/.well-known/jwks.json":
 		status, body = http.StatusOK, `{"keys":[]}`
-		if s.rotated[name] && !s.faults.NoKey {
+		if (s.rotated[name] || s.faults.KeyAtOnce) && !s.faults.NoKey {
 			body = `{"keys":[{"kid":"one"}]}`
 		}
 	case "/v1/orgs":

@@ -5,6 +5,7 @@ Argument: a region, or nothing. Output, first: {"result": the region that counts
 """
 
 import json
+import signal
 import sys
 
 from boto3 import Session
@@ -30,6 +31,7 @@ def answer(make):
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
     sessions = []
 
     def begin():

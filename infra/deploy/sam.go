@@ -68,7 +68,7 @@ func (p *program) waiting() ([]string, error) {
 		return nil, err
 	}
 	var out struct {
-		Summaries []struct{ ChangeSetId, ExecutionStatus string }
+		Summaries []struct{ ChangeSetID, ExecutionStatus string }
 	}
 	if err := p.aws.call("cloudformation", "list_change_sets", params{"StackName": p.stack}, &out); err != nil {
 		return nil, fmt.Errorf("the change sets of %s cannot be read: %w", p.stack, err)
@@ -76,7 +76,7 @@ func (p *program) waiting() ([]string, error) {
 	var ids []string
 	for _, s := range out.Summaries {
 		if s.ExecutionStatus == "AVAILABLE" {
-			ids = append(ids, s.ChangeSetId)
+			ids = append(ids, s.ChangeSetID)
 		}
 	}
 	return ids, nil

@@ -3,12 +3,14 @@ package main
 import (
 	"debug/elf"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"latchkey/infra/deploy/standin"
+	"latchkey/infra/local/translated"
 )
 
 // TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI.
@@ -21,7 +23,9 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this changeset?", "jwks.json: 200", "Deployed. Next: make smoke")
 	want := deployedWith(t, "Issuer=https://issuer.example/?a=b", "Architecture=x86_64", "ConsoleOrigins=https://a.example,https://b.example")
 	if got := r.aws.Stack("latchkey"); got == nil || got.Status != "CREATE_COMPLETE" || !maps.Equal(got.Parameters, want) {
-		t.Errorf("deployed: %+v", got)
+		t.Fatalf("deployed: %+v", got)
+	} else {
+		translates(t, got)
 	}
 	program, err := elf.Open(filepath.Join(r.root, ".local/deploy/latchkey/RotateFunction/bootstrap"))
 	if err != nil {
@@ -33,6 +37,22 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	}
 	if got := readFile(t, filepath.Join(r.root, "samconfig.toml")); got != config {
 		t.Errorf("samconfig.toml was changed:\n%s", got)
+	}
+}
+
+// translates has SAM's translator read what was uploaded, as CloudFormation would.
+func translates(t *testing.T, s *standin.Stack) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "template.yaml")
+	if err := os.WriteFile(path, []byte(s.Template), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tpl, err := translated.Translate(t.Context(), path, translated.Options{Parameters: s.Parameters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(tpl.Named("AWS::Lambda::Function")); n != strings.Count(s.Template, "Type: AWS::Serverless::Function") || n < 2 {
+		t.Errorf("%d functions were uploaded", n)
 	}
 }
 

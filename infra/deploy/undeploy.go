@@ -40,14 +40,14 @@ func (p *program) undeploy(ctx context.Context) error {
 // table finds the stack's table; "" when there never was one.
 func (p *program) table() (string, error) {
 	var out struct {
-		StackResources []struct{ LogicalResourceId, PhysicalResourceId string }
+		StackResources []struct{ LogicalResourceID, PhysicalResourceID string }
 	}
 	if err := p.aws.call("cloudformation", "describe_stack_resources", params{"StackName": p.stack}, &out); err != nil {
 		return "", fmt.Errorf("the resources of %s cannot be read: %w", p.stack, err)
 	}
 	for _, r := range out.StackResources {
-		if r.LogicalResourceId == "Table" {
-			return r.PhysicalResourceId, nil
+		if r.LogicalResourceID == "Table" {
+			return r.PhysicalResourceID, nil
 		}
 	}
 	return "", nil

@@ -23,18 +23,7 @@ func (s *Standin) serveQuery(w http.ResponseWriter, r *http.Request, service str
 		return
 	}
 	action := r.Form.Get("Action")
-	result, err := "", error(nil)
-	refused := s.noted(service + ":" + action)
-	if r.Form.Get("StackName") == bucketStack {
-		refused = ""
-	}
-	if refused != "" {
-		err = &fault{"AccessDenied", refused}
-	} else if do, ok := s.actions()[action]; ok {
-		result, err = do(r.Form)
-	} else {
-		err = &fault{"InvalidAction", "the stand-in has no " + action}
-	}
+	result, err := s.act(service, action, r.Form)
 	w.Header().Set("Content-Type", "text/xml")
 	if f, ok := err.(*fault); ok { //nolint:errorlint // actions wrap nothing
 		w.WriteHeader(http.StatusBadRequest)
@@ -42,6 +31,17 @@ func (s *Standin) serveQuery(w http.ResponseWriter, r *http.Request, service str
 		return
 	}
 	fmt.Fprintf(w, "<%[1]sResponse><%[1]sResult>%[2]s</%[1]sResult></%[1]sResponse>", action, result)
+}
+
+func (s *Standin) act(service, action string, in url.Values) (string, error) {
+	if refused := s.noted(service + ":" + action); refused != "" && in.Get("StackName") != bucketStack {
+		return "", &fault{"AccessDenied", refused}
+	}
+	do, ok := s.actions()[action]
+	if !ok {
+		return "", &fault{"InvalidAction", "the stand-in has no " + action}
+	}
+	return do(in)
 }
 
 func (s *Standin) actions() map[string]func(url.Values) (string, error) {

@@ -111,12 +111,12 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.regions[found[1]] = true
-	switch service := found[2]; {
-	case service == "sts" || service == "cloudformation":
+	switch service := found[2]; service {
+	case "sts", "cloudformation":
 		s.serveQuery(w, r, service)
-	case service == "s3":
+	case "s3":
 		s.serveS3(w, r)
-	case service == "lambda":
+	case "lambda":
 		s.serveLambda(w, r)
 	default:
 		http.Error(w, "the stand-in has no service "+service, http.StatusNotImplemented)

@@ -70,6 +70,9 @@ func (p *program) deploy(ctx context.Context) error {
 		return err
 	}
 	if err := p.connect(ctx); err != nil {
+		if p.parameters["Issuer"] == "" {
+			err = fmt.Errorf("%w (a new stack needs ISSUER= and AUDIENCE= too)", err)
+		}
 		return err
 	}
 	defer p.aws.close()

@@ -17,13 +17,15 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		prepare   func(r *rig)
 		words     []string
 	}{
-		"nothing given":  {nil, nil, []string{"there is no stack latchkey in eu-central-1", "make deploy ISSUER=https://… AUDIENCE=…"}},
+		"nothing given": {nil, nil, []string{"there is no stack latchkey in eu-central-1", "make deploy ISSUER=https://… AUDIENCE=…"}},
+		"nothing at all": {
+			nil, func(r *rig) { delete(r.env, "AWS_REGION"); delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"give REGION=", "ISSUER= and AUDIENCE="},
+		},
 		"no audience":    {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
 		"no credentials": {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials that work", "NoCredentialsError", "set AWS_PROFILE"}},
 		"a profile that is none": {
 			[]string{issuer, audience}, func(r *rig) { r.env["AWS_PROFILE"] = "gone" }, []string{"no AWS credentials: ProfileNotFound", "gone"},
 		},
-		"no region":   {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_REGION") }, []string{"no AWS region is set", "REGION=us-east-1"}},
 		"no terminal": {[]string{issuer, audience}, nil, []string{"no terminal", "YES=1"}},
 		"YES=0":       {[]string{"YES=0"}, nil, []string{"YES=0", "only YES=1"}},
 		"another processor": {

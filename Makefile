@@ -5,7 +5,7 @@ NAME ?=
 SUB ?=
 KIND ?= user
 KEY ?=
-ARCH ?= arm64
+ARCH ?=
 BASE_URL ?= http://127.0.0.1:$(PORT)
 TOKEN_CMD ?= make -s token PORT=$(PORT)
 STACK ?=
@@ -24,7 +24,7 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients sam lint deploy
+.PHONY: help run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients sam lint deploy undeploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -65,7 +65,7 @@ clean-data: ## forgets the table's data of the stack on PORT
 	@$(CTL) clean-data
 
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
-	@$(CTL) -arch $(ARCH) build
+	@$(CTL) -arch $(or $(ARCH),arm64) build
 
 # Nothing is answered from Go's test cache, which does not see what a test compiles
 # or has another program read. gotestsum shows each failure, and at the end each skip
@@ -102,5 +102,9 @@ sam: ## the same functions under sam local start-api (needs a Docker engine)
 lint: ## linters, pinned, and the template
 	@go run ./infra/lint
 
-deploy: ## builds for arm64, deploys with SAM, activates the first signing key
+# Both read what make is given from the environment.
+deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [PARAMETERS='Name=value …']
 	@go run ./infra/deploy
+
+undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=1]
+	@go run ./infra/deploy undeploy

@@ -1,51 +1,98 @@
-// Command deploy is `make deploy`: it builds the functions for arm64, deploys the
-// template with the SAM CLI, which asks for the parameters, and calls the
-// rotation once, so that the first signing key is active.
+// Command deploy is `make deploy` and `make undeploy`. It asks AWS first whether a
+// deployment can succeed, has the SAM CLI build and deploy, and then looks from
+// outside whether the deployment works.
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"time"
 
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/sam"
 )
 
 func main() {
-	if err := deploy(context.Background()); err != nil {
+	if err := start(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "latchkey:", err)
 		os.Exit(1)
 	}
 }
 
-func deploy(ctx context.Context) error {
+func start(ctx context.Context, args []string) error {
+	g, err := readGiven(os.Getenv)
+	if err != nil {
+		return err
+	}
 	root, err := backing.Root()
 	if err != nil {
 		return err
 	}
-	cli, err := backing.SAM(ctx, nil)
+	cli, err := backing.SAM(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) })
 	if err != nil {
 		return err
 	}
-	stack := os.Getenv("STACK")
-	if stack == "" {
-		stack = "latchkey"
+	p := &program{
+		given: g, root: root, sam: cli, python: filepath.Join(filepath.Dir(cli), "python"), environment: sam.BuildEnvironment(),
+		in: os.Stdin, out: os.Stdout, terminal: isTerminal(os.Stdin),
+		pause: 15 * time.Second, patience: 5 * time.Minute, firstAnswer: time.Minute,
 	}
-	for _, args := range [][]string{
-		{"build"},
-		{"deploy", "--guided", "--stack-name", stack},
-		{"remote", "invoke", "RotateFunction", "--stack-name", stack},
-		{"list", "stack-outputs", "--stack-name", stack},
-	} {
-		cmd := exec.CommandContext(ctx, cli, args...)
-		cmd.Dir, cmd.Env = root, sam.BuildEnvironment()
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s %s: %w", filepath.Base(cli), args[0], err)
+	if len(args) == 1 && args[0] == "undeploy" {
+		return p.undeploy(ctx)
+	}
+	return p.deploy(ctx)
+}
+
+// program is one run of the command.
+type program struct {
+	given
+	root, sam, python string
+	environment       []string // of the SAM CLI and of our calls to AWS
+	in                io.Reader
+	out               io.Writer
+	terminal          bool // a person can answer
+
+	pause       time.Duration // between two tries
+	patience    time.Duration // with a rotation that may not reach its key yet
+	firstAnswer time.Duration // until a new API answers as it should
+
+	aws      *cloud
+	account  string
+	declared map[string]declaration // the template's parameters
+	deployed *deployedStack         // nil: there is none
+}
+
+func (p *program) deploy(ctx context.Context) error {
+	if err := p.readTemplate(); err != nil {
+		return err
+	}
+	if err := p.connect(ctx); err != nil {
+		if p.parameters["Issuer"] == "" {
+			err = fmt.Errorf("%w (a new stack needs ISSUER= and AUDIENCE= too)", err)
+		}
+		return err
+	}
+	defer p.aws.close()
+	for _, step := range []func(context.Context) error{p.preflight, p.build, p.change, p.rotate, p.check} {
+		if err := step(ctx); err != nil {
+			return err
 		}
 	}
+	p.say("Deployed. Next: make smoke STACK=%s AWS_REGION=%s BASE_URL=%s TOKEN_CMD=…", p.stack, p.aws.region, p.deployed.output("ApiUrl"))
 	return nil
+}
+
+func (p *program) say(format string, a ...any) { fmt.Fprintf(p.out, format+"\n", a...) }
+
+// isTerminal reports whether a person is at the other end.
+func isTerminal(f *os.File) bool {
+	here, err := f.Stat()
+	if err != nil || here.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && !os.SameFile(here, null)
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+)
+
+// creates is the right that making a resource takes, for each type there is in the
+// template. Others go with it in the runbook.
+var creates = map[string]string{
+	"AWS::ApiGateway::Authorizer":      "apigateway:POST",
+	"AWS::ApiGateway::Deployment":      "apigateway:POST",
+	"AWS::ApiGateway::GatewayResponse": "apigateway:PUT",
+	"AWS::ApiGateway::RestApi":         "apigateway:POST",
+	"AWS::ApiGateway::Stage":           "apigateway:POST",
+	"AWS::ApiGateway::BasePathMapping": "apigateway:POST",
+	"AWS::ApiGateway::DomainName":      "apigateway:POST",
+	"AWS::CloudWatch::Alarm":           "cloudwatch:PutMetricAlarm",
+	"AWS::CloudWatch::Dashboard":       "cloudwatch:PutDashboard",
+	"AWS::DynamoDB::Table":             "dynamodb:CreateTable",
+	"AWS::Events::Rule":                "events:PutRule",
+	"AWS::IAM::Role":                   "iam:CreateRole",
+	"AWS::KMS::Key":                    "kms:CreateKey",
+	"AWS::Lambda::EventSourceMapping":  "lambda:CreateEventSourceMapping",
+	"AWS::Lambda::EventInvokeConfig":   "lambda:PutFunctionEventInvokeConfig",
+	"AWS::Lambda::Function":            "lambda:CreateFunction",
+	"AWS::Lambda::Permission":          "lambda:AddPermission",
+	"AWS::Logs::LogGroup":              "logs:CreateLogGroup",
+	"AWS::SQS::Queue":                  "sqs:CreateQueue",
+	"AWS::WAFv2::WebACL":               "wafv2:CreateWebACL",
+	"AWS::WAFv2::WebACLAssociation":    "wafv2:AssociateWebACL",
+}
+
+// texts is a text or a list of them.
+type texts []string
+
+func (l *texts) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		*l = texts{""}
+		return json.Unmarshal(b, &(*l)[0])
+	}
+	return json.Unmarshal(b, (*[]string)(l))
+}
+
+// operatorMay reports whether the runbook's policy allows an action.
+func operatorMay(t *testing.T) func(action string) bool {
+	t.Helper()
+	_, section, ok := strings.Cut(readFile(t, "../runbook.md"), "\n## An operator's rights\n")
+	_, section, fenced := strings.Cut(section, "```json\n")
+	text, _, closed := strings.Cut(section, "\n```")
+	if !ok || !fenced || !closed {
+		t.Fatal("the runbook has no policy of an operator")
+	}
+	var policy struct {
+		Version   string
+		Statement []struct {
+			Effect           string
+			Action, Resource texts
+			Condition        any
+		}
+	}
+	in := json.NewDecoder(strings.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&policy); err != nil {
+		t.Fatal(err)
+	}
+	var allowed []string
+	for _, s := range policy.Statement {
+		if s.Effect != "Allow" || len(s.Resource) == 0 {
+			t.Errorf("%+v", s)
+		}
+		allowed = append(allowed, s.Action...)
+	}
+	return func(action string) bool {
+		for _, a := range allowed {
+			if service, all := strings.CutSuffix(a, "*"); a == action || all && strings.HasPrefix(action, service) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// TestTheOperatorsPolicyMakesEveryResource of the template, and reads no row.
+func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
+	t.Parallel()
+	may := operatorMay(t)
+	tpl, err := translated.Translate(t.Context(), filepath.Join("..", "..", "template.yaml"), translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources, _ := tpl.Raw["Resources"].(map[string]any)
+	if len(resources) == 0 {
+		t.Fatal("no resources")
+	}
+	for name, r := range resources {
+		resource, _ := r.(map[string]any)
+		kind, _ := resource["Type"].(string)
+		if action, known := creates[kind]; !known || !may(action) {
+			t.Errorf("%s: the runbook's policy makes no %s", name, kind)
+		}
+	}
+	for _, action := range []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:Scan", "kms:Sign", "iam:CreateUser", "sqs:ReceiveMessage"} {
+		if may(action) {
+			t.Errorf("it allows %s", action)
+		}
+	}
+}
+
+// mayCall holds calls that were made to the policy.
+func (r *rig) mayCall() {
+	r.t.Helper()
+	may, calls := operatorMay(r.t), r.aws.Calls()
+	if len(calls) < 5 {
+		r.t.Errorf("only %q was called", calls)
+	}
+	for _, call := range calls {
+		if !may(call) {
+			r.t.Errorf("the runbook's policy does not allow %s", call)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// leftToOthers is how much of the account's concurrency AWS lets no function keep
+// for itself. An account with less can keep none.
+const leftToOthers = 100
+
+// connect finds the region and the credentials.
+func (p *program) connect(ctx context.Context) error {
+	var err error
+	if p.aws, err = newCloud(ctx, p.python, p.environment, p.region); err != nil {
+		return fmt.Errorf("no AWS credentials: %w", err)
+	}
+	if err := p.identify(); err != nil {
+		p.aws.close()
+		return err
+	}
+	return nil
+}
+
+func (p *program) identify() error {
+	if p.aws.region == "" {
+		return errors.New("no AWS region is set: give REGION=us-east-1, or another")
+	}
+	var who struct{ Account, Arn string }
+	if err := p.aws.call("sts", "get_caller_identity", params{}, &who); err != nil {
+		return fmt.Errorf("no AWS credentials that work: %w: set AWS_PROFILE, or sign in with aws sso login or aws login", err)
+	}
+	p.account = who.Account
+	p.say("Account %s in %s, as %s", who.Account, p.aws.region, who.Arn)
+	return nil
+}
+
+// preflight refuses, before anything is built, what cannot succeed, and says what
+// the deployment will meet.
+func (p *program) preflight(context.Context) error {
+	for _, look := range []func() error{p.lookAtStack, p.lookAtIssuer, p.lookAtConcurrency} {
+		if err := look(); err != nil {
+			return err
+		}
+	}
+	if !p.yes && !p.terminal {
+		return errors.New("there is no terminal to confirm the change set at: give YES=1")
+	}
+	p.say("An idle stack costs about a dollar a month for each signing key, and what its table and logs store.")
+	return nil
+}
+
+func (p *program) lookAtStack() error {
+	var err error
+	if p.deployed, err = p.describe(); err != nil {
+		return err
+	}
+	if p.deployed != nil && p.deployed.StackStatus == reviewed {
+		p.deployed = nil
+	}
+	if p.deployed == nil {
+		p.architecture = cmp.Or(p.architecture, *p.declared["Architecture"].Default)
+		p.say("Stack %s: new, for %s", p.stack, p.architecture)
+		return nil
+	}
+	if err := p.deployed.takesADeployment(p.stack); err != nil {
+		return err
+	}
+	if !p.deployed.isOurs() {
+		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
+	}
+	p.architecture = cmp.Or(p.architecture, p.value("Architecture"))
+	p.say("Stack %s: %s, for %s. A parameter that is not given keeps its value.", p.stack, p.deployed.StackStatus, p.architecture)
+	return nil
+}
+
+func (p *program) lookAtIssuer() error {
+	if p.value("Issuer") == "" {
+		return fmt.Errorf("there is no stack %s in %s; a new one needs the issuer of your access tokens: %s", p.stack, p.aws.region, usage)
+	}
+	if p.value("Audience") == "" && p.value("ClientIds") == "" {
+		return errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it no token is taken")
+	}
+	return nil
+}
+
+// lookAtConcurrency compares what the account runs at once with what the
+// parameters take of it.
+func (p *program) lookAtConcurrency() error {
+	var out struct {
+		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
+	}
+	if err := p.aws.call("lambda", "get_account_settings", params{}, &out); err != nil {
+		return fmt.Errorf("the account's Lambda concurrency cannot be read: %w", err)
+	}
+	limit := out.AccountLimit
+	deliver, err := strconv.Atoi(p.value("DeliverConcurrency"))
+	if err != nil {
+		return fmt.Errorf("DeliverConcurrency=%s is no number", p.value("DeliverConcurrency"))
+	}
+	keep, err := strconv.Atoi(p.value("AuthorizerConcurrency"))
+	if err != nil {
+		return fmt.Errorf("AuthorizerConcurrency=%s is no number", p.value("AuthorizerConcurrency"))
+	}
+	p.say("Lambda runs %d functions at once here: DeliverConcurrency takes up to %d of them, AuthorizerConcurrency keeps %d.", limit.ConcurrentExecutions, deliver, keep)
+	free := limit.UnreservedConcurrentExecutions - keep + p.keptAlready()
+	if least := min(leftToOthers, limit.ConcurrentExecutions); keep > 0 && free < least {
+		return fmt.Errorf("AuthorizerConcurrency=%d leaves %d to other functions, and AWS wants %d left: give less, or ask AWS for more (runbook, \"Raising limits\")", keep, free, least)
+	}
+	if deliver >= free {
+		p.say("Webhooks could take all of it, and requests would get 503: ask AWS for 1,000 (runbook, \"Raising limits\").")
+	}
+	return nil
+}
+
+// keptAlready is what the deployed authorizer keeps for itself.
+func (p *program) keptAlready() int {
+	if p.deployed == nil {
+		return 0
+	}
+	text, _ := p.deployed.parameter("AuthorizerConcurrency")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0 // a stack of before the parameter keeps none
+	}
+	return n
+}

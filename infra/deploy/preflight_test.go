@@ -1,0 +1,120 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/standin"
+)
+
+// TestWhatCannotSucceedIsRefusedBeforeABuild holds each refusal to one line that
+// says what to do.
+func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
+	t.Parallel()
+	issuer, audience := "ISSUER=https://issuer.example", "AUDIENCE=https://api.example"
+	for name, c := range map[string]struct {
+		variables []string
+		prepare   func(r *rig)
+		words     []string
+	}{
+		"nothing given": {nil, nil, []string{"there is no stack latchkey in eu-central-1", "make deploy ISSUER=https://… AUDIENCE=…"}},
+		"nothing at all": {
+			nil, func(r *rig) { delete(r.env, "AWS_REGION"); delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"give REGION=", "ISSUER= and AUDIENCE="},
+		},
+		"no audience":    {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
+		"no credentials": {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials that work", "NoCredentialsError", "set AWS_PROFILE"}},
+		"a profile that is none": {
+			[]string{issuer, audience}, func(r *rig) { r.env["AWS_PROFILE"] = "gone" }, []string{"no AWS credentials: ProfileNotFound", "gone"},
+		},
+		"no terminal": {[]string{issuer, audience}, nil, []string{"no terminal", "YES=1"}},
+		"YES=0":       {[]string{"YES=0"}, nil, []string{"YES=0", "only YES=1"}},
+		"another processor": {
+			[]string{issuer, audience, "ARCH=riscv"}, nil, []string{"ARCH=riscv", "arm64 or amd64"},
+		},
+		"a processor that the build would not know of": {
+			[]string{"PARAMETERS=Architecture=arm64"}, nil, []string{"give ARCH=arm64 or ARCH=amd64"},
+		},
+		"a parameter twice":        {[]string{issuer, "PARAMETERS=Issuer=https://b.example"}, nil, []string{"Issuer is given twice"}},
+		"no parameter":             {[]string{"PARAMETERS=Issuer"}, nil, []string{`"Issuer"`, "Name=value"}},
+		"a parameter that is none": {[]string{issuer, audience, "PARAMETERS=Emails=true"}, nil, []string{"the template has no parameter Emails"}},
+		"a quote":                  {[]string{issuer, `PARAMETERS=KeyPrefix="lk`}, nil, []string{"KeyPrefix has a blank, a quote"}},
+		"no right to read stacks": {
+			[]string{issuer, audience}, func(r *rig) {
+				r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DescribeStacks": "not authorized to describe"}})
+			}, []string{"the stack latchkey cannot be read", "not authorized to describe"},
+		},
+		"no right to read settings": {
+			[]string{issuer, audience}, func(r *rig) {
+				r.aws.Set(standin.Faults{Refuse: map[string]string{"lambda:GetAccountSettings": "not authorized to get"}})
+			}, []string{"the account's Lambda concurrency cannot be read", "not authorized to get"},
+		},
+		"concurrency that AWS would not keep": {
+			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=901"}, nil, []string{"AuthorizerConcurrency=901 leaves 99 to other functions", "100 left"},
+		},
+		"concurrency that a new account has not": {
+			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "10 left"},
+		},
+		"a number that is none": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
+		"a first deployment that failed": {
+			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
+		},
+		"somebody's stack": {
+			[]string{issuer, audience}, func(r *rig) { r.aws.Put("latchkey", "CREATE_COMPLETE", map[string]string{"Vpc": "1"}) }, []string{"is not Latchkey's"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			if c.prepare != nil {
+				c.prepare(r)
+			}
+			_, err := r.deploy(c.variables...)
+			refused(t, err, c.words...)
+			if calls := r.calls(); calls != nil {
+				t.Errorf("the SAM CLI was run: %q", calls)
+			}
+		})
+	}
+}
+
+// TestThePreflightSaysWhatTheDeploymentMeets shows account, region, stack, cost and
+// concurrency before the build.
+func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
+	r := newRig(t)
+	r.aws.Set(standin.Faults{Concurrency: 10})
+	r.aws.Put("latchkey", "UPDATE_ROLLBACK_COMPLETE", deployedWith(t, "Architecture=x86_64"))
+	r.script(`exit 1`)
+	out, err := r.deploy("YES=1")
+	refused(t, err, "sam build failed")
+	has(t, "preflight", out, standin.Account, "eu-central-1", "UPDATE_ROLLBACK_COMPLETE", "for x86_64", "a dollar a month for each signing key",
+		"runs 10 functions at once", "DeliverConcurrency takes up to 10", "AuthorizerConcurrency keeps 0", "ask AWS for 1,000")
+	if readme := readFile(t, "../../README.md"); !strings.Contains(readme, "about a dollar a month for each signing key") {
+		t.Error("the README says another cost")
+	}
+}
+
+// TestReservedConcurrencyIsCountedOnce takes what the deployed authorizer keeps as
+// free for its next deployment.
+func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
+	r := newRig(t)
+	r.aws.Set(standin.Faults{Concurrency: 150})
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "AuthorizerConcurrency=50"))
+	out, err := r.deploy("YES=1", "PARAMETERS=AuthorizerConcurrency=100")
+	succeeded(t, out, err)
+}
+
+// TestAStackThatTakesNoDeploymentSaysWhatToDo knows CloudFormation's states.
+func TestAStackThatTakesNoDeploymentSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for status, word := range map[string]string{
+		"CREATE_IN_PROGRESS": "wait until", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS": "wait until", "DELETE_IN_PROGRESS": "wait until",
+		"ROLLBACK_COMPLETE": "make undeploy STACK=s", "ROLLBACK_FAILED": "make undeploy STACK=s", "CREATE_FAILED": "make undeploy STACK=s", "DELETE_FAILED": "make undeploy STACK=s",
+		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name s",
+	} {
+		refused(t, (&deployedStack{StackStatus: status}).takesADeployment("s"), status, word)
+	}
+	for _, status := range []string{"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"} {
+		if err := (&deployedStack{StackStatus: status}).takesADeployment("s"); err != nil {
+			t.Error(err)
+		}
+	}
+}

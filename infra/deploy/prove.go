@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	requestTimeout = 10 * time.Second
+	betweenAsks    = 2 * time.Second
+)
+
+// errNotYet is the rotation's failure while a tag does not count yet.
+var errNotYet = errors.New("the rotation may not use its keys yet")
+
+// rotate has the rotation make the signing keys what they should be. A key's tag
+// may take five minutes to count; any other failure is final.
+func (p *program) rotate(ctx context.Context) error {
+	function := p.deployed.output("RotateFunctionName")
+	if function == "" {
+		return fmt.Errorf("stack %s has no output RotateFunctionName", p.stack)
+	}
+	p.say("Activating the signing key")
+	err := p.until(ctx, p.patience, p.pause, func() (bool, error) {
+		err := p.invoke(function)
+		if errors.Is(err, errNotYet) {
+			p.say("%v; a tag may take five minutes to count", err)
+		}
+		return errors.Is(err, errNotYet), err
+	})
+	if err != nil {
+		return fmt.Errorf("no signing key is active: %w. It is tried again every 15 minutes; the function's log has more", err)
+	}
+	return nil
+}
+
+// invoke calls the rotation once.
+func (p *program) invoke(function string) error {
+	var out struct{ FunctionError, Payload string }
+	if err := p.aws.call("lambda", "invoke", params{"FunctionName": function, "Payload": "{}"}, &out); err != nil {
+		return fmt.Errorf("the rotation cannot be called: %w", err)
+	}
+	if out.FunctionError == "" {
+		return nil
+	}
+	var said struct{ ErrorMessage string }
+	if err := json.Unmarshal([]byte(out.Payload), &said); err != nil || said.ErrorMessage == "" {
+		said.ErrorMessage = out.Payload
+	}
+	if strings.Contains(said.ErrorMessage, "AccessDenied") {
+		return fmt.Errorf("%w: %s", errNotYet, said.ErrorMessage)
+	}
+	return fmt.Errorf("the rotation failed: %s", said.ErrorMessage)
+}
+
+// check asks the API from outside: for a signing key, for a refusal without a
+// credential, and for a route that is none.
+func (p *program) check(ctx context.Context) error {
+	api := p.deployed.output("ApiUrl")
+	if api == "" {
+		return fmt.Errorf("stack %s has no output ApiUrl", p.stack)
+	}
+	client := &http.Client{Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, c := range []struct {
+		path   string
+		status int
+	}{{"/.well-known/jwks.json", http.StatusOK}, {"/v1/orgs", http.StatusUnauthorized}, {"/no/such/route", http.StatusNotFound}} {
+		err := p.until(ctx, p.firstAnswer, min(betweenAsks, p.pause), func() (bool, error) {
+			return true, ask(ctx, client, api+c.path, c.status)
+		})
+		if err != nil {
+			return fmt.Errorf("the deployed API is wrong: %w", err)
+		}
+		p.say("GET %s: %d, as it should be", api+c.path, c.status)
+	}
+	return nil
+}
+
+func ask(ctx context.Context, client *http.Client, url string, want int) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	a, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.Body.Close() }()
+	if a.StatusCode != want {
+		return fmt.Errorf("GET %s answers %d instead of %d", url, a.StatusCode, want)
+	}
+	if want != http.StatusOK {
+		return nil
+	}
+	var set struct{ Keys []json.RawMessage }
+	if err := json.NewDecoder(a.Body).Decode(&set); err != nil {
+		return fmt.Errorf("GET %s: %w", url, err)
+	}
+	if len(set.Keys) == 0 {
+		return fmt.Errorf("GET %s has no key", url)
+	}
+	return nil
+}
+
+// until tries again, with a pause between, what may pass, and gives the last
+// error once the patience is over.
+func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
+	end := time.Now().Add(patience)
+	for {
+		again, err := try()
+		if err == nil || !again || time.Now().Add(pause).After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}

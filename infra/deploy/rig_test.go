@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/deploy/standin"
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/sam"
+)
+
+// rig runs the command in a root of its own, against a stand-in for AWS.
+type rig struct {
+	t    *testing.T
+	aws  *standin.Standin
+	root string
+	cli  string // what is run as the SAM CLI
+	real string // the SAM CLI
+	env  map[string]string
+	in   string // what a person types; "": there is no terminal
+}
+
+// newRig has a SAM CLI that only notes how it is called.
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	t.Parallel()
+	cli, err := backing.SAM(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, env: map[string]string{}}
+	t.Cleanup(r.aws.Close)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": r.aws.URL, "AWS_ACCESS_KEY_ID": "AKIDLOCAL", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
+		"AWS_EC2_METADATA_DISABLED": "true", "HOME": t.TempDir(), "SAM_CLI_POLL_DELAY": "0.05",
+	} {
+		r.env[name] = value
+	}
+	r.write("template.yaml", readFile(t, "../../template.yaml"))
+	r.write("samconfig.toml", "version = 0.1\n[default.global.parameters]\nstack_name = \"other\"\n[default.deploy.parameters]\n"+
+		"parameter_overrides = \"Issuer=\\\"https://saved.example\\\" EmailsAreVerified=\\\"true\\\"\"\n")
+	r.script(`echo "$@" >> sam.log`)
+	return r
+}
+
+// small is the template's parameters and two resources: the SAM CLI takes three
+// times as long for all of them.
+func small(t *testing.T) string {
+	t.Helper()
+	head, _, ok := strings.Cut(readFile(t, "../../template.yaml"), "\nConditions:\n")
+	if !ok {
+		t.Fatal("the template has no conditions any more")
+	}
+	return head + `
+Resources:
+  Table:
+    Type: AWS::DynamoDB::Table
+    DeletionPolicy: Retain
+  RotateFunction:
+    Type: AWS::Serverless::Function
+    Properties: { CodeUri: rotate, Runtime: provided.al2023, Handler: bootstrap, Architectures: [!Ref Architecture] }
+`
+}
+
+// withSAM makes it the real SAM CLI, but for the build, which is put there.
+func (r *rig) withSAM() *rig {
+	r.script(`if [ "$1" = build ]; then mkdir -p "$5" && cp -r built/. "$5"; else exec ` + r.real + ` "$@"; fi`)
+	r.write("built/template.yaml", small(r.t))
+	r.write("built/rotate/bootstrap", "a program")
+	return r
+}
+
+// folders are those of the functions.
+func (r *rig) folders() []string {
+	var all []string
+	for _, m := range regexp.MustCompile(`CodeUri: (functions/[a-z]+)`).FindAllStringSubmatch(readFile(r.t, "../../template.yaml"), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// withBuild makes it the real SAM CLI, with functions that do nothing.
+func (r *rig) withBuild() *rig {
+	r.cli = r.real
+	r.write("go.mod", "module latchkey\n\ngo 1.26\n")
+	for _, folder := range r.folders() {
+		r.write(folder+"/main.go", "package main\n\nfunc main() {}\n")
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		out, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.env[name] = strings.TrimSpace(string(out))
+	}
+	return r
+}
+
+func (r *rig) script(lines string) {
+	r.write("sam", "#!/bin/sh\n"+lines+"\n")
+	r.cli = filepath.Join(r.root, "sam")
+	if err := os.Chmod(r.cli, 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) write(name, text string) {
+	path := filepath.Join(r.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// calls lists how the SAM CLI was called.
+func (r *rig) calls() []string {
+	text, err := os.ReadFile(filepath.Join(r.root, "sam.log"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+// deploy is make deploy with these variables; it gives all that is said.
+func (r *rig) deploy(variables ...string) (string, error) { return r.run((*program).deploy, variables) }
+
+func (r *rig) undeploy(variables ...string) (string, error) {
+	return r.run((*program).undeploy, variables)
+}
+
+func (r *rig) run(command func(*program, context.Context) error, variables []string) (string, error) {
+	r.t.Helper()
+	env := map[string]string{}
+	for name, value := range r.env {
+		env[name] = value
+	}
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		env[name] = value
+	}
+	g, err := readGiven(func(name string) string { return env[name] })
+	if err != nil {
+		return "", err
+	}
+	r.write("typed", r.in)
+	typed, err := os.Open(filepath.Join(r.root, "typed"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = typed.Close() }()
+	var out bytes.Buffer
+	p := &program{
+		given: g, root: r.root, sam: r.cli, python: filepath.Join(filepath.Dir(r.real), "python"), environment: withoutAWS(sam.BuildEnvironment()),
+		in: typed, out: &out, terminal: r.in != "",
+		pause: 20 * time.Millisecond, patience: 200 * time.Millisecond, firstAnswer: 200 * time.Millisecond,
+	}
+	for name, value := range env {
+		p.environment = append(p.environment, name+"="+value)
+	}
+	err = command(p, r.t.Context())
+	return out.String(), err
+}
+
+// withoutAWS leaves out what this machine's person is signed in with.
+func withoutAWS(env []string) []string {
+	var out []string
+	for _, v := range env {
+		if !strings.HasPrefix(v, "AWS_") {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// refused wants a failure whose one line has these words.
+func refused(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("it succeeded; wanted a failure with %q", words)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("no %q in: %v", w, err)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %v", err)
+	}
+}
+
+// succeeded wants no failure.
+func succeeded(t *testing.T, out string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// parameters of a stack, as if it had been deployed with these and the defaults.
+func deployedWith(t *testing.T, more ...string) map[string]string {
+	t.Helper()
+	p := &program{root: "../.."}
+	if err := p.readTemplate(); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{"Issuer": "https://issuer.example", "Audience": "https://api.example"}
+	for name, d := range p.declared {
+		if d.Default != nil && out[name] == "" {
+			out[name] = *d.Default
+		}
+	}
+	for _, m := range more {
+		name, value, _ := strings.Cut(m, "=")
+		out[name] = value
+	}
+	return out
+}
+
+func has(t *testing.T, what, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s: no %q in\n%s", what, w, text)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// noConfig is a section that samconfig.toml does not have. Whatever somebody's
+// sam deploy --guided saved there for one stack is not for another.
+const noConfig = "none"
+
+// buildDir is a folder of the stack's own: what is built for one is never
+// deployed as another.
+func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.stack) }
+
+func (p *program) build(ctx context.Context) error {
+	return p.run(ctx, "build", "--template-file", filepath.Join(p.root, "template.yaml"), "--build-dir", p.buildDir(),
+		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.architecture))
+}
+
+// change makes the change set, shows it, and carries it out once it is confirmed.
+// It is empty when nothing changes, which is no failure.
+func (p *program) change(ctx context.Context) error {
+	confirm := "--confirm-changeset"
+	if p.yes {
+		confirm = "--no-confirm-changeset"
+	}
+	args := []string{
+		"deploy", "--template-file", filepath.Join(p.buildDir(), "template.yaml"), "--stack-name", p.stack, "--region", p.aws.region,
+		"--resolve-s3", "--s3-prefix", p.stack, "--capabilities", "CAPABILITY_IAM", confirm, "--no-fail-on-empty-changeset",
+		"--parameter-overrides", override("Architecture", p.architecture),
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.parameters)) {
+		args = append(args, override(name, p.parameters[name]))
+	}
+	before, err := p.waiting()
+	if err != nil {
+		return err
+	}
+	if err := p.run(ctx, args...); err != nil {
+		return err
+	}
+	after, err := p.waiting()
+	if err != nil {
+		return err
+	}
+	for _, set := range after {
+		if !slices.Contains(before, set) {
+			return p.declined(set)
+		}
+	}
+	if p.deployed, err = p.describe(); err == nil && p.deployed == nil {
+		err = fmt.Errorf("there is no stack %s after its deployment", p.stack)
+	}
+	return err
+}
+
+// waiting lists the change sets that could be carried out. After a deployment
+// there is a new one only if it was declined.
+func (p *program) waiting() ([]string, error) {
+	if now, err := p.describe(); err != nil || now == nil {
+		return nil, err
+	}
+	var out struct {
+		Summaries []struct{ ChangeSetID, ExecutionStatus string }
+	}
+	if err := p.aws.call("cloudformation", "list_change_sets", params{"StackName": p.stack}, &out); err != nil {
+		return nil, fmt.Errorf("the change sets of %s cannot be read: %w", p.stack, err)
+	}
+	var ids []string
+	for _, s := range out.Summaries {
+		if s.ExecutionStatus == "AVAILABLE" {
+			ids = append(ids, s.ChangeSetID)
+		}
+	}
+	return ids, nil
+}
+
+// declined removes what was declined: of a new stack, all of it.
+func (p *program) declined(set string) error {
+	var err error
+	if p.deployed == nil {
+		err = p.aws.call("cloudformation", "delete_stack", params{"StackName": p.stack}, nil)
+	} else {
+		err = p.aws.call("cloudformation", "delete_change_set", params{"ChangeSetName": set, "StackName": p.stack}, nil)
+	}
+	return errors.Join(errors.New("nothing was deployed: the change set was declined"), err)
+}
+
+// run runs the SAM CLI, which says itself what is wrong.
+func (p *program) run(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, p.sam, append(args, "--config-env", noConfig)...)
+	cmd.Dir, cmd.Env = p.root, p.environment
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.out, p.out
+	if p.out == os.Stdout {
+		cmd.Stderr = os.Stderr
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("sam %s failed, for the reason above (%w)", args[0], err)
+	}
+	return nil
+}
+
+// override passes a parameter on. The quotes are for an empty value.
+func override(name, value string) string {
+	return fmt.Sprintf(`ParameterKey=%s,ParameterValue="%s"`, name, value)
+}

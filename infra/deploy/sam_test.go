@@ -1,0 +1,149 @@
+package main
+
+import (
+	"debug/elf"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/standin"
+	"latchkey/infra/local/translated"
+)
+
+// TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI.
+func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
+	r := newRig(t).withBuild()
+	config := readFile(t, filepath.Join(r.root, "samconfig.toml"))
+	r.in = "y\n"
+	out, err := r.deploy("ISSUER=https://issuer.example/?a=b", "AUDIENCE=https://api.example", "ARCH=amd64", "PARAMETERS=ConsoleOrigins=https://a.example,https://b.example")
+	succeeded(t, out, err)
+	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this changeset?", "jwks.json: 200", "Deployed. Next: make smoke")
+	want := deployedWith(t, "Issuer=https://issuer.example/?a=b", "Architecture=x86_64", "ConsoleOrigins=https://a.example,https://b.example")
+	if got := r.aws.Stack("latchkey"); got == nil || got.Status != "CREATE_COMPLETE" || !maps.Equal(got.Parameters, want) {
+		t.Fatalf("deployed: %+v", got)
+	} else {
+		translates(t, got)
+	}
+	program, err := elf.Open(filepath.Join(r.root, ".local/deploy/latchkey/RotateFunction/bootstrap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = program.Close() }()
+	if program.Machine != elf.EM_X86_64 {
+		t.Errorf("built for %v", program.Machine)
+	}
+	if got := readFile(t, filepath.Join(r.root, "samconfig.toml")); got != config {
+		t.Errorf("samconfig.toml was changed:\n%s", got)
+	}
+}
+
+// translates has SAM's translator read what was uploaded, as CloudFormation would.
+func translates(t *testing.T, s *standin.Stack) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "template.yaml")
+	if err := os.WriteFile(path, []byte(s.Template), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tpl, err := translated.Translate(t.Context(), path, translated.Options{Parameters: s.Parameters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(tpl.Named("AWS::Lambda::Function")); n != strings.Count(s.Template, "Type: AWS::Serverless::Function") || n < 2 {
+		t.Errorf("%d functions were uploaded", n)
+	}
+}
+
+// TestDeployingAgainKeepsWhatIsNotGiven: the second change set is empty, the third
+// is declined, and the fourth has one parameter.
+func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
+	r := newRig(t).withSAM()
+	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "PARAMETERS=EmailsAreVerified=true", "YES=1")
+	succeeded(t, out, err)
+	first := r.aws.Stack("latchkey")
+	out, err = r.deploy("YES=1")
+	succeeded(t, out, err)
+	has(t, "again", out, "No changes to deploy", "Deployed.")
+	r.in = "n\n"
+	_, err = r.deploy("AUDIENCE=https://other.example")
+	refused(t, err, "nothing was deployed: the change set was declined")
+	if now := r.aws.Stack("latchkey"); now.Status != first.Status || !maps.Equal(now.Parameters, first.Parameters) || now.Waiting() != 0 {
+		t.Errorf("after an empty and a declined change set: %s %v, %d change sets", now.Status, now.Parameters, now.Waiting())
+	}
+	r.in = "y\n"
+	out, err = r.deploy("AUDIENCE=https://other.example")
+	succeeded(t, out, err)
+	want := deployedWith(t, "EmailsAreVerified=true", "Audience=https://other.example")
+	if now := r.aws.Stack("latchkey"); now.Status != "UPDATE_COMPLETE" || !maps.Equal(now.Parameters, want) {
+		t.Errorf("after a change: %s %v", now.Status, now.Parameters)
+	}
+}
+
+// TestTwoStacksShareNoParameter deploys a second one beside the first, and removes
+// the first with what it uploaded.
+func TestTwoStacksShareNoParameter(t *testing.T) {
+	r := newRig(t).withSAM()
+	r.in = "n\n"
+	_, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example")
+	refused(t, err, "nothing was deployed: the change set was declined")
+	if left := r.aws.Stack("latchkey"); left != nil {
+		t.Errorf("a declined stack is left: %s", left.Status)
+	}
+	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "PARAMETERS=EmailsAreVerified=true", "YES=1")
+	succeeded(t, out, err)
+	_, err = r.deploy("STACK=second", "YES=1")
+	refused(t, err, "there is no stack second", "ISSUER=")
+	out, err = r.deploy("STACK=second", "ISSUER=https://second.example", "AUDIENCE=https://second.example", "YES=1")
+	succeeded(t, out, err)
+	if got, want := r.aws.Stack("second").Parameters, deployedWith(t, "Issuer=https://second.example", "Audience=https://second.example"); !maps.Equal(got, want) {
+		t.Errorf("the second stack: %v", got)
+	}
+	r.in = "y\n"
+	out, err = r.undeploy()
+	succeeded(t, out, err)
+	has(t, "undeploy", out, "Delete the stack latchkey in eu-central-1 of account "+standin.Account, "Kept: the signing keys", "Key=latchkey:stack,Values=latchkey",
+		"aws kms schedule-key-deletion --region eu-central-1", "Kept: the table latchkey-Table-1",
+		"--table-name latchkey-Table-1 --no-deletion-protection-enabled", "aws dynamodb delete-table")
+	if r.aws.Stack("latchkey") != nil || r.aws.Stack("second") == nil {
+		t.Error("the other stack was deleted, or none")
+	}
+	ofSecond := func(object string) bool { return strings.Contains(object, "/second/") }
+	if objects := r.aws.Objects(); len(objects) == 0 || slices.ContainsFunc(objects, func(o string) bool { return !ofSecond(o) }) {
+		t.Errorf("uploads that are left: %q", objects)
+	}
+	r.mayCall()
+}
+
+// TestWhyAWSRefusesIsShown injects a failure at each step of the SAM CLI.
+func TestWhyAWSRefusesIsShown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		faults standin.Faults
+		shown  string
+		status string // of the stack, after it; "": none
+	}{
+		"the upload":    {standin.Faults{Refuse: map[string]string{"s3:PutObject": "no right to upload"}}, "no right to upload", ""},
+		"what is in it": {standin.Faults{ChangeSet: "Transform failed: Resource Api is invalid"}, "Resource Api is invalid", "REVIEW_IN_PROGRESS"},
+		"its execution": {standin.Faults{Refuse: map[string]string{"cloudformation:ExecuteChangeSet": "no right to execute"}}, "no right to execute", "REVIEW_IN_PROGRESS"},
+		"one resource":  {standin.Faults{Execution: "the quota of APIs is reached"}, "quota of APIs", "ROLLBACK_COMPLETE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t).withSAM()
+			r.aws.Set(c.faults)
+			out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1")
+			refused(t, err, "sam deploy failed, for the reason above")
+			if !strings.Contains(out, c.shown) {
+				t.Errorf("no %q in\n%s", c.shown, out)
+			}
+			status := ""
+			if left := r.aws.Stack("latchkey"); left != nil {
+				status = left.Status
+			}
+			if status != c.status {
+				t.Errorf("the stack is left in %q instead of %q", status, c.status)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// declaration is a parameter of the template.
+type declaration struct {
+	Default *string `yaml:"Default"`
+}
+
+// deployedStack is what CloudFormation says of the stack.
+type deployedStack struct {
+	StackStatus       string
+	StackStatusReason string
+	Parameters        []struct{ ParameterKey, ParameterValue string }
+	Outputs           []output
+}
+
+type output struct{ OutputKey, OutputValue string }
+
+// reviewed is the status of a stack that has only a change set, which was never
+// carried out: to the SAM CLI, and here, it is as good as none.
+const reviewed = "REVIEW_IN_PROGRESS"
+
+func (s *deployedStack) parameter(name string) (string, bool) {
+	for _, p := range s.Parameters {
+		if p.ParameterKey == name {
+			return p.ParameterValue, true
+		}
+	}
+	return "", false
+}
+
+func (s *deployedStack) output(name string) string {
+	for _, o := range s.Outputs {
+		if o.OutputKey == name {
+			return o.OutputValue
+		}
+	}
+	return ""
+}
+
+// isOurs reports whether the stack is one of Latchkey's, by parameters that each
+// has had.
+func (s *deployedStack) isOurs() bool {
+	_, issuer := s.parameter("Issuer")
+	_, prefix := s.parameter("KeyPrefix")
+	return issuer && prefix
+}
+
+// takesADeployment returns why CloudFormation would refuse one.
+func (s *deployedStack) takesADeployment(name string) error {
+	switch status := s.StackStatus; {
+	case strings.HasSuffix(status, "_IN_PROGRESS"):
+		return fmt.Errorf("stack %s is being changed (%s): wait until that is over", name, status)
+	case status == "ROLLBACK_COMPLETE", status == "ROLLBACK_FAILED", status == "CREATE_FAILED", status == "DELETE_FAILED":
+		return fmt.Errorf("stack %s takes no deployment (%s): remove it with make undeploy STACK=%s, then deploy again", name, status, name)
+	case status == "UPDATE_ROLLBACK_FAILED":
+		return fmt.Errorf("stack %s takes no deployment (%s): aws cloudformation continue-update-rollback --stack-name %s", name, status, name)
+	}
+	return nil
+}
+
+// describe reads the stack; nil is none.
+func (p *program) describe() (*deployedStack, error) {
+	var out struct{ Stacks []deployedStack }
+	err := p.aws.call("cloudformation", "describe_stacks", params{"StackName": p.stack}, &out)
+	var refused *awsError
+	if errors.As(err, &refused) && strings.Contains(refused.Message, "does not exist") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the stack %s cannot be read: %w", p.stack, err)
+	}
+	if len(out.Stacks) != 1 {
+		return nil, fmt.Errorf("%d stacks are named %s", len(out.Stacks), p.stack)
+	}
+	return &out.Stacks[0], nil
+}
+
+// readTemplate reads what parameters there are. One that is given must be one of
+// them: the SAM CLI would leave it out without a word.
+func (p *program) readTemplate() error {
+	text, err := os.ReadFile(filepath.Join(p.root, "template.yaml"))
+	if err != nil {
+		return err
+	}
+	var t struct {
+		Parameters map[string]declaration `yaml:"Parameters"`
+	}
+	if err := yaml.Unmarshal(text, &t); err != nil {
+		return fmt.Errorf("template.yaml: %w", err)
+	}
+	p.declared = t.Parameters
+	for _, name := range slices.Sorted(maps.Keys(p.parameters)) {
+		if _, ok := p.declared[name]; !ok {
+			return fmt.Errorf("the template has no parameter %s", name)
+		}
+	}
+	return nil
+}
+
+// value is the parameter's in the deployment that is to come: given, or that of
+// the deployed stack, or the template's.
+func (p *program) value(name string) string {
+	if v, ok := p.parameters[name]; ok {
+		return v
+	}
+	if p.deployed != nil {
+		if v, ok := p.deployed.parameter(name); ok {
+			return v
+		}
+	}
+	if d := p.declared[name].Default; d != nil {
+		return *d
+	}
+	return ""
+}

@@ -1,0 +1,200 @@
+package standin
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// changeSet is one of a stack.
+type changeSet struct {
+	name, status, reason string
+	template             string
+	parameters           map[string]string
+}
+
+func (c *changeSet) id(k *Stack) string {
+	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:changeSet/%s/%s", Account, c.name, k.Name)
+}
+
+func (c *changeSet) execution() string {
+	if c.status == "FAILED" {
+		return "UNAVAILABLE"
+	}
+	return "AVAILABLE"
+}
+
+const noChanges = "The submitted information didn't contain changes. Submit different information to create a change set."
+
+func (s *Standin) createChangeSet(in url.Values) (string, error) {
+	name := in.Get("StackName")
+	k, known := s.stacks[name]
+	isNew := !known || k.Status == "REVIEW_IN_PROGRESS"
+	if isNew != (in.Get("ChangeSetType") == "CREATE") {
+		return "", invalid("Stack [%s] takes no change set of type %s", name, in.Get("ChangeSetType"))
+	}
+	if isNew && !known {
+		k = &Stack{Name: name, Status: "REVIEW_IN_PROGRESS"}
+	} else if !strings.HasSuffix(k.Status, "_COMPLETE") && k.Status != "REVIEW_IN_PROGRESS" || k.Status == "ROLLBACK_COMPLETE" {
+		return "", invalid("Stack:%s is in %s state and can not be updated.", k.id(), k.Status)
+	}
+	c := &changeSet{name: in.Get("ChangeSetName"), status: "CREATE_COMPLETE", template: in.Get("TemplateBody")}
+	if at := in.Get("TemplateURL"); at != "" {
+		c.template = string(s.objects[strings.TrimPrefix(at, s.URL+"/")])
+	}
+	var err error
+	if c.parameters, err = k.parametersOf(in, c.template); err != nil {
+		return "", err
+	}
+	switch {
+	case s.faults.ChangeSet != "" && name != bucketStack:
+		c.status, c.reason = "FAILED", s.faults.ChangeSet
+	case !isNew && c.template == k.Template && maps.Equal(c.parameters, k.Parameters):
+		c.status, c.reason = "FAILED", noChanges
+	}
+	if isNew {
+		k.tags = members(in, "Tags", "Key", "Value")
+		s.event(k, k.Name, "AWS::CloudFormation::Stack", "REVIEW_IN_PROGRESS", "")
+	}
+	k.sets = append(k.sets, c)
+	s.stacks[name] = k
+	return xml(fields{{"Id", c.id(k)}, {"StackId", k.id()}}), nil
+}
+
+// members reads a list of a form.
+func members(in url.Values, list string, names ...string) []fields {
+	var out []fields
+	for i := 1; in.Has(fmt.Sprintf("%s.member.%d.%s", list, i, names[0])); i++ {
+		var one fields
+		for _, n := range names {
+			one = append(one, field{n, in.Get(fmt.Sprintf("%s.member.%d.%s", list, i, n))})
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// parametersOf gives the values that the template's parameters would get: what is
+// given, what the stack has, or the default. Nothing else has a value.
+func (k *Stack) parametersOf(in url.Values, text string) (map[string]string, error) {
+	t, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name, p := range t.Parameters {
+		if p.Default != nil {
+			out[name] = *p.Default
+		}
+	}
+	for _, m := range members(in, "Parameters", "ParameterKey", "ParameterValue", "UsePreviousValue") {
+		name, value := fmt.Sprint(m[0].value), fmt.Sprint(m[1].value)
+		declared, ok := t.Parameters[name]
+		if !ok {
+			return nil, invalid("Parameters: [%s] do not exist in the template", name)
+		}
+		if m[2].value == "true" {
+			if value, ok = k.Parameters[name]; !ok {
+				return nil, invalid("Invalid input for parameter key %s. Cannot specify usePreviousValue as true for a parameter key not in the previous template", name)
+			}
+		}
+		if declared.AllowedValues != nil && !slices.Contains(declared.AllowedValues, value) {
+			return nil, invalid("Parameter '%s' must be one of AllowedValues", name)
+		}
+		out[name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
+		if _, ok := out[name]; !ok {
+			return nil, invalid("Parameters: [%s] must have values", name)
+		}
+	}
+	return out, nil
+}
+
+// set finds a change set of the stack, by its name or its id.
+func (k *Stack) set(in url.Values) (*changeSet, error) {
+	for _, c := range k.sets {
+		if name := in.Get("ChangeSetName"); c.name == name || c.id(k) == name {
+			return c, nil
+		}
+	}
+	return nil, &fault{"ChangeSetNotFound", "ChangeSet does not exist"}
+}
+
+func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
+	c, err := k.set(in)
+	if err != nil {
+		return "", err
+	}
+	t, err := parse(c.template)
+	if err != nil {
+		return "", err
+	}
+	var changes []fields
+	for _, logical := range slices.Sorted(maps.Keys(t.Resources)) {
+		changes = append(changes, fields{{"Type", "Resource"}, {"ResourceChange", fields{
+			{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", t.Resources[logical].Type},
+		}}})
+	}
+	return xml(fields{
+		{"ChangeSetName", c.name}, {"ChangeSetId", c.id(k)}, {"StackId", k.id()}, {"StackName", k.Name}, {"Status", c.status},
+		{"StatusReason", c.reason}, {"ExecutionStatus", c.execution()}, {"Changes", changes},
+	}), nil
+}
+
+func (s *Standin) listChangeSets(k *Stack, _ url.Values) (string, error) {
+	var all []fields
+	for _, c := range k.sets {
+		all = append(all, fields{{"ChangeSetId", c.id(k)}, {"ChangeSetName", c.name}, {"Status", c.status}, {"ExecutionStatus", c.execution()}})
+	}
+	return xml(fields{{"Summaries", all}}), nil
+}
+
+func (s *Standin) deleteChangeSet(k *Stack, in url.Values) (string, error) {
+	c, err := k.set(in)
+	if err != nil {
+		return "", err
+	}
+	k.sets = slices.DeleteFunc(k.sets, func(other *changeSet) bool { return other == c })
+	return "", nil
+}
+
+// executeChangeSet deploys at once, or fails and undoes it.
+func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
+	c, err := k.set(in)
+	if err != nil {
+		return "", err
+	}
+	if c.status == "FAILED" {
+		return "", &fault{"InvalidChangeSetStatus", "ChangeSet cannot be executed in its current status of [FAILED]"}
+	}
+	k.sets = nil // CloudFormation deletes the others with it
+	kind, undone := "UPDATE", "UPDATE_ROLLBACK_COMPLETE"
+	if k.Status == "REVIEW_IN_PROGRESS" {
+		kind, undone = "CREATE", "ROLLBACK_COMPLETE"
+	}
+	if s.faults.Execution != "" && k.Name != bucketStack {
+		s.event(k, "Api", "AWS::ApiGateway::RestApi", kind+"_FAILED", s.faults.Execution)
+		if kind == "CREATE" {
+			k.Template, k.Parameters = c.template, c.parameters
+		}
+		s.become(k, undone)
+		return "", nil
+	}
+	k.Template, k.Parameters = c.template, c.parameters
+	s.become(k, kind+"_COMPLETE")
+	return "", nil
+}
+
+// Waiting is how many change sets of the stack could be carried out.
+func (k *Stack) Waiting() int {
+	n := 0
+	for _, c := range k.sets {
+		if c.execution() == "AVAILABLE" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,140 @@
+package standin
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// bucketStack is the SAM CLI's own stack, which has the bucket.
+const bucketStack = "aws-sam-cli-managed-default"
+
+// Stack is a stack of CloudFormation.
+type Stack struct {
+	Name, Status string
+	Template     string
+	Parameters   map[string]string
+
+	tags   []fields
+	sets   []*changeSet
+	events []fields
+}
+
+// template is what the stand-in reads of one.
+type template struct {
+	Parameters map[string]struct {
+		Default       *string  `yaml:"Default"`
+		AllowedValues []string `yaml:"AllowedValues"`
+	} `yaml:"Parameters"`
+	Resources map[string]struct {
+		Type string `yaml:"Type"`
+	} `yaml:"Resources"`
+}
+
+func parse(text string) (template, error) {
+	var t template
+	err := yaml.Unmarshal([]byte(text), &t)
+	if err != nil {
+		err = invalid("Template format error: %v", err)
+	}
+	return t, err
+}
+
+func (k *Stack) id() string {
+	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:stack/%s/1", Account, k.Name)
+}
+
+// physical is the name of a resource.
+func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
+
+// now gives a time after each that it gave before, as events have.
+func (s *Standin) now() string {
+	s.clock++
+	return time.Now().Add(time.Duration(s.clock) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// event adds one to the front, where the latest is.
+func (s *Standin) event(k *Stack, logical, resource, status, reason string) {
+	physical := k.physical(logical)
+	if resource == "AWS::CloudFormation::Stack" {
+		physical = k.id()
+	}
+	k.events = slices.Insert(k.events, 0, fields{
+		{"StackId", k.id()}, {"EventId", fmt.Sprint(s.clock)}, {"StackName", k.Name}, {"LogicalResourceId", logical}, {"PhysicalResourceId", physical},
+		{"ResourceType", resource}, {"Timestamp", s.now()}, {"ResourceStatus", status}, {"ResourceStatusReason", reason},
+	})
+}
+
+// become gives the stack a status, with its event.
+func (s *Standin) become(k *Stack, status string) {
+	k.Status = status
+	s.event(k, k.Name, "AWS::CloudFormation::Stack", status, "")
+}
+
+func (s *Standin) describeStack(k *Stack, _ url.Values) (string, error) {
+	var parameters, outputs []fields
+	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {
+		parameters = append(parameters, fields{{"ParameterKey", name}, {"ParameterValue", k.Parameters[name]}})
+	}
+	for _, o := range s.outputs(k) {
+		outputs = append(outputs, fields{{"OutputKey", o[0]}, {"OutputValue", o[1]}})
+	}
+	return xml(fields{{"Stacks", []fields{{
+		{"StackId", k.id()}, {"StackName", k.Name}, {"StackStatus", k.Status}, {"CreationTime", "2026-01-01T00:00:00Z"},
+		{"EnableTerminationProtection", "false"}, {"Parameters", parameters}, {"Outputs", outputs}, {"Tags", k.tags},
+	}}}}), nil
+}
+
+func (s *Standin) outputs(k *Stack) [][2]string {
+	switch {
+	case !strings.HasSuffix(k.Status, "_COMPLETE") || k.Status == "ROLLBACK_COMPLETE":
+		return nil
+	case k.Name == bucketStack:
+		return [][2]string{{"SourceBucket", k.physical("bucket")}}
+	}
+	return [][2]string{
+		{"ApiUrl", s.URL + "/api/" + k.Name}, {"TableName", k.physical("Table")}, {"RotateFunctionName", k.physical("RotateFunction")},
+		{"SigningKeyArn", "arn:aws:kms:us-east-1:" + Account + ":key/" + k.physical("SigningKey")},
+	}
+}
+
+func (s *Standin) describeEvents(k *Stack, _ url.Values) (string, error) {
+	return xml(fields{{"StackEvents", k.events}}), nil
+}
+
+func (s *Standin) describeResources(k *Stack, _ url.Values) (string, error) {
+	t, err := parse(k.Template)
+	if err != nil {
+		return "", err
+	}
+	var all []fields
+	for _, logical := range slices.Sorted(maps.Keys(t.Resources)) {
+		all = append(all, fields{
+			{"LogicalResourceId", logical}, {"PhysicalResourceId", k.physical(logical)}, {"ResourceType", t.Resources[logical].Type},
+			{"Timestamp", "2026-01-01T00:00:00Z"}, {"ResourceStatus", "CREATE_COMPLETE"},
+		})
+	}
+	return xml(fields{{"StackResources", all}}), nil
+}
+
+func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {
+	return xml(fields{{"TemplateBody", k.Template}}), nil
+}
+
+func (s *Standin) getTemplateSummary(k *Stack, _ url.Values) (string, error) {
+	var all []fields
+	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {
+		all = append(all, fields{{"ParameterKey", name}})
+	}
+	return xml(fields{{"Parameters", all}}), nil
+}
+
+func (s *Standin) deleteStack(k *Stack, _ url.Values) (string, error) {
+	delete(s.stacks, k.Name)
+	return "", nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// undeploy deletes the stack, and says what stays.
+func (p *program) undeploy(ctx context.Context) error {
+	if err := p.connect(ctx); err != nil {
+		return err
+	}
+	defer p.aws.close()
+	now, err := p.describe()
+	switch {
+	case err != nil:
+		return err
+	case now == nil:
+		return fmt.Errorf("there is no stack %s in %s", p.stack, p.aws.region)
+	case now.StackStatus != reviewed && !now.isOurs():
+		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
+	}
+	table, err := p.table()
+	if err != nil {
+		return err
+	}
+	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once; its table and signing keys stay.", p.stack, p.aws.region, p.account)); err != nil {
+		return err
+	}
+	if err := p.run(ctx, "delete", "--stack-name", p.stack, "--region", p.aws.region, "--no-prompts"); err != nil {
+		return err
+	}
+	p.say("%s", kept(p.stack, p.aws.region, table))
+	return nil
+}
+
+// table finds the stack's table; "" when there never was one.
+func (p *program) table() (string, error) {
+	var out struct {
+		StackResources []struct{ LogicalResourceID, PhysicalResourceID string }
+	}
+	if err := p.aws.call("cloudformation", "describe_stack_resources", params{"StackName": p.stack}, &out); err != nil {
+		return "", fmt.Errorf("the resources of %s cannot be read: %w", p.stack, err)
+	}
+	for _, r := range out.StackResources {
+		if r.LogicalResourceID == "Table" {
+			return r.PhysicalResourceID, nil
+		}
+	}
+	return "", nil
+}
+
+func (p *program) confirm(question string) error {
+	if p.yes {
+		return nil
+	}
+	if !p.terminal {
+		return errors.New("there is no terminal to confirm at: give YES=1")
+	}
+	fmt.Fprintf(p.out, "%s [y/N] ", question)
+	line, err := bufio.NewReader(p.in).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err != nil || answer != "y" && answer != "yes" {
+		return errors.New("nothing was deleted")
+	}
+	return nil
+}
+
+// kept says what a deleted stack leaves, and how to remove it.
+func kept(stack, region, table string) string {
+	text := "Kept: the signing keys, the first and those of the rotation, at about a dollar a month each. To remove those of every stack of this name, for good:\n" +
+		fmt.Sprintf("  for key in $(aws resourcegroupstaggingapi get-resources --region %s --resource-type-filters kms:key --tag-filters Key=latchkey:stack,Values=%s --query 'ResourceTagMappingList[].ResourceARN' --output text); do\n", region, stack) +
+		fmt.Sprintf("    aws kms schedule-key-deletion --region %s --key-id \"$key\" --pending-window-in-days 30; done", region)
+	if table == "" {
+		return text
+	}
+	return text + fmt.Sprintf("\nKept: the table %s with all that is in it. To remove it, for good:\n", table) +
+		fmt.Sprintf("  aws dynamodb update-table --region %s --table-name %s --no-deletion-protection-enabled\n", region, table) +
+		fmt.Sprintf("  aws dynamodb delete-table --region %s --table-name %s", region, table)
+}

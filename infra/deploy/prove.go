@@ -61,7 +61,7 @@ func (p *program) invoke(function string) error {
 // check asks the API from outside: for a signing key, for a refusal without a
 // credential, and for a route that is none.
 func (p *program) check(ctx context.Context) error {
-	api := p.deployed.output("ApiUrl")
+	api := or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // DNS of an own domain may come later
 	if api == "" {
 		return fmt.Errorf("stack %s has no output ApiUrl", p.stack)
 	}

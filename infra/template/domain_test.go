@@ -51,6 +51,9 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 		if got := tpl.Outputs["ApiUrl"]; got != c.url {
 			t.Errorf("%s: ApiUrl %s, want %s", what, got, c.url)
 		}
+		if got := tpl.Outputs["ExecuteApiUrl"]; got != map[string]string{"false": execute}[c.disabled] {
+			t.Errorf("%s: ExecuteApiUrl %q", what, got)
+		}
 		_, domain := tpl.Resources["Domain"]
 		mapping := tpl.Resources["DomainMapping"].Properties
 		if domain != c.domain || domain && fmt.Sprint(mapping["DomainName"], mapping["RestApiId"], mapping["Stage"]) != "DomainlocalApiliveStage" {

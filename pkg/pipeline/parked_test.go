@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -280,4 +281,30 @@ func (r *receiver) delivered() error {
 		return fmt.Errorf("also %v", all)
 	}
 	return nil
+}
+
+// TestAParkedDeliveryThatFailsIsSaidAndDoneLater: the endpoint's row stays due for it.
+func TestAParkedDeliveryThatFailsIsSaidAndDoneLater(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 6)
+	r.parks(6)
+	r.enables(false) // what is parked is to be held
+	var one string
+	for _, row := range s.Rows(t) {
+		if attr(row, "PK") == "DLV#"+string(r.ID) {
+			one = attr(row, "SK")
+		}
+	}
+	under := s.Faults.Next
+	s.Faults.Next = &poison{next: under, rows: []string{one}}
+	s.pass(time.Minute)
+	err := s.sweep.Run(ctx)
+	if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "endpoint ") || r.statuses()["held"] != 5 {
+		t.Errorf("%v; %v", err, r.statuses())
+	}
+	s.Faults.Next = under
+	s.minutes(t, 7) // a delivery may be parked late for five
+	if got := r.statuses(); got["held"] != 6 || r.waits() != 0 {
+		t.Errorf("later: %v, and %d rows are in the index still", got, r.waits())
+	}
 }

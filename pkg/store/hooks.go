@@ -246,7 +246,7 @@ func (s *Store) deleteEndpoint(t *txn, a id.App, h id.Endpoint, now int64, e exp
 	}
 	maps.Copy(values, e.values)
 	e.values = values
-	t.updateOwn(s.table, k, e, no)
+	t.update(s.table, k, e, no)
 	t.update(s.table, budgetKey(a), expr{
 		update: "ADD #count :less", names: map[string]string{"#count": attrCount}, values: item{":less": num(-1)},
 	}, nil)

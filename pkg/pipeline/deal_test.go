@@ -1,0 +1,33 @@
+package pipeline
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/store"
+)
+
+// TestARowThatFailsStopsNoOther deals with one row after the other, of which the first
+// fails.
+func TestARowThatFailsStopsNoOther(t *testing.T) {
+	d := dealer{rows: map[lane][]store.Due{}}
+	d.add(store.DueLink, store.Due{App: "app_1", Link: "lnk_bad"}, store.Due{App: "app_1", Link: "lnk_good"})
+	d.add(store.DueKey, store.Due{Org: "org_1", Key: "key_good"})
+	broken := errors.New("broken")
+	var done []string
+	err := d.deal(t.Context(), 1, func(_ store.DueKind, row store.Due) (bool, error) {
+		if row.Link == "lnk_bad" {
+			return true, broken
+		}
+		done = append(done, string(row.Link)+string(row.Key))
+		return false, nil
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "lnk_bad") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("it says %v, want the row that failed, once", err)
+	}
+	if slices.Sort(done); !slices.Equal(done, []string{"key_good", "lnk_good"}) {
+		t.Errorf("done: %v", done)
+	}
+}

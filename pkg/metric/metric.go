@@ -102,7 +102,7 @@ func (c *Counter) Add(ctx context.Context, m Metric, now time.Time) {
 }
 
 // add gives what is to be written, 0: nothing. It goes by the wall time: the monotonic
-// clock stands still while Lambda keeps the process frozen.
+// clock stops while Lambda keeps the process frozen.
 func (c *Counter) add(now time.Time) (due int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

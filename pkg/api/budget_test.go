@@ -40,12 +40,12 @@ func TestAnEmptyBudgetHoldsBackWhatKeysStartAlone(t *testing.T) {
 		}
 		s.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 		now := s.Now()
-		s.Store.Now = func() time.Time { return now } // or the bucket fills again
+		s.Now = func() time.Time { return now } // or the bucket fills again
 		for s.SpendDeliveries(t.Context(), id.DefaultApp(w.org), 1) == nil {
 		}
 		ask := good()[route.Name()]
 		out := s.do(t, w.request(route.Method, route.Pattern, as, ask.body))
-		s.Store.Now = time.Now
+		s.Now = time.Now
 		s.Limits = store.DefaultLimits()
 		s.Limits.OrgsCreated = 1000
 		switch {
@@ -75,7 +75,7 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 	}
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 	now := d.Now()
-	d.Store.Now = func() time.Time { return now }
+	d.Now = func() time.Time { return now }
 	for d.SpendDeliveries(t.Context(), d.key.AppID, 2) == nil {
 	}
 	d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 429, "rate_limited")

@@ -13,7 +13,7 @@ import (
 
 // StartSchedule serves run as the target of a schedule, or of a call by hand:
 // what the event says does not matter. An error is the function's, so that
-// Lambda tries again and counts it. It does not return.
+// Lambda counts it; the next run does the rest. It does not return.
 func StartSchedule(run func(context.Context) error) {
 	metric.Started()
 	lambda.Start(schedule(run))

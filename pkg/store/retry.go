@@ -13,7 +13,8 @@ import (
 // has changed since: the use case reads again.
 var errRaced = errors.New("store: what was read has changed")
 
-// errBusy is the cause of an error when each try met others that wrote the same rows.
+// errBusy is the cause of an error when each try met others that wrote the same rows,
+// or was held back by the table's throughput.
 var errBusy = errors.New("store: others were writing the same rows")
 
 // Busy reports whether nothing was done only because each try met others that wrote

@@ -31,3 +31,17 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 		t.Errorf("done: %v", done)
 	}
 }
+
+// TestEachTenantHasItsTurn deals the one row of an app that came behind all rows of
+// another.
+func TestEachTenantHasItsTurn(t *testing.T) {
+	d := dealer{rows: map[lane][]store.Due{}}
+	for range 30 {
+		d.add(store.DueDelivery, store.Due{App: "app_many"})
+	}
+	d.add(store.DueDelivery, store.Due{App: "app_one"})
+	d.next()
+	if _, row, ok := d.next(); !ok || row.App != "app_one" {
+		t.Errorf("the second turn has %v, want app_one", row)
+	}
+}

@@ -88,27 +88,27 @@ func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
 }
 
 func TestEventSourceThatIsNotUnderstoodIsNamed(t *testing.T) {
+	whole, err := translate(t, feedTemplate, feedOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ old, new, says string }{
-		"another property":        {"BatchSize: 25", "BatchSize: 25\n            TumblingWindowInSeconds: 5", "TumblingWindowInSeconds"},
-		"another record age":      {"BatchSize: 25", "BatchSize: 25\n            MaximumRecordAgeInSeconds: 60", "MaximumRecordAgeInSeconds"},
-		"another destination":     {"Destination: !GetAtt Dead.Arn", "Destination: 'arn:aws:sns:us-east-1:000000000000:topic'", "topic"},
-		"batch over the limit":    {"BatchSize: 7", "BatchSize: 100", "BatchSize is 100"},
-		"filter of a queue":       {"BatchSize: 7", "BatchSize: 7, FilterCriteria: {Filters: [{Pattern: '{}'}]}", "FilterCriteria"},
-		"concurrency of one":      {"MaximumConcurrency: 20", "MaximumConcurrency: 1", "MaximumConcurrency is 1"},
-		"table without stream":    {"{StreamSpecification: {StreamViewType: NEW_IMAGE}}", "{BillingMode: PAY_PER_REQUEST}", "no StreamViewType"},
-		"another stream":          {"!GetAtt Table.StreamArn", "'arn:aws:kinesis:us-east-1:000000000000:stream/x'", "kinesis"},
-		"another starting point":  {"TRIM_HORIZON", "AT_TIMESTAMP", "AT_TIMESTAMP"},
-		"visible too early":       {"VisibilityTimeout: 180", "VisibilityTimeout: 19", "VisibilityTimeout"},
-		"queue of another kind":   {"DelaySeconds: 1", "FifoQueue: true", "FifoQueue"},
-		"dead letters at no time": {"maxReceiveCount: 5", "maxReceiveCount: 0", "maxReceiveCount"},
+		"another property":        {`"BatchSize":25`, `"BatchSize":25,"TumblingWindowInSeconds":5`, "TumblingWindowInSeconds"},
+		"another record age":      {`"BatchSize":25`, `"BatchSize":25,"MaximumRecordAgeInSeconds":60`, "MaximumRecordAgeInSeconds"},
+		"another destination":     {`"Destination":{"Fn::GetAtt":["Dead","Arn"]}`, `"Destination":"arn:aws:sns:us-east-1:000000000000:topic"`, "topic"},
+		"batch over the limit":    {`"BatchSize":7`, `"BatchSize":100`, "BatchSize is 100"},
+		"filter of a queue":       {`"BatchSize":7`, `"BatchSize":7,"FilterCriteria":{"Filters":[{"Pattern":"{}"}]}`, "FilterCriteria"},
+		"concurrency of one":      {`"MaximumConcurrency":20`, `"MaximumConcurrency":1`, "MaximumConcurrency is 1"},
+		"table without stream":    {`{"StreamSpecification":{"StreamViewType":"NEW_IMAGE"}}`, `{"BillingMode":"PAY_PER_REQUEST"}`, "no StreamViewType"},
+		"another stream":          {`{"Fn::GetAtt":["Table","StreamArn"]}`, `"arn:aws:kinesis:us-east-1:000000000000:stream/x"`, "kinesis"},
+		"another starting point":  {`TRIM_HORIZON`, `AT_TIMESTAMP`, "AT_TIMESTAMP"},
+		"visible too early":       {`"VisibilityTimeout":180`, `"VisibilityTimeout":19`, "VisibilityTimeout"},
+		"queue of another kind":   {`"DelaySeconds":1`, `"FifoQueue":true`, "FifoQueue"},
+		"dead letters at no time": {`"maxReceiveCount":5`, `"maxReceiveCount":0`, "maxReceiveCount"},
 	} {
-		text := strings.Replace(feedTemplate, c.old, c.new, 1)
-		if text == feedTemplate {
-			t.Fatalf("%s: nothing was changed", name)
-		}
-		tpl, err := translate(t, text, feedOptions())
+		tpl, err := altered(t, whole, c.old, c.new).Resolve(feedOptions())
 		if err != nil {
-			t.Errorf("%s: it was not translated: %v", name, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		_, errSources := tpl.EventSources()

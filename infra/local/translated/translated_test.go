@@ -2,6 +2,7 @@ package translated_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -89,6 +90,26 @@ func translate(t *testing.T, text string, o translated.Options) (*translated.Tem
 	return translated.Translate(context.Background(), path, o)
 }
 
+// altered gives the translated document in which one text stands for another. SAM passes on
+// what the tests alter, so that they need not translate again.
+func altered(t *testing.T, tpl *translated.Template, from, to string) *translated.Template {
+	t.Helper()
+	text, err := json.Marshal(tpl.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), from, to, 1)
+	if changed == string(text) {
+		t.Fatalf("there is no %s in %s", from, text)
+	}
+	out := *tpl
+	out.Raw = nil
+	if err := json.Unmarshal([]byte(changed), &out.Raw); err != nil {
+		t.Fatal(err)
+	}
+	return &out
+}
+
 func options() translated.Options {
 	return translated.Options{
 		Parameters: map[string]string{"Needed": "given"}, Physical: map[string]string{"Table": "latchkey"},
@@ -167,27 +188,29 @@ func TestAPIIsTheTranslatedTemplates(t *testing.T) {
 
 // Lint accepts all of these.
 func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
-	cases := map[string]struct{ old, new, says string }{
-		"GetAtt of a name that is not there": {"!GetAtt Key.Arn", "!GetAtt Kez.Arn", "Kez"},
-		"attribute that is not there":        {"!GetAtt Key.Arn", "!GetAtt Key.Arm", "Key.Arm"},
-		"Ref of a name that is not there":    {"!Ref Table", "!Ref Tabel", "Tabel"},
-		"Sub of a name that is not there":    {"'${Stage}/", "'${Stag}/", "Stag"},
-		"condition that is not there":        {"!If [IsLoud", "!If [IsLod", "IsLod"},
-		"map key that is not there":          {"Sizes, !Ref Stage, memory", "Sizes, !Ref Stage, memry", "memry"},
-		"function the stack does not know":   {"!Ref Needed", "!Select [0, !Ref Ids]", "Fn::Select"},
+	tpl, err := translate(t, toyTemplate, options())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, c := range cases {
-		_, err := translate(t, strings.Replace(toyTemplate, c.old, c.new, 1), options())
-		if err == nil || !strings.Contains(err.Error(), c.says) {
+	for name, c := range map[string]struct{ old, new, says string }{
+		"GetAtt of a name that is not there": {`["Key","Arn"]`, `["Kez","Arn"]`, "Kez"},
+		"attribute that is not there":        {`["Key","Arn"]`, `["Key","Arm"]`, "Key.Arm"},
+		"Ref of a name that is not there":    {`{"Ref":"Table"}`, `{"Ref":"Tabel"}`, "Tabel"},
+		"Sub of a name that is not there":    {`"${Stage}/`, `"${Stag}/`, "Stag"},
+		"condition that is not there":        {`{"Fn::If":["IsLoud"`, `{"Fn::If":["IsLod"`, "IsLod"},
+		"map key that is not there":          {`{"Ref":"Stage"},"memory"`, `{"Ref":"Stage"},"memry"`, "memry"},
+		"function the stack does not know":   {`{"Ref":"Needed"}`, `{"Fn::Select":[0,{"Ref":"Ids"}]}`, "Fn::Select"},
+	} {
+		if _, err := altered(t, tpl, c.old, c.new).Resolve(options()); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := translate(t, toyTemplate, translated.Options{}); err == nil || !strings.Contains(err.Error(), "Needed") {
+	if _, err := tpl.Resolve(translated.Options{}); err == nil || !strings.Contains(err.Error(), "Needed") {
 		t.Errorf("a parameter without value: %v", err)
 	}
 	o := options()
 	o.Parameters["Nedeed"] = "x"
-	if _, err := translate(t, toyTemplate, o); err == nil || !strings.Contains(err.Error(), "Nedeed") {
+	if _, err := tpl.Resolve(o); err == nil || !strings.Contains(err.Error(), "Nedeed") {
 		t.Errorf("a parameter that is not there: %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	if exists(done) {
 		return dir, nil
 	}
-	unlock, err := lock(ctx, filepath.Join(tools, t.name+".lock"), func() {
+	unlock, err := Lock(ctx, filepath.Join(tools, t.name+".lock"), func() {
 		say("waiting until " + t.name + " is installed")
 	})
 	if err != nil {
@@ -69,9 +69,9 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	return dir, os.WriteFile(done, nil, 0o644)
 }
 
-// lock waits for a lock that ends with its holder's process. It calls waiting
+// Lock waits for a lock that ends with its holder's process. It calls waiting
 // once if it is not free at once.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err

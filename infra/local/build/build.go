@@ -3,14 +3,19 @@
 package build
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+
+	"latchkey/infra/local/backing"
 )
 
 // flags are those that `sam build` uses too; the tag leaves out the RPC mode of
@@ -26,39 +31,87 @@ type Options struct {
 	GOARCH  string   // "": this machine's
 }
 
-// Functions builds, and gives the program of each folder.
+// Functions builds, and returns the program of each folder. What is built stays in
+// the module's .local too, where go links only what has changed since.
 func Functions(ctx context.Context, o Options) (map[string]string, error) {
-	programs := make(map[string]string, len(o.Folders))
-	args := []string{"build", "-o", o.Out + string(filepath.Separator)}
-	taken := make(map[string]string)
+	o.GOOS, o.GOARCH = cmp.Or(o.GOOS, runtime.GOOS), cmp.Or(o.GOARCH, runtime.GOARCH)
+	folders := make(map[string]string) // by the last name
 	for _, folder := range o.Folders {
 		name := filepath.Base(filepath.Clean(folder))
-		if other, ok := taken[name]; ok && other != folder {
+		if other, ok := folders[name]; ok && other != folder {
 			return nil, fmt.Errorf("%s and %s would both build %s", other, folder, name)
 		}
-		if _, ok := programs[folder]; ok {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(o.Root, folder)); err != nil {
-			return nil, fmt.Errorf("the code of a function: %w", err)
-		}
-		taken[name] = folder
-		programs[folder] = filepath.Join(o.Out, name)
-		args = append(args, "./"+filepath.ToSlash(filepath.Clean(folder)))
+		folders[name] = folder
 	}
-	if len(programs) == 0 {
+	if len(folders) == 0 {
 		return nil, errors.New("there is no function to build")
 	}
 	if err := errors.Join(noteSources(o.Root), os.MkdirAll(o.Out, 0o755)); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = o.Root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags, "GOOS="+or(o.GOOS, runtime.GOOS), "GOARCH="+or(o.GOARCH, runtime.GOARCH))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
+	kept, unlock, err := keep(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := o.build(ctx, kept); err != nil {
+		return nil, err
+	}
+	programs := make(map[string]string, len(folders))
+	for name, folder := range folders {
+		programs[folder] = filepath.Join(o.Out, name)
+		if err := place(filepath.Join(kept, name), programs[folder]); err != nil {
+			return nil, err
+		}
 	}
 	return programs, nil
+}
+
+// keep returns the folder for programs of this kind, for this process alone until
+// unlock. Folders with the same last names have each their own.
+func keep(ctx context.Context, o Options) (dir string, unlock func(), err error) {
+	parents := make([]string, len(o.Folders))
+	for i, folder := range o.Folders {
+		parents[i] = filepath.Dir(filepath.Clean(folder))
+	}
+	slices.Sort(parents)
+	of := sha256.Sum256([]byte(strings.Join(slices.Compact(parents), "\n")))
+	dir = filepath.Join(o.Root, ".local", "built", fmt.Sprintf("%s-%s-%x", o.GOOS, o.GOARCH, of[:4]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", nil, err
+	}
+	unlock, err = backing.Lock(ctx, dir+".lock", func() {})
+	return dir, unlock, err
+}
+
+func (o Options) build(ctx context.Context, out string) error {
+	args := []string{"build", "-o", out + string(filepath.Separator)}
+	for _, folder := range o.Folders {
+		args = append(args, "./"+filepath.ToSlash(filepath.Clean(folder)))
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = o.Root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags, "GOOS="+o.GOOS, "GOARCH="+o.GOARCH)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// place puts a program where it is wanted: the same file, so that a later build, which
+// makes a new one, leaves a running program alone.
+func place(from, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	text, err := os.ReadFile(from) // on another disk
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o755) //nolint:gosec // a program
 }
 
 // noteSources looks at each Go file of the product, so that Go's test cache knows
@@ -76,11 +129,4 @@ func noteSources(root string) error {
 		}
 	}
 	return nil
-}
-
-func or(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,39 @@ func TestAFunctionIsBuilt(t *testing.T) {
 	}
 	if info, err := os.Stat(programs["functions/webhookkeys"]); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestALaterBuildLeavesARunningProgramAlone builds twice, from other sources, and
+// reads the first program.
+func TestALaterBuildLeavesARunningProgramAlone(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module toy\n")
+	write("pkg/pkg.go", "package pkg\n")
+	said := func(program string) string {
+		out, err := exec.Command(program).CombinedOutput()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	var programs []string
+	for _, word := range []string{"one", "two"} {
+		write("functions/a/main.go", "package main\n\nfunc main() { print(\""+word+"\") }\n")
+		built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{"functions/a"}, Out: filepath.Join(root, word)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, built["functions/a"])
+	}
+	if first, second := said(programs[0]), said(programs[1]); first != "one" || second != "two" {
+		t.Errorf("they say %q and %q", first, second)
 	}
 }
 

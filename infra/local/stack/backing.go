@@ -10,10 +10,9 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// startBacking starts what stands behind the functions and, meanwhile, reads the
-// template and builds them.
+// startBacking starts what stands behind the functions and, meanwhile, builds them.
 func (s *Stack) startBacking(ctx context.Context) error {
-	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.translateAndBuild}
+	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.build}
 	if s.OwnIssuer() {
 		steps = append(steps, s.startIssuer)
 	}

@@ -21,8 +21,9 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// translateAndBuild reads the template and compiles its functions.
-func (s *Stack) translateAndBuild(ctx context.Context) error {
+// translate reads the template. What cannot be served ends the start before anything
+// is built or started.
+func (s *Stack) translate(ctx context.Context) error {
 	parameters, err := s.parameters()
 	if err != nil {
 		return err
@@ -31,20 +32,25 @@ func (s *Stack) translateAndBuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What cannot be served is told before anything is built.
+	api, errAPI := s.template.API()
+	if errAPI == nil {
+		_, errAPI = gateway.New(api, nil, nil)
+	}
 	_, errSources := s.template.EventSources()
 	_, errQueues := s.template.Queues()
 	_, errSchedules := s.template.Schedules()
 	functions, err := s.template.Functions()
-	if err := errors.Join(err, errSources, errQueues, errSchedules); err != nil {
-		return err
+	if err := errors.Join(err, errAPI, errSources, errQueues, errSchedules); err != nil {
+		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
-	folders, err := s.folders(functions)
-	if err != nil {
-		return err
-	}
+	s.api = api
+	s.folders, err = s.foldersOf(functions)
+	return err
+}
+
+func (s *Stack) build(ctx context.Context) error {
 	s.options.Progress("building the functions")
-	_, err = build.Functions(ctx, build.Options{Root: s.root, Folders: slices.Collect(maps.Values(folders)), Out: s.buildDir()})
+	_, err := build.Functions(ctx, build.Options{Root: s.root, Folders: slices.Collect(maps.Values(s.folders)), Out: s.buildDir()})
 	return err
 }
 
@@ -60,9 +66,9 @@ func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port)
 
 func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
 
-// folders gives the folder of each function, relative to the module. A CodeUri
+// foldersOf gives the folder of each function, relative to the module. A CodeUri
 // is relative to its template.
-func (s *Stack) folders(functions map[string]translated.Function) (map[string]string, error) {
+func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]string, error) {
 	out := make(map[string]string)
 	base, err := filepath.Abs(filepath.Dir(s.options.Template))
 	if err != nil {
@@ -72,6 +78,9 @@ func (s *Stack) folders(functions map[string]translated.Function) (map[string]st
 		folder, err := filepath.Rel(s.root, filepath.Join(base, f.CodeURI))
 		if err != nil || strings.HasPrefix(folder, "..") {
 			return nil, fmt.Errorf("function %s: its code %s is not in the repository", name, f.CodeURI)
+		}
+		if _, err := os.Stat(filepath.Join(s.root, folder)); err != nil {
+			return nil, fmt.Errorf("function %s: its code: %w", name, err)
 		}
 		out[name] = folder
 	}
@@ -109,11 +118,6 @@ func (s *Stack) parameters() (map[string]string, error) {
 // startFunctions makes the functions ready to be called; copies start with the
 // calls.
 func (s *Stack) startFunctions(context.Context) error {
-	api, err := s.template.API()
-	if err != nil {
-		return fmt.Errorf("the API of %s: %w", s.options.Template, err)
-	}
-	s.api = api
 	if err := s.startAccess(); err != nil {
 		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
 	}
@@ -121,14 +125,10 @@ func (s *Stack) startFunctions(context.Context) error {
 	if err != nil {
 		return err
 	}
-	folders, err := s.folders(functions)
-	if err != nil {
-		return err
-	}
 	var run []lambda.Function
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		f := functions[name]
-		program := filepath.Join(s.buildDir(), filepath.Base(folders[name]))
+		program := filepath.Join(s.buildDir(), filepath.Base(s.folders[name]))
 		run = append(run, lambda.Function{Name: name, Path: program, Timeout: f.Timeout, Memory: f.Memory, Env: f.Env})
 	}
 	s.lambda, err = lambda.Start(lambda.Options{

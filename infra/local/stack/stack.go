@@ -72,6 +72,7 @@ type Stack struct {
 	ports    Ports
 	template *translated.Template
 	api      *translated.API
+	folders  map[string]string // of each function's code, by its name
 	issuer   *backing.Issuer
 	lambda   *lambda.Service
 	access   *iam.Authority
@@ -113,7 +114,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), listens: make(map[int]net.Listener)}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = cancel
-	for _, step := range []func(context.Context) error{s.place, s.listen, s.startBacking, s.startFunctions} {
+	for _, step := range []func(context.Context) error{s.place, s.listen, s.translate, s.startBacking, s.startFunctions} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,16 +56,18 @@ func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 			keys = append(keys, r.str("key"))
 		}
 	}
-	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	var puts []types.WriteRequest
 	for range others {
 		u := "usr_" + strings.ToLower(rand.Text())
-		var puts []types.WriteRequest
 		for _, k := range []rowKey{{"ORG#" + c.org, "MEM#" + u}, {"USER#" + u, "ORG#" + c.org}} {
 			row := k.attributes()
 			row["role"], row["joinedAt"] = text("member"), millis(time.Now())
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
 		}
-		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: puts}}); err != nil {
+	}
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	for batch := range slices.Chunk(puts, 25) {
+		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: batch}}); err != nil {
 			t.Fatal(err)
 		}
 	}

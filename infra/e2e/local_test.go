@@ -49,6 +49,7 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 // TestLocal runs the suite, the README and what only a stack at hand can show on
 // the stack of `make run`.
 func TestLocal(t *testing.T) {
+	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: memoryDir(t), Parameters: patient})
 	suite(t, tg)
 	base, err := url.Parse(s.URL)

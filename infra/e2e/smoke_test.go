@@ -58,7 +58,7 @@ func TestSmoke(t *testing.T) {
 	if os.Getenv("STACK") == "" || os.Getenv("AWS_REGION") == "" {
 		t.Fatal("STACK, the name of the CloudFormation stack, or AWS_REGION is not set")
 	}
-	smoke(t, tg, awsPlatform{stack: os.Getenv("STACK")})
+	smoke(t, tg, awsPlatform{stack: os.Getenv("STACK"), region: os.Getenv("AWS_REGION"), cli: awsCLI})
 }
 
 // smoke is a part of the suite, enough for one transaction through every function,
@@ -218,9 +218,12 @@ func (localPlatform) refusals(t *testing.T) {
 }
 
 // awsPlatform is a deployed stack; it needs the AWS CLI with credentials.
-type awsPlatform struct{ stack string }
+type awsPlatform struct {
+	stack, region string
+	cli           func(t *testing.T, args ...string) []byte // the AWS CLI's answer, in JSON
+}
 
-func (p awsPlatform) cli(t *testing.T, args ...string) []byte {
+func awsCLI(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -282,43 +285,4 @@ func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 		t.Fatal(errS, errP)
 	}
 	return der, public
-}
-
-// refusals asks IAM what each role may do: what it must not comes out as denied.
-func (p awsPlatform) refusals(t *testing.T) {
-	var account struct{ Account string }
-	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
-		t.Fatal(err)
-	}
-	table := "arn:aws:dynamodb:" + os.Getenv("AWS_REGION") + ":" + account.Account + ":table/" + p.physical(t, "Table")
-	for role, denied := range map[string][]string{
-		"AuthorizerRole":  {"dynamodb:Scan", "dynamodb:Query", "kms:Sign", "kms:CreateKey"},
-		"OrgsRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"MembersRole":     {"dynamodb:Scan", "kms:Sign"},
-		"KeysRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"AppsRole":        {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"LinksRole":       {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"WebhooksRole":    {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"FanoutRole":      {"dynamodb:Scan", "dynamodb:DeleteItem", "kms:Sign"},
-		"DeliverRole":     {"dynamodb:Scan", "dynamodb:Query", "dynamodb:DeleteItem", "kms:GetPublicKey", "kms:CreateKey"},
-		"SweepRole":       {"dynamodb:Scan", "dynamodb:BatchGetItem", "kms:Sign"},
-		"WebhookKeysRole": {"dynamodb:Scan", "dynamodb:PutItem", "dynamodb:UpdateItem", "kms:Sign", "kms:GetPublicKey"},
-		"RotateRole":      {"dynamodb:Scan", "kms:ScheduleKeyDeletion", "kms:Sign"},
-	} {
-		args := []string{
-			"iam", "simulate-principal-policy", "--policy-source-arn", "arn:aws:iam::" + account.Account + ":role/" + p.physical(t, role),
-			"--resource-arns", table, "--action-names",
-		}
-		var out struct {
-			EvaluationResults []struct{ EvalActionName, EvalDecision string }
-		}
-		if err := json.Unmarshal(p.cli(t, append(args, denied...)...), &out); err != nil || len(out.EvaluationResults) != len(denied) {
-			t.Fatalf("%s: %v, %d results", role, err, len(out.EvaluationResults))
-		}
-		for _, r := range out.EvaluationResults {
-			if r.EvalDecision == "allowed" {
-				t.Errorf("%s may %s", role, r.EvalActionName)
-			}
-		}
-	}
 }

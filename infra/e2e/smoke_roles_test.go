@@ -1,0 +1,184 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/iam"
+	"latchkey/infra/local/translated"
+)
+
+// question is what is asked about one resource: which of some actions the roles may
+// do to it, in the context in which the product would.
+type question struct {
+	resource string
+	context  map[string]string
+	actions  []string
+	may      map[string][]string // of those, by role; a role that is not named here may do none
+}
+
+// functionRoles are the template's, which a test holds against it.
+var functionRoles = []string{
+	"AuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
+	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole",
+}
+
+func (p awsPlatform) refusals(t *testing.T) {
+	for _, wrong := range p.wrongRights(t) {
+		t.Error(wrong)
+	}
+}
+
+// wrongRights asks IAM's simulator what the role of each function may do with the
+// table and the signing key. The simulator reads no tags and no key policy: tags are
+// given to it, and who else may sign is the runbook's ("Who may sign").
+func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
+	var account struct{ Account string }
+	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
+		t.Fatal(err)
+	}
+	here := p.region + ":" + account.Account
+	for _, q := range []question{
+		{
+			resource: "arn:aws:dynamodb:" + here + ":table/" + p.physical(t, "Table"),
+			context:  map[string]string{"dynamodb:LeadingKeys": "KEYS#org_1", "dynamodb:EnclosingOperation": "TransactWriteItems"},
+			actions: []string{
+				"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan",
+				"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:DeleteTable",
+			},
+			may: map[string][]string{
+				"AuthorizerRole": {"dynamodb:GetItem"},
+				"SweepRole":      {"dynamodb:GetItem"},
+				"AppsRole":       {"dynamodb:BatchGetItem"},
+				"KeysRole":       {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+				"OrgsRole":       {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+				"DeleteOrgRole":  {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"},
+			},
+		},
+		{
+			resource: "arn:aws:kms:" + here + ":key/" + p.physical(t, "SigningKey"),
+			context: map[string]string{
+				"aws:ResourceTag/latchkey:stack": p.stack, "kms:KeySpec": "ECC_NIST_P256", "kms:KeyUsage": "SIGN_VERIFY",
+				"kms:MessageType": "DIGEST", "kms:SigningAlgorithm": "ECDSA_SHA_256",
+			},
+			actions: []string{"kms:Sign", "kms:GetPublicKey", "kms:DisableKey", "kms:ScheduleKeyDeletion", "kms:PutKeyPolicy", "kms:CreateGrant"},
+			may:     map[string][]string{"DeliverRole": {"kms:Sign"}, "RotateRole": {"kms:GetPublicKey", "kms:DisableKey"}},
+		},
+	} {
+		for _, role := range functionRoles {
+			allowed := p.simulate(t, "arn:aws:iam::"+account.Account+":role/"+p.physical(t, role), q)
+			if want := q.may[role]; !slices.Equal(allowed, want) {
+				wrong = append(wrong, fmt.Sprintf("of %q on %s, %s may do %q; the template wants %q", q.actions, q.resource, role, allowed, want))
+			}
+		}
+	}
+	return wrong
+}
+
+// simulate returns those of the question's actions that the role may do.
+func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []string) {
+	args := []string{"iam", "simulate-principal-policy", "--policy-source-arn", role, "--resource-arns", q.resource, "--action-names"}
+	args = append(append(args, q.actions...), "--context-entries")
+	for _, key := range slices.Sorted(maps.Keys(q.context)) {
+		kind := "string"
+		if key == "dynamodb:LeadingKeys" {
+			kind = "stringList"
+		}
+		args = append(args, fmt.Sprintf("ContextKeyName=%s,ContextKeyValues=%s,ContextKeyType=%s", key, q.context[key], kind))
+	}
+	var out struct {
+		EvaluationResults []struct{ EvalActionName, EvalDecision string }
+	}
+	if err := json.Unmarshal(p.cli(t, args...), &out); err != nil || len(out.EvaluationResults) != len(q.actions) {
+		t.Fatalf("%s: %v, %d results", role, err, len(out.EvaluationResults))
+	}
+	for _, action := range q.actions {
+		for _, r := range out.EvaluationResults {
+			if r.EvalActionName == action && r.EvalDecision == "allowed" {
+				allowed = append(allowed, action)
+			}
+		}
+	}
+	return allowed
+}
+
+// TestSmokeSeesARoleThatMaySign has the template's own policies answer in IAM's
+// place, as they are and with a right too many.
+func TestSmokeSeesARoleThatMaySign(t *testing.T) {
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}}
+	tpl, err := translated.Translate(t.Context(), filepath.Join(root, "template.yaml"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named := tpl.Named("AWS::IAM::Role"); !slices.Equal(slices.Sorted(slices.Values(functionRoles)), named) {
+		t.Errorf("the template's roles are %q", named)
+	}
+	if wrong := simulated(t, tpl).wrongRights(t); len(wrong) != 0 {
+		t.Errorf("the template as it is: %q", wrong)
+	}
+	statements := tpl.Resources["RotateRole"].Properties["Policies"].([]any)[0].(map[string]any)["PolicyDocument"].(map[string]any)["Statement"].([]any)
+	for _, s := range statements {
+		if s := s.(map[string]any); s["Sid"] == "SigningKeys" {
+			s["Action"] = []any{"kms:GetPublicKey", "kms:DisableKey", "kms:Sign"}
+		}
+	}
+	if wrong := simulated(t, tpl).wrongRights(t); len(wrong) != 1 || !strings.Contains(wrong[0], "RotateRole may do [\"kms:Sign\"") {
+		t.Errorf("a rotation that may sign: %q", wrong)
+	}
+}
+
+// simulated is the stack of a template, whose names are its logical ids.
+func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
+	t.Helper()
+	authority, err := iam.New(tpl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	option := func(args []string, name string) []string {
+		rest := args[slices.Index(args, name)+1:]
+		if end := slices.IndexFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--") }); end >= 0 {
+			rest = rest[:end]
+		}
+		return rest
+	}
+	return awsPlatform{stack: translated.StackName, region: backing.Region, cli: func(t *testing.T, args ...string) []byte {
+		t.Helper()
+		switch strings.Join(args[:2], " ") {
+		case "sts get-caller-identity":
+			return []byte(`{"Account":"` + translated.AccountID + `"}`)
+		case "cloudformation describe-stack-resource":
+			return []byte(`{"StackResourceDetail":{"PhysicalResourceId":"` + option(args, "--logical-resource-id")[0] + `"}}`)
+		}
+		need := iam.Need{Resource: option(args, "--resource-arns")[0], Context: map[string][]string{}}
+		for _, entry := range option(args, "--context-entries") {
+			words := strings.Split(entry, ",")
+			need.Context[strings.TrimPrefix(words[0], "ContextKeyName=")] = []string{strings.TrimPrefix(words[1], "ContextKeyValues=")}
+		}
+		_, role, _ := strings.Cut(option(args, "--policy-source-arn")[0], ":role/")
+		type result struct{ EvalActionName, EvalDecision string }
+		var out struct{ EvaluationResults []result }
+		for _, action := range option(args, "--action-names") {
+			need.Action = action
+			decision := "implicitDeny"
+			if authority.Decide(strings.TrimSuffix(role, "Role")+"Function", need) == nil {
+				decision = "allowed"
+			}
+			out.EvaluationResults = append(out.EvaluationResults, result{action, decision})
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}}
+}

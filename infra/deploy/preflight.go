@@ -49,7 +49,7 @@ func (p *program) preflight(context.Context) error {
 	if !p.yes && !p.terminal {
 		return errors.New("there is no terminal to confirm the change set at: give YES=1")
 	}
-	p.say("An idle stack costs about a dollar a month for each signing key, and what its table and logs store.")
+	p.say("An idle stack costs about $2 a month: about a dollar a month for each signing key, and what runs once a minute (infra/docs/costs.md).")
 	return nil
 }
 

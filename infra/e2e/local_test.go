@@ -51,6 +51,7 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: memoryDir(t), Parameters: patient})
+	t.Run("ItCostsWhatTheDocumentationSays", func(t *testing.T) { costs(t, s, tg) })
 	suite(t, tg)
 	base, err := url.Parse(s.URL)
 	if err != nil {

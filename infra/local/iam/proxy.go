@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
@@ -29,6 +30,8 @@ type Proxy struct {
 	calls     *calls
 	services  map[string]*httputil.ReverseProxy // by the name in a request's signature
 	denied    func(*DeniedError)
+
+	watch atomic.Pointer[func(Call)] // nil: no one
 
 	mu   sync.Mutex
 	keys map[string]*Key // of the KMS, by the id that a call named
@@ -55,7 +58,8 @@ func NewProxy(t *translated.Template, a *Authority, services map[string]string, 
 			Transport: transport,
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
 			// A service that is away is away for the caller too: the connection ends.
-			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+			ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+			ModifyResponse: weigh,
 		}
 	}
 	return p, nil
@@ -95,7 +99,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil: // errNoAnswer
 		panic(http.ErrAbortHandler)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	if watch := p.watch.Load(); watch != nil {
+		r, body = weighed(r, body, &Call{Function: function, Service: service, Operation: operation}, *watch)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	next.ServeHTTP(w, r)
 }
 

@@ -17,7 +17,7 @@ func (s *Stack) startAccess() error {
 	if err := s.access.Platform(s.template); err != nil {
 		return err
 	}
-	proxy, err := iam.NewProxy(s.template, s.access, map[string]string{
+	s.proxy, err = iam.NewProxy(s.template, s.access, map[string]string{
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
 	}, func(d *iam.DeniedError) {
 		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
@@ -25,9 +25,12 @@ func (s *Stack) startAccess() error {
 	if err != nil {
 		return err
 	}
-	s.serve(&http.Server{Handler: proxy, ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.AWS])
+	s.serve(&http.Server{Handler: s.proxy, ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.AWS])
 	return nil
 }
 
 // Access is what the functions' calls showed of their roles.
 func (s *Stack) Access() *iam.Authority { return s.access }
+
+// Watch calls f for each call of a function to AWS from now on; nil ends that.
+func (s *Stack) Watch(f func(iam.Call)) { s.proxy.Watch(f) }

@@ -54,6 +54,9 @@ func (s *Stack) build(ctx context.Context) error {
 	return err
 }
 
+// Template is the translated template.
+func (s *Stack) Template() *translated.Template { return s.template }
+
 // resolveOptions say what the template's references are here.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
 	return translated.Options{

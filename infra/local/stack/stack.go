@@ -76,6 +76,7 @@ type Stack struct {
 	issuer   *backing.Issuer
 	lambda   *lambda.Service
 	access   *iam.Authority
+	proxy    *iam.Proxy
 	servers  []*http.Server
 	listens  map[int]net.Listener
 	closers  []func()

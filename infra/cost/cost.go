@@ -1,0 +1,51 @@
+// Package cost computes what AWS charges for calls that were recorded on the local
+// stack.
+package cost
+
+// PricesOf is when the prices were looked up. They are AWS's public prices in us-east-1
+// without any free tier, in dollars; functions run on arm64.
+const PricesOf = "June 2026"
+
+// The prices of a million, or of a month.
+const (
+	gatewayRequests = 3.50  // a REST API's, the first 333 million a month
+	invocations     = 0.20  // of Lambda functions
+	gbSecond        = 13.33 // a million, of Lambda on arm64
+	reads           = 0.125 // DynamoDB's request units, on demand
+	writes          = 0.625 //
+	signatures      = 15.00 // of an ECC key, by KMS
+	queueRequests   = 0.40  // of a standard queue
+	logs            = 500.0 // a million KB taken in by CloudWatch Logs
+
+	KeyMonth       = 1.00 // of KMS
+	AlarmMonth     = 0.10 // for each metric that an alarm reads
+	DashboardMonth = 3.00 //
+	SeriesMonth    = 0.30 // of a metric, or of one value of its dimension
+	WebACLMonth    = 6.00 // with one rule
+)
+
+// Use is what one call of something takes of AWS.
+type Use struct {
+	Requests      float64 // that API Gateway answers
+	Invocations   float64 // of functions
+	GBSeconds     float64 // of functions
+	Reads, Writes float64 // request units of DynamoDB
+	Signatures    float64
+	QueueRequests float64
+	LogKB         float64
+}
+
+// Of returns the dollars for a million of one use.
+func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
+	return u.Requests * gatewayRequests,
+		u.Invocations*invocations + u.GBSeconds*gbSecond,
+		u.Reads*reads + u.Writes*writes,
+		u.Signatures*signatures + u.QueueRequests*queueRequests,
+		u.LogKB * logs / 1000
+}
+
+// Million returns the dollars for a million of the use, all in all.
+func (u Use) Million() float64 {
+	gateway, functions, rows, signing, logged := u.Of()
+	return gateway + functions + rows + signing + logged
+}

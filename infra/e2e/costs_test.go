@@ -1,0 +1,257 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/infra/cost"
+	"latchkey/infra/local/iam"
+	"latchkey/infra/local/stack"
+	"latchkey/infra/local/translated"
+)
+
+// For how long a function is taken to run, in seconds. What it waits for is AWS's, which
+// the local stack cannot tell.
+const (
+	callSeconds    = 0.005 // one that answers a request, or checks its credential
+	attemptSeconds = 0.2   // deliver, which waits for the receiver
+	sweepSeconds   = 0.5   // a scheduled one, with nothing to do
+)
+
+// meter counts what functions take of AWS while it runs.
+type meter struct {
+	s *stack.Stack
+
+	mu   sync.Mutex
+	last time.Time
+	use  cost.Use
+}
+
+// measure returns what do takes, until no function of those has called AWS for a second.
+func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cost.Use {
+	t.Helper()
+	m.use, m.last = cost.Use{}, time.Now()
+	before := m.logged(t, seconds)
+	m.s.Watch(func(c iam.Call) {
+		if _, ours := seconds[c.Function]; !ours {
+			return
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.last = time.Now()
+		m.use.Reads += c.Read
+		m.use.Writes += c.Write
+		switch c.Service {
+		case "kms":
+			m.use.Signatures++
+		case "sqs":
+			m.use.QueueRequests++
+		}
+	})
+	defer m.s.Watch(nil)
+	do()
+	within(t, "quiet", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return time.Since(m.last) > time.Second
+	})
+	functions, err := m.s.Template().Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, each := range seconds {
+		m.use.Invocations++
+		m.use.GBSeconds += each * float64(functions[name].Memory) / 1024
+	}
+	m.use.LogKB = float64(m.logged(t, seconds)-before) / 1000
+	return m.use
+}
+
+// logged returns the bytes that the functions have logged.
+func (m *meter) logged(t *testing.T, functions map[string]float64) (n int) {
+	t.Helper()
+	for name := range functions {
+		text, err := os.ReadFile(filepath.Join(m.s.LogDir, name+".log"))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		n += len(text)
+	}
+	return n
+}
+
+// priced is a line of the documented tables.
+type priced struct {
+	what    string
+	dollars []float64 // as in the columns; the last is the sum
+}
+
+// costs measures what each kind of call takes, on a stack that does nothing else, and
+// holds the documentation to it.
+func costs(t *testing.T, s *stack.Stack, tg *target) {
+	const authorizer = "AuthorizerFunction"
+	m := &meter{s: s}
+	c := tg.server(t)
+	hook := c.receiver(t, nil, "link.revoked")
+	link, _ := c.link(t, "u-1")
+	device := newDevice()
+	var rows []priced
+	million := func(what string, use cost.Use) {
+		gateway, functions, table, signing, logged := use.Of()
+		rows = append(rows, priced{what, []float64{gateway, functions, table, signing, logged, use.Million()}})
+	}
+	route := func(what, function string, do func()) cost.Use {
+		seconds := map[string]float64{authorizer: callSeconds, function: callSeconds}
+		if strings.HasPrefix(what, "public: ") {
+			delete(seconds, authorizer)
+		}
+		do() // a process that starts logs more
+		use := m.measure(t, seconds, do)
+		use.Requests = 1
+		million(what, use)
+		return use
+	}
+	core := m.measure(t, map[string]float64{authorizer: callSeconds}, func() { c.ok(t, "/app/get", members{}) })
+	core.Requests, core.LogKB = 1, 0
+	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // and a function of half its memory that does nothing
+	million("core: a key is checked, and a function does nothing", core)
+	route("`POST /app/get`", "AppsFunction", func() { c.ok(t, "/app/get", members{}) })
+	route("`POST /link/get`", "LinksFunction", func() { c.ok(t, "/link/get", members{"linkId": link}) })
+	route("`POST /link/create`", "LinksFunction", func() { c.link(t, "u-1") })
+	_, claimed := c.link(t, "u-1")
+	tg.want(t, device.claims(claimed), 200, "")
+	route("public: `POST /link/claim`, again", "LinksFunction", func() { tg.want(t, device.claims(claimed), 200, "") })
+	route("`GET /v1/orgs/{orgId}`", "OrgsFunction", func() { c.owner.want(t, "GET", "/v1/orgs/"+c.org, "", 200, "") })
+	route("`GET …/keys`", "KeysFunction", func() { c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/keys", "", 200, "") })
+	route("`POST …/keys`", "KeysFunction", func() { c.owner.key(t, c.org, `{}`) })
+	event := c.revokedLink(t, s)
+	c.delivered(t, hook.endpoint, event)
+	webhook := m.measure(t, map[string]float64{"FanoutFunction": callSeconds, "DeliverFunction": attemptSeconds}, func() {
+		event := c.revokedLink(t, s)
+		c.delivered(t, hook.endpoint, event)
+	})
+	webhook.QueueRequests += 2 // Lambda receives and deletes
+	million("a webhook: fanned out, signed, delivered at once", webhook)
+
+	months := []priced{{"idle", []float64{idle(t, m)}}}
+	months = append(months, switchedOn(t, s)...)
+	held(t, "A million of", rows)
+	held(t, "A month of", months)
+	readme := repositoryFile(t, "README.md")
+	for text, want := range map[string]float64{
+		`about \$(\d+\.\d\d) in us-east-1`: core.Million(), `about \$(\d+) by calculation`: webhook.Million(), `about \$(\d+\.\d\d) a month`: months[0].dollars[0],
+	} {
+		said := regexp.MustCompile(text).FindStringSubmatch(readme)
+		if said == nil || !near(said[1], want) {
+			t.Errorf("the README says %q of %q, measured %.2f", said, text, want)
+		}
+	}
+}
+
+// near reports whether a documented figure is as good as measured: logs differ a little
+// from run to run, so that 2 cents, or 1 %, may too.
+func near(figure string, want float64) bool {
+	got, err := strconv.ParseFloat(figure, 64)
+	return err == nil && math.Abs(got-want) <= max(0.02, want/100)
+}
+
+// idle returns the dollars of a month without a request: a signing key, the scheduled
+// functions, Lambda's polling of the queue and the two metrics that they write.
+func idle(t *testing.T, m *meter) float64 {
+	t.Helper()
+	const days, series = 30, 2
+	const polls = days * 24 * 60 * 15 // five at once, 20 seconds each
+	sum := cost.KeyMonth + series*cost.SeriesMonth + cost.Use{QueueRequests: polls}.Million()/1e6
+	schedules, err := m.s.Template().Schedules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, schedule := range schedules {
+		use := m.measure(t, map[string]float64{schedule.Function: sweepSeconds}, func() {
+			if err := m.s.RunSchedule(t.Context(), schedule.Function); err != nil {
+				t.Error(err)
+			}
+		})
+		sum += use.Million() / 1e6 * float64(days*24*time.Hour/schedule.Every)
+	}
+	return sum
+}
+
+// switchedOn returns what parameters add to a month.
+func switchedOn(t *testing.T, s *stack.Stack) []priced {
+	t.Helper()
+	parameters := maps.Clone(s.Template().Parameters)
+	parameters["AlarmTopicArn"] = "arn:aws:sns:us-east-1:000000000000:alarms"
+	tpl, err := s.Template().Resolve(translated.Options{Parameters: parameters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
+		metrics, _ := tpl.Resources[name].Properties["Metrics"].([]any)
+		n := 0
+		for _, metric := range metrics {
+			if _, stored := metric.(map[string]any)["MetricStat"]; stored {
+				n++
+			}
+		}
+		read += max(n, 1)
+	}
+	return []priced{
+		{"`AlarmTopicArn`: the alarms and the dashboard", []float64{float64(read)*cost.AlarmMonth + cost.DashboardMonth}},
+		{"`DomainName`", []float64{0}},
+		{"`WebAcl=rate-limited`", []float64{cost.WebACLMonth}},
+	}
+}
+
+func repositoryFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var dollars = regexp.MustCompile(`\d+\.\d\d`)
+
+// held compares rows with the table of the documentation that begins with head.
+func held(t *testing.T, head string, rows []priced) {
+	t.Helper()
+	var computed bytes.Buffer
+	for _, r := range rows {
+		fmt.Fprintf(&computed, "| %s |", r.what)
+		for _, d := range r.dollars {
+			fmt.Fprintf(&computed, " %.2f |", d)
+		}
+		fmt.Fprintln(&computed)
+	}
+	_, table, _ := strings.Cut(repositoryFile(t, "infra/docs/costs.md"), "| "+head)
+	table, _, _ = strings.Cut(table, "\n\n")
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	if lines = lines[min(2, len(lines)):]; len(lines) != len(rows) {
+		t.Errorf("%s: %d rows are documented, want:\n%s", head, len(lines), computed.String())
+		return
+	}
+	for i, r := range rows {
+		figures := dollars.FindAllString(lines[i], -1)
+		if !strings.HasPrefix(lines[i], "| "+r.what+" |") || len(figures) != len(r.dollars) {
+			t.Fatalf("%s: %q is documented, want:\n%s", head, lines[i], computed.String())
+		}
+		for j, want := range r.dollars {
+			if !near(figures[j], want) {
+				t.Errorf("%s: %s says %s, measured %.2f:\n%s", head, r.what, figures[j], want, computed.String())
+			}
+		}
+	}
+}

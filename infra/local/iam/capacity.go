@@ -1,0 +1,77 @@
+package iam
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Call is one call of a function that was answered, with the capacity that DynamoDB
+// counted for it.
+type Call struct {
+	Function, Service, Operation string
+	Read, Write                  float64 // capacity units
+}
+
+// Watch calls f for each call that is answered from now on; nil ends that.
+func (p *Proxy) Watch(f func(Call)) {
+	if f == nil {
+		p.watch.Store(nil)
+		return
+	}
+	p.watch.Store(&f)
+}
+
+// watched is what a request's context carries to its answer.
+type watched struct {
+	call *Call
+	tell func(Call)
+}
+
+type watchedKey struct{}
+
+// weighed has DynamoDB count the capacity of a call.
+func weighed(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
+	if c.Service == "dynamodb" {
+		var in map[string]json.RawMessage
+		if json.Unmarshal(body, &in) == nil {
+			in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
+			if text, err := json.Marshal(in); err == nil {
+				body = text
+			}
+		}
+	}
+	return r.WithContext(context.WithValue(r.Context(), watchedKey{}, watched{c, tell})), body
+}
+
+// weigh reads the capacity in an answer.
+func weigh(res *http.Response) error {
+	of, ok := res.Request.Context().Value(watchedKey{}).(watched)
+	if !ok {
+		return nil
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	type capacity struct{ CapacityUnits, ReadCapacityUnits, WriteCapacityUnits float64 }
+	var one struct{ ConsumedCapacity capacity }
+	var several struct{ ConsumedCapacity []capacity }
+	if json.Unmarshal(body, &several) != nil && json.Unmarshal(body, &one) == nil {
+		several.ConsumedCapacity = []capacity{one.ConsumedCapacity}
+	}
+	for _, c := range several.ConsumedCapacity {
+		reads := strings.Contains(of.call.Operation, "Get") || of.call.Operation == "Query"
+		if reads {
+			of.call.Read += c.CapacityUnits
+		} else {
+			of.call.Write += c.CapacityUnits
+		}
+	}
+	of.tell(*of.call)
+	return nil
+}

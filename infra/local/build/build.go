@@ -111,7 +111,7 @@ func place(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, text, 0o755) //nolint:gosec // a program
+	return os.WriteFile(to, text, 0o755)
 }
 
 // noteSources looks at each Go file of the product, so that Go's test cache knows

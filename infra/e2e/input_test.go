@@ -81,6 +81,7 @@ func verificationKey(t *testing.T, tg *target) {
 	}
 	tg.want(t, call{method: "GET", path: "/webhook_verification_key/" + strings.Repeat("A", 43)}, 404, "unknown_kid")
 	tg.want(t, call{method: "GET", path: "/webhook_verification_key/x"}, 400, "invalid_kid")
+	tg.want(t, call{method: "GET", path: "/webhook_verification_key/get"}, 400, "invalid_kid") // to GET, get is a kid too
 	unknown := `{"kid":"` + strings.Repeat("A", 43) + `"}`
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: unknown}, 404, "unknown_kid")
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"x"}`}, 400, "invalid_kid")

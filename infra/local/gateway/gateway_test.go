@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -191,6 +192,27 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 	}
 	if p := f.events["Open"]["pathParameters"].(map[string]any)["path"]; p != "a/b" {
 		t.Errorf("greedy parameter %v", p)
+	}
+}
+
+// TestMethodOfAParameterServesWhereTheLiteralHasNone (developer guide, "Set up a
+// method request": a method request against a specific resource takes precedence).
+// Without such a method request the generic one is left.
+func TestMethodOfAParameterServesWhereTheLiteralHasNone(t *testing.T) {
+	api := testAPI()
+	api.Routes = append(api.Routes, translated.Route{Method: "POST", Path: "/keys/get", Function: "New"}, translated.Route{Method: "GET", Path: "/keys/{kid}", Function: "Open"})
+	f, s := setUp(t, api)
+	for _, c := range []struct {
+		method, function string
+		status           int
+	}{{"POST", "New", 200}, {"GET", "Open", 200}, {"PUT", "", 403}} {
+		before := f.calls[c.function]
+		if res, body := do(t, c.method, s.URL+"/keys/get", ""); res.StatusCode != c.status || c.function != "" && f.calls[c.function] != before+1 {
+			t.Errorf("%s: %s %s", c.method, res.Status, body)
+		}
+	}
+	if p := fmt.Sprint(f.events["Open"]["pathParameters"]); p != "map[kid:get]" {
+		t.Errorf("parameters %v", p)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -59,6 +60,15 @@ func TestSmoke(t *testing.T) {
 		t.Fatal("STACK, the name of the CloudFormation stack, or AWS_REGION is not set")
 	}
 	smoke(t, tg, awsPlatform{stack: os.Getenv("STACK"), region: os.Getenv("AWS_REGION"), cli: awsCLI})
+	t.Run("OldTLSIsRefused", func(t *testing.T) {
+		port := base.Port()
+		if port == "" {
+			port = "443"
+		}
+		if err := refusesOldTLS(t.Context(), net.JoinHostPort(base.Hostname(), port), nil); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // smoke is a part of the suite, enough for one transaction through every function,

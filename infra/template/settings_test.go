@@ -164,7 +164,7 @@ func settingsList() map[string]string {
 		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
 	}
 	return map[string]string{
-		"Api":               `{"EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"}}`,
+		"Api":               `{"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
 		"the deployment":    `{"RestApiId":{"Ref":"Api"}}`,
 		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
@@ -181,7 +181,7 @@ func settingsList() map[string]string {
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
 			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic + consolePreflights() +
-			`],"RestApiId":{"Ref":"Api"},"StageName":"live"}`,
+			`],"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,
 		"DeliverFunctionWaking": `{"BatchSize":10,"EventSourceArn":{"Fn::GetAtt":["DeliveryQueue","Arn"]},"FunctionName":{"Ref":"DeliverFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"ScalingConfig":{"MaximumConcurrency":{"Ref":"DeliverConcurrency"}}}`,
 		"FanoutFunctionNewEvents": `{"BatchSize":25,"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":{"Fn::GetAtt":["FanoutDeadLetters","Arn"]}}},` +

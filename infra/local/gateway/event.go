@@ -44,7 +44,7 @@ func (x *exchange) commonEvent() map[string]any {
 		"resource": x.matched.route.Path, "path": x.r.URL.EscapedPath(), "httpMethod": x.r.Method,
 		"headers": last(headers), "multiValueHeaders": orNil(headers),
 		"queryStringParameters": last(query), "multiValueQueryStringParameters": orNil(query),
-		"pathParameters": orNil(x.matched.parameters), "stageVariables": nil,
+		"pathParameters": orNil(x.matched.parameters), "stageVariables": orNil(x.g.api.Variables),
 		"requestContext": x.requestContext(),
 	}
 }

@@ -62,7 +62,7 @@ func ok(map[string]any) (any, error) {
 
 func testAPI() *translated.API {
 	return &translated.API{
-		Stage: "live",
+		Stage: "live", Variables: map[string]string{"executeApi": "open"},
 		Routes: []translated.Route{
 			{Method: "GET", Path: "/v1/orgs", Function: "Orgs", Authorizer: "A"},
 			{Method: "GET", Path: "/v1/orgs/{orgId}", Function: "Orgs", Authorizer: "A"},
@@ -138,7 +138,7 @@ func TestEventIsOfFormatOne(t *testing.T) {
 	e := f.events["Orgs"]
 	want := map[string]any{
 		"resource": "/v1/orgs/{orgId}/keys/{keyId}", "path": "/v1/orgs/a%2Fb/keys/k1", "httpMethod": "DELETE",
-		"body": "body", "isBase64Encoded": false, "stageVariables": nil,
+		"body": "body", "isBase64Encoded": false, "stageVariables": map[string]any{"executeApi": "open"},
 		"pathParameters":                  map[string]any{"orgId": "a/b", "keyId": "k1"},
 		"queryStringParameters":           map[string]any{"x": "2", "y": " "},
 		"multiValueQueryStringParameters": map[string]any{"x": []any{"1", "2"}, "y": []any{" "}},

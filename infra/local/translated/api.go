@@ -18,6 +18,7 @@ type API struct {
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
 	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/orgs"; AllMethods for the rest
+	Variables   map[string]string          // of the stage
 }
 
 // Route is one method of a path.
@@ -76,6 +77,7 @@ func (a *API) readStage(t *Template) error {
 	}
 	stage := t.Resources[names[0]].Properties
 	a.Stage, _ = stage["StageName"].(string)
+	a.Variables = texts(stage["Variables"])
 	settings, _ := stage["MethodSettings"].([]any)
 	var wrong []error
 	for _, v := range settings {

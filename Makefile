@@ -105,7 +105,7 @@ lint: ## linters, pinned, and the template
 	@go run ./infra/lint
 
 # Both read what make is given from the environment.
-deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [PARAMETERS='Name=value …']
+deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']
 	@go run ./infra/deploy
 
 undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=1]

@@ -18,7 +18,7 @@ func main() {
 	slog.SetDefault(env.Logger())
 	e := env.New()
 	cfg := e.AWS()
-	keys := kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"))
+	keys := kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
 	r := pipeline.Rotation{
 		Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
 		KMS:      keys,

@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [PARAMETERS='Name=value …']"
+const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
 
 // given is what make passed on.
 type given struct {
@@ -16,10 +16,13 @@ type given struct {
 	region       string            // "": of the environment or the profile
 	architecture string            // "": of the deployed stack
 	parameters   map[string]string // of the template, without Architecture
+	tags         []tag             // of the stack and of its keys
+	tagsGiven    bool              // TAGS= is, which takes all away
 	yes          bool              // ask nothing
 }
 
-func readGiven(env func(string) string) (given, error) {
+func readGiven(lookup func(string) (string, bool)) (given, error) {
+	env := func(name string) string { v, _ := lookup(name); return v }
 	g := given{stack: or(env("STACK"), "latchkey"), region: or(env("REGION"), or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))), parameters: map[string]string{}}
 	more, err := stack.ParseParameters(env("PARAMETERS"))
 	if err != nil {
@@ -39,6 +42,9 @@ func readGiven(env func(string) string) (given, error) {
 	}
 	if _, ok := g.parameters["Architecture"]; ok {
 		return g, errors.New("give ARCH=arm64 or ARCH=amd64 instead of the parameter Architecture: the build needs it too")
+	}
+	if err := g.readTags(lookup("TAGS")); err != nil {
+		return g, err
 	}
 	for name, value := range g.parameters {
 		if strings.ContainsAny(value, " \t\n\"\\") {

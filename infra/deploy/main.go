@@ -23,7 +23,7 @@ func main() {
 }
 
 func start(ctx context.Context, args []string) error {
-	g, err := readGiven(os.Getenv)
+	g, err := readGiven(os.LookupEnv)
 	if err != nil {
 		return err
 	}

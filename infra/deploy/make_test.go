@@ -17,7 +17,7 @@ func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	}
 	variables := []string{
 		"ISSUER=https://issuer.example/?a='b'&c", "AUDIENCE=https://api.example", "STACK=second", "REGION=eu-west-1", "ARCH=amd64", "YES=1",
-		"PARAMETERS=ClientIds=a,b RotationDays=0",
+		"TAGS=team=payments env=prod", "PARAMETERS=ClientIds=a,b RotationDays=0",
 	}
 	for target, command := range map[string]string{"deploy": "run ./infra/deploy\n", "undeploy": "run ./infra/deploy undeploy\n"} {
 		cmd := exec.Command("env", append([]string{"-u", "MAKEFLAGS", "-u", "MAKELEVEL", "PATH=" + dir + ":" + os.Getenv("PATH"), "make", "-s", target}, variables...)...)

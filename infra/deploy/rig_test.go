@@ -150,7 +150,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 		name, value, _ := strings.Cut(v, "=")
 		env[name] = value
 	}
-	g, err := readGiven(func(name string) string { return env[name] })
+	g, err := readGiven(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		return "", err
 	}

@@ -39,6 +39,7 @@ func (p *program) change(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(p.parameters)) {
 		args = append(args, override(name, p.parameters[name]))
 	}
+	args = append(args, tagArguments(p.stackTags())...)
 	before, err := p.waiting()
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ type deployedStack struct {
 	StackStatusReason string
 	Parameters        []struct{ ParameterKey, ParameterValue string }
 	Outputs           []output
+	Tags              []tag
 }
 
 type output struct{ OutputKey, OutputValue string }

@@ -116,7 +116,7 @@ func sizes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"`)
+var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
 // shared go to every function, by the template's Globals.
 var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "STACK", "TABLE"}
@@ -139,7 +139,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 		}
 		wanted := slices.Clone(shared)
 		for _, m := range reads.FindAllStringSubmatch(string(source), -1) {
-			wanted = append(wanted, m[1])
+			wanted = append(wanted, slices.DeleteFunc(m[1:], func(name string) bool { return name == "" })...)
 		}
 		slices.Sort(wanted)
 		wanted = slices.Compact(wanted)

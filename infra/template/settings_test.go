@@ -52,6 +52,8 @@ var parameterList = map[string]string{
 	"EndpointSQS":              `{"Default":"","Type":"String"}`,
 	"Issuer":                   `{"AllowedPattern":"` + overTLS + `","Type":"String"}`,
 	"JwksUrl":                  `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
+	"KeyTagNames":              `{"AllowedPattern":"([A-Za-z0-9_.:/=+@-]{1,128}(,[A-Za-z0-9_.:/=+@-]{1,128})*)?","Default":"","Type":"String"}`,
+	"KeyTagValues":             `{"AllowedPattern":"([A-Za-z0-9_.:/=+@-]{1,256}(,[A-Za-z0-9_.:/=+@-]{1,256})*)?","Default":"","Type":"String"}`,
 	"KeyPrefix":                `{"AllowedPattern":"[a-z][a-z0-9]{0,15}","Default":"lk","Type":"String"}`,
 	"LogRetentionDays":         `{"AllowedValues":[1,3,5,7,14,30,60,90,120,150,180,365,400],"Default":30,"Type":"Number"}`,
 	"NameClaim":                `{"Default":"name","Type":"String"}`,
@@ -70,6 +72,7 @@ var parameterList = map[string]string{
 // conditionList is every condition.
 var conditionList = map[string]string{
 	"ExecuteApi":           `{"Fn::Not":[{"Condition":"OnlyOwnDomain"}]}`,
+	"KeyTags":              `{"Fn::Not":[{"Fn::Equals":[{"Ref":"KeyTagNames"},""]}]}`,
 	"OwnTableKey":          `{"Fn::Not":[{"Fn::Equals":[{"Ref":"TableKeyArn"},""]}]}`,
 	"AccessLog":            `{"Fn::Equals":[{"Ref":"ApiAccessLog"},"true"]}`,
 	"Alarms":               `{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]}`,
@@ -112,6 +115,8 @@ var variableList = map[string]string{
 	"EMAIL_VERIFIED_CLAIM":      `{"Ref":"EmailVerifiedClaim"}`,
 	"ISSUER":                    `{"Ref":"Issuer"}`,
 	"JWKS_URL":                  `{"Ref":"JwksUrl"}`,
+	"KEY_TAG_NAMES":             `{"Ref":"KeyTagNames"}`,
+	"KEY_TAG_VALUES":            `{"Ref":"KeyTagValues"}`,
 	"KEY_PREFIX":                `{"Ref":"KeyPrefix"}`,
 	"NAME_CLAIM":                `{"Ref":"NameClaim"}`,
 	"QUEUE_URL":                 `{"Ref":"DeliveryQueue"}`,

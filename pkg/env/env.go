@@ -54,6 +54,21 @@ func (r *Reader) List(name string) []string {
 	return out
 }
 
+// Pairs gives what two comma-separated variables pair: a name of the first with the
+// value at its place in the second.
+func (r *Reader) Pairs(names, values string) [][2]string {
+	all, its := r.List(names), r.List(values)
+	if len(all) != len(its) {
+		r.Reject(values, fmt.Sprintf("has %d values, want one for each of the %d in %s", len(its), len(all), names))
+		return nil
+	}
+	out := make([][2]string, len(all))
+	for i := range all {
+		out[i] = [2]string{all[i], its[i]}
+	}
+	return out
+}
+
 // Bool gives a variable that is true or false.
 func (r *Reader) Bool(name string, fallback bool) bool {
 	v := r.Optional(name, strconv.FormatBool(fallback))

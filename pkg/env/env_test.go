@@ -57,6 +57,17 @@ func TestDefaultsStandInForWhatIsNotSet(t *testing.T) {
 	}
 }
 
+func TestNamesWithoutAValueEachAreMalformed(t *testing.T) {
+	vars := map[string]string{"NAMES": "team,env", "VALUES": "payments,prod", "FEW": "payments"}
+	r := reader(vars)
+	if got := fmt.Sprint(r.Pairs("NAMES", "VALUES"), r.Pairs("NONE", "NEITHER"), r.Err()); got != "[[team payments] [env prod]] [] <nil>" {
+		t.Errorf("got %s", got)
+	}
+	if r.Pairs("NAMES", "FEW"); r.Err() == nil || !strings.Contains(r.Err().Error(), "FEW has 1 values, want one for each of the 2 in NAMES") {
+		t.Errorf("got %v", r.Err())
+	}
+}
+
 func TestTheEndpointOfTheEnvironmentIsUsed(t *testing.T) {
 	vars := map[string]string{"AWS_REGION": "eu-north-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 	for _, endpoint := range []string{"", "http://127.0.0.1:1"} {

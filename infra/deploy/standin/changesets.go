@@ -13,6 +13,7 @@ type changeSet struct {
 	name, status, reason string
 	template             string
 	parameters           map[string]string
+	tags                 []fields
 }
 
 func (c *changeSet) id(k *Stack) string {
@@ -48,14 +49,17 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	if c.parameters, err = k.parametersOf(in, c.template); err != nil {
 		return "", err
 	}
+	// What is left out keeps the stack's tags; an empty list takes them away.
+	if c.tags = k.tags; in.Has("Tags") || in.Has("Tags.member.1.Key") {
+		c.tags = members(in, "Tags", "Key", "Value")
+	}
 	switch {
 	case s.faults.ChangeSet != "" && name != bucketStack:
 		c.status, c.reason = "FAILED", s.faults.ChangeSet
-	case !isNew && c.template == k.Template && maps.Equal(c.parameters, k.Parameters):
+	case !isNew && c.template == k.Template && maps.Equal(c.parameters, k.Parameters) && xml(fields{{"Tags", c.tags}}) == xml(fields{{"Tags", k.tags}}):
 		c.status, c.reason = "FAILED", noChanges
 	}
 	if isNew {
-		k.tags = members(in, "Tags", "Key", "Value")
 		s.event(k, k.Name, "AWS::CloudFormation::Stack", "REVIEW_IN_PROGRESS", "")
 	}
 	k.sets = append(k.sets, c)
@@ -183,9 +187,26 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 		s.become(k, undone)
 		return "", nil
 	}
-	k.Template, k.Parameters = c.template, c.parameters
+	k.Template, k.Parameters, k.tags = c.template, c.parameters, c.tags
 	s.become(k, kind+"_COMPLETE")
 	return "", nil
+}
+
+// Tags are the stack's, as name=value.
+func (k *Stack) Tags() []string {
+	var out []string
+	for _, t := range k.tags {
+		out = append(out, fmt.Sprintf("%v=%v", t[0].value, t[1].value))
+	}
+	return out
+}
+
+// Tag puts a tag on a stack, as others than make deploy may.
+func (s *Standin) Tag(stack, name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.stacks[stack]
+	k.tags = append(k.tags, fields{{"Key", name}, {"Value", value}})
 }
 
 // Waiting is how many change sets of the stack could be carried out.

@@ -229,6 +229,31 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 
 // TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on it: on the tag of a
 // key that was just made, and on a condition key that a ConditionCheckItem has not.
+// TestRotationTagsKeysWithTheExtraTagsAlone, and always with the stack's.
+func TestRotationTagsKeysWithTheExtraTagsAlone(t *testing.T) {
+	services := behind(t)
+	plain := newClients(t, services)
+	extra := newClients(t, services, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)
+	for _, c := range []struct {
+		clients clients
+		tags    string
+		allowed bool
+	}{
+		{plain, "latchkey:stack", true}, {plain, "latchkey:stack team", false},
+		{extra, "latchkey:stack team env", true}, {extra, "latchkey:stack", true},
+		{extra, "latchkey:stack team other", false}, {extra, "team env", false},
+	} {
+		in := &kms.CreateKeyInput{KeySpec: kmstypes.KeySpecEccNistP256, KeyUsage: kmstypes.KeyUsageTypeSignVerify}
+		for _, name := range strings.Fields(c.tags) {
+			in.Tags = append(in.Tags, kmstypes.Tag{TagKey: &name, TagValue: aws.String(translated.StackName)})
+		}
+		_, err := c.clients.kms("RotateFunction").CreateKey(t.Context(), in)
+		if refused := code(t, err) == "AccessDeniedException"; refused == c.allowed {
+			t.Errorf("%s: %v, want it allowed: %v", c.tags, err, c.allowed)
+		}
+	}
+}
+
 func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
 	check := func(c clients) error {

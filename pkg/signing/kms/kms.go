@@ -26,10 +26,20 @@ const createTimeout = 10 * time.Second
 type Keys struct {
 	client *awskms.Client
 	stack  string
+	tags   []types.Tag // of those that it makes
 }
 
-// New gives the keys of a stack, by its name.
-func New(client *awskms.Client, stack string) *Keys { return &Keys{client, stack} }
+// New gives the keys of a stack, by its name. Those that it makes also have the
+// extra tags, names and values, none of which takes the place of signing.StackTag.
+func New(client *awskms.Client, stack string, extra ...[2]string) *Keys {
+	k := &Keys{client, stack, []types.Tag{{TagKey: aws.String(signing.StackTag), TagValue: &stack}}}
+	for _, tag := range extra {
+		if tag[0] != signing.StackTag {
+			k.tags = append(k.tags, types.Tag{TagKey: &tag[0], TagValue: &tag[1]})
+		}
+	}
+	return k
+}
 
 // Client gives a client of KMS; an endpoint other than "" stands in for AWS's.
 func Client(cfg aws.Config, endpoint string) *awskms.Client {
@@ -73,7 +83,7 @@ func (k *Keys) Create(ctx context.Context) (arn string, err error) {
 	out, err := k.client.CreateKey(ctx, &awskms.CreateKeyInput{
 		KeySpec: types.KeySpecEccNistP256, KeyUsage: types.KeyUsageTypeSignVerify,
 		Description: aws.String(k.stack + ": signs webhooks"),
-		Tags:        []types.Tag{{TagKey: aws.String(signing.StackTag), TagValue: aws.String(k.stack)}},
+		Tags:        k.tags,
 	}, once)
 	if err != nil {
 		return "", fmt.Errorf("kms: CreateKey: %w", err)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,6 +68,26 @@ func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
 	tags, err := client.ListResourceTags(ctx, &awskms.ListResourceTagsInput{KeyId: &arn})
 	if err != nil || len(tags.Tags) != 1 || aws.ToString(tags.Tags[0].TagKey) != signing.StackTag || aws.ToString(tags.Tags[0].TagValue) != "acme" {
 		t.Errorf("tags %+v, %v", tags, err)
+	}
+}
+
+// TestAMadeKeyHasTheExtraTags beside the stack's, which none of them replaces.
+func TestAMadeKeyHasTheExtraTags(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	arn, err := kms.New(client, "acme", [2]string{"team", "payments"}, [2]string{signing.StackTag, "other"}, [2]string{"env", "prod"}).Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := client.ListResourceTags(ctx, &awskms.ListResourceTagsInput{KeyId: &arn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, tag := range out.Tags {
+		got[aws.ToString(tag.TagKey)] = aws.ToString(tag.TagValue)
+	}
+	if want := map[string]string{signing.StackTag: "acme", "team": "payments", "env": "prod"}; !maps.Equal(got, want) || len(out.Tags) != len(want) {
+		t.Errorf("tags %v", got)
 	}
 }
 

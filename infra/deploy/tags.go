@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"latchkey/infra/local/stack"
+	"latchkey/pkg/signing"
+)
+
+// mostTags is how many tags a stack may have beside signing.StackTag, which its
+// signing keys have too: AWS takes 50 on each resource.
+const mostTags = 49
+
+// tag is one of the stack, which CloudFormation puts on its resources.
+type tag struct{ Key, Value string }
+
+// characters are those that the SAM CLI, CloudFormation's parameters and AWS's tags
+// all take.
+var characters = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@-]+$`)
+
+// readTags takes TAGS, if it is given, for the stack and for the parameters that
+// carry it to the rotation.
+func (g *given) readTags(text string, isGiven bool) (err error) {
+	for _, name := range tagParameters {
+		if _, ok := g.parameters[name]; ok {
+			return fmt.Errorf("give TAGS='name=value …' instead of the parameter %s: the stack gets them too", name)
+		}
+	}
+	if g.tagsGiven = isGiven; !isGiven {
+		return nil
+	}
+	if g.tags, err = parseTags(text); err != nil {
+		return err
+	}
+	maps.Copy(g.parameters, parametersOfTags(g.tags))
+	return nil
+}
+
+// parseTags reads tags as name=value, with blanks between them. It sorts them by
+// their names.
+func parseTags(text string) ([]tag, error) {
+	all, err := stack.ParseParameters(text)
+	if err != nil {
+		return nil, fmt.Errorf("TAGS: %w", err)
+	}
+	var out []tag
+	for name, value := range all {
+		if err := checkTag(name, value); err != nil {
+			return nil, fmt.Errorf("TAGS: %s=%s: %w", name, value, err)
+		}
+		out = append(out, tag{name, value})
+	}
+	if len(out) > mostTags {
+		return nil, fmt.Errorf("TAGS has %d tags: %d are the most", len(out), mostTags)
+	}
+	slices.SortFunc(out, func(a, b tag) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}
+
+func checkTag(name, value string) error {
+	switch prefix, _, _ := strings.Cut(signing.StackTag, ":"); {
+	case strings.HasPrefix(strings.ToLower(name), prefix+":"):
+		return fmt.Errorf("a tag %s:… is Latchkey's own, by which the roles know the stack's keys", prefix)
+	case strings.HasPrefix(strings.ToLower(name), "aws:"):
+		return errors.New("a tag aws:… is AWS's own")
+	case !characters.MatchString(name) || len(name) > 128:
+		return errors.New("a name has 1 to 128 of the characters A-Z a-z 0-9 _ . : / = + @ -")
+	case !characters.MatchString(value) || len(value) > 256:
+		return errors.New("a value has 1 to 256 of the characters A-Z a-z 0-9 _ . : / = + @ -")
+	}
+	return nil
+}
+
+// tagParameters are the parameters that carry the tags to keys made by the rotation,
+// which CloudFormation does not make.
+var tagParameters = [2]string{"KeyTagNames", "KeyTagValues"}
+
+// parametersOfTags gives their values.
+func parametersOfTags(tags []tag) map[string]string {
+	var names, values []string
+	for _, t := range tags {
+		names, values = append(names, t.Key), append(values, t.Value)
+	}
+	return map[string]string{tagParameters[0]: strings.Join(names, ","), tagParameters[1]: strings.Join(values, ",")}
+}
+
+// stackTags are those of the deployment that is to come. The SAM CLI removes what it is
+// not given, so those that the deployed stack has are given again.
+func (p *program) stackTags() []tag {
+	if p.tagsGiven || p.deployed == nil {
+		return p.tags
+	}
+	return p.deployed.Tags
+}
+
+// tagArguments are those of the SAM CLI.
+func tagArguments(tags []tag) []string {
+	args := []string{"--tags"}
+	for _, t := range tags {
+		args = append(args, fmt.Sprintf(`"%s"="%s"`, t.Key, t.Value))
+	}
+	if len(tags) == 0 {
+		return nil
+	}
+	return args
+}

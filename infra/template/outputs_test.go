@@ -1,0 +1,85 @@
+package template_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/pkg/signing"
+)
+
+// outputs are those that name a resource, with what names it.
+var outputs = map[string]string{
+	"TableName": `{"Ref":"Table"}`, "SigningKeyArn": `{"Fn::GetAtt":["SigningKey","Arn"]}`, "RotateFunctionName": `{"Ref":"RotateFunction"}`,
+	"AuthorizerFunctionName": `{"Ref":"AuthorizerFunction"}`, "SweepFunctionName": `{"Ref":"SweepFunction"}`, "SweepRuleName": `{"Ref":"SweepFunctionMinutely"}`,
+	"DeliverRoleArn": `{"Fn::GetAtt":["DeliverRole","Arn"]}`, "DeliveryQueueUrl": `{"Ref":"DeliveryQueue"}`,
+	"DeliveryDeadLettersUrl": `{"Ref":"DeliveryDeadLetters"}`, "FanoutDeadLettersUrl": `{"Ref":"FanoutDeadLetters"}`,
+}
+
+// otherOutputs are URLs and texts, which other tests read.
+var otherOutputs = []string{"ApiUrl", "ExecuteApiUrl", "DomainTarget", "LogGroups"}
+
+func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
+	tpl := template(t)
+	all := object(tpl.Raw["Outputs"])
+	for name, want := range outputs {
+		if got := text(t, object(all[name])["Value"]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	for name := range all {
+		if _, ok := outputs[name]; !ok && !slices.Contains(otherOutputs, name) {
+			t.Errorf("nobody checks %s", name)
+		}
+	}
+}
+
+// TestTheRunbookAsksForOutputsThatThereAre, and for resources that there are.
+func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runbook, err := os.ReadFile(filepath.Join(root, "infra", "runbook.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl := template(t)
+	asked := 0
+	for _, m := range regexp.MustCompile(`\$\((output|physical) ([A-Za-z]+)\)`).FindAllStringSubmatch(string(runbook), -1) {
+		asked++
+		section := map[string]string{"output": "Outputs", "physical": "Resources"}[m[1]]
+		if object(tpl.Raw[section])[m[2]] == nil {
+			t.Errorf("the runbook asks for %s, and there is none in the %s", m[2], section)
+		}
+	}
+	if asked < 4 {
+		t.Errorf("the runbook asks for %d", asked)
+	}
+}
+
+// TestExtraTagsOfKeysAreAllowedAndNoMore, on keys as they are made.
+func TestExtraTagsOfKeysAreAllowedAndNoMore(t *testing.T) {
+	for names, want := range map[string][]string{"": {signing.StackTag}, "team,env": {signing.StackTag, "team", "env"}} {
+		all, wrong := statements(given(t, map[string]string{"KeyTagNames": names}))
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		seen := 0
+		for _, s := range all {
+			if !slices.Contains(s.actions, "kms:CreateKey") && !slices.Contains(s.actions, "kms:TagResource") {
+				continue
+			}
+			seen++
+			if got := s.values("ForAllValues:StringEquals", "aws:TagKeys"); !slices.Equal(got, want) {
+				t.Errorf("%s: %q allows the tags %q", s, names, got)
+			}
+		}
+		if seen != 2 {
+			t.Errorf("%d statements make or tag keys", seen)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func refusesOldTLS(ctx context.Context, address string, roots *x509.CertPool) er
 	}
 	var wrong []error
 	for what, c := range map[string]*tls.Config{
-		"TLS 1.1":                          {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, //nolint:gosec // it is to be refused
+		"TLS 1.1":                          {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
 		"a cipher without forward secrecy": {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384}},
 	} {
 		if dial(c) == nil {
@@ -47,7 +47,7 @@ func TestSmokeSeesOldTLS(t *testing.T) {
 		word   string // of the fault; "": none
 	}{
 		"modern":  {&tls.Config{MinVersion: tls.VersionTLS12}, ""},
-		"old":     {&tls.Config{MinVersion: tls.VersionTLS10}, "TLS 1.1 is taken"}, //nolint:gosec // it is to be seen
+		"old":     {&tls.Config{MinVersion: tls.VersionTLS10}, "TLS 1.1 is taken"},
 		"newest":  {&tls.Config{MinVersion: tls.VersionTLS13}, "TLS 1.2 is refused"},
 		"ciphers": {&tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}}, "forward secrecy is taken"},
 	} {

@@ -81,6 +81,35 @@ func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
 	}
 }
 
+const restoredStream = "arn:aws:dynamodb:eu-central-1:123456789012:table/latchkey-Table-1-restored/stream/2026-01-31T12:00:00.000"
+
+// TestARestoredTableStaysInUse until the parameter is emptied.
+func TestARestoredTableStaysInUse(t *testing.T) {
+	r := newRig(t).withSAM()
+	for _, c := range []struct {
+		given []string
+		used  string
+	}{
+		{[]string{"ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "PARAMETERS=TableStreamArn=" + restoredStream}, restoredStream},
+		{[]string{"AUDIENCE=https://other.example"}, restoredStream}, {[]string{"PARAMETERS=TableStreamArn="}, ""},
+	} {
+		out, err := r.deploy(append(c.given, "YES=1")...)
+		succeeded(t, out, err)
+		if now := r.aws.Stack("latchkey").Parameters["TableStreamArn"]; now != c.used {
+			t.Errorf("after %s: %q, want %q", c.given, now, c.used)
+		}
+	}
+}
+
+// TestUndeployNamesARestoredTable, which is no resource of the stack.
+func TestUndeployNamesARestoredTable(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "TableStreamArn="+restoredStream))
+	out, err := r.undeploy("YES=1")
+	succeeded(t, out, err)
+	has(t, "undeploy", out, "Kept: the table latchkey-Table-1-restored with", "delete-table --region eu-central-1 --table-name latchkey-Table-1-restored")
+}
+
 // TestTwoStacksShareNoParameter deploys a second one beside the first, and removes
 // the first with what it uploaded.
 func TestTwoStacksShareNoParameter(t *testing.T) {

@@ -23,7 +23,7 @@ func (p *program) undeploy(ctx context.Context) error {
 	case now.StackStatus != reviewed && !now.isOurs():
 		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
 	}
-	table, err := p.table()
+	tables, err := p.tables(now)
 	if err != nil {
 		return err
 	}
@@ -33,24 +33,28 @@ func (p *program) undeploy(ctx context.Context) error {
 	if err := p.run(ctx, "delete", "--stack-name", p.stack, "--region", p.aws.region, "--no-prompts"); err != nil {
 		return err
 	}
-	p.say("%s", kept(p.stack, p.aws.region, table))
+	p.say("%s", kept(p.stack, p.aws.region, tables))
 	return nil
 }
 
-// table finds the stack's table; "" when there never was one.
-func (p *program) table() (string, error) {
+// tables finds the stack's own table, if there ever was one, and the one in its place.
+func (p *program) tables(now *deployedStack) ([]string, error) {
 	var out struct {
 		StackResources []struct{ LogicalResourceID, PhysicalResourceID string }
 	}
 	if err := p.aws.call("cloudformation", "describe_stack_resources", params{"StackName": p.stack}, &out); err != nil {
-		return "", fmt.Errorf("the resources of %s cannot be read: %w", p.stack, err)
+		return nil, fmt.Errorf("the resources of %s cannot be read: %w", p.stack, err)
 	}
+	var tables []string
 	for _, r := range out.StackResources {
 		if r.LogicalResourceID == "Table" {
-			return r.PhysicalResourceID, nil
+			tables = append(tables, r.PhysicalResourceID)
 		}
 	}
-	return "", nil
+	if stream, _ := now.parameter("TableStreamArn"); stream != "" {
+		tables = append(tables, strings.Split(stream, "/")[1]) // the template's pattern has two slashes or more
+	}
+	return tables, nil
 }
 
 func (p *program) confirm(question string) error {
@@ -69,14 +73,14 @@ func (p *program) confirm(question string) error {
 }
 
 // kept says what a deleted stack leaves, and how to remove it.
-func kept(stack, region, table string) string {
+func kept(stack, region string, tables []string) string {
 	text := "Kept: the signing keys, the first and those of the rotation, at about a dollar a month each. To remove those of every stack of this name, for good:\n" +
 		fmt.Sprintf("  for key in $(aws resourcegroupstaggingapi get-resources --region %s --resource-type-filters kms:key --tag-filters Key=latchkey:stack,Values=%s --query 'ResourceTagMappingList[].ResourceARN' --output text); do\n", region, stack) +
 		fmt.Sprintf("    aws kms schedule-key-deletion --region %s --key-id \"$key\" --pending-window-in-days 30; done", region)
-	if table == "" {
-		return text
+	for _, table := range tables {
+		text += fmt.Sprintf("\nKept: the table %s with all that is in it. To remove it, for good:\n", table) +
+			fmt.Sprintf("  aws dynamodb update-table --region %s --table-name %s --no-deletion-protection-enabled\n", region, table) +
+			fmt.Sprintf("  aws dynamodb delete-table --region %s --table-name %s", region, table)
 	}
-	return text + fmt.Sprintf("\nKept: the table %s with all that is in it. To remove it, for good:\n", table) +
-		fmt.Sprintf("  aws dynamodb update-table --region %s --table-name %s --no-deletion-protection-enabled\n", region, table) +
-		fmt.Sprintf("  aws dynamodb delete-table --region %s --table-name %s", region, table)
+	return text
 }

@@ -46,7 +46,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	here := p.region + ":" + account.Account
 	for _, q := range []question{
 		{
-			resource: "arn:aws:dynamodb:" + here + ":table/" + p.physical(t, "Table"),
+			resource: "arn:aws:dynamodb:" + here + ":table/" + p.output(t, "TableName"),
 			context:  map[string]string{"dynamodb:LeadingKeys": "KEYS#org_1", "dynamodb:EnclosingOperation": "TransactWriteItems"},
 			actions: []string{
 				"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan",

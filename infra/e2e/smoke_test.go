@@ -261,6 +261,18 @@ func (p awsPlatform) physical(t *testing.T, logical string) string {
 	return out.StackResourceDetail.PhysicalResourceID
 }
 
+// output is a value of the stack's outputs.
+func (p awsPlatform) output(t *testing.T, name string) string {
+	t.Helper()
+	query := "Stacks[0].Outputs[?OutputKey=='" + name + "'].OutputValue | [0]"
+	var value string
+	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", query)
+	if err := json.Unmarshal(text, &value); err != nil || value == "" {
+		t.Fatalf("%s: %v in %s", name, err, text)
+	}
+	return value
+}
+
 // breakAuthorizer throttles it to nothing: API Gateway then meets an error of the
 // authorizer itself.
 func (p awsPlatform) breakAuthorizer(t *testing.T) func() {

@@ -27,6 +27,7 @@ const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList is every parameter, without its description.
 var parameterList = map[string]string{
+	"TableStreamArn":           `{"AllowedPattern":"(arn:[a-z-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[^/]+/stream/[^/]+)?","Default":"","Type":"String"}`,
 	"TableKeyArn":              `{"AllowedPattern":"(arn:[a-z-]+:kms:.+)?","Default":"","Type":"String"}`,
 	"ApiAccessLog":             `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"CertificateArn":           `{"AllowedPattern":"(arn:[a-z-]+:acm:[a-z0-9-]+:[0-9]{12}:certificate/.+)?","Default":"","Type":"String"}`,
@@ -73,6 +74,7 @@ var parameterList = map[string]string{
 var conditionList = map[string]string{
 	"ExecuteApi":           `{"Fn::Not":[{"Condition":"OnlyOwnDomain"}]}`,
 	"KeyTags":              `{"Fn::Not":[{"Fn::Equals":[{"Ref":"KeyTagNames"},""]}]}`,
+	"Restored":             `{"Fn::Not":[{"Fn::Equals":[{"Ref":"TableStreamArn"},""]}]}`,
 	"OwnTableKey":          `{"Fn::Not":[{"Fn::Equals":[{"Ref":"TableKeyArn"},""]}]}`,
 	"AccessLog":            `{"Fn::Equals":[{"Ref":"ApiAccessLog"},"true"]}`,
 	"Alarms":               `{"Fn::Not":[{"Fn::Equals":[{"Ref":"AlarmTopicArn"},""]}]}`,
@@ -123,7 +125,7 @@ var variableList = map[string]string{
 	"ROTATION_DAYS":             `{"Ref":"RotationDays"}`,
 	"SIGNING_KEY_ARN":           `{"Fn::GetAtt":["SigningKey","Arn"]}`,
 	"STACK":                     `{"Ref":"AWS::StackName"}`,
-	"TABLE":                     `{"Ref":"Table"}`,
+	"TABLE":                     `{"Fn::If":["Restored",{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]},{"Ref":"Table"}]}`,
 	"USERINFO_URL":              `{"Ref":"UserinfoUrl"}`,
 	"WEBHOOK_ALLOW_CIDRS":       `{"Fn::Join":[",",[{"Ref":"WebhookAllowCidrs"},{"Ref":"WebhookAllowPrivateCidrs"}]]}`,
 	"WEBHOOK_ISSUER": `{"Fn::If":["OwnIssuer",{"Ref":"WebhookIssuer"},` +
@@ -190,7 +192,7 @@ func settingsList() map[string]string {
 		"DeliverFunctionWaking": `{"BatchSize":10,"EventSourceArn":{"Fn::GetAtt":["DeliveryQueue","Arn"]},"FunctionName":{"Ref":"DeliverFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"ScalingConfig":{"MaximumConcurrency":{"Ref":"DeliverConcurrency"}}}`,
 		"FanoutFunctionNewEvents": `{"BatchSize":25,"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":{"Fn::GetAtt":["FanoutDeadLetters","Arn"]}}},` +
-			`"EventSourceArn":{"Fn::GetAtt":["Table","StreamArn"]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
+			`"EventSourceArn":{"Fn::If":["Restored",{"Ref":"TableStreamArn"},{"Fn::GetAtt":["Table","StreamArn"]}]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"MaximumRetryAttempts":5,"StartingPosition":"TRIM_HORIZON"}`,
 		"RotateFunctionEventInvokeConfig": onlyNow("RotateFunction"), "SweepFunctionEventInvokeConfig": onlyNow("SweepFunction"),
 		"RotateFunctionQuarterHourly": rule("RotateFunction", "rate(15 minutes)"),

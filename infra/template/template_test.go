@@ -69,7 +69,7 @@ type plant struct {
 
 func TestPlantedFaultsAreFound(t *testing.T) {
 	tpl := template(t)
-	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants(), alarmPlants()} {
+	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants(), alarmPlants(), restoredPlants()} {
 		for _, p := range plants {
 			t.Run(p.fault, func(t *testing.T) {
 				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {

@@ -115,12 +115,14 @@ func (r *resolver) call(name string, arg any) (any, error) {
 		return r.sub(arg)
 	case "Fn::Join":
 		return r.join(arg)
-	case "Fn::Split":
-		return r.split(arg)
 	case "Fn::If":
 		return r.choose(arg)
 	case "Fn::FindInMap":
 		return r.findInMap(arg)
+	case "Fn::Split":
+		return r.split(arg)
+	case "Fn::Select":
+		return r.pick(arg)
 	case "Fn::Equals", "Fn::Not", "Fn::And", "Fn::Or":
 		return r.test(map[string]any{name: arg})
 	}
@@ -234,19 +236,6 @@ func (r *resolver) join(arg any) (any, error) {
 		parts[i] = scalar(v)
 	}
 	return strings.Join(parts, scalar(args[0])), nil
-}
-
-func (r *resolver) split(arg any) (any, error) {
-	args, ok := arg.([]any)
-	if !ok || len(args) != 2 {
-		return nil, fmt.Errorf("Fn::Split wants a separator and a text, not %v", arg)
-	}
-	text, err := r.resolve(args[1])
-	var parts []any
-	for part := range strings.SplitSeq(scalar(text), scalar(args[0])) {
-		parts = append(parts, part)
-	}
-	return parts, err
 }
 
 func (r *resolver) findInMap(arg any) (any, error) {

@@ -85,20 +85,19 @@ func (t *Template) eventSource(name string) (s EventSource, enabled bool, err er
 }
 
 func (t *Template) streamSource(s *EventSource, p *properties) {
+	s.Table = tableOf(s.ARN)
 	for _, name := range t.Named("AWS::DynamoDB::Table") {
 		table := t.Resources[name].Properties
-		arn, physical := t.streamARN(name)
-		if arn != s.ARN {
+		if _, physical := t.streamARN(name); physical != s.Table {
 			continue
 		}
-		s.Table = physical
 		stream, _ := table["StreamSpecification"].(map[string]any)
 		if scalar(stream["StreamViewType"]) == "" || stream == nil {
 			p.refuse("table %s has no StreamViewType, so it has no stream", name)
 		}
 	}
 	if s.Table == "" {
-		p.refuse("%s is the stream of no table of the template", s.ARN)
+		p.refuse("%s is the stream of no table", s.ARN)
 	}
 	s.BatchSize = p.number("BatchSize", streamBatch, 1, mostStreamBatch)
 	s.Retries = p.number("MaximumRetryAttempts", -1, -1, 10000)
@@ -164,6 +163,17 @@ func (t *Template) streamARN(id string) (arn, table string) {
 		table = name
 	}
 	return strings.Replace(attributes["AWS::DynamoDB::Table.StreamArn"], "%s", table, 1), table
+}
+
+// tableOf gives the name of the table whose stream an ARN is of, which may be a table
+// beside the template's; "" is no stream of a table.
+func tableOf(streamARN string) string {
+	_, table, _ := strings.Cut(streamARN, ":table/")
+	table, _, isStream := strings.Cut(table, "/stream/")
+	if !isStream {
+		return ""
+	}
+	return table
 }
 
 func (t *Template) queueByARN(arn string) Queue {

@@ -135,3 +135,18 @@ func errString(err error) string {
 	}
 	return err.Error()
 }
+
+// The stream of a restored table is that of no resource.
+func TestAStreamMayBeOfATableBesideTheTemplates(t *testing.T) {
+	const beside = "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026"
+	tpl, err := translate(t, strings.Replace(feedTemplate, "!GetAtt Table.StreamArn", "'"+beside+"'", 1), feedOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sources, err := tpl.EventSources(); err != nil || sources[1].Table != "restored" || sources[1].ARN != beside {
+		t.Errorf("%+v, %v", sources, err)
+	}
+	if keys := tpl.HashKeys(); len(keys) != 2 {
+		t.Errorf("tables %v", keys)
+	}
+}

@@ -1,17 +1,31 @@
 package translated
 
 // HashKeys gives the attribute that is the partition key of each table, by the
-// table's name, and of each of its indexes, by <table>/index/<name>.
+// table's name, and of each of its indexes, by <table>/index/<name>. A table beside the
+// template's, whose stream it names, is a copy of the template's one table.
 func (t *Template) HashKeys() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::DynamoDB::Table") {
 		_, table := t.streamARN(id)
 		properties := t.Resources[id].Properties
-		out[table] = hashKey(properties["KeySchema"])
-		indexes, _ := properties["GlobalSecondaryIndexes"].([]any)
-		for _, v := range indexes {
-			index, _ := v.(map[string]any)
-			out[table+"/index/"+scalar(index["IndexName"])] = hashKey(index["KeySchema"])
+		for _, name := range append(t.streamed(), table) {
+			out[name] = hashKey(properties["KeySchema"])
+			indexes, _ := properties["GlobalSecondaryIndexes"].([]any)
+			for _, v := range indexes {
+				index, _ := v.(map[string]any)
+				out[name+"/index/"+scalar(index["IndexName"])] = hashKey(index["KeySchema"])
+			}
+		}
+	}
+	return out
+}
+
+// streamed names the tables whose streams feed a function.
+func (t *Template) streamed() []string {
+	var out []string
+	for _, name := range t.Named("AWS::Lambda::EventSourceMapping") {
+		if table := tableOf(scalar(t.Resources[name].Properties["EventSourceArn"])); table != "" {
+			out = append(out, table)
 		}
 	}
 	return out

@@ -199,7 +199,9 @@ func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 		"Sub of a name that is not there":    {`"${Stage}/`, `"${Stag}/`, "Stag"},
 		"condition that is not there":        {`{"Fn::If":["IsLoud"`, `{"Fn::If":["IsLod"`, "IsLod"},
 		"map key that is not there":          {`{"Ref":"Stage"},"memory"`, `{"Ref":"Stage"},"memry"`, "memry"},
-		"function the stack does not know":   {`{"Ref":"Needed"}`, `{"Fn::Select":[0,{"Ref":"Ids"}]}`, "Fn::Select"},
+		"value that is not in the list":      {`{"Ref":"Needed"}`, `{"Fn::Select":[2,{"Ref":"Ids"}]}`, "Fn::Select"},
+		"text that is cut at nothing":        {`{"Ref":"Needed"}`, `{"Fn::Split":["",{"Ref":"Needed"}]}`, "Fn::Split"},
+		"function the stack does not know":   {`{"Ref":"Needed"}`, `{"Fn::Base64":"x"}`, "Fn::Base64"},
 	} {
 		if _, err := altered(t, tpl, c.old, c.new).Resolve(options()); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)

@@ -1,0 +1,77 @@
+package template_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+)
+
+func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
+
+// tableARN is the ARN of the table in use, as the template has it in each role.
+const tableARN = `{"Fn::If":["Restored",{"Fn::Select":[0,{"Fn::Split":["/stream/",{"Ref":"TableStreamArn"}]}]},{"Fn::GetAtt":["Table","Arn"]}]}`
+
+// restored wants a stack with TableStreamArn to differ from one without in the name of
+// the table only, and to name its own table in no place but the table's own resource.
+func restored(tpl *translated.Template) (wrong []string) {
+	const own, other = "own-table", "restored-table"
+	without, err := onTable(tpl, own, "")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	with, err := onTable(tpl, own, "arn:aws:dynamodb:us-east-1:000000000000:table/"+other+"/stream/local")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if without["output TableName"] != `"`+own+`"` {
+		wrong = append(wrong, "the output TableName is "+without["output TableName"])
+	}
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		switch {
+		case name == "Table":
+		case strings.Contains(with[name], own):
+			wrong = append(wrong, name+" refers to the stack's own table: "+with[name])
+		case strings.ReplaceAll(with[name], other, own) != without[name]:
+			wrong = append(wrong, fmt.Sprintf("%s is %s, and without TableStreamArn %s", name, with[name], without[name]))
+		}
+	}
+	if len(with) != len(without) {
+		wrong = append(wrong, fmt.Sprintf("%d resources and outputs, and without TableStreamArn %d", len(with), len(without)))
+	}
+	return wrong
+}
+
+// onTable gives the resources and outputs, as text, of a stack whose own table has this
+// name and whose TableStreamArn is stream.
+func onTable(tpl *translated.Template, own, stream string) (map[string]string, error) {
+	o := options()
+	o.Physical = map[string]string{"Table": own}
+	o.Parameters["TableStreamArn"] = stream
+	resolved, err := tpl.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name, r := range resolved.Resources {
+		out[name] = quoted(r.Properties)
+	}
+	for name, value := range resolved.Outputs {
+		out["output "+name] = quoted(value)
+	}
+	return out, nil
+}
+
+func restoredPlants() []plant {
+	return []plant{
+		{"a role reaches the old table", restored, "OrgsRole", tableARN, `{"Fn::GetAtt":["Table","Arn"]}`},
+		{"the sweep reads the old index", restored, "SweepRole", `{"Arn":` + tableARN + `}`, `{"Arn":{"Fn::GetAtt":["Table","Arn"]}}`},
+		{"the old stream is read", restored, "FanoutFunctionNewEvents", `{"Fn::If":["Restored",{"Ref":"TableStreamArn"},{"Fn::GetAtt":["Table","StreamArn"]}]}`, `{"Fn::GetAtt":["Table","StreamArn"]}`},
+		{"an alarm watches the old table", restored, "TableErrorsAlarm", `{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]}`, `{"Ref":"Table"}`},
+		{"an output names the old table", restored, "Outputs/TableName", `{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]}`, `{"Ref":"Table"}`},
+		{"a function writes into the old table", restored, "OrgsFunction", `{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]}`, `{"Ref":"Table"}`},
+	}
+}

@@ -20,6 +20,7 @@ type Stack struct {
 	Template     string
 	Parameters   map[string]string
 
+	live   *Live // nil: nothing is deployed
 	tags   []fields
 	sets   []*changeSet
 	events []fields
@@ -50,7 +51,12 @@ func (k *Stack) id() string {
 }
 
 // physical is the name of a resource.
-func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
+func (k *Stack) physical(logical string) string {
+	if k.live != nil {
+		return k.live.Physical(logical)
+	}
+	return k.Name + "-" + logical + "-1"
+}
 
 // now gives a time after each that it gave before, as events have.
 func (s *Standin) now() string {
@@ -92,6 +98,12 @@ func (s *Standin) describeStack(k *Stack, _ url.Values) (string, error) {
 
 func (s *Standin) outputs(k *Stack) [][2]string {
 	switch {
+	case k.live != nil:
+		var out [][2]string
+		for name, value := range k.live.Outputs() {
+			out = append(out, [2]string{name, value})
+		}
+		return out
 	case !strings.HasSuffix(k.Status, "_COMPLETE") || k.Status == "ROLLBACK_COMPLETE":
 		return nil
 	case k.Name == bucketStack:
@@ -120,6 +132,15 @@ func (s *Standin) describeResources(k *Stack, _ url.Values) (string, error) {
 		})
 	}
 	return xml(fields{{"StackResources", all}}), nil
+}
+
+func (s *Standin) describeResource(k *Stack, in url.Values) (string, error) {
+	logical := in.Get("LogicalResourceId")
+	name := k.physical(logical)
+	if name == "" {
+		return "", invalid("Resource %s does not exist for stack %s", logical, k.Name)
+	}
+	return xml(fields{{"StackResourceDetail", fields{{"LogicalResourceId", logical}, {"PhysicalResourceId", name}, {"StackName", k.Name}}}}), nil
 }
 
 func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {

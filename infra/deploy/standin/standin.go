@@ -1,7 +1,8 @@
 // Package standin plays the part of AWS that `make deploy` meets, on loopback, for
 // tests: STS, CloudFormation's stacks and change sets, the bucket that the SAM CLI
 // uploads to, Lambda's settings and calls of the rotation, and the deployed API. It
-// deploys nothing: what a stack consists of is its template's text and parameters.
+// deploys nothing: what a stack consists of is its template's text and parameters. Lead
+// makes it the front of a stack that runs elsewhere.
 package standin
 
 import (
@@ -30,6 +31,7 @@ type Standin struct {
 	objects map[string][]byte // by bucket/key
 	rotated map[string]bool   // by stack
 	clock   int
+	live    *Live // nil: nothing is deployed
 }
 
 // Faults are what goes wrong. The zero value is nothing.
@@ -103,9 +105,12 @@ var scope = regexp.MustCompile(`Credential=[^/]+/\d{8}/([^/]+)/([^/]+)/aws4_requ
 
 // serve tells AWS's services apart by the signature. What has none is for the API.
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
+	found := scope.FindStringSubmatch(r.Header.Get("Authorization"))
+	if found != nil && s.live != nil && s.serveLive(w, r, found[2]) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := scope.FindStringSubmatch(r.Header.Get("Authorization"))
 	if found == nil {
 		s.serveAPI(w, r)
 		return

@@ -172,6 +172,13 @@ func SAM(ctx context.Context, say Progress) (string, error) {
 	return filepath.Join(dir, "bin", "sam"), err
 }
 
+// AWS gives the path of the AWS CLI, installing it first if need be. It fails with a
+// *MissingError when there is no Python.
+func AWS(ctx context.Context, say Progress) (string, error) {
+	dir, err := install(ctx, pythonTool("aws", "aws.txt"), say)
+	return filepath.Join(dir, "bin", "aws"), err
+}
+
 // run runs a program to its end; its error carries what the program said.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -114,6 +114,8 @@ var (
 	ErrTimeout = errors.New("the function timed out")
 	// ErrCrash: the copy ended, or never asked for an event.
 	ErrCrash = errors.New("the function's process ended")
+	// ErrThrottled: the function may not run, because its reserved concurrency is 0.
+	ErrThrottled = errors.New("the function is throttled: its reserved concurrency is 0")
 )
 
 // FunctionError is what a function's handler answered when it failed.
@@ -125,7 +127,7 @@ type FunctionError struct {
 func (e *FunctionError) Error() string { return "the function failed: " + e.Type + ": " + e.Message }
 
 // Invoke calls a function with a JSON payload and gives its JSON answer. Errors:
-// ErrNoFunction, ErrTimeout, ErrCrash, *FunctionError, or the context's while it
+// ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError, or the context's while it
 // waited for a copy.
 func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	p, ok := s.pools[name]
@@ -155,6 +157,17 @@ func (s *Service) Copies(name string) []Copy {
 		return nil
 	}
 	return p.list()
+}
+
+// Stop makes every new call of a function fail by ErrThrottled, as a reserved
+// concurrency of 0 does, or ends that. Error: ErrNoFunction.
+func (s *Service) Stop(name string, stopped bool) error {
+	p, ok := s.pools[name]
+	if !ok {
+		return fmt.Errorf("%w: %s", ErrNoFunction, name)
+	}
+	p.stopped.Store(stopped)
+	return nil
 }
 
 // Kill ends every copy of a function at once (SIGKILL), in the middle of their

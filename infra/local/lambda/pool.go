@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // pool holds the copies of one function.
@@ -15,6 +16,8 @@ type pool struct {
 	function Function
 	log      *os.File
 	room     chan struct{} // one token for each call that may run
+
+	stopped atomic.Bool
 
 	mu     sync.Mutex
 	copies map[int]*process
@@ -27,8 +30,12 @@ func newPool(s *Service, f Function, log *os.File) *pool {
 	return &pool{service: s, function: f, log: log, room: make(chan struct{}, s.options.MaxCopies), copies: make(map[int]*process)}
 }
 
-// take gives an idle copy or a new one; at the limit it waits for one.
+// take gives an idle copy or a new one; at the limit it waits for one. Error of a
+// function that was stopped: ErrThrottled.
 func (p *pool) take(ctx context.Context) (*process, error) {
+	if p.stopped.Load() {
+		return nil, ErrThrottled
+	}
 	select {
 	case p.room <- struct{}{}:
 	case <-ctx.Done():

@@ -26,7 +26,7 @@ func (s *Stack) startBacking(ctx context.Context) error {
 		return err
 	}
 	s.DataPlane = Endpoints{DynamoDB: s.db.Endpoint, KMS: s.kms.Endpoint, SQS: s.queue.Endpoint}
-	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, s.TableName); err != nil {
+	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, TableName); err != nil {
 		return err
 	}
 	if err := s.makeQueues(ctx); err != nil {

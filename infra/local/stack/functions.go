@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ func (s *Stack) translate(ctx context.Context) error {
 	if errAPI == nil {
 		_, errAPI = gateway.New(api, nil, nil)
 	}
+	s.TableName = cmp.Or(s.template.Outputs["TableName"], TableName)
 	_, errSources := s.template.EventSources()
 	_, errQueues := s.template.Queues()
 	_, errSchedules := s.template.Schedules()
@@ -60,7 +62,7 @@ func (s *Stack) Template() *translated.Template { return s.template }
 // resolveOptions say what the template's references are here.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
 	return translated.Options{
-		Parameters: parameters, Physical: map[string]string{"Table": s.TableName}, Attributes: map[string]string{},
+		Parameters: parameters, Physical: map[string]string{"Table": TableName}, Attributes: map[string]string{},
 		QueueEndpoint: loopback(s.ports.Queue), Progress: s.options.Progress,
 	}
 }

@@ -19,19 +19,29 @@ type scheduled struct {
 	mu sync.Mutex
 }
 
-// startSchedules calls each scheduled function once, so that what it prepares is
-// there before the first request, and then at its interval. On AWS the first
-// call comes with the first interval.
-func (s *Stack) startSchedules(ctx, background context.Context) error {
+// callSchedules calls each scheduled function once, so that what it prepares is
+// there before the first request. On AWS the first call comes with the first interval.
+func (s *Stack) callSchedules(ctx context.Context) error {
+	schedules, err := s.template.Schedules()
+	if err != nil {
+		return err
+	}
+	for _, schedule := range schedules {
+		if err := s.callScheduled(ctx, &scheduled{Schedule: schedule}); err != nil {
+			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", schedule.Name, err, s.LogDir, schedule.Function)
+		}
+	}
+	return nil
+}
+
+// startSchedules calls each scheduled function at its interval.
+func (s *Stack) startSchedules(background context.Context) error {
 	schedules, err := s.template.Schedules()
 	if err != nil {
 		return err
 	}
 	for _, schedule := range schedules {
 		sc := &scheduled{Schedule: schedule}
-		if err := s.callScheduled(ctx, sc); err != nil {
-			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", sc.Name, err, s.LogDir, sc.Function)
-		}
 		s.schedules = append(s.schedules, sc)
 		s.pumps.Go(func() { s.keepCalling(background, sc) })
 	}

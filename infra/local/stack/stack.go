@@ -93,6 +93,7 @@ type Stack struct {
 	pumps     sync.WaitGroup
 	streams   []*pump.Stream
 	schedules []*scheduled
+	stopped   map[string]bool // functions whose reserved concurrency is 0
 }
 
 // Endpoints are the base URLs of what stands behind the stack.
@@ -112,7 +113,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if err := backing.Missing(); err != nil {
 		return nil, err
 	}
-	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), listens: make(map[int]net.Listener)}
+	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), stopped: make(map[string]bool)}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = cancel
 	for _, step := range []func(context.Context) error{s.place, s.listen, s.translate, s.startBacking, s.startFunctions} {
@@ -120,7 +121,13 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
+	if err := s.callSchedules(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err := s.open(ctx, background); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.probe(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -169,12 +176,8 @@ func (s *Stack) listen(context.Context) error {
 			return err
 		}
 	}
-	for _, p := range []int{s.ports.Gateway, s.ports.Control, s.ports.AWS} {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
-		if err != nil {
-			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
-		}
-		s.listens[p] = l
+	if err := s.takePorts(); err != nil {
+		return err
 	}
 	for _, p := range []int{s.ports.DynamoDB, s.ports.KMS, s.ports.Issuer, s.ports.Runtime, s.ports.Queue} {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
@@ -186,6 +189,19 @@ func (s *Stack) listen(context.Context) error {
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Gateway)
 	s.Control = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Control)
 	s.Issuer = cmp.Or(s.options.Parameters["Issuer"], backing.IssuerURL(s.ports.Issuer))
+	return nil
+}
+
+// takePorts listens on those ports.
+func (s *Stack) takePorts() error {
+	s.listens = make(map[int]net.Listener)
+	for _, p := range []int{s.ports.Gateway, s.ports.Control, s.ports.AWS} {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err != nil {
+			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
+		}
+		s.listens[p] = l
+	}
 	return nil
 }
 
@@ -206,8 +222,7 @@ func (s *Stack) freePorts() error {
 	return nil
 }
 
-// open serves, calls what is scheduled once, feeds the functions, and makes sure
-// that a request succeeds.
+// open serves, and calls the functions from schedules, streams and queues.
 func (s *Stack) open(ctx, background context.Context) error {
 	if s.options.Requests != nil {
 		s.requests = log.New(s.options.Requests, "", log.Ltime)
@@ -219,7 +234,7 @@ func (s *Stack) open(ctx, background context.Context) error {
 	if s.options.Throttle {
 		g.Throttle()
 	}
-	if err := s.startSchedules(ctx, background); err != nil {
+	if err := s.startSchedules(background); err != nil {
 		return err
 	}
 	if err := s.startPumps(ctx, background); err != nil {
@@ -227,7 +242,7 @@ func (s *Stack) open(ctx, background context.Context) error {
 	}
 	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.ports.Gateway]))
 	s.serve(&http.Server{Handler: s.controlHandler(), ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.Control])
-	return s.probe(ctx)
+	return nil
 }
 
 func (s *Stack) serve(server *http.Server, l net.Listener) {
@@ -251,22 +266,28 @@ func (s *Stack) fail(err error) {
 // stack is of no use then; Close it.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
+// halt ends the functions and what calls them; what is behind them goes on.
+func (s *Stack) halt() {
+	s.stop()
+	for _, server := range s.servers {
+		_ = server.Close()
+	}
+	for _, l := range s.listens {
+		_ = l.Close()
+	}
+	if s.lambda != nil {
+		s.lambda.Close()
+	}
+	s.pumps.Wait()
+	s.servers, s.listens, s.lambda, s.streams, s.schedules = nil, nil, nil, nil, nil
+}
+
 // Close ends every process of the stack. What was acknowledged is on disk
 // afterwards.
 func (s *Stack) Close() error {
 	var wrong []error
 	s.once.Do(func() {
-		s.stop()
-		for _, server := range s.servers {
-			_ = server.Close()
-		}
-		for _, l := range s.listens {
-			_ = l.Close()
-		}
-		if s.lambda != nil {
-			s.lambda.Close()
-		}
-		s.pumps.Wait()
+		s.halt()
 		wrong = s.stopBacking()
 		for _, c := range s.closers {
 			c()

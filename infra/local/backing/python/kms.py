@@ -1,4 +1,4 @@
-"""A KMS on loopback: moto's server with one correction.
+"""A KMS on loopback: moto's server with two corrections.
 
 moto hashes the message of Sign and Verify even when MessageType is DIGEST, so
 that it signs the hash of a hash (its pull request 10202). Until that is
@@ -44,6 +44,8 @@ def correct():
         return Prehashed(algorithm) if getattr(call, "digest", False) else algorithm
 
     setattr(utils.ECDSAPrivateKey, HASH, prehashed)
+    schedule = models.KmsBackend.schedule_key_deletion  # it knows keys by their id only; AWS takes an ARN too
+    models.KmsBackend.schedule_key_deletion = lambda self, key_id, days: schedule(self, self.get_key_id(key_id), days)
     for name in ("sign", "verify"):
         setattr(responses.KmsResponse, name, noting(getattr(responses.KmsResponse, name)))
 

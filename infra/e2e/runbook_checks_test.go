@@ -1,0 +1,287 @@
+package e2e_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"latchkey/infra/local/backing"
+)
+
+// prints wants these words to be printed, in this order.
+func (r *rehearsal) prints(printed string, words ...string) {
+	r.t.Helper()
+	rest := printed
+	for _, w := range words {
+		_, after, ok := strings.Cut(rest, w)
+		if !ok {
+			r.t.Errorf("no %q in order %q in\n%s", w, words, printed)
+			return
+		}
+		rest = after
+	}
+}
+
+// keyIs wants /app/get to answer a key so.
+func (r *rehearsal) keyIs(key string, status int, code string) {
+	r.t.Helper()
+	r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: key}, status, code)
+}
+
+// arrives has a webhook delivered to the owner's receiver, which verifies it, and gives it.
+func (r *rehearsal) arrives() arrival {
+	r.t.Helper()
+	id, token := r.owner.link(r.t, "u")
+	r.tg.want(r.t, newDevice().claims(token), http.StatusOK, "")
+	return r.hook.one(r.t, "link.claimed", id)
+}
+
+func variablesAreSet(r *rehearsal, printed string) {
+	if want := r.s.URL + "\nlatchkey\nRotateFunction\n/latchkey/latchkey/\n"; printed != want {
+		r.t.Errorf("printed %q, want %q", printed, want)
+	}
+}
+
+func leakedKey(r *rehearsal) []string { return []string{r.owner.key} }
+
+func keyIsShown(r *rehearsal, printed string) { r.prints(printed, r.owner.org, r.owner.keyID) }
+
+// leakedIDs are those of a key that has made an endpoint.
+func leakedIDs(r *rehearsal) []string {
+	thief := &server{tg: r.tg, owner: r.owner.owner, org: r.owner.org}
+	thief.keyID, thief.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	r.endpoint = thief.endpoint(r.t, r.tg.deaf()+"/thief")
+	r.about = thief.key
+	return []string{r.owner.org, thief.keyID, r.owner.owner.token}
+}
+
+func keyIsGone(r *rehearsal, printed string) {
+	r.prints(printed, "204")
+	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
+}
+
+// secondKey leaks another one, and puts its id into the shell.
+func secondKey(r *rehearsal) {
+	second := leakedIDs(r)
+	r.other = second[1]
+	if _, failed := r.shell.run(r.t, "KEYID="+second[1]); len(failed) > 0 {
+		r.t.Fatal(failed)
+	}
+}
+
+func secondKeyIsGone(r *rehearsal, _ string) {
+	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.owner.key, http.StatusOK, "")
+	live, _ := getRow(r.t, r.s, rowKey{"KEYS#" + r.owner.org, "META"})["live"].(*types.AttributeValueMemberM)
+	if live == nil || live.Value[r.other] != nil || live.Value[r.owner.keyID] == nil {
+		r.t.Errorf("the active keys: %v", live)
+	}
+}
+
+func tracesAreShown(r *rehearsal, printed string) { r.prints(printed, "key.revoked", r.endpoint) }
+
+func endpointIsDisabled(r *rehearsal, printed string) {
+	r.prints(printed, "204")
+	if r.owner.ok(r.t, "/webhook_endpoint/get", members{"endpointId": r.endpoint}).body["enabled"] != false {
+		r.t.Errorf("endpoint %s is enabled", r.endpoint)
+	}
+}
+
+func deletedOrg(r *rehearsal) []string {
+	org := r.owner.owner.want(r.t, "POST", "/v1/orgs", `{"name":"Gone Ltd"}`, http.StatusCreated, "").str("id")
+	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+org, "", http.StatusNoContent, "")
+	r.other = org
+	return []string{org}
+}
+
+func deletionIsShown(r *rehearsal, printed string) {
+	r.prints(printed, "org.created", "usr_", "org.deleted", "usr_", r.other, "Gone Ltd")
+}
+
+func deletionIsFound(r *rehearsal, printed string) {
+	r.prints(printed, "AUD#"+r.other, "Gone Ltd")
+}
+
+// unendedOrg is one whose deletion was cut short: it is closed, and its keys work.
+func unendedOrg(r *rehearsal) []string {
+	ada := r.tg.person(r.t, "ada")
+	org := ada.org(r.t)
+	revoked, _ := ada.key(r.t, org, `{}`)
+	ada.want(r.t, "DELETE", "/v1/orgs/"+org+"/keys/"+revoked, "", http.StatusNoContent, "")
+	_, r.about = ada.key(r.t, org, `{}`)
+	now := map[string]types.AttributeValue{":now": millis(time.Now())}
+	setRow(r.t, r.s, rowKey{"ORG#" + org, "META"}, "SET deletedAt = :now", now)
+	setRow(r.t, r.s, rowKey{"KEYS#" + org, "META"}, "SET closed = :now", now)
+	r.keyIs(r.about, http.StatusNotFound, "key_not_found") // let in by the authorizer
+	r.person, r.org = ada, org
+	return []string{org}
+}
+
+func orgIsEnded(r *rehearsal, _ string) {
+	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
+	r.person.want(r.t, "GET", "/v1/orgs/"+r.org, "", http.StatusNotFound, "org_not_found")
+	if l := r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 0 {
+		r.t.Errorf("its admin has %v", l)
+	}
+}
+
+// forgetKeys ends the functions that remember keys for a minute.
+func forgetKeys(r *rehearsal) {
+	killFunction(r.t, r.s, "WebhookKeysFunction")
+	killFunction(r.t, r.s, "DeliverFunction")
+}
+
+func activeKey(r *rehearsal) []string {
+	r.about = r.arrives().kid()
+	forgetKeys(r)
+	return []string{r.about}
+}
+
+func signingKeyIsGone(r *rehearsal, printed string) {
+	r.prints(printed, `"StatusCode": 200`, `"code":"kid_revoked"`)
+	r.noFunctionError(printed)
+	if getRow(r.t, r.s, verificationRow(r.about))["disabledAt"] == nil {
+		r.t.Error("the revoked key is not disabled in KMS")
+	}
+	if kid := r.arrives().kid(); kid == r.about {
+		r.t.Errorf("%s signs still", kid)
+	}
+}
+
+func (r *rehearsal) noFunctionError(printed string) {
+	r.t.Helper()
+	if strings.Contains(printed, "FunctionError") {
+		r.t.Errorf("a function failed:\n%s", printed)
+	}
+}
+
+func secondSigningKey(r *rehearsal) {
+	r.about = signingKeys(r.t, r.s).ActiveKid
+	revoke(r.t, r.s, r.about)
+	forgetKeys(r)
+}
+
+func (r *rehearsal) arnOf(kid string) string {
+	arn, _ := getRow(r.t, r.s, verificationRow(kid))["arn"].(*types.AttributeValueMemberS)
+	return arn.Value
+}
+
+func oldKeysAreListed(r *rehearsal, printed string) {
+	r.prints(printed, "KEY#"+r.about+"\t"+r.arnOf(r.about)+"\t")
+	r.prints(printed, "\n"+r.s.Outputs()["SigningKeyArn"]+"\n")
+}
+
+func oldKey(r *rehearsal) []string { return []string{r.arnOf(r.about)} }
+
+func oldKeyGoes(r *rehearsal, _ string) {
+	out, err := backing.NewKMSClient(r.s.DataPlane.KMS).DescribeKey(r.t.Context(), &kms.DescribeKeyInput{KeyId: aws.String(r.arnOf(r.about))})
+	if err != nil || out.KeyMetadata.KeyState != kmstypes.KeyStatePendingDeletion {
+		r.t.Errorf("%v %v", out, err)
+	}
+	r.arrives()
+}
+
+// keepLogs gives the emulator the log of a request that was refused, which it cannot
+// search: it gives all lines.
+func keepLogs(r *rehearsal) {
+	answer := r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: r.owner.key + "x"}, http.StatusUnauthorized, "invalid_credentials")
+	r.about = answer.str("requestId")
+	group, stream := "/latchkey/latchkey/authorizer", "1"
+	const target = "Logs_20140328."
+	moto(r.t, r.s, "logs", target+"CreateLogGroup", map[string]any{"logGroupName": group})
+	moto(r.t, r.s, "logs", target+"CreateLogStream", map[string]any{"logGroupName": group, "logStreamName": stream})
+	found := regexp.MustCompile(`(?m)^.*"requestId":"` + regexp.QuoteMeta(r.about) + `".*$`).Find(logs(r.t, r.s))
+	if found == nil {
+		r.t.Fatalf("the log has no request %s", r.about)
+	}
+	moto(r.t, r.s, "logs", target+"PutLogEvents", map[string]any{
+		"logGroupName": group, "logStreamName": stream, "logEvents": []any{map[string]any{"timestamp": time.Now().Add(-time.Minute).UnixMilli(), "message": string(found)}},
+	})
+}
+
+func requestID(r *rehearsal) []string { return []string{r.about} }
+
+func requestIsFound(r *rehearsal, printed string) {
+	r.prints(printed, "/latchkey/latchkey/authorizer", `"Complete"`)
+}
+
+func gatewayMayLog(r *rehearsal, printed string) {
+	r.prints(printed, "None", "role/apigateway-logs", `"cloudwatchRoleArn": "arn:aws:iam::000000000000:role/apigateway-logs"`)
+}
+
+func queueIsCounted(r *rehearsal, printed string) { r.prints(printed, "\t", "\t") }
+
+// overdueLink is one that only the sweep ends.
+func overdueLink(r *rehearsal) {
+	r.about, _ = r.owner.link(r.t, "late")
+	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
+	setRow(r.t, r.s, rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.about}, "SET expiresAt = :past, dueAt = :past", past)
+	moto(r.t, r.s, "events", "AWSEvents.PutRule", map[string]any{"Name": "SweepFunctionMinutely", "ScheduleExpression": "rate(1 minute)", "State": "ENABLED"})
+}
+
+func sweepRuns(r *rehearsal, printed string) {
+	r.prints(printed, `"StatusCode": 200`, "ENABLED")
+	r.noFunctionError(printed)
+	r.hook.one(r.t, "link.expired", r.about)
+}
+
+func noActiveKey(r *rehearsal) {
+	r.about = signingKeys(r.t, r.s).ActiveKid
+	setRow(r.t, r.s, verificationRow(r.about), "SET #state = :revoked, revokedAt = :now",
+		map[string]types.AttributeValue{":revoked": text("revoked"), ":now": millis(time.Now())})
+}
+
+func keyIsActive(r *rehearsal, printed string) {
+	r.noFunctionError(printed)
+	forgetKeys(r)
+	if kid := r.arrives().kid(); kid == r.about {
+		r.t.Errorf("%s signs still", kid)
+	}
+}
+
+func deadLetter(r *rehearsal) {
+	for _, queue := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
+		at, err := r.s.QueueURL(queue)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if _, err := backing.NewSQSClient(r.s.DataPlane.SQS).SendMessage(r.t.Context(), &sqs.SendMessageInput{QueueUrl: &at, MessageBody: aws.String("letter of " + queue)}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func lettersAreShown(r *rehearsal, printed string) {
+	r.prints(printed, "letter of DeliveryDeadLetters", "letter of FanoutDeadLetters")
+}
+
+func lettersAreGone(r *rehearsal, _ string) {
+	for _, queue := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
+		if d, err := r.s.QueueDepth(r.t.Context(), queue); err != nil || d.Visible+d.InFlight+d.Delayed != 0 {
+			r.t.Errorf("%s: %+v %v", queue, d, err)
+		}
+	}
+}
+
+func limitsAreRaised(r *rehearsal, printed string) {
+	r.prints(printed, "Deployed.")
+	if r.given["ThrottleRate"] != "2000" || r.given["ThrottleBurst"] != "1000" {
+		r.t.Errorf("deployed with %v", r.given)
+	}
+	r.keyIs(r.owner.key, http.StatusOK, "")
+}
+
+func quotasAreAsked(r *rehearsal, printed string) {
+	var want []string
+	for _, q := range knownQuotas {
+		want = append(want, q.name+"\t10")
+	}
+	r.prints(printed, append(want, `"DesiredValue": 1000`, "Concurrent executions\t", "PENDING")...)
+}

@@ -1,0 +1,175 @@
+package e2e_test
+
+import (
+	"bufio"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// section is one of the runbook, with its blocks of commands as they are printed.
+type section struct {
+	title    string
+	commands []string
+	policies []string // blocks of JSON
+	text     string
+}
+
+// fenced is a block, at the margin or in a list.
+var fenced = regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$")
+
+// readRunbook gives its sections; what comes before the first has no title.
+func readRunbook(t *testing.T) []section {
+	t.Helper()
+	text, err := os.ReadFile("../runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []section
+	for i, part := range strings.Split(string(text), "\n## ") {
+		title, _, _ := strings.Cut(part, "\n")
+		s := section{title: title, text: fenced.ReplaceAllString(part, "")}
+		if i == 0 {
+			s.title = ""
+		}
+		for _, m := range fenced.FindAllStringSubmatch(part, -1) {
+			switch m[2] {
+			case "sh":
+				s.commands = append(s.commands, regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[3], ""))
+			case "json":
+				s.policies = append(s.policies, m[3])
+			default:
+				t.Errorf("%s: a block of %s", title, m[2])
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// session is bash, as an operator has it open: what one block sets, the next one has.
+type session struct {
+	dir      string
+	blocks   io.WriteCloser
+	done     *bufio.Reader
+	failures string // a file: a line for each command that failed
+}
+
+// interactive runs each file that it reads the name of. A failure does not end it.
+const interactive = `set -E
+line=$'\n'
+trap 'code=$?; printf "%s: %s\n" "$code" "${BASH_COMMAND//$line/ }" >> failures' ERR
+while read -r block; do source "./$block" > out 2>&1 < /dev/null; echo; done`
+
+// awsServer is the AWS CLI, and awsShim what the session runs as aws.
+var (
+	//go:embed testdata/awscli.py
+	awsServer string
+	//go:embed testdata/awsshim.py
+	awsShim string
+)
+
+// startCLI starts the AWS CLI, which serves at a socket.
+func startCLI(t *testing.T, python, at string) {
+	t.Helper()
+	cmd := exec.Command(python, "-c", awsServer, at)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+			t.Errorf("the AWS CLI: %v", err)
+		}
+	})
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "READY\n" {
+		t.Fatalf("the AWS CLI said %q: %v", line, err)
+	}
+}
+
+// makeShim has the test play make.
+const makeShim = `#!/bin/sh
+printf '%s\n' "$@" | curl -sS --fail-with-body --data-binary @- "$MAKE_URL" || exit 2
+`
+
+func newSession(t *testing.T, python, aws, makeURL string) *session {
+	t.Helper()
+	s := &session{dir: memoryDir(t)} // a socket's path is short
+	cli := filepath.Join(s.dir, "cli")
+	startCLI(t, python, cli)
+	s.failures = filepath.Join(s.dir, "failures")
+	for name, script := range map[string]string{"aws": "#!" + python + " -SE\n" + awsShim, "make": makeShim, "sleep": "#!/bin/sh\nexec /bin/sleep 0.02\n"} {
+		s.write(t, filepath.Join("bin", name), script)
+	}
+	cmd := exec.Command("bash", "-c", interactive)
+	cmd.Dir = s.dir
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + s.dir, "FAILURES=" + s.failures, "AWS_CLI=" + cli, "MAKE_URL=" + makeURL,
+		"AWS_ENDPOINT_URL=" + aws, "AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true", "AWS_MAX_ATTEMPTS=1",
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.blocks, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	s.done = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.blocks.Close(), cmd.Wait()); err != nil {
+			t.Errorf("bash: %v", err)
+		}
+	})
+	return s
+}
+
+func (s *session) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs commands, and gives what they print and which of them failed.
+func (s *session) run(t *testing.T, commands string) (printed string, failed []string) {
+	t.Helper()
+	s.write(t, "failures", "")
+	s.write(t, "block", commands)
+	if _, err := fmt.Fprintln(s.blocks, "block"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.done.ReadString('\n'); err != nil {
+		out, _ := os.ReadFile(filepath.Join(s.dir, "out"))
+		t.Fatalf("the shell ended (%v) in\n%s\nwhich printed\n%s", err, commands, out)
+	}
+	out, errOut := os.ReadFile(filepath.Join(s.dir, "out"))
+	lines, errLines := os.ReadFile(s.failures)
+	if err := errors.Join(errOut, errLines); err != nil {
+		t.Fatal(err)
+	}
+	for f := range strings.Lines(string(lines)) {
+		if !strings.Contains(f, `source "./$block"`) { // the last command's failure is the block's too
+			failed = append(failed, f)
+		}
+	}
+	return string(out), failed
+}

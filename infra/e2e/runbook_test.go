@@ -1,0 +1,206 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// trial is one block of the runbook, run as it is printed.
+type trial struct {
+	before func(r *rehearsal)                 // makes what it is about; nil: nothing
+	fill   func(r *rehearsal) []string        // what a person puts for each … in turn; nil: there is none
+	may    string                             // a pattern of the failures that the runbook announces; "": none
+	after  func(r *rehearsal, printed string) // what must be so then
+}
+
+// rehearsal is a local stack that is operated by the runbook.
+type rehearsal struct {
+	t      *testing.T
+	s      *stack.Stack
+	tg     *target
+	tables *restoring
+	shell  *session
+
+	owner *server // whose keys, orgs and webhooks are operated on
+	hook  *receiver
+	given map[string]string // parameters of the last make deploy
+	past  restored          // what the restore is about
+
+	// What a section is about.
+	about, other, org, endpoint string
+	person                      *person
+}
+
+// rehearsals are the sections that have commands, in the order in which they are run. Every
+// block has a trial.
+var rehearsals = []struct {
+	title  string
+	trials []trial
+}{
+	{"", []trial{{after: variablesAreSet}}},
+	{"A leaked API key", []trial{
+		{fill: leakedKey, after: keyIsShown}, {fill: leakedIDs, after: keyIsGone}, {before: secondKey, after: secondKeyIsGone}, {after: tracesAreShown}, {after: endpointIsDisabled},
+	}},
+	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {
+		fill: unendedOrg, may: `update-item`, after: orgIsEnded,
+	}}},
+	{"Revoking a webhook signing key", []trial{{before: forgetKeys, fill: activeKey, after: signingKeyIsGone}}},
+	{"Deleting old signing keys", []trial{{before: secondSigningKey, after: oldKeysAreListed}, {fill: oldKey, after: oldKeyGoes}}},
+	{"Finding a request", []trial{{before: keepLogs, fill: requestID, after: requestIsFound}, {after: gatewayMayLog}}},
+	{"Webhooks are late", []trial{{after: queueIsCounted}}},
+	{"A sweep that is stuck", []trial{{before: overdueLink, after: sweepRuns}}},
+	{"Webhooks cannot be signed", []trial{{before: noActiveKey, after: keyIsActive}}},
+	{"Dead letters", []trial{{before: deadLetter, after: lettersAreShown}, {after: lettersAreGone}}},
+	{"Raising limits", []trial{{after: limitsAreRaised}, {after: quotasAreAsked}}},
+	{"Restoring the table", []trial{
+		{before: damage, after: apiIsClosed}, {may: `update-continuous-backups`, after: tableIsRestored}, {after: auditIsShown},
+		{may: `transact-write-items|since \$action`}, {after: signingKeysAreBack},
+		{may: `make deploy`, after: stackIsOnIt}, {after: apiIsOpen},
+	}},
+	{"Changing the issuer", []trial{{before: usersFile, fill: newIssuer, after: usersAreAdopted}, {fill: audience, after: usersKeepTheirOrgs}}},
+	{"Moving to your own domain", []trial{{fill: domain, after: certificateIsIssued}, {after: domainIsUsed}, {after: webhooksNameTheDomain}}},
+}
+
+// TestRunbook runs every command of infra/runbook.md.
+func TestRunbook(t *testing.T) {
+	t.Setenv("MOTO_ACM_VALIDATION_WAIT", "0")
+	t.Setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+	cli, err := backing.AWS(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rehearsal{t: t}
+	r.s, r.tg = startLocal(t, stack.Options{Dir: memoryDir(t), Parameters: patient})
+	issuer := r.s.Issuer
+	r.tg.token = func(ctx context.Context, _, email, name string) (string, error) {
+		return backing.IssueToken(ctx, issuer, backing.User, "", email, name)
+	}
+	r.tables = newRestoring(t, r.s)
+	front := fakeAWS(t, r.s, r.tables)
+	making := httptest.NewServer(r)
+	t.Cleanup(making.Close)
+	r.shell = newSession(t, filepath.Join(filepath.Dir(cli), "python"), front.URL, making.URL)
+	r.owner = r.tg.server(t)
+	r.hook = r.owner.receiver(t, nil)
+
+	sections := map[string]section{}
+	for _, s := range readRunbook(t) {
+		sections[s.title] = s
+	}
+	for _, each := range rehearsals {
+		s := sections[each.title]
+		delete(sections, each.title)
+		t.Run(each.title, func(t *testing.T) { r.section(t, s, each.trials) })
+		if t.Failed() {
+			return // what follows needs it
+		}
+	}
+	for title, s := range sections {
+		if len(s.commands) > 0 {
+			t.Errorf("section %q has commands that no one has run", title)
+		}
+	}
+}
+
+func (r *rehearsal) section(t *testing.T, s section, trials []trial) {
+	if len(trials) != len(s.commands) {
+		t.Fatalf("section %q has %d blocks of commands, and %d are known", s.title, len(s.commands), len(trials))
+	}
+	before := r.t
+	r.t = t
+	defer func() { r.t = before }()
+	for i, c := range trials {
+		r.try(s.commands[i], c)
+		if t.Failed() {
+			t.Fatalf("in block %d", i+1)
+		}
+	}
+}
+
+// try runs one block.
+func (r *rehearsal) try(commands string, c trial) {
+	r.t.Helper()
+	if c.before != nil {
+		c.before(r)
+	}
+	var values []string
+	if c.fill != nil {
+		values = c.fill(r)
+	}
+	if n := strings.Count(commands, "…"); n != len(values) {
+		r.t.Fatalf("%d values for %d … in\n%s", len(values), n, commands)
+	}
+	for _, v := range values {
+		commands = strings.Replace(commands, "…", v, 1)
+	}
+	commands = strings.ReplaceAll(commands, "2026-01-31T12:00:00Z", r.past.since)
+	printed, failed := r.shell.run(r.t, commands)
+	if c.may != "" {
+		failed = slices.DeleteFunc(failed, regexp.MustCompile(c.may).MatchString)
+	}
+	if len(failed) > 0 {
+		r.t.Errorf("what failed:\n%s", strings.Join(failed, ""))
+	}
+	r.t.Logf("%s\nprinted\n%s", commands, printed)
+	if c.after != nil {
+		c.after(r, printed)
+	}
+}
+
+// TestRunbookNamesWhatThereIs reads what the runbook says between its commands.
+func TestRunbookNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	var titles, commands []string
+	sections := readRunbook(t)
+	for _, s := range sections {
+		titles = append(titles, s.title)
+		commands = append(commands, s.commands...)
+		for _, p := range s.policies {
+			if !json.Valid([]byte(p)) {
+				t.Errorf("section %q: no JSON: %s", s.title, p)
+			}
+		}
+	}
+	text := func(path string) string {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	template, makefile := text("../../template.yaml"), text("../../Makefile")
+	all := strings.Join(commands, "\n")
+	for _, s := range sections {
+		for _, m := range regexp.MustCompile(`\("([^"]+)"`).FindAllStringSubmatch(s.text, -1) {
+			if !slices.Contains(titles, m[1]) && m[1] != "Deploy" {
+				t.Errorf("section %q: there is no section %q", s.title, m[1])
+			}
+		}
+		for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(s.text, -1) {
+			words := strings.Fields(m[1])
+			switch {
+			case words[0] == "aws" && !strings.Contains(all, m[1]):
+				t.Errorf("section %q: no test runs %s", s.title, m[1])
+			case words[0] == "make" && !strings.Contains(makefile, "\n"+words[1]+": "):
+				t.Errorf("section %q: there is no %s", s.title, m[1])
+			}
+		}
+		for _, deployment := range regexp.MustCompile("make deploy[^`\n]+").FindAllString(s.text+all, -1) {
+			for _, m := range regexp.MustCompile(`\b([A-Z][a-z]\w*)=`).FindAllStringSubmatch(deployment, -1) {
+				if !strings.Contains(template, "\n  "+m[1]+":\n    Type: ") {
+					t.Errorf("section %q: %s: the template has no parameter %s", s.title, deployment, m[1])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,20 @@
+"""The AWS CLI of a rehearsal: it notes which calls fail, in the middle of a pipe too.
+
+Without the option, the calls of SQS go to AWS, whatever AWS_ENDPOINT_URL says.
+"""
+
+import json
+import os
+import socket
+import sys
+
+arguments = ["--endpoint-url", os.environ["AWS_ENDPOINT_URL"]] + sys.argv[1:]
+call = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}
+connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+connection.connect(os.environ["AWS_CLI"])
+socket.send_fds(connection, [json.dumps(call).encode()], [0, 1, 2])
+code = connection.recv(1)[0]
+if code:
+    with open(os.environ["FAILURES"], "a") as failures:
+        print("%d: aws %s" % (code, " ".join(" ".join(sys.argv[1:]).split())), file=failures)
+sys.exit(code)

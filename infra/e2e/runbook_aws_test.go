@@ -30,12 +30,6 @@ func fakeAWS(t *testing.T, s *stack.Stack, tables *restoring) *standin.Standin {
 	t.Cleanup(front.Close)
 	front.Lead(stackOfRunbook, standin.Live{
 		Outputs: s.Outputs,
-		Physical: func(logical string) string {
-			if queue, err := s.QueueURL(logical); err == nil {
-				return queue
-			}
-			return logical
-		},
 		Invoke: func(function string, payload []byte) ([]byte, error) {
 			out, err := s.Invoke(t.Context(), function, payload)
 			if errors.Is(err, lambda.ErrThrottled) {

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
@@ -160,6 +161,40 @@ func (r *rehearsal) noFunctionError(printed string) {
 	if strings.Contains(printed, "FunctionError") {
 		r.t.Errorf("a function failed:\n%s", printed)
 	}
+}
+
+// onlyDeliverSigns reads the policy that each key has got.
+func onlyDeliverSigns(r *rehearsal, _ string) {
+	client := backing.NewKMSClient(r.s.DataPlane.KMS)
+	keys, err := client.ListKeys(r.t.Context(), &kms.ListKeysInput{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	refused := 0
+	for _, key := range keys.Keys {
+		out, err := client.GetKeyPolicy(r.t.Context(), &kms.GetKeyPolicyInput{KeyId: key.KeyArn, PolicyName: aws.String("default")})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var policy struct {
+			Statement []struct {
+				Effect, Action string
+				Condition      struct{ ArnNotEquals map[string]string }
+			}
+		}
+		if err := json.Unmarshal([]byte(aws.ToString(out.Policy)), &policy); err != nil {
+			r.t.Fatal(err)
+		}
+		for _, s := range policy.Statement {
+			if s.Effect == "Deny" && s.Action == "kms:Sign" && s.Condition.ArnNotEquals["aws:PrincipalArn"] == r.s.Outputs()["DeliverRoleArn"] {
+				refused++
+			}
+		}
+	}
+	if refused == 0 || refused != len(keys.Keys)-1 { // one was revoked before
+		r.t.Errorf("%d of %d keys refuse others", refused, len(keys.Keys))
+	}
+	r.arrives()
 }
 
 func secondSigningKey(r *rehearsal) {

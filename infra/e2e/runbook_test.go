@@ -55,6 +55,7 @@ var rehearsals = []struct {
 		fill: unendedOrg, may: `update-item`, after: orgIsEnded,
 	}}},
 	{"Revoking a webhook signing key", []trial{{before: forgetKeys, fill: activeKey, after: signingKeyIsGone}}},
+	{"Who may sign", []trial{{after: onlyDeliverSigns}}},
 	{"Deleting old signing keys", []trial{{before: secondSigningKey, after: oldKeysAreListed}, {fill: oldKey, after: oldKeyGoes}}},
 	{"Finding a request", []trial{{before: keepLogs, fill: requestID, after: requestIsFound}, {after: gatewayMayLog}}},
 	{"Webhooks are late", []trial{{after: queueIsCounted}}},

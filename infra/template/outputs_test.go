@@ -38,7 +38,7 @@ func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
 	}
 }
 
-// TestTheRunbookAsksForOutputsThatThereAre, and for resources that there are.
+// TestTheRunbookAsksForOutputsThatThereAre reads what it names in its commands.
 func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
 	root, err := backing.Root()
 	if err != nil {
@@ -50,11 +50,10 @@ func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
 	}
 	tpl := template(t)
 	asked := 0
-	for _, m := range regexp.MustCompile(`\$\((output|physical) ([A-Za-z]+)\)`).FindAllStringSubmatch(string(runbook), -1) {
+	for _, m := range regexp.MustCompile(`\$\(output ([A-Za-z]+)\)`).FindAllStringSubmatch(string(runbook), -1) {
 		asked++
-		section := map[string]string{"output": "Outputs", "physical": "Resources"}[m[1]]
-		if object(tpl.Raw[section])[m[2]] == nil {
-			t.Errorf("the runbook asks for %s, and there is none in the %s", m[2], section)
+		if object(tpl.Raw["Outputs"])[m[1]] == nil {
+			t.Errorf("the runbook asks for %s, which is no output", m[1])
 		}
 	}
 	if asked < 4 {

@@ -11,8 +11,7 @@ import (
 
 // Live is a stack that runs: what is asked of AWS about it reaches it.
 type Live struct {
-	Outputs  func() map[string]string
-	Physical func(logical string) string // the name of a resource; "": there is none
+	Outputs func() map[string]string
 
 	// Services answer for those that the stand-in is not, by the name in a signature; ""
 	// is all others.

@@ -48,7 +48,6 @@ func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 	return map[string]func(url.Values) (string, error){
 		"GetCallerIdentity":      s.getCallerIdentity,
 		"DescribeStacks":         s.onStack(s.describeStack),
-		"DescribeStackResource":  s.onStack(s.describeResource),
 		"DescribeStackEvents":    s.onStack(s.describeEvents),
 		"DescribeStackResources": s.onStack(s.describeResources),
 		"GetTemplate":            s.onStack(s.getTemplate),

@@ -51,12 +51,7 @@ func (k *Stack) id() string {
 }
 
 // physical is the name of a resource.
-func (k *Stack) physical(logical string) string {
-	if k.live != nil {
-		return k.live.Physical(logical)
-	}
-	return k.Name + "-" + logical + "-1"
-}
+func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
 
 // now gives a time after each that it gave before, as events have.
 func (s *Standin) now() string {
@@ -132,15 +127,6 @@ func (s *Standin) describeResources(k *Stack, _ url.Values) (string, error) {
 		})
 	}
 	return xml(fields{{"StackResources", all}}), nil
-}
-
-func (s *Standin) describeResource(k *Stack, in url.Values) (string, error) {
-	logical := in.Get("LogicalResourceId")
-	name := k.physical(logical)
-	if name == "" {
-		return "", invalid("Resource %s does not exist for stack %s", logical, k.Name)
-	}
-	return xml(fields{{"StackResourceDetail", fields{{"LogicalResourceId", logical}, {"PhysicalResourceId", name}, {"StackName", k.Name}}}}), nil
 }
 
 func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {

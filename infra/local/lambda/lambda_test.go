@@ -202,6 +202,21 @@ func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
 	}
 }
 
+func TestStoppedFunctionIsNotCalled(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	for _, stopped := range []bool{true, false} {
+		if err := s.Stop("Toy", stopped); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Invoke(t.Context(), "Toy", []byte(`{}`)); errors.Is(err, lambda.ErrThrottled) != stopped {
+			t.Errorf("stopped %v: %v", stopped, err)
+		}
+	}
+	if err := s.Stop("None", true); !errors.Is(err, lambda.ErrNoFunction) {
+		t.Errorf("no function: %v", err)
+	}
+}
+
 func TestTimeoutIsTheFunctions(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	begun := time.Now()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// gatewayAccount stands in for the settings of API Gateway in an account.
+// gatewayAccount plays the settings of API Gateway in an account.
 type gatewayAccount struct{ role string }
 
 func (g *gatewayAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ var knownQuotas = []struct{ service, code, name string }{
 	{"kms", "L-KMS", "Cryptographic operations (ECC) request rate"}, // its code is not in the documentation
 }
 
-// quotas stands in for Service Quotas.
+// quotas plays Service Quotas.
 func quotas(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ServiceCode, QuotaCode string

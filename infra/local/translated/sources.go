@@ -1,6 +1,7 @@
 package translated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,7 +89,7 @@ func (t *Template) streamSource(s *EventSource, p *properties) {
 	s.Table = tableOf(s.ARN)
 	for _, name := range t.Named("AWS::DynamoDB::Table") {
 		table := t.Resources[name].Properties
-		if _, physical := t.streamARN(name); physical != s.Table {
+		if t.tableName(name) != s.Table {
 			continue
 		}
 		stream, _ := table["StreamSpecification"].(map[string]any)
@@ -156,14 +157,8 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 	}
 }
 
-// streamARN gives a table's stream as GetAtt does, and the table's name.
-func (t *Template) streamARN(id string) (arn, table string) {
-	table = id
-	if name, ok := t.physical[id]; ok {
-		table = name
-	}
-	return strings.Replace(attributes["AWS::DynamoDB::Table.StreamArn"], "%s", table, 1), table
-}
+// tableName gives the name of the table with that logical id.
+func (t *Template) tableName(id string) string { return cmp.Or(t.physical[id], id) }
 
 // tableOf gives the name of the table whose stream an ARN is of, which may be a table
 // beside the template's; "" is no stream of a table.

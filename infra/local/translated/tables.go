@@ -6,9 +6,8 @@ package translated
 func (t *Template) HashKeys() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::DynamoDB::Table") {
-		_, table := t.streamARN(id)
 		properties := t.Resources[id].Properties
-		for _, name := range append(t.streamed(), table) {
+		for _, name := range append(t.streamed(), t.tableName(id)) {
 			out[name] = hashKey(properties["KeySchema"])
 			indexes, _ := properties["GlobalSecondaryIndexes"].([]any)
 			for _, v := range indexes {

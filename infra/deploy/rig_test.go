@@ -25,6 +25,8 @@ type rig struct {
 	real string // the SAM CLI
 	env  map[string]string
 	in   string // what a person types; "": there is no terminal
+
+	patience time.Duration // with what may yet become good
 }
 
 // newRig has a SAM CLI that only notes how it is called.
@@ -35,7 +37,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, env: map[string]string{}}
+	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, env: map[string]string{}, patience: time.Minute}
 	t.Cleanup(r.aws.Close)
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": r.aws.URL, "AWS_ACCESS_KEY_ID": "AKIDLOCAL", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
@@ -164,7 +166,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	p := &program{
 		given: g, root: r.root, sam: r.cli, python: filepath.Join(filepath.Dir(r.real), "python"), environment: withoutAWS(sam.BuildEnvironment()),
 		in: typed, out: &out, terminal: r.in != "",
-		pause: 20 * time.Millisecond, patience: 200 * time.Millisecond, firstAnswer: 200 * time.Millisecond,
+		pause: 20 * time.Millisecond, patience: r.patience, firstAnswer: r.patience,
 	}
 	for name, value := range env {
 		p.environment = append(p.environment, name+"="+value)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/infra/deploy/standin"
 )
@@ -72,6 +73,7 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 			r := newRig(t)
 			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 			r.aws.Set(c.faults)
+			r.patience = 200 * time.Millisecond
 			if c.script != "" {
 				r.script(c.script)
 			}

@@ -74,14 +74,15 @@ var rehearsals = []struct {
 
 // TestRunbook runs every command of infra/runbook.md.
 func TestRunbook(t *testing.T) {
-	t.Setenv("MOTO_ACM_VALIDATION_WAIT", "0")
-	t.Setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+	t.Parallel()
 	cli, err := backing.AWS(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rehearsal{t: t}
-	r.s, r.tg = startLocal(t, stack.Options{Dir: memoryDir(t), Parameters: patient})
+	r.s, r.tg = startLocal(t, stack.Options{
+		Dir: memoryDir(t), Parameters: patient, Emulator: []string{"MOTO_ACM_VALIDATION_WAIT=0", "MOTO_IAM_LOAD_MANAGED_POLICIES=true"},
+	})
 	issuer := r.s.Issuer
 	r.tg.token = func(ctx context.Context, _, email, name string) (string, error) {
 		return backing.IssueToken(ctx, issuer, backing.User, "", email, name)

@@ -62,7 +62,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 			},
 		},
 		{
-			resource: "arn:aws:kms:" + here + ":key/" + p.physical(t, "SigningKey"),
+			resource: p.output(t, "SigningKeyArn"),
 			context: map[string]string{
 				"aws:ResourceTag/latchkey:stack": p.stack, "kms:KeySpec": "ECC_NIST_P256", "kms:KeyUsage": "SIGN_VERIFY",
 				"kms:MessageType": "DIGEST", "kms:SigningAlgorithm": "ECDSA_SHA_256",
@@ -156,6 +156,9 @@ func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 		switch strings.Join(args[:2], " ") {
 		case "sts get-caller-identity":
 			return []byte(`{"Account":"` + translated.AccountID + `"}`)
+		case "cloudformation describe-stacks":
+			name := strings.Split(option(args, "--query")[0], "'")[1]
+			return []byte(`"` + tpl.Outputs[name] + `"`)
 		case "cloudformation describe-stack-resource":
 			return []byte(`{"StackResourceDetail":{"PhysicalResourceId":"` + option(args, "--logical-resource-id")[0] + `"}}`)
 		}

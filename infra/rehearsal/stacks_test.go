@@ -138,8 +138,10 @@ func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) {
 	a := newAccount(t)
 	own := "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
 	plain := parametersOf("first")
-	// The third has a firewall of the owner's, and both addresses.
-	steps := []map[string]string{plain, optional("first"), with(optional("first"), map[string]string{"WebAclArn": own, "DisableExecuteApi": "false"}), plain}
+	restored := "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026-01-01T00:00:00.000"
+	// The third has a firewall of the owner's, both addresses and a restored table.
+	third := map[string]string{"WebAclArn": own, "DisableExecuteApi": "false", "TableStreamArn": restored}
+	steps := []map[string]string{plain, optional("first"), with(optional("first"), third), plain}
 	seen := map[string][2]bool{}
 	var kept [2]string
 	for i, parameters := range steps {

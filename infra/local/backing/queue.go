@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,6 +16,7 @@ import (
 // port.
 type QueueOptions struct {
 	Port     int      // 0: a free one
+	Settings []string // of the emulator, as NAME=value in its environment
 	LogPath  string   // "": kept for error messages alone
 	Progress Progress // nil: standard error
 }
@@ -33,7 +35,11 @@ func StartQueue(ctx context.Context, o QueueOptions) (*Process, error) {
 	}
 	return start(ctx, child{
 		name: "sqs", port: o.Port, logPath: o.LogPath,
-		command: func(port int) (*exec.Cmd, error) { return exec.Command(python, script, fmt.Sprint(port)), nil },
+		command: func(port int) (*exec.Cmd, error) {
+			cmd := exec.Command(python, script, fmt.Sprint(port))
+			cmd.Env = append(os.Environ(), o.Settings...)
+			return cmd, nil
+		},
 	})
 }
 

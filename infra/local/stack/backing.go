@@ -58,7 +58,9 @@ func (s *Stack) startKMS(ctx context.Context) error {
 }
 
 func (s *Stack) startQueue(ctx context.Context) error {
-	p, err := backing.StartQueue(ctx, backing.QueueOptions{Port: s.ports.Queue, LogPath: filepath.Join(s.LogDir, "sqs.log"), Progress: s.options.Progress})
+	p, err := backing.StartQueue(ctx, backing.QueueOptions{
+		Port: s.ports.Queue, Settings: s.options.Emulator, LogPath: filepath.Join(s.LogDir, "sqs.log"), Progress: s.options.Progress,
+	})
 	if err != nil {
 		return err
 	}

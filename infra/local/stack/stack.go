@@ -41,6 +41,7 @@ type Options struct {
 	Requests   io.Writer         // one line a request; nil: none
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
+	Emulator   []string          // settings of the emulator that has the queues, NAME=value; tests ask it for other services
 	Throttle   bool              // requests over the template's limits are refused
 	Minute     time.Duration     // what schedules take for a minute; 0: a minute
 

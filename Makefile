@@ -77,7 +77,7 @@ ALONE = env -u BASE_URL -u TOKEN_CMD
 GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
-	@$(GO_TEST) -p 4 $(PACKAGES)
+	@$(GO_TEST) -p 3 $(PACKAGES)
 	@$(GO_TEST) -parallel 4 -skip '^(TestDeployed|TestSmoke)$$' ./infra/e2e
 
 t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DYNAMODB=http://127.0.0.1:3002 on a running database

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +28,7 @@ type rig struct {
 	root string
 	cli  string // what is run as the SAM CLI
 	real string // the SAM CLI
+	warm string // the same, loaded before
 	env  map[string]string
 	in   string // what a person types; "": there is no terminal
 
@@ -33,11 +39,12 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
-	cli, err := backing.SAM(t.Context(), nil)
-	if err != nil {
+	cli, errCLI := backing.SAM(t.Context(), nil)
+	loaded, err := warm()
+	if err := errors.Join(errCLI, err); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, env: map[string]string{}, patience: time.Minute}
+	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, warm: loaded, env: map[string]string{}, patience: time.Minute}
 	t.Cleanup(r.aws.Close)
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": r.aws.URL, "AWS_ACCESS_KEY_ID": "AKIDLOCAL", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
@@ -49,6 +56,10 @@ func newRig(t *testing.T) *rig {
 	r.write("samconfig.toml", "version = 0.1\n[default.global.parameters]\nstack_name = \"other\"\n[default.deploy.parameters]\n"+
 		"parameter_overrides = \"Issuer=\\\"https://saved.example\\\" EmailsAreVerified=\\\"true\\\"\"\n")
 	r.script(`echo "$@" >> sam.log`)
+	r.write("python", "#!/bin/sh\nexec "+loaded+` "$@"`+"\n")
+	if err := os.Chmod(filepath.Join(r.root, "python"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
@@ -71,9 +82,38 @@ Resources:
 `
 }
 
+// warmEnd ends the process of warm when it is closed, by the end of this one.
+var warmEnd io.Closer
+
+// warm gives the command that leads to a process which has the SAM CLI loaded, for all
+// tests.
+var warm = sync.OnceValues(func() (string, error) {
+	cli, err := backing.SAM(context.Background(), nil)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "latchkey-sam-")
+	if err != nil {
+		return "", err
+	}
+	python, at := filepath.Join(filepath.Dir(cli), "python"), filepath.Join(dir, "socket")
+	cmd := exec.Command(python, "testdata/warm.py", at)
+	cmd.Stderr = os.Stderr
+	in, errIn := cmd.StdinPipe()
+	warmEnd = in
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
+		return "", err
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "READY\n" {
+		return "", fmt.Errorf("the SAM CLI said %q: %w", line, err)
+	}
+	return fmt.Sprintf("%s -I -S %s.py %s", python, at, at), nil
+})
+
 // withSAM makes it the real SAM CLI, but for the build, which is put there.
 func (r *rig) withSAM() *rig {
-	r.script(`if [ "$1" = build ]; then mkdir -p "$5" && cp -r built/. "$5"; else exec ` + r.real + ` "$@"; fi`)
+	r.script(`if [ "$1" = build ]; then mkdir -p "$5" && cp -r built/. "$5"; else exec ` + r.warm + ` "$@"; fi`)
 	r.write("built/template.yaml", small(r.t))
 	r.write("built/rotate/bootstrap", "a program")
 	return r
@@ -164,7 +204,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	defer func() { _ = typed.Close() }()
 	var out bytes.Buffer
 	p := &program{
-		given: g, root: r.root, sam: r.cli, python: filepath.Join(filepath.Dir(r.real), "python"), environment: withoutAWS(sam.BuildEnvironment()),
+		given: g, root: r.root, sam: r.cli, python: filepath.Join(r.root, "python"), environment: withoutAWS(sam.BuildEnvironment()),
 		in: typed, out: &out, terminal: r.in != "",
 		pause: 20 * time.Millisecond, patience: r.patience, firstAnswer: r.patience,
 	}

@@ -1,0 +1,93 @@
+"""Has the SAM CLI and boto3 loaded for many calls: loading them takes longer than most calls.
+
+Argument: a socket to make, in a folder that goes with this process. A program that is to be called sends its arguments, its folder and its environment there, and its three
+files with them; a copy of this process is the SAM CLI then, or runs the program after -c. Prints READY; ends when its standard
+input does.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+
+import boto3
+import samcli.commands.delete.delete_context
+import samcli.commands.deploy.deploy_context
+import samcli.commands.package.package_context
+from samcli.cli.main import cli
+
+SHIM = """import json, os, socket, sys
+call = {"arguments": sys.argv[2:], "folder": os.getcwd(), "environment": dict(os.environ)}
+connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+connection.connect(sys.argv[1])
+socket.send_fds(connection, [json.dumps(call).encode()], [0, 1, 2])
+answer = connection.recv(1)
+sys.exit(answer[0] if answer else 255)
+"""
+
+
+def play(call, files):
+    """Is the program, in a process of its own."""
+    for to, file in enumerate(files):
+        os.dup2(file, to)
+    sys.stdin = open(0, closefd=False)
+    os.chdir(call["folder"])
+    os.environ.clear()
+    os.environ.update(call["environment"])
+    code = 255
+    try:
+        arguments = call["arguments"]
+        if arguments[0] == "-c":
+            sys.argv = ["-c"] + arguments[2:]
+            exec(compile(arguments[1], "-c", "exec"), {"__name__": "__main__"})
+            code = 0
+        else:
+            sys.argv = ["sam"] + arguments
+            cli(prog_name="sam")
+    except SystemExit as end:
+        code = end.code
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code or 0)
+
+
+def serve(connection):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    text, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    child = os.fork()
+    if child == 0:
+        play(json.loads(text), files)
+    for file in files:
+        os.close(file)
+    connection.send(bytes([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255]))
+    os._exit(0)
+
+
+def main():
+    with open(sys.argv[1] + ".py", "w") as shim:
+        shim.write(SHIM)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(sys.argv[1])
+    listener.listen()
+
+    def end():
+        while os.read(0, 1):
+            pass
+        shutil.rmtree(os.path.dirname(sys.argv[1]))
+        os._exit(0)
+
+    threading.Thread(target=end, daemon=True).start()
+    print("READY", flush=True)
+    while True:
+        connection = listener.accept()[0]
+        if os.fork() == 0:
+            serve(connection)
+        connection.close()
+
+
+main()

@@ -58,19 +58,18 @@ func weigh(res *http.Response) error {
 		return err
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
-	type capacity struct{ CapacityUnits, ReadCapacityUnits, WriteCapacityUnits float64 }
+	type capacity struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity capacity }
 	var several struct{ ConsumedCapacity []capacity }
 	if json.Unmarshal(body, &several) != nil && json.Unmarshal(body, &one) == nil {
 		several.ConsumedCapacity = []capacity{one.ConsumedCapacity}
 	}
+	units := &of.call.Write
+	if strings.Contains(of.call.Operation, "Get") || of.call.Operation == "Query" {
+		units = &of.call.Read
+	}
 	for _, c := range several.ConsumedCapacity {
-		reads := strings.Contains(of.call.Operation, "Get") || of.call.Operation == "Query"
-		if reads {
-			of.call.Read += c.CapacityUnits
-		} else {
-			of.call.Write += c.CapacityUnits
-		}
+		*units += c.CapacityUnits
 	}
 	of.tell(*of.call)
 	return nil

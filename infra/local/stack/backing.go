@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// startBacking starts what stands behind the functions and, meanwhile, builds them.
+// startBacking starts the services behind the functions and, meanwhile, builds them.
 func (s *Stack) startBacking(ctx context.Context) error {
 	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.build}
 	if s.OwnIssuer() {

@@ -90,7 +90,7 @@ func translate(t *testing.T, text string, o translated.Options) (*translated.Tem
 	return translated.Translate(context.Background(), path, o)
 }
 
-// altered gives the translated document in which one text stands for another. SAM passes on
+// altered returns the translated document with one text replaced by another. SAM passes on
 // what the tests alter, so that they need not translate again.
 func altered(t *testing.T, tpl *translated.Template, from, to string) *translated.Template {
 	t.Helper()

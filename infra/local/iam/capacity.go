@@ -13,6 +13,7 @@ import (
 // counted for it.
 type Call struct {
 	Function, Service, Operation string
+	Request                      []byte  // JSON, as the function sent it
 	Read, Write                  float64 // capacity units
 }
 

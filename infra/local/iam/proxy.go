@@ -100,7 +100,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if watch := p.watch.Load(); watch != nil {
-		r, body = weighed(r, body, &Call{Function: function, Service: service, Operation: operation}, *watch)
+		r, body = weighed(r, body, &Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	next.ServeHTTP(w, r)

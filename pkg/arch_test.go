@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"env":         {},
 	"verify":      {}, // receivers import it
 	"authz":       {"apikey", "id", "org", "principal", "problem", "store", "token"},
-	"api":         {"apikey", "id", "link", "org", "principal", "problem", "queue", "secret", "signing", "store", "text", "webhook", "webhook/outbound"},
+	"route":       {"org", "principal"},
+	"api":         {"id", "link", "org", "principal", "problem", "queue", "route", "secret", "signing", "store", "text", "webhook", "webhook/outbound"},
 	"lambdahttp":  {"metric", "principal", "problem"},
 	"lambdaevent": {"metric", "principal", "problem"},
 	"metric":      {},

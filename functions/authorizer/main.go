@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/authz"
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/token"
 )
@@ -36,5 +36,5 @@ func main() {
 		os.Exit(1)
 	}
 	a := authz.New(table, token.New(tokens, env.NewIssuerClient(), time.Now))
-	lambdaevent.StartAuthorizer(a.Authorize, api.CredentialOf)
+	lambdaevent.StartAuthorizer(a.Authorize, route.CredentialOf)
 }

@@ -25,5 +25,5 @@ func main() {
 		slog.Error("start", "error", err)
 		os.Exit(1)
 	}
-	lambdahttp.Start(api.Keys(table, prefix, nil, console))
+	lambdahttp.Start(api.Keys(table, prefix, console))
 }

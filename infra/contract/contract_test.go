@@ -11,10 +11,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"latchkey/infra/contract"
-	"latchkey/pkg/api"
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // checks hold the document against the repository's own tables. Each gives what
@@ -81,13 +81,20 @@ func onlyIn(what string, document, tables []string) []string {
 // checkOperations: the document says in its text what HEAD is, and that OPTIONS under
 // /v1 depends on the deployment.
 func checkOperations(doc *openapi3.T) []string {
-	var routes []string
-	for _, r := range api.Routes() {
-		if r.Method != http.MethodHead && (r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/")) {
-			routes = append(routes, r.Name())
+	var routes, documented []string
+	for _, r := range route.All() {
+		if r.Method != http.MethodHead && (r.Method != http.MethodOptions || !r.ForConsole()) {
+			routes = append(routes, r.Operation+": "+r.Name())
 		}
 	}
-	return onlyIn("operations", slices.Collect(maps.Keys(operations(doc))), routes)
+	for name, op := range operations(doc) {
+		operation := op.OperationID
+		if strings.HasPrefix(name, http.MethodOptions+" ") {
+			operation = route.Preflight
+		}
+		documented = append(documented, operation+": "+name)
+	}
+	return onlyIn("operations", documented, routes)
 }
 
 // checkParameters: an operation has the query parameters that its route takes, and
@@ -95,7 +102,7 @@ func checkOperations(doc *openapi3.T) []string {
 func checkParameters(doc *openapi3.T) []string {
 	var wrong []string
 	ops := operations(doc)
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		op := ops[r.Name()]
 		if op == nil {
 			continue
@@ -117,7 +124,7 @@ func checkParameters(doc *openapi3.T) []string {
 // TestHEADIsServedOnPublicReads: RFC 9110, section 9.3.2.
 func TestHEADIsServedOnPublicReads(t *testing.T) {
 	var reads, heads []string
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		switch {
 		case r.Takes == principal.Public && r.Method == http.MethodGet:
 			reads = append(reads, r.Function+" "+r.Pattern)
@@ -138,7 +145,7 @@ func checkSecurity(doc *openapi3.T) []string {
 	takes := map[principal.Credential]string{principal.UserToken: "[userToken]", principal.APIKey: "[apiKey]", principal.Public: "[]"}
 	var wrong []string
 	ops := operations(doc)
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		op := ops[r.Name()]
 		if op == nil {
 			continue
@@ -161,7 +168,7 @@ func checkSecurity(doc *openapi3.T) []string {
 func checkRoles(doc *openapi3.T) []string {
 	var wrong []string
 	ops := operations(doc)
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		var may []string
 		for _, role := range r.May.List() {
 			may = append(may, string(role))

@@ -29,8 +29,8 @@ func newWalkCalls() *walkCalls {
 }
 
 // count counts a call. It does not count what depends on the time: the calls of the
-// scheduled functions, the reading of the active signing key, which is remembered for a
-// minute, all but the first write of a key's last use, and the second charge to a budget
+// scheduled functions, the reading of signing and verification keys, which are remembered
+// for a minute, all but the first write of a key's last use, and the second charge to a budget
 // that was not refilled yet.
 func (w *walkCalls) count(c iam.Call) {
 	w.mu.Lock()
@@ -41,7 +41,7 @@ func (w *walkCalls) count(c iam.Call) {
 	}
 	name := strings.TrimSuffix(c.Function, "Function")
 	switch {
-	case name == "Sweep" || name == "Rotate" || name == "Deliver" && strings.HasPrefix(row, "VKEYS/"):
+	case name == "Sweep" || name == "Rotate" || strings.Contains(shape, " VKEYS"):
 		return
 	case strings.HasPrefix(row, "USED#") && c.Operation == "UpdateItem":
 		if w.used[row] {

@@ -195,7 +195,7 @@ func (w *walk) consoles(t *testing.T, ada, bob as, bobsEmail string) {
 	org := w.send(t, ada, first).str("id")
 	w.send(t, ada, first)
 	w.step(t, ada, "POST", "/v1/orgs", `{"name":""}`)
-	w.step(t, ada, "POST", "/v1/orgs", `{"nmae":"Acme"}`)
+	w.step(t, ada, "POST", "/v1/orgs", `{"title":"Acme"}`)
 	w.step(t, ada, "GET", "/v1/orgs", "")
 	w.step(t, ada, "GET", "/v1/orgs?limit=1", "")
 	w.step(t, ada, "GET", "/v1/orgs?limit=0", "")

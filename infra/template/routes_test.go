@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"latchkey/infra/local/translated"
-	"latchkey/pkg/api"
 	"latchkey/pkg/principal"
+	"latchkey/pkg/route"
 )
 
 // public are the routes that take no credential, each a decision: spec section
@@ -66,7 +66,7 @@ func closed(tpl *translated.Template) (wrong []string) {
 			wrong = append(wrong, name(r)+": no browser calls this path")
 		}
 	}
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		if open := slices.Contains(public, r.Name()); open != (r.Takes == principal.Public) {
 			wrong = append(wrong, fmt.Sprintf("%s takes %s in the table of routes", r.Name(), r.Takes))
 		}
@@ -103,7 +103,7 @@ func sameRoutes(tpl *translated.Template) (wrong []string) {
 	for _, r := range a.Routes {
 		there[name(r)] = path.Base(functions[r.Function].CodeURI)
 	}
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		if folder, ok := there[r.Name()]; !ok || folder != r.Function {
 			wrong = append(wrong, fmt.Sprintf("%s: functions/%s in the table of routes, functions/%s in the template", r.Name(), r.Function, folder))
 		}

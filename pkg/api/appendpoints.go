@@ -3,45 +3,27 @@ package api
 import (
 	"context"
 
-	"latchkey/pkg/problem"
+	"latchkey/pkg/id"
 )
 
 // endpoints lists an app's webhook endpoints for an admin.
-func (a apps) endpoints(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
+func (a apps) endpoints(ctx context.Context, c *call, _ none) (list[endpointBody], error) {
+	p, err := c.page(true, isID(id.ParseEndpoint))
 	if err != nil {
-		return answer{}, err
+		return list[endpointBody]{}, err
 	}
-	p, err := c.page(true, isEndpointID)
-	if err != nil {
-		return answer{}, err
-	}
-	found, next, err := a.store.AppEndpoints(ctx, c.actor(), orgID, appID(c.PathValue("appId")), p)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(endpointListOf(found, next)), nil
+	found, next, err := a.store.AppEndpoints(ctx, c.actor(), c.org, c.appID(), p)
+	return listOf("endpoints", found, next, endpointBodyOf), err
 }
 
-// enableEndpoint enables or disables one of them.
-func (a apps) enableEndpoint(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Enabled *bool `json:"enabled"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if in.Enabled == nil {
-		return answer{}, problem.Invalid("/enabled", "required", "The value is required.")
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	app, h := appID(c.PathValue("appId")), endpointID(c.PathValue("endpointId"))
-	changed, err := a.store.EnableEndpoint(ctx, c.actor(), orgID, app, h, *in.Enabled)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(endpointBodyOf(changed)), nil
+// enableIn is a body that enables or disables.
+type enableIn struct {
+	Enabled *bool `json:"enabled"`
+}
+
+func (in *enableIn) check(*call) error { return required("/enabled", in.Enabled) }
+
+func (a apps) enableEndpoint(ctx context.Context, c *call, in enableIn) (endpointBody, error) {
+	changed, err := a.store.EnableEndpoint(ctx, c.actor(), c.org, c.appID(), c.endpointID(), *in.Enabled)
+	return endpointBodyOf(changed), err
 }

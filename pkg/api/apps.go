@@ -15,13 +15,13 @@ type apps struct{ store *store.Store }
 func Apps(s *store.Store, console []string) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
-		"GET /v1/orgs/{orgId}/apps":           a.list,
-		"POST /v1/orgs/{orgId}/apps":          a.create,
-		"PATCH /v1/orgs/{orgId}/apps/{appId}": a.rename,
-		"POST /app/get":                       a.get,
+		"listApps":  handle(a.list),
+		"createApp": handle(a.create),
+		"updateApp": handle(a.rename),
+		"getApp":    handle(a.get),
 
-		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                a.endpoints,
-		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": a.enableEndpoint,
+		"listAppWebhookEndpoints":  handle(a.endpoints),
+		"enableAppWebhookEndpoint": handle(a.enableEndpoint),
 	}, console)
 }
 
@@ -34,117 +34,54 @@ type appBody struct {
 
 func appBodyOf(a store.App) appBody { return appBody{a.ID, a.Name, a.IsDefault, a.CreatedAt} }
 
-func (a apps) list(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
+func (a apps) list(ctx context.Context, c *call, _ none) (list[appBody], error) {
+	p, err := c.page(true, isID(id.ParseApp))
 	if err != nil {
-		return answer{}, err
+		return list[appBody]{}, err
 	}
-	p, err := c.page(true, func(s string) bool { _, err := id.ParseApp(s); return err == nil })
-	if err != nil {
-		return answer{}, err
-	}
-	found, next, err := a.store.Apps(ctx, c.actor(), orgID, p)
-	if err != nil {
-		return answer{}, err
-	}
-	body := struct {
-		Apps       []appBody `json:"apps"`
-		NextCursor string    `json:"nextCursor,omitempty"`
-	}{make([]appBody, len(found)), cursor(next)}
-	for i, f := range found {
-		body.Apps[i] = appBodyOf(f)
-	}
-	return ok(body), nil
+	found, next, err := a.store.Apps(ctx, c.actor(), c.org, p)
+	return listOf("apps", found, next, appBodyOf), err
 }
 
-func (a apps) create(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Name *string `json:"name"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	name, err := requiredName("/name", in.Name)
+func (a apps) create(ctx context.Context, c *call, in newNameIn) (answer, error) {
+	once, err := onceOf(c, appBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	made := a.store.DraftApp(name)
-	body, err := render(appBodyOf(made))
-	if err != nil {
-		return answer{}, err
-	}
-	once, err := c.once(body)
-	if err != nil {
-		return answer{}, err
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	kept, err := a.store.CreateApp(ctx, c.actor(), orgID, made, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(body, kept), nil
+	return created(a.store.CreateApp(ctx, c.actor(), c.org, *in.Name, once))
 }
 
-func (a apps) rename(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Name *string `json:"name"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if in.Name != nil {
-		clean, err := cleanName("/name", *in.Name)
-		if err != nil {
-			return answer{}, err
-		}
-		in.Name = &clean
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	renamed, err := a.store.RenameApp(ctx, c.actor(), orgID, appID(c.PathValue("appId")), in.Name)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(appBodyOf(renamed)), nil
+func (a apps) rename(ctx context.Context, c *call, in nameIn) (appBody, error) {
+	renamed, err := a.store.RenameApp(ctx, c.actor(), c.org, c.appID(), in.Name)
+	return appBodyOf(renamed), err
 }
 
-// get tells an API key what it is and what it opens.
-func (a apps) get(ctx context.Context, c *call) (answer, error) {
-	if err := c.decode(&struct{}{}); err != nil {
-		return answer{}, err
-	}
-	found, err := a.store.AccessOf(ctx, c.caller.OrgID, c.caller.AppID, c.caller.KeyID)
-	if err != nil {
-		return answer{}, err
-	}
-	type appPart struct {
+// accessBody is what an API key is and what it opens.
+type accessBody struct {
+	App struct {
 		ID        id.App `json:"id"`
 		Name      string `json:"name"`
 		CreatedAt int64  `json:"createdAt"`
-	}
-	type orgPart struct {
+	} `json:"app"`
+	Org struct {
 		ID   id.Org `json:"id"`
 		Name string `json:"name"`
-	}
-	type keyPart struct {
+	} `json:"org"`
+	Key struct {
 		ID        id.Key `json:"id"`
 		KeyPrefix string `json:"keyPrefix"`
 		Name      string `json:"name"`
 		CreatedAt int64  `json:"createdAt"`
 		ExpiresAt *int64 `json:"expiresAt"`
-	}
-	return ok(struct {
-		App appPart `json:"app"`
-		Org orgPart `json:"org"`
-		Key keyPart `json:"key"`
-	}{
-		appPart{found.App.ID, found.App.Name, found.App.CreatedAt},
-		orgPart{found.Org.ID, found.Org.Name},
-		keyPart{found.Key.ID, found.Key.Prefix, found.Key.Name, found.Key.CreatedAt, orNull(found.Key.ExpiresAt)},
-	}), nil
+	} `json:"key"`
+}
+
+func (a apps) get(ctx context.Context, c *call, _ none) (body accessBody, err error) {
+	found, err := a.store.AccessOf(ctx, c.caller.OrgID, c.caller.AppID, c.caller.KeyID)
+	app, org, key := found.App, found.Org, found.Key
+	body.App.ID, body.App.Name, body.App.CreatedAt = app.ID, app.Name, app.CreatedAt
+	body.Org.ID, body.Org.Name = org.ID, org.Name
+	body.Key.ID, body.Key.KeyPrefix, body.Key.Name = key.ID, key.Prefix, key.Name
+	body.Key.CreatedAt, body.Key.ExpiresAt = key.CreatedAt, orNull(key.ExpiresAt)
+	return body, err
 }

@@ -1,15 +1,16 @@
 package api_test
 
 import (
+	"crypto/rand"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -26,11 +27,11 @@ func TestAnEmptyBudgetHoldsBackWhatKeysStartAlone(t *testing.T) {
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com")
 	var held []string
-	for _, route := range api.Routes() {
+	for _, route := range route.All() {
 		if route.Takes == principal.Public {
 			continue
 		}
-		suffix := strings.ReplaceAll(strings.ToLower(string(s.NewKeyID(s.Now()))), "_", "-")
+		suffix := strings.ToLower(rand.Text())
 		w := newWorld(t, s, suffix)
 		w.add(t, "deputy"+suffix+"@example.com", org.Admin)
 		w.connect(t)

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // desk is an app's server with its API key, the key of another app of the same
@@ -152,7 +152,7 @@ func required() []string {
 func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
 	d := newDesk(t)
 	routes := connectRoutes()
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		if r.Takes == principal.APIKey && r.Pattern != "/app/get" && routes[r.Pattern] == nil {
 			t.Errorf("%s has no row", r.Name())
 		}

@@ -24,7 +24,7 @@ func newContractFile(text []byte) contractFile {
 }
 
 // get gives the contract, or 304 to a client that has it. HEAD is answered as GET: the gateway leaves the body out.
-func (f contractFile) get(_ context.Context, c *call) (answer, error) {
+func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 	a := ok(document{"application/yaml", f.text}) // RFC 9512
 	if matches(c.Header.Values("If-None-Match"), f.etag) {
 		a = answer{status: http.StatusNotModified}

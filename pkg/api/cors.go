@@ -8,28 +8,26 @@ import (
 
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // preflightKept is for how many seconds a browser may keep what a preflight allows.
 const preflightKept = "86400"
-
-// forConsole reports whether only pages of the console's origins may call the route.
-func (r Route) forConsole() bool { return strings.HasPrefix(r.Pattern, "/v1/") }
 
 // share sets the headers by which a browser lets a page read the answer, an error
 // too (the Fetch standard, "HTTP CORS protocol"): of any origin on a public route,
 // of the console's origins under /v1, of none where an API key is taken, which is no
 // browser's. No cookie plays a part in any request, so that Allow-Credentials is
 // never sent.
-func (g *group) share(h http.Header, r *http.Request, route Route) {
+func (g *group) share(h http.Header, r *http.Request, to route.Route) {
 	switch origin := r.Header.Get("Origin"); {
-	case route.forConsole() && len(g.console) > 0:
+	case to.ForConsole() && len(g.console) > 0:
 		h.Set("Vary", "Origin") // without an origin too: a cache must not give that answer to a page
 		if slices.Contains(g.console, origin) {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", "Retry-After, Idempotency-Replayed")
 		}
-	case !route.forConsole() && route.Takes == principal.Public:
+	case !to.ForConsole() && to.Takes == principal.Public:
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", "Retry-After")
 	}
@@ -39,8 +37,8 @@ func (g *group) share(h http.Header, r *http.Request, route Route) {
 // standard, "CORS-preflight fetch"). To every other origin, a path under /v1 is the
 // same 404 as a path without this method.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
-	a, headers := noContent(), "Content-Type"
-	if c.route.forConsole() {
+	a, headers := answer{status: http.StatusNoContent}, "Content-Type"
+	if c.route.ForConsole() {
 		if !slices.Contains(g.console, c.Header.Get("Origin")) {
 			a.header = map[string]string{"Access-Control-Allow-Origin": "*"} // as the gateway's own 404 has
 			return a, problem.New(problem.RouteNotFound, "There is no such route.")
@@ -54,10 +52,10 @@ func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 	return a, nil
 }
 
-// methodsOf gives the methods of a path that a page may send.
+// methodsOf returns the methods of a path that a page may send.
 func methodsOf(pattern string) []string {
 	var out []string
-	for _, r := range routes {
+	for _, r := range route.All() {
 		if r.Pattern == pattern && r.Method != http.MethodOptions {
 			out = append(out, r.Method)
 		}

@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store/storetest"
 )
 
@@ -73,7 +74,7 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 // one.
 func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
 	paths, preflights := map[string]bool{}, map[string]bool{}
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		switch {
 		case r.Method == http.MethodOptions && r.Pattern != "/link/claim" && r.Pattern != verificationKey:
 			preflights[r.Pattern] = true
@@ -90,7 +91,7 @@ func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
 // function that of the last one.
 func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 	public := map[[2]string]bool{}
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		at := [2]string{r.Function, r.Pattern}
 		open := r.Takes == principal.Public
 		if before, known := public[at]; known && before != open {
@@ -102,7 +103,7 @@ func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 
 func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 	listed, none := newServer(t, console, local), newServer(t)
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		if r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/") {
 			continue
 		}

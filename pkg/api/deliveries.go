@@ -19,53 +19,42 @@ import (
 // other.
 const redeliverAtOnce = 16
 
-func (w webhooks) events(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Since  *int64  `json:"since"`
-		Limit  *int64  `json:"limit"`
-		Cursor *string `json:"cursor"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
+// eventsIn is a page of the feed of events.
+type eventsIn struct {
+	Since  *int64  `json:"since"`
+	Limit  *int64  `json:"limit"`
+	Cursor *string `json:"cursor"`
+}
+
+func (w webhooks) events(ctx context.Context, c *call, in eventsIn) (list[webhook.Event], error) {
 	since, err := millis("/since", in.Since)
 	if err != nil {
-		return answer{}, err
+		return list[webhook.Event]{}, err
 	}
-	p, err := pageOf(in.Limit, in.Cursor, isEventID)
+	p, err := pageIn{in.Limit, in.Cursor}.page(isID(id.ParseEvent))
 	if err != nil {
-		return answer{}, err
+		return list[webhook.Event]{}, err
 	}
 	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since)))
 	found, next, err := w.store.Events(ctx, c.caller.AppID, after, p.Limit)
-	if err != nil {
-		return answer{}, err
-	}
-	if found == nil {
-		found = []webhook.Event{}
-	}
-	return ok(struct {
-		Events     []webhook.Event `json:"events"`
-		NextCursor string          `json:"nextCursor"` // always: what comes later comes behind it
-	}{found, cursor(string(next))}), nil
+	page := listOf("events", found, string(next), func(e webhook.Event) webhook.Event { return e })
+	page.feed = true
+	return page, err
 }
 
-func (w webhooks) event(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		EventID *string `json:"eventId"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if err := required("/eventId", in.EventID); err != nil {
-		return answer{}, err
-	}
-	found, err := w.store.Event(ctx, c.caller.AppID, eventID(*in.EventID))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(found), nil
+// eventIn is a body that names an event.
+type eventIn struct {
+	EventID *string `json:"eventId"`
 }
+
+func (in *eventIn) check(*call) error { return required("/eventId", in.EventID) }
+
+func (w webhooks) event(ctx context.Context, c *call, in eventIn) (webhook.Event, error) {
+	return w.store.Event(ctx, c.caller.AppID, eventID(*in.EventID))
+}
+
+// eventID reads the id of an event; one that does not parse is the id of nothing.
+func eventID(text string) id.Event { return idOr(id.NoEvent, id.ParseEvent, text) }
 
 type deliveryBody struct {
 	EventID       id.Event             `json:"eventId"`
@@ -79,61 +68,50 @@ type deliveryBody struct {
 	LastAttempt   *store.LastAttempt   `json:"lastAttempt"`
 }
 
-type deliveriesBody struct {
-	Deliveries []deliveryBody `json:"deliveries"`
-	NextCursor string         `json:"nextCursor,omitempty"`
+func deliveryBodyOf(d store.Delivery) deliveryBody {
+	return deliveryBody{
+		EventID: d.Event, EndpointID: d.Endpoint, EventType: d.EventType, Status: d.Status, Attempts: d.Attempts,
+		NextAttemptAt: orNull(d.NextAttempt), DeliveredAt: orNull(d.DeliveredAt), CreatedAt: d.CreatedAt, LastAttempt: d.Last,
+	}
 }
 
-func deliveriesBodyOf(found []store.Delivery, next id.Event) deliveriesBody {
-	body := deliveriesBody{make([]deliveryBody, len(found)), cursor(string(next))}
-	for i, d := range found {
-		body.Deliveries[i] = deliveryBody{
-			EventID: d.Event, EndpointID: d.Endpoint, EventType: d.EventType, Status: d.Status, Attempts: d.Attempts,
-			NextAttemptAt: orNull(d.NextAttempt), DeliveredAt: orNull(d.DeliveredAt), CreatedAt: d.CreatedAt, LastAttempt: d.Last,
-		}
-	}
-	return body
+// deliveriesIn asks for the deliveries of an event, or for some of an endpoint.
+type deliveriesIn struct {
+	EventID    *string `json:"eventId"`
+	EndpointID *string `json:"endpointId"`
+	Since      *int64  `json:"since"`
+	Status     *string `json:"status"`
+	Limit      *int64  `json:"limit"`
+	Cursor     *string `json:"cursor"`
+
+	span store.DeliverySpan // of the endpoint
 }
 
-func (w webhooks) deliveries(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		EventID    *string `json:"eventId"`
-		EndpointID *string `json:"endpointId"`
-		Since      *int64  `json:"since"`
-		Status     *string `json:"status"`
-		Limit      *int64  `json:"limit"`
-		Cursor     *string `json:"cursor"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
+func (in *deliveriesIn) check(*call) (err error) {
 	if err := either(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
-		return answer{}, err
+		return err
 	}
 	if in.EventID != nil {
 		if in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil {
-			return answer{}, problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
+			return problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
 		}
+		return nil
+	}
+	if in.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor); err != nil {
+		return err
+	}
+	p, err := pageIn{Limit: in.Limit}.page(isID(id.ParseEvent))
+	in.span.Limit = p.Limit
+	return err
+}
+
+func (w webhooks) deliveries(ctx context.Context, c *call, in deliveriesIn) (list[deliveryBody], error) {
+	if in.EventID != nil {
 		found, err := w.store.DeliveriesOf(ctx, c.caller.AppID, eventID(*in.EventID))
-		if err != nil {
-			return answer{}, err
-		}
-		return ok(deliveriesBodyOf(found, "")), nil
+		return listOf("deliveries", found, "", deliveryBodyOf), err
 	}
-	span, err := spanOf(in.Since, in.Status, in.Cursor)
-	if err != nil {
-		return answer{}, err
-	}
-	p, err := pageOf(in.Limit, nil, isEventID)
-	if err != nil {
-		return answer{}, err
-	}
-	span.Endpoint, span.Limit = endpointID(*in.EndpointID), p.Limit
-	found, next, err := w.store.Deliveries(ctx, c.caller.AppID, span)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(deliveriesBodyOf(found, next)), nil
+	found, next, err := w.store.Deliveries(ctx, c.caller.AppID, in.span)
+	return listOf("deliveries", found, string(next), deliveryBodyOf), err
 }
 
 // either wants an event or, in its place, another member, and not both.
@@ -149,7 +127,7 @@ func either(event, other bool, message string) error {
 }
 
 // spanOf checks which deliveries of an endpoint are meant.
-func spanOf(since *int64, status, after *string) (span store.DeliverySpan, err error) {
+func spanOf(endpoint *string, since *int64, status, after *string) (span store.DeliverySpan, err error) {
 	at, err := millis("/since", since)
 	if err != nil {
 		return span, err
@@ -163,80 +141,74 @@ func spanOf(since *int64, status, after *string) (span store.DeliverySpan, err e
 			return span, problem.Invalid("/status", "enum", "The value must be pending, delivered, failed, held or cancelled.")
 		}
 	}
-	p, err := pageOf(nil, after, isEventID)
+	p, err := pageIn{Cursor: after}.page(isID(id.ParseEvent))
 	span.After = id.Event(p.After)
+	span.Endpoint = idOr(id.NoEndpoint, id.ParseEndpoint, *endpoint)
 	return span, err
 }
 
-func (w webhooks) redeliver(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		EventID    *string `json:"eventId"`
-		EndpointID *string `json:"endpointId"`
-		Since      *int64  `json:"since"`
-		Status     *string `json:"status"`
-		Cursor     *string `json:"cursor"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
+// redeliverIn names a delivery, or those of an endpoint since a time.
+type redeliverIn struct {
+	EventID    *string `json:"eventId"`
+	EndpointID *string `json:"endpointId"`
+	Since      *int64  `json:"since"`
+	Status     *string `json:"status"`
+	Cursor     *string `json:"cursor"`
+
+	span store.DeliverySpan // its endpoint, and more when no event is named
+}
+
+func (in *redeliverIn) check(*call) (err error) {
 	if err := required("/endpointId", in.EndpointID); err != nil {
-		return answer{}, err
+		return err
 	}
-	h := endpointID(*in.EndpointID)
 	if err := either(in.EventID != nil, in.Since != nil, "Name either an event or the time since when."); err != nil {
-		return answer{}, err
+		return err
 	}
+	if in.EventID != nil && (in.Status != nil || in.Cursor != nil) {
+		return problem.Invalid("/eventId", "conflict", "status and cursor go with since.")
+	}
+	in.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
+	return err
+}
+
+type redeliverBody struct {
+	Queued     int    `json:"queued"`
+	NextCursor string `json:"nextCursor,omitempty"`
+}
+
+func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redeliverBody, error) {
+	app, h := c.caller.AppID, in.span.Endpoint
 	if in.EventID != nil {
-		if in.Status != nil || in.Cursor != nil {
-			return answer{}, problem.Invalid("/eventId", "conflict", "status and cursor go with since.")
+		if err := w.store.SpendDeliveries(ctx, app, 1); err != nil {
+			return redeliverBody{}, err
 		}
-		return w.redeliverOne(ctx, c, h, eventID(*in.EventID))
+		queued, failed := w.again(ctx, app, h, eventID(*in.EventID))
+		return redeliverBody{Queued: queued}, failed[0]
 	}
-	span, err := spanOf(in.Since, in.Status, in.Cursor)
+	in.span.Limit = w.store.Limits.Redelivered
+	if in.span.Status == "" {
+		in.span.Status = store.DeliveryFailed
+	}
+	found, next, err := w.store.Deliveries(ctx, app, in.span)
 	if err != nil {
-		return answer{}, err
-	}
-	span.Endpoint, span.Limit = h, w.store.Limits.Redelivered
-	if span.Status == "" {
-		span.Status = store.DeliveryFailed
-	}
-	found, next, err := w.store.Deliveries(ctx, c.caller.AppID, span)
-	if err != nil {
-		return answer{}, err
+		return redeliverBody{}, err
 	}
 	events := make([]id.Event, len(found))
 	for i, d := range found {
 		events[i] = d.Event
 	}
-	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, len(events)); err != nil {
-		return answer{}, err
+	if err := w.store.SpendDeliveries(ctx, app, len(events)); err != nil {
+		return redeliverBody{}, err
 	}
-	queued, failed := w.again(ctx, c.caller.AppID, h, events...)
+	queued, failed := w.again(ctx, app, h, events...)
 	for i, err := range failed {
 		if problem.Is(err, problem.Conflict) { // it is on its way
 			failed[i] = nil
 			queued--
 		}
 	}
-	return redelivered(queued, next, errors.Join(failed...))
-}
-
-func (w webhooks) redeliverOne(ctx context.Context, c *call, h id.Endpoint, e id.Event) (answer, error) {
-	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, 1); err != nil {
-		return answer{}, err
-	}
-	queued, failed := w.again(ctx, c.caller.AppID, h, e)
-	return redelivered(queued, "", failed[0])
-}
-
-func redelivered(queued int, next id.Event, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(struct {
-		Queued     int    `json:"queued"`
-		NextCursor string `json:"nextCursor,omitempty"`
-	}{queued, cursor(string(next))}), nil
+	return redeliverBody{queued, cursor(string(next))}, errors.Join(failed...)
 }
 
 // again begins new rounds of attempts, several at once, and gives the error of each.

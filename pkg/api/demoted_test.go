@@ -11,10 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // setRole changes a member's role in the table, past the store: "" removes the
@@ -79,7 +79,7 @@ func changed(before, after map[string]string) (keys []string) {
 
 // demotions lists, for a route, what the caller may become that it does not let in:
 // a lower role, or "" for no member.
-func demotions(r api.Route) (roles []org.Role) {
+func demotions(r route.Route) (roles []org.Role) {
 	for _, role := range append(org.AllRoles(), "") {
 		if !slices.Contains(r.May.List(), role) {
 			roles = append(roles, role)
@@ -96,17 +96,17 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 	w := newWorld(t, s, "")
 	w.connect(t)
 	target, cases := w.target, 0
-	for _, route := range api.Routes() {
-		if route.May == api.NoOrg || route.Method == http.MethodGet {
+	for _, r := range route.All() {
+		if r.May == route.NoOrg || r.Method == http.MethodGet {
 			continue
 		}
 		targets := []id.User{target}
-		if strings.Contains(route.Pattern, "{userId}") {
+		if strings.Contains(r.Pattern, "{userId}") {
 			targets = append(targets, w.byRole[org.Admin])
 		}
-		for _, to := range demotions(route) {
+		for _, to := range demotions(r) {
 			for _, w.target = range targets {
-				w.demoted(t, route, to)
+				w.demoted(t, r, to)
 				cases++
 			}
 		}
@@ -118,11 +118,11 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 
 // demoted calls a route as an admin who becomes something else right before the
 // transaction, and admin again at the end.
-func (w *world) demoted(t *testing.T, route api.Route, to org.Role) {
+func (w *world) demoted(t *testing.T, r route.Route, to org.Role) {
 	t.Helper()
 	caller := w.byRole[org.Admin]
-	what := fmt.Sprintf("%s of %s by %s, now %q", route.Name(), w.target, caller, to)
-	ask, ok := good()[route.Name()]
+	what := fmt.Sprintf("%s of %s by %s, now %q", r.Name(), w.target, caller, to)
+	ask, ok := good()[r.Name()]
 	if !ok {
 		t.Fatalf("%s: the route has no row in the matrix", what)
 	}
@@ -135,7 +135,7 @@ func (w *world) demoted(t *testing.T, route api.Route, to org.Role) {
 		w.setRole(t, caller, to)
 		before = w.dump(t)
 	})
-	out := w.do(t, w.request(route.Method, route.Pattern, user(caller), ask.body))
+	out := w.do(t, w.request(r.Method, r.Pattern, user(caller), ask.body))
 	if w.Faults.Pending() {
 		t.Fatalf("%s: no transaction", what)
 	}

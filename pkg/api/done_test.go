@@ -10,11 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -57,18 +57,18 @@ func growth(before, after map[string]int) map[string]int {
 // creation is a world in which one more of everything may be made.
 type creation struct {
 	*world
-	route api.Route
+	route route.Route
 	body  string
 	as    *principal.Principal
 }
 
-func newCreation(t *testing.T, route api.Route, body string) *creation {
+func newCreation(t *testing.T, route route.Route, body string) *creation {
 	t.Helper()
 	s := newServer(t)
 	s.NewUser(t, "spare@example.com")
 	ada := s.NewUser(t, "ada@example.com")
 	w := &world{server: s, org: s.NewOrg(t, ada), byRole: map[org.Role]id.User{org.Admin: ada}}
-	w.key.ID = id.Key(s.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(ada), `{}`), 201, "").str("id"))
+	w.key = id.Key(s.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(ada), `{}`), 201, "").str("id"))
 	c := &creation{world: w, route: route, body: body, as: user(ada)}
 	if route.Takes == principal.APIKey {
 		c.connect(t)
@@ -112,7 +112,7 @@ func (c *creation) holds(t *testing.T, r reply) {
 // it was made once.
 func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	creates := 0
-	for _, route := range api.Routes() {
+	for _, route := range route.All() {
 		ask := good()[route.Name()]
 		if ask.status != http.StatusCreated {
 			continue
@@ -167,7 +167,7 @@ func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status 
 // TestTheLastFreePlaceIsTheLast shows that the creations above are made on the last
 // free place of their limits.
 func TestTheLastFreePlaceIsTheLast(t *testing.T) {
-	for _, route := range api.Routes() {
+	for _, route := range route.All() {
 		switch route.Name() {
 		case "POST /v1/orgs", "POST /v1/orgs/{orgId}/members", "POST /v1/orgs/{orgId}/keys", "POST /v1/orgs/{orgId}/apps", "POST /webhook_endpoint/create":
 			c := newCreation(t, route, good()[route.Name()].body)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
@@ -31,16 +30,16 @@ type webhooks struct {
 func Webhooks(s *store.Store, g *outbound.Guard, q queue.Sender) http.Handler {
 	w := webhooks{s, g, q}
 	return newGroup("webhooks", map[string]handler{
-		"POST /webhook_endpoint/create":    w.create,
-		"POST /webhook_endpoint/get":       w.get,
-		"POST /webhook_endpoint/list":      w.list,
-		"POST /webhook_endpoint/update":    w.update,
-		"POST /webhook_endpoint/delete":    w.delete,
-		"POST /webhook_endpoint/test":      w.test,
-		"POST /webhook_event/list":         w.events,
-		"POST /webhook_event/get":          w.event,
-		"POST /webhook_delivery/list":      w.deliveries,
-		"POST /webhook_delivery/redeliver": w.redeliver,
+		"createWebhookEndpoint": handle(w.create),
+		"getWebhookEndpoint":    handle(w.get),
+		"listWebhookEndpoints":  handle(w.list),
+		"updateWebhookEndpoint": handle(w.update),
+		"deleteWebhookEndpoint": handle(w.delete),
+		"testWebhookEndpoint":   handle(w.test),
+		"listWebhookEvents":     handle(w.events),
+		"getWebhookEvent":       handle(w.event),
+		"listWebhookDeliveries": handle(w.deliveries),
+		"redeliverWebhooks":     handle(w.redeliver),
 	}, nil)
 }
 
@@ -76,46 +75,38 @@ func endpointBodyOf(h store.Endpoint) endpointBody {
 	return b
 }
 
-func (w webhooks) create(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		URL         *string  `json:"url"`
-		Events      []string `json:"events"`
-		Description *string  `json:"description"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if err := required("/url", in.URL); err != nil {
-		return answer{}, err
-	}
+// newEndpointIn is what is wanted of an endpoint.
+type newEndpointIn struct {
+	URL         *string  `json:"url"`
+	Events      []string `json:"events"`
+	Description *string  `json:"description"`
+}
+
+func (in *newEndpointIn) check(*call) error {
 	if in.Events == nil {
 		in.Events = []string{webhook.Every}
 	}
+	return required("/url", in.URL)
+}
+
+func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer, error) {
 	if err := w.checkEndpoint(ctx, in.URL, in.Events, in.Description); err != nil {
 		return answer{}, err
 	}
-	made := w.store.DraftEndpoint(c.caller.OrgID, c.caller.AppID)
-	made.URL, made.Events = *in.URL, in.Events
-	made.CreatedByKey, made.URLSetByKey = c.caller.KeyID, c.caller.KeyID
+	wanted := store.NewEndpoint{
+		OrgID: c.caller.OrgID, AppID: c.caller.AppID, URL: *in.URL, Events: in.Events, By: c.caller.KeyID,
+	}
 	if in.Description != nil {
-		made.Description = *in.Description
+		wanted.Description = *in.Description
 	}
-	body, err := render(endpointBodyOf(made))
-	if err != nil {
-		return answer{}, err
-	}
-	once, err := c.once(body)
+	once, err := onceOf(c, endpointBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
 	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
-	kept, err := w.store.CreateEndpoint(ctx, made, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(body, kept), nil
+	return created(w.store.CreateEndpoint(ctx, wanted, once))
 }
 
 // checkEndpoint holds what a body says of an endpoint to the contract; nil is not
@@ -147,133 +138,89 @@ func (w webhooks) checkEndpoint(ctx context.Context, url *string, events []strin
 	return nil
 }
 
-// named reads a body that names an endpoint alone.
-func named(c *call) (id.Endpoint, error) {
-	var in struct {
-		EndpointID *string `json:"endpointId"`
-	}
-	if err := c.decode(&in); err != nil {
-		return "", err
-	}
-	if err := required("/endpointId", in.EndpointID); err != nil {
-		return "", err
-	}
-	return endpointID(*in.EndpointID), nil
+// endpointIn is a body that names an endpoint.
+type endpointIn struct {
+	EndpointID *string `json:"endpointId"`
+
+	id id.Endpoint
 }
 
-// counted answers with an endpoint and how many of its deliveries are held.
-func (w webhooks) counted(ctx context.Context, h store.Endpoint) (answer, error) {
-	held, err := w.store.HeldCount(ctx, h)
-	if err != nil {
-		return answer{}, err
+func (in *endpointIn) check(*call) error {
+	if err := required("/endpointId", in.EndpointID); err != nil {
+		return err
 	}
+	in.id = idOr(id.NoEndpoint, id.ParseEndpoint, *in.EndpointID)
+	return nil
+}
+
+// counted shows an endpoint with how many of its deliveries are held.
+func (w webhooks) counted(ctx context.Context, h store.Endpoint) (endpointBody, error) {
+	held, err := w.store.HeldCount(ctx, h)
 	body := endpointBodyOf(h)
 	body.HeldCount = &held
-	return ok(body), nil
+	return body, err
 }
 
-func (w webhooks) get(ctx context.Context, c *call) (answer, error) {
-	h, err := named(c)
+func (w webhooks) get(ctx context.Context, c *call, in endpointIn) (endpointBody, error) {
+	found, err := w.store.Endpoint(ctx, c.caller.AppID, in.id)
 	if err != nil {
-		return answer{}, err
-	}
-	found, err := w.store.Endpoint(ctx, c.caller.AppID, h)
-	if err != nil {
-		return answer{}, err
+		return endpointBody{}, err
 	}
 	return w.counted(ctx, found)
 }
 
-func (w webhooks) list(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Limit  *int64  `json:"limit"`
-		Cursor *string `json:"cursor"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	p, err := pageOf(in.Limit, in.Cursor, isEndpointID)
+func (w webhooks) list(ctx context.Context, c *call, in pageIn) (list[endpointBody], error) {
+	p, err := in.page(isID(id.ParseEndpoint))
 	if err != nil {
-		return answer{}, err
+		return list[endpointBody]{}, err
 	}
 	found, next, err := w.store.Endpoints(ctx, c.caller.AppID, p)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(endpointListOf(found, next)), nil
+	return listOf("endpoints", found, next, endpointBodyOf), err
 }
 
-type endpointList struct {
-	Endpoints  []endpointBody `json:"endpoints"`
-	NextCursor string         `json:"nextCursor,omitempty"`
+// endpointChangeIn is what is to change of an endpoint.
+type endpointChangeIn struct {
+	EndpointID  *string  `json:"endpointId"`
+	URL         *string  `json:"url"`
+	Events      []string `json:"events"`
+	Description *string  `json:"description"`
+	Enabled     *bool    `json:"enabled"`
 }
 
-func endpointListOf(found []store.Endpoint, next string) endpointList {
-	body := endpointList{make([]endpointBody, len(found)), cursor(next)}
-	for i, f := range found {
-		body.Endpoints[i] = endpointBodyOf(f)
-	}
-	return body
-}
+func (in *endpointChangeIn) check(*call) error { return required("/endpointId", in.EndpointID) }
 
-func (w webhooks) update(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		EndpointID  *string  `json:"endpointId"`
-		URL         *string  `json:"url"`
-		Events      []string `json:"events"`
-		Description *string  `json:"description"`
-		Enabled     *bool    `json:"enabled"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if err := required("/endpointId", in.EndpointID); err != nil {
-		return answer{}, err
-	}
+func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (endpointBody, error) {
 	if err := w.checkEndpoint(ctx, in.URL, in.Events, in.Description); err != nil {
-		return answer{}, err
+		return endpointBody{}, err
 	}
 	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
-		return answer{}, err
+		return endpointBody{}, err
 	}
-	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, endpointID(*in.EndpointID), store.EndpointChange{
+	h := idOr(id.NoEndpoint, id.ParseEndpoint, *in.EndpointID)
+	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, h, store.EndpointChange{
 		By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled,
 	})
 	if err != nil {
-		return answer{}, err
+		return endpointBody{}, err
 	}
 	return w.counted(ctx, changed)
 }
 
-func (w webhooks) delete(ctx context.Context, c *call) (answer, error) {
-	h, err := named(c)
-	if err != nil {
-		return answer{}, err
-	}
+func (w webhooks) delete(ctx context.Context, c *call, in endpointIn) (okBody, error) {
 	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
-		return answer{}, err
+		return okBody{}, err
 	}
-	if err := w.store.DeleteEndpoint(ctx, c.caller.AppID, h, c.caller.KeyID); err != nil {
-		return answer{}, err
-	}
-	return ok(struct {
-		OK bool `json:"ok"`
-	}{true}), nil
+	return okBody{true}, w.store.DeleteEndpoint(ctx, c.caller.AppID, in.id, c.caller.KeyID)
 }
 
-func (w webhooks) test(ctx context.Context, c *call) (answer, error) {
-	h, err := named(c)
-	if err != nil {
-		return answer{}, err
-	}
+type testBody struct {
+	EventID id.Event `json:"eventId"`
+}
+
+func (w webhooks) test(ctx context.Context, c *call, in endpointIn) (testBody, error) {
 	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, 1); err != nil {
-		return answer{}, err
+		return testBody{}, err
 	}
-	e, err := w.store.TestEndpoint(ctx, c.caller.AppID, h, "This is a test of your webhook endpoint.")
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(struct {
-		EventID id.Event `json:"eventId"`
-	}{e}), nil
+	e, err := w.store.TestEndpoint(ctx, c.caller.AppID, in.id, "This is a test of your webhook endpoint.")
+	return testBody{e}, err
 }

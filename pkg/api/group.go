@@ -1,3 +1,5 @@
+// Package api is the HTTP surface: strict decoding of requests, rendering of answers,
+// and one file a group of routes. The routes are in package route.
 package api
 
 import (
@@ -7,16 +9,19 @@ import (
 	"net/http"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // call is one request on its way through a handler.
 type call struct {
 	*http.Request
-	route  Route
+	route  route.Route
 	caller principal.Principal // the zero value on a public route
 	body   []byte              // as it was sent, "{}" for an empty one
+	org    id.Org              // of the path, when it names one
 }
 
 // answer is what a handler makes of a request.
@@ -35,38 +40,34 @@ type document struct {
 	text      []byte
 }
 
-// handler answers a request, or says why not. It holds no status-code plumbing.
-type handler func(ctx context.Context, c *call) (answer, error)
-
 // group serves the routes of one function.
 type group struct {
-	handlers map[string]handler // by Route.Name
-	byName   map[string]Route
-	console  []string // origins whose pages may call the routes under /v1
+	handlers map[string]handler     // by Route.Operation
+	routes   map[string]route.Route // by Route.Name
+	console  []string               // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
 }
 
-// newGroup binds handlers to the routes of a function; a preflight needs none. A
-// route without a handler, or a handler without a route, is a mistake that ends the
-// start.
+// newGroup binds handlers, by the name of their operation, to the routes of a function; a
+// preflight needs none. A route without a handler, or a handler without a route, is a
+// mistake that ends the start.
 func newGroup(function string, handlers map[string]handler, console []string) *group {
-	g := &group{handlers: handlers, byName: map[string]Route{}, console: console, logger: slog.Default()}
-	for _, r := range routes {
-		if r.Function == function {
-			g.byName[r.Name()] = r
+	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default()}
+	bound := map[string]bool{route.Preflight: true}
+	handlers[route.Preflight] = g.preflight
+	for _, r := range route.All() {
+		if r.Function != function {
+			continue
 		}
-		if r.Function == function && r.Method == http.MethodOptions {
-			handlers[r.Name()] = g.preflight
+		if handlers[r.Operation] == nil {
+			panic(fmt.Sprintf("api: function %s has no handler for %s", function, r.Operation))
 		}
+		g.routes[r.Name()] = r
+		bound[r.Operation] = true
 	}
-	for name := range g.byName {
-		if handlers[name] == nil {
-			panic(fmt.Sprintf("api: function %s has no handler for %s", function, name))
-		}
-	}
-	for name := range handlers {
-		if _, ok := g.byName[name]; !ok {
-			panic(fmt.Sprintf("api: %s is not a route of function %s", name, function))
+	for operation := range handlers {
+		if !bound[operation] {
+			panic(fmt.Sprintf("api: %s is not a route of function %s", operation, function))
 		}
 	}
 	return g
@@ -76,13 +77,13 @@ func newGroup(function string, handlers map[string]handler, console []string) *g
 func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	ctx := r.Context()
-	route, ok := g.byName[r.Pattern]
+	found, ok := g.routes[r.Pattern]
 	var a answer
 	var caller principal.Principal
 	err := error(problem.New(problem.RouteNotFound, "There is no such route."))
 	if ok {
-		g.share(w.Header(), r, route)
-		a, caller, err = g.answer(ctx, w, r, route)
+		g.share(w.Header(), r, found)
+		a, caller, err = g.answer(ctx, w, r, found)
 	}
 	for name, value := range a.header {
 		w.Header().Set(name, value)
@@ -95,19 +96,19 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = problem.From(err).Code.Status()
 		problem.Write(ctx, w, err)
 	}
-	g.log(r, route, caller, status, time.Since(begun), err)
+	g.log(r, found, caller, status, time.Since(begun), err)
 }
 
-func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, route Route) (answer, principal.Principal, error) {
-	c := &call{Request: r, route: route}
+func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, to route.Route) (answer, principal.Principal, error) {
+	c := &call{Request: r, route: to}
 	w.Header().Set("Cache-Control", "no-store") // unless the handler says otherwise
-	if route.Takes != principal.Public {
+	if to.Takes != principal.Public {
 		var err error
-		if c.caller, err = admitted(ctx, route); err != nil {
+		if c.caller, err = admitted(ctx, to); err != nil {
 			return answer{}, c.caller, err
 		}
 	}
-	if err := checkQuery(r, route); err != nil {
+	if err := checkQuery(r, to); err != nil {
 		return answer{}, c.caller, err
 	}
 	body, err := readBody(r)
@@ -115,23 +116,23 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return answer{}, c.caller, err
 	}
 	c.body = body
-	a, err := g.handlers[route.Name()](ctx, c)
+	a, err := g.handlers[to.Operation](ctx, c)
 	return a, c.caller, err
 }
 
-// admitted gives the caller that the authorizer let in. No context, or a kind of
-// caller the route does not take, means that a route stands without its
-// authorizer: a 500, so that nothing opens.
-func admitted(ctx context.Context, route Route) (principal.Principal, error) {
+// admitted returns the caller that the authorizer let in. No context, or a kind of
+// caller the route does not take, means that a route has lost its authorizer: a 500, so
+// that nothing opens.
+func admitted(ctx context.Context, to route.Route) (principal.Principal, error) {
 	p, err := principal.FromContext(ctx)
 	if err != nil {
 		return p, err
 	}
 	switch {
-	case route.Takes == principal.UserToken && p.Kind == principal.None:
+	case to.Takes == principal.UserToken && p.Kind == principal.None:
 		return p, problem.New(problem.IdentityIncomplete, "The access token names no user: it has no email, and the issuer tells none.")
-	case route.Takes == principal.UserToken && p.Kind == principal.User,
-		route.Takes == principal.APIKey && p.Kind == principal.Key:
+	case to.Takes == principal.UserToken && p.Kind == principal.User,
+		to.Takes == principal.APIKey && p.Kind == principal.Key:
 		return p, nil
 	default:
 		return p, principal.ErrMissing
@@ -140,10 +141,10 @@ func admitted(ctx context.Context, route Route) (principal.Principal, error) {
 
 // log writes the one line of a request. One that is refused for what it is (4xx)
 // names the address it came from, which the gateway has seen.
-func (g *group) log(r *http.Request, route Route, caller principal.Principal, status int, took time.Duration, err error) {
+func (g *group) log(r *http.Request, to route.Route, caller principal.Principal, status int, took time.Duration, err error) {
 	ctx := r.Context()
 	attrs := []any{
-		"route", route.Name(), "status", status, "durationMs", took.Milliseconds(),
+		"route", to.Name(), "status", status, "durationMs", took.Milliseconds(),
 		"requestId", problem.RequestID(ctx), "caller", caller.ID(),
 	}
 	level := slog.LevelInfo

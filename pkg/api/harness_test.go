@@ -22,6 +22,7 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/queue"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook/outbound"
@@ -46,7 +47,7 @@ func withoutHandler() (missing string) {
 		}
 	}()
 	functions := handlers(nil, nil, nil)
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		if functions[r.Function] == nil {
 			return fmt.Sprintf("function %s of route %s is not among the tests' handlers", r.Function, r.Name())
 		}
@@ -59,7 +60,7 @@ func withoutHandler() (missing string) {
 func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console), "members": api.Members(s, console),
-		"keys": api.Keys(s, "lk", nil, console), "apps": api.Apps(s, console),
+		"keys": api.Keys(s, "lk", console), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
 	}
 }
@@ -98,7 +99,7 @@ func newServer(t *testing.T, console ...string) *server {
 	tb, woken := storetest.New(t), &wakes{}
 	functions := handlers(tb.Store, woken, console)
 	mux := http.NewServeMux()
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		mux.Handle(r.Name(), functions[r.Function])
 	}
 	documented, err := loadContract()

@@ -35,6 +35,7 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		{"PATCH", memberPath, `{"role":"viewer","role":"admin"}`, 400, problem.InvalidJSON, ""},
 		{"PATCH", memberPath, `{"Role":"admin"}`, 400, problem.InvalidJSON, "/Role"},
 		{"PATCH", memberPath, `{"role":"viewer","x":1}`, 400, problem.InvalidJSON, "/x"},
+		{"PATCH", memberPath, `{"role":"viewer","":1}`, 400, problem.InvalidJSON, "/"},
 		{"PATCH", memberPath, `{"role":"viewer"} {}`, 400, problem.InvalidJSON, ""},
 		{"PATCH", memberPath, `{"role":"viewer"}x`, 400, problem.InvalidJSON, ""},
 		{"PATCH", memberPath, `{"role":"viewer"`, 400, problem.InvalidJSON, ""},
@@ -137,7 +138,7 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 	ada, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
 	bad := []string{
 		"x", "%00", strings.Repeat("k", 3000), "%F0%9F%92%A9", "null", "0", "*", "%25",
-		string(other.key.ID), string(other.target), string(id.DefaultApp(other.org)), strings.ToUpper(string(w.key.ID)),
+		string(other.key), string(other.target), string(id.DefaultApp(other.org)), strings.ToUpper(string(w.key)),
 	}
 	for _, b := range bad {
 		path := func(format string) string { return fmt.Sprintf(format, w.org, b) }

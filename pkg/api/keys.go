@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 
-	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -22,18 +20,17 @@ const (
 type keys struct {
 	store  *store.Store
 	prefix string
-	random io.Reader
 }
 
-// Keys gives the handler of functions/keys. prefix stands before every key;
-// random nil is crypto/rand; console is as of Orgs.
-func Keys(s *store.Store, prefix string, random io.Reader, console []string) http.Handler {
-	k := keys{s, prefix, random}
+// Keys gives the handler of functions/keys. Every new key begins with prefix; console is
+// as of Orgs.
+func Keys(s *store.Store, prefix string, console []string) http.Handler {
+	k := keys{s, prefix}
 	return newGroup("keys", map[string]handler{
-		"GET /v1/orgs/{orgId}/keys":                 k.list,
-		"POST /v1/orgs/{orgId}/keys":                k.create,
-		"DELETE /v1/orgs/{orgId}/keys/{keyId}":      k.revoke,
-		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": k.rotate,
+		"listKeys":  handle(k.list),
+		"createKey": handle(k.create),
+		"revokeKey": handle(k.revoke),
+		"rotateKey": handle(k.rotate),
 	}, console)
 }
 
@@ -48,53 +45,36 @@ type keyBody struct {
 	LastUsedAt *int64 `json:"lastUsedAt"`
 }
 
-func (k keys) list(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
+func keyBodyOf(k store.APIKey) keyBody {
+	return keyBody{
+		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
+		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt),
 	}
-	p, err := c.page(true, func(s string) bool { _, err := id.ParseKey(s); return err == nil })
-	if err != nil {
-		return answer{}, err
-	}
-	found, next, err := k.store.Keys(ctx, c.actor(), orgID, p)
-	if err != nil {
-		return answer{}, err
-	}
-	body := struct {
-		Keys       []keyBody `json:"keys"`
-		NextCursor string    `json:"nextCursor,omitempty"`
-	}{make([]keyBody, len(found)), cursor(next)}
-	for i, f := range found {
-		body.Keys[i] = keyBody{
-			ID: f.ID, KeyPrefix: f.Prefix, Name: f.Name, CreatedAt: f.CreatedAt,
-			RevokedAt: orNull(f.RevokedAt), ExpiresAt: orNull(f.ExpiresAt), AppID: f.AppID, LastUsedAt: orNull(f.LastUsedAt),
-		}
-	}
-	return ok(body), nil
 }
 
-// createdKey renders the one answer that holds a key.
-func createdKey(k store.NewKey) ([]byte, error) {
-	return render(struct {
-		ID        id.Key `json:"id"`
-		Key       string `json:"key"`
-		Prefix    string `json:"prefix"`
-		ExpiresAt *int64 `json:"expiresAt"`
-	}{k.ID, k.Minted.Key.Reveal(), k.Minted.Prefix, orNull(k.ExpiresAt)})
+func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) {
+	p, err := c.page(true, isID(id.ParseKey))
+	if err != nil {
+		return list[keyBody]{}, err
+	}
+	found, next, err := k.store.Keys(ctx, c.actor(), c.org, p)
+	return listOf("keys", found, next, keyBodyOf), err
 }
 
-// mint makes the id and the text of a new key.
-func (k keys) mint(orgID id.Org) (store.NewKey, error) {
-	now := k.store.Now()
-	fresh := store.NewKey{ID: k.store.NewKeyID(now), CreatedAt: now.UnixMilli()}
-	var err error
-	fresh.Minted, err = apikey.Mint(k.prefix, orgID, fresh.ID, k.random)
-	return fresh, err
+// newKeyBody is the one answer that holds a key.
+type newKeyBody struct {
+	ID        id.Key `json:"id"`
+	Key       string `json:"key"`
+	Prefix    string `json:"prefix"`
+	ExpiresAt *int64 `json:"expiresAt"`
 }
 
-// expiresIn checks a life in seconds; nil is 0, which means none was asked for.
-func expiresIn(seconds *int64) (time.Duration, error) {
+func newKeyBodyOf(k store.MintedKey) newKeyBody {
+	return newKeyBody{k.ID, k.Minted.Key.Reveal(), k.Minted.Prefix, orNull(k.ExpiresAt)}
+}
+
+// life checks a life in seconds; nil is 0, which means none was asked for.
+func life(seconds *int64) (time.Duration, error) {
 	if seconds == nil {
 		return 0, nil
 	}
@@ -104,111 +84,80 @@ func expiresIn(seconds *int64) (time.Duration, error) {
 	return time.Duration(*seconds) * time.Second, nil
 }
 
-func (k keys) create(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Name      *string `json:"name"`
-		ExpiresIn *int64  `json:"expiresIn"`
-		AppID     *string `json:"appId"`
+// keyIn is what is wanted of a key.
+type keyIn struct {
+	Name      *string `json:"name"`
+	ExpiresIn *int64  `json:"expiresIn"`
+	AppID     *string `json:"appId"`
+
+	wanted store.NewKey
+}
+
+func (in *keyIn) check(c *call) (err error) {
+	name := nameIn{in.Name}
+	if err := name.check(c); err != nil {
+		return err
 	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	name := ""
-	if in.Name != nil {
-		var err error
-		if name, err = cleanName("/name", *in.Name); err != nil {
-			return answer{}, err
-		}
-	}
-	life, err := expiresIn(in.ExpiresIn)
-	if err != nil {
-		return answer{}, err
-	}
-	once, err := c.once(nil)
-	if err != nil {
-		return answer{}, err
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	fresh, err := k.mint(orgID)
-	if err != nil {
-		return answer{}, err
-	}
-	fresh.Name = name
-	if life != 0 {
-		fresh.ExpiresAt = fresh.CreatedAt + life.Milliseconds()
+	if name.Name != nil {
+		in.wanted.Name = *name.Name
 	}
 	if in.AppID != nil {
-		fresh.AppID = appID(*in.AppID)
+		in.wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
-	if once.Answer, err = createdKey(fresh); err != nil {
-		return answer{}, err
-	}
-	kept, err := k.store.CreateKey(ctx, c.actor(), orgID, fresh, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(once.Answer, kept), nil
+	in.wanted.ExpiresIn, err = life(in.ExpiresIn)
+	return err
 }
 
-func (k keys) revoke(ctx context.Context, c *call) (answer, error) {
-	endpoints, err := c.endpointsToo()
+func (k keys) create(ctx context.Context, c *call, in keyIn) (answer, error) {
+	once, err := onceOf(c, newKeyBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	if err := k.store.RevokeKey(ctx, c.actor(), orgID, c.keyID()); err != nil {
-		return answer{}, err
-	}
-	if endpoints { // whatever comes of this, the key is revoked
-		if err := k.store.DisableEndpointsOf(ctx, c.actor(), orgID, c.keyID()); err != nil {
-			return answer{}, err
-		}
-	}
-	return noContent(), nil
+	in.wanted.Prefix = k.prefix
+	return created(k.store.CreateKey(ctx, c.actor(), c.org, in.wanted, once))
 }
 
-func (k keys) rotate(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		GraceSeconds *int64 `json:"graceSeconds"`
-		ExpiresIn    *int64 `json:"expiresIn"`
+// revokeIn is the query of a revocation.
+type revokeIn struct{ endpointsToo bool }
+
+func (in *revokeIn) check(c *call) (err error) {
+	in.endpointsToo, err = c.endpointsToo()
+	return err
+}
+
+func (k keys) revoke(ctx context.Context, c *call, in revokeIn) (none, error) {
+	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
+	if err == nil && in.endpointsToo { // the key is revoked, even if this fails
+		err = k.store.DisableEndpointsOf(ctx, c.actor(), c.org, c.keyID())
 	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if in.GraceSeconds == nil {
-		return answer{}, problem.Invalid("/graceSeconds", "required", "The value is required.")
+	return none{}, err
+}
+
+// rotateIn is how a key is rotated.
+type rotateIn struct {
+	GraceSeconds *int64 `json:"graceSeconds"`
+	ExpiresIn    *int64 `json:"expiresIn"`
+
+	rotation store.Rotation
+}
+
+func (in *rotateIn) check(*call) (err error) {
+	if err := required("/graceSeconds", in.GraceSeconds); err != nil {
+		return err
 	}
 	if *in.GraceSeconds < 0 || *in.GraceSeconds > maxGrace {
-		return answer{}, problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
+		return problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
 	}
-	life, err := expiresIn(in.ExpiresIn)
+	in.rotation.Grace = time.Duration(*in.GraceSeconds) * time.Second
+	in.rotation.ExpiresIn, err = life(in.ExpiresIn)
+	return err
+}
+
+func (k keys) rotate(ctx context.Context, c *call, in rotateIn) (answer, error) {
+	once, err := onceOf(c, newKeyBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	once, err := c.once(nil)
-	if err != nil {
-		return answer{}, err
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	fresh, err := k.mint(orgID)
-	if err != nil {
-		return answer{}, err
-	}
-	body, kept, err := k.store.RotateKey(ctx, c.actor(), orgID, store.Rotation{
-		Old: c.keyID(), Grace: time.Duration(*in.GraceSeconds) * time.Second,
-		Key: fresh, ExpiresIn: life, Answer: createdKey,
-	}, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(body, kept), nil
+	in.rotation.Old, in.rotation.Prefix = c.keyID(), k.prefix
+	return created(k.store.RotateKey(ctx, c.actor(), c.org, in.rotation, once))
 }

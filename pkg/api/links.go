@@ -19,64 +19,66 @@ type links struct{ store *store.Store }
 func Links(s *store.Store) http.Handler {
 	l := links{s}
 	return newGroup("links", map[string]handler{
-		"POST /link/create": l.create,
-		"POST /link/get":    l.get,
-		"POST /link/list":   l.list,
-		"POST /link/revoke": l.revoke,
-		"POST /link/claim":  l.claim,
+		"createLink": handle(l.create),
+		"getLink":    handle(l.get),
+		"listLinks":  handle(l.list),
+		"revokeLink": handle(l.revoke),
+		"claimLink":  handle(l.claim),
 	}, nil)
 }
 
-func (l links) create(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		ClientUserID *string            `json:"clientUserId"`
-		Metadata     map[string]*string `json:"metadata"`
-		ExpiresIn    *int64             `json:"expiresIn"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
+// newLinkIn is what is wanted of a link.
+type newLinkIn struct {
+	ClientUserID *string            `json:"clientUserId"`
+	Metadata     map[string]*string `json:"metadata"`
+	ExpiresIn    *int64             `json:"expiresIn"`
+
+	wanted store.NewLink
+}
+
+func (in *newLinkIn) check(c *call) (err error) {
 	if err := required("/clientUserId", in.ClientUserID); err != nil {
-		return answer{}, err
+		return err
 	}
-	metadata, err := metadataOf(in.Metadata)
+	in.wanted = store.NewLink{
+		OrgID: c.caller.OrgID, AppID: c.caller.AppID, ClientUserID: *in.ClientUserID, ExpiresIn: link.DefaultLife * time.Second,
+	}
+	in.wanted.Metadata, err = metadataOf(in.Metadata)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return err
 	case !link.ValidClientUserID(*in.ClientUserID):
-		return answer{}, problem.Invalid("/clientUserId", "length", "The value must have 1 to 128 characters, none of them a control character.")
+		return problem.Invalid("/clientUserId", "length", "The value must have 1 to 128 characters, none of them a control character.")
 	case in.ExpiresIn != nil && (*in.ExpiresIn < link.MinLife || *in.ExpiresIn > link.MaxLife):
-		return answer{}, problem.Invalid("/expiresIn", "range", "The value must be from 60 to 604800 seconds.")
+		return problem.Invalid("/expiresIn", "range", "The value must be from 60 to 604800 seconds.")
 	}
-	life := link.DefaultLife * time.Second
 	if in.ExpiresIn != nil {
-		life = time.Duration(*in.ExpiresIn) * time.Second
+		in.wanted.ExpiresIn = time.Duration(*in.ExpiresIn) * time.Second
 	}
-	made, token, err := l.store.DraftLink(c.caller.OrgID, c.caller.AppID, *in.ClientUserID, metadata, life)
-	if err != nil {
-		return answer{}, err
-	}
-	body, err := render(struct {
-		ID        id.Link     `json:"id"`
-		Token     string      `json:"token"`
-		Status    link.Status `json:"status"`
-		ExpiresAt int64       `json:"expiresAt"`
-	}{made.ID, token.Text.Reveal(), link.Pending, made.ExpiresAt})
-	if err != nil {
-		return answer{}, err
-	}
-	once, err := c.once(body)
+	return nil
+}
+
+// newLinkBody is the one answer that holds a link's token.
+type newLinkBody struct {
+	ID        id.Link     `json:"id"`
+	Token     string      `json:"token"`
+	Status    link.Status `json:"status"`
+	ExpiresAt int64       `json:"expiresAt"`
+}
+
+func newLinkBodyOf(l store.MintedLink) newLinkBody {
+	return newLinkBody{l.ID, l.Token.Text.Reveal(), link.Pending, l.ExpiresAt}
+}
+
+func (l links) create(ctx context.Context, c *call, in newLinkIn) (answer, error) {
+	once, err := onceOf(c, newLinkBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
 	if err := l.store.SpendEvent(ctx, c.caller.AppID); err != nil { // of its end
 		return answer{}, err
 	}
-	kept, err := l.store.CreateLink(ctx, made, token.Hash, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(body, kept), nil
+	return created(l.store.CreateLink(ctx, in.wanted, once))
 }
 
 // metadataOf checks a link's metadata; nil is none.
@@ -97,99 +99,84 @@ func metadataOf(in map[string]*string) (map[string]string, error) {
 	return out, nil
 }
 
-func (l links) get(ctx context.Context, c *call) (answer, error) {
-	return l.one(ctx, c, l.store.Link)
+// linkIn is a body that names a link.
+type linkIn struct {
+	LinkID *string `json:"linkId"`
+
+	id id.Link
 }
 
-func (l links) revoke(ctx context.Context, c *call) (answer, error) {
-	return l.one(ctx, c, l.store.RevokeLink)
-}
-
-// one answers with the link that the body names, after something was done to it.
-func (l links) one(ctx context.Context, c *call, do func(context.Context, id.App, id.Link) (link.Link, error)) (answer, error) {
-	var in struct {
-		LinkID *string `json:"linkId"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
+func (in *linkIn) check(*call) error {
 	if err := required("/linkId", in.LinkID); err != nil {
-		return answer{}, err
+		return err
 	}
-	found, err := do(ctx, c.caller.AppID, linkID(*in.LinkID))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(found.View(l.store.Now().UnixMilli())), nil
+	in.id = idOr(id.NoLink, id.ParseLink, *in.LinkID)
+	return nil
 }
 
-func (l links) list(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Limit  *int64  `json:"limit"`
-		Cursor *string `json:"cursor"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	p, err := pageOf(in.Limit, in.Cursor, isLinkID)
+func (l links) get(ctx context.Context, c *call, in linkIn) (link.View, error) {
+	found, err := l.store.Link(ctx, c.caller.AppID, in.id)
+	return l.view(found), err
+}
+
+func (l links) revoke(ctx context.Context, c *call, in linkIn) (link.View, error) {
+	revoked, err := l.store.RevokeLink(ctx, c.caller.AppID, in.id)
+	return l.view(revoked), err
+}
+
+// view shows a link as it is now.
+func (l links) view(of link.Link) link.View { return of.View(l.store.Now().UnixMilli()) }
+
+func (l links) list(ctx context.Context, c *call, in pageIn) (list[link.View], error) {
+	p, err := in.page(isID(id.ParseLink))
 	if err != nil {
-		return answer{}, err
+		return list[link.View]{}, err
 	}
 	found, next, err := l.store.Links(ctx, c.caller.AppID, p)
-	if err != nil {
-		return answer{}, err
+	return listOf("links", found, next, l.view), err
+}
+
+// claimIn is what a device claims a link with.
+type claimIn struct {
+	Token    *string      `json:"token"`
+	ClaimKey *string      `json:"claimKey"`
+	Device   *link.Device `json:"device"`
+}
+
+func (in *claimIn) check(*call) error {
+	if err := required("/token", in.Token); err != nil {
+		return err
 	}
-	body := struct {
-		Links      []link.View `json:"links"`
-		NextCursor string      `json:"nextCursor,omitempty"`
-	}{make([]link.View, len(found)), cursor(next)}
-	for i, f := range found {
-		body.Links[i] = f.View(l.store.Now().UnixMilli())
+	if err := required("/claimKey", in.ClaimKey); err != nil {
+		return err
 	}
-	return ok(body), nil
+	if !link.ValidClaimKey(*in.ClaimKey) {
+		return problem.Invalid("/claimKey", "format", "The value must be 22 to 64 base64url characters, at least 128 of their bits random.")
+	}
+	return checkDevice(in.Device)
+}
+
+type claimBody struct {
+	LinkID    id.Link     `json:"linkId"`
+	Status    link.Status `json:"status"`
+	ClaimedAt int64       `json:"claimedAt"`
+	App       claimedApp  `json:"app"`
+	Replayed  bool        `json:"replayed"`
+}
+
+type claimedApp struct {
+	Name string `json:"name"`
 }
 
 // claim claims a link for a device. A token that is malformed and one that is
 // unknown are the same 404.
-func (l links) claim(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Token    *string      `json:"token"`
-		ClaimKey *string      `json:"claimKey"`
-		Device   *link.Device `json:"device"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if err := required("/token", in.Token); err != nil {
-		return answer{}, err
-	}
-	if err := required("/claimKey", in.ClaimKey); err != nil {
-		return answer{}, err
-	}
-	if !link.ValidClaimKey(*in.ClaimKey) {
-		return answer{}, problem.Invalid("/claimKey", "format", "The value must be 22 to 64 base64url characters, at least 128 of their bits random.")
-	}
-	if err := checkDevice(in.Device); err != nil {
-		return answer{}, err
-	}
+func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error) {
 	token, err := link.ParseToken(*in.Token)
 	if err != nil {
-		return answer{}, problem.New(problem.LinkNotFound, "There is no such link.")
+		return claimBody{}, problem.New(problem.LinkNotFound, "There is no such link.")
 	}
 	claimed, err := l.store.ClaimLink(ctx, store.Claim{Token: token, ClaimKey: sha256.Sum256([]byte(*in.ClaimKey)), Device: in.Device})
-	if err != nil {
-		return answer{}, err
-	}
-	type appPart struct {
-		Name string `json:"name"`
-	}
-	return ok(struct {
-		LinkID    id.Link     `json:"linkId"`
-		Status    link.Status `json:"status"`
-		ClaimedAt int64       `json:"claimedAt"`
-		App       appPart     `json:"app"`
-		Replayed  bool        `json:"replayed"`
-	}{claimed.ID, link.Claimed, claimed.ClaimedAt, appPart{claimed.AppName}, claimed.Replayed}), nil
+	return claimBody{claimed.ID, link.Claimed, claimed.ClaimedAt, claimedApp{claimed.AppName}, claimed.Replayed}, err
 }
 
 func checkDevice(d *link.Device) error {

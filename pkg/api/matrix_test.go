@@ -2,17 +2,18 @@ package api_test
 
 import (
 	"cmp"
+	"crypto/rand"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -73,7 +74,7 @@ type world struct {
 	target  id.User // a viewer whom others change
 	outside id.User // admin of another org
 	nobody  id.User // a user without any org
-	key     store.NewKey
+	key     id.Key
 
 	link, endpoint, event string // of connect
 }
@@ -91,7 +92,7 @@ func newWorld(t *testing.T, s *server, suffix string) *world {
 	w.outside, w.nobody = s.NewUser(t, mail("outside")), s.NewUser(t, mail("nobody"))
 	s.NewOrg(t, w.outside)
 	made := s.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(w.byRole[org.Admin]), `{}`), 201, "")
-	w.key.ID = id.Key(made.str("id"))
+	w.key = id.Key(made.str("id"))
 	return w
 }
 
@@ -104,7 +105,7 @@ func (w *world) add(t *testing.T, email string, r org.Role) id.User {
 
 func (w *world) request(method, pattern string, as *principal.Principal, body string) request {
 	path := strings.NewReplacer(
-		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key.ID),
+		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key),
 		"{appId}", string(id.DefaultApp(w.org)), "{endpointId}", w.endpoint,
 	).Replace(pattern)
 	body = strings.NewReplacer("{linkId}", w.link, "{endpointId}", w.endpoint, "{eventId}", w.event).Replace(body)
@@ -133,7 +134,7 @@ func TestRoleMatrix(t *testing.T) {
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com")
-	for _, route := range api.Routes() {
+	for _, route := range route.All() {
 		if route.Takes == principal.Public {
 			continue
 		}
@@ -142,7 +143,7 @@ func TestRoleMatrix(t *testing.T) {
 			if !ok {
 				t.Fatal("the route has no row in the matrix")
 			}
-			suffix := strings.ReplaceAll(strings.ToLower(string(s.NewKeyID(s.Now()))), "_", "-")
+			suffix := strings.ToLower(rand.Text())
 			w := newWorld(t, s, suffix)
 			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that an admin may leave
 			if route.Takes == principal.APIKey || strings.Contains(route.Pattern, "{endpointId}") {
@@ -173,7 +174,7 @@ type outcome struct {
 }
 
 // expected derives every caller's outcome from the route's own line.
-func expected(r api.Route, good int) map[string]outcome {
+func expected(r route.Route, good int) map[string]outcome {
 	fine := outcome{good, ""}
 	unwired := outcome{http.StatusInternalServerError, problem.Internal}
 	if r.Takes == principal.APIKey {
@@ -185,7 +186,7 @@ func expected(r api.Route, good int) map[string]outcome {
 	}
 	for _, role := range org.AllRoles() {
 		switch {
-		case r.May == api.NoOrg, slices.Contains(r.May.List(), role):
+		case r.May == route.NoOrg, slices.Contains(r.May.List(), role):
 			out[string(role)] = fine
 		default:
 			out[string(role)] = outcome{http.StatusForbidden, problem.InsufficientRole}
@@ -193,7 +194,7 @@ func expected(r api.Route, good int) map[string]outcome {
 	}
 	for _, stranger := range []string{"admin of another org", "no member"} {
 		out[stranger] = outcome{http.StatusNotFound, problem.OrgNotFound}
-		if r.May == api.NoOrg {
+		if r.May == route.NoOrg {
 			out[stranger] = fine
 		}
 	}
@@ -203,7 +204,7 @@ func expected(r api.Route, good int) map[string]outcome {
 func (w *world) caller(name string) *principal.Principal {
 	switch name {
 	case "key":
-		return &principal.Principal{Kind: principal.Key, OrgID: w.org, AppID: id.DefaultApp(w.org), KeyID: w.key.ID}
+		return &principal.Principal{Kind: principal.Key, OrgID: w.org, AppID: id.DefaultApp(w.org), KeyID: w.key}
 	case "none":
 		return &principal.Principal{Kind: principal.None}
 	case "no credential":

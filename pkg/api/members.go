@@ -17,11 +17,11 @@ type members struct{ store *store.Store }
 func Members(s *store.Store, console []string) http.Handler {
 	m := members{s}
 	return newGroup("members", map[string]handler{
-		"GET /v1/orgs/{orgId}/members":             m.list,
-		"POST /v1/orgs/{orgId}/members":            m.add,
-		"PATCH /v1/orgs/{orgId}/members/{userId}":  m.changeRole,
-		"DELETE /v1/orgs/{orgId}/members/{userId}": m.remove,
-		"POST /v1/orgs/{orgId}/leave":              m.leave,
+		"listMembers":  handle(m.list),
+		"addMember":    handle(m.add),
+		"updateMember": handle(m.changeRole),
+		"removeMember": handle(m.remove),
+		"leaveOrg":     handle(m.leave),
 	}, console)
 }
 
@@ -37,65 +37,45 @@ func memberBodyOf(m store.Member) memberBody {
 	return memberBody{m.UserID, m.Email, m.Name, m.Role, m.JoinedAt}
 }
 
-func (m members) list(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
+func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], error) {
+	p, err := c.page(true, isID(id.ParseUser))
 	if err != nil {
-		return answer{}, err
+		return list[memberBody]{}, err
 	}
-	p, err := c.page(true, func(s string) bool { _, err := id.ParseUser(s); return err == nil })
-	if err != nil {
-		return answer{}, err
-	}
-	found, next, err := m.store.Members(ctx, c.actor(), orgID, p)
-	if err != nil {
-		return answer{}, err
-	}
-	body := struct {
-		Members    []memberBody `json:"members"`
-		NextCursor string       `json:"nextCursor,omitempty"`
-	}{make([]memberBody, len(found)), cursor(next)}
-	for i, f := range found {
-		body.Members[i] = memberBodyOf(f)
-	}
-	return ok(body), nil
+	found, next, err := m.store.Members(ctx, c.actor(), c.org, p)
+	return listOf("members", found, next, memberBodyOf), err
 }
 
-func (m members) add(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Email *string `json:"email"`
-		Role  *string `json:"role"`
+// memberIn names a person by email, and a role.
+type memberIn struct {
+	Email *string `json:"email"`
+	Role  *string `json:"role"`
+
+	folded string // the email
+	role   org.Role
+}
+
+func (in *memberIn) check(*call) (err error) {
+	if err := required("/email", in.Email); err != nil {
+		return err
 	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
+	var valid bool
+	if in.folded, valid = org.FoldEmail(*in.Email); !valid {
+		return problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 ASCII characters.")
 	}
-	if in.Email == nil {
-		return answer{}, problem.Invalid("/email", "required", "The value is required.")
-	}
-	folded, valid := org.FoldEmail(*in.Email)
-	if !valid {
-		return answer{}, problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 ASCII characters.")
-	}
-	role := org.Member
+	in.role = org.Member
 	if in.Role != nil {
-		var err error
-		if role, err = parseRole(*in.Role); err != nil {
-			return answer{}, err
-		}
+		in.role, err = parseRole(*in.Role)
 	}
-	body := raw(`{"ok":true}`)
-	once, err := c.once(body)
+	return err
+}
+
+func (m members) add(ctx context.Context, c *call, in memberIn) (answer, error) {
+	once, err := onceOf(c, func(id.User) okBody { return okBody{true} })
 	if err != nil {
 		return answer{}, err
 	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	kept, err := m.store.AddMember(ctx, c.actor(), orgID, folded, role, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(body, kept), nil
+	return created(m.store.AddMember(ctx, c.actor(), c.org, in.folded, in.role, once))
 }
 
 func parseRole(s string) (org.Role, error) {
@@ -106,52 +86,30 @@ func parseRole(s string) (org.Role, error) {
 	return r, nil
 }
 
-func (m members) changeRole(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Role *string `json:"role"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if in.Role == nil {
-		return answer{}, problem.Invalid("/role", "required", "The value is required.")
-	}
-	role, err := parseRole(*in.Role)
-	if err != nil {
-		return answer{}, err
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	changed, err := m.store.ChangeRole(ctx, c.actor(), orgID, c.userID(), role)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(memberBodyOf(changed)), nil
+// roleIn is a body with a role.
+type roleIn struct {
+	Role *string `json:"role"`
+
+	role org.Role
 }
 
-func (m members) leave(ctx context.Context, c *call) (answer, error) {
-	if err := c.decode(&struct{}{}); err != nil {
-		return answer{}, err
+func (in *roleIn) check(*call) (err error) {
+	if err := required("/role", in.Role); err != nil {
+		return err
 	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	if err := m.store.LeaveOrg(ctx, c.actor(), orgID); err != nil {
-		return answer{}, err
-	}
-	return noContent(), nil
+	in.role, err = parseRole(*in.Role)
+	return err
 }
 
-func (m members) remove(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	if err := m.store.RemoveMember(ctx, c.actor(), orgID, c.userID()); err != nil {
-		return answer{}, err
-	}
-	return noContent(), nil
+func (m members) changeRole(ctx context.Context, c *call, in roleIn) (memberBody, error) {
+	changed, err := m.store.ChangeRole(ctx, c.actor(), c.org, c.userID(), in.role)
+	return memberBodyOf(changed), err
+}
+
+func (m members) leave(ctx context.Context, c *call, _ none) (none, error) {
+	return none{}, m.store.LeaveOrg(ctx, c.actor(), c.org)
+}
+
+func (m members) remove(ctx context.Context, c *call, _ none) (none, error) {
+	return none{}, m.store.RemoveMember(ctx, c.actor(), c.org, c.userID())
 }

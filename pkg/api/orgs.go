@@ -18,11 +18,11 @@ type orgs struct{ store *store.Store }
 func Orgs(s *store.Store, console []string) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
-		"GET /v1/orgs":               o.list,
-		"POST /v1/orgs":              o.create,
-		"GET /v1/orgs/{orgId}":       o.get,
-		"PATCH /v1/orgs/{orgId}":     o.rename,
-		"GET /v1/orgs/{orgId}/audit": o.audit,
+		"listOrgs":  handle(o.list),
+		"createOrg": handle(o.create),
+		"getOrg":    handle(o.get),
+		"updateOrg": handle(o.rename),
+		"listAudit": handle(o.audit),
 	}, console)
 }
 
@@ -48,94 +48,36 @@ type adderBody struct {
 
 func orgBodyOf(o store.Org) orgBody { return orgBody{o.ID, o.Name, o.CreatedAt} }
 
-func (o orgs) list(ctx context.Context, c *call) (answer, error) {
-	p, err := c.page(true, func(s string) bool { _, err := id.ParseOrg(s); return err == nil })
+func (o orgs) list(ctx context.Context, c *call, _ none) (list[orgOfUserBody], error) {
+	p, err := c.page(true, isID(id.ParseOrg))
 	if err != nil {
-		return answer{}, err
+		return list[orgOfUserBody]{}, err
 	}
 	found, next, err := o.store.OrgsOf(ctx, c.caller.UserID, p)
-	if err != nil {
-		return answer{}, err
-	}
-	body := struct {
-		Orgs       []orgOfUserBody `json:"orgs"`
-		NextCursor string          `json:"nextCursor,omitempty"`
-	}{make([]orgOfUserBody, len(found)), cursor(next)}
-	for i, f := range found {
-		body.Orgs[i] = orgOfUserBody{f.ID, f.Name, string(f.Role), f.CreatedAt, (*adderBody)(f.AddedBy)}
-	}
-	return ok(body), nil
+	return listOf("orgs", found, next, func(f store.OrgOfUser) orgOfUserBody {
+		return orgOfUserBody{f.ID, f.Name, string(f.Role), f.CreatedAt, (*adderBody)(f.AddedBy)}
+	}), err
 }
 
-func (o orgs) create(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Name *string `json:"name"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	name, err := requiredName("/name", in.Name)
+func (o orgs) create(ctx context.Context, c *call, in newNameIn) (answer, error) {
+	once, err := onceOf(c, orgBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	made := o.store.Draft(name)
-	body, err := render(orgBody{made.ID, made.Name, made.CreatedAt})
-	if err != nil {
-		return answer{}, err
-	}
-	once, err := c.once(body)
-	if err != nil {
-		return answer{}, err
-	}
-	kept, err := o.store.CreateOrg(ctx, c.caller.UserID, made, once)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(body, kept), nil
+	return created(o.store.CreateOrg(ctx, c.caller.UserID, *in.Name, once))
 }
 
-func (o orgs) get(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
-	found, err := o.store.Org(ctx, c.actor(), orgID)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(orgBodyOf(found)), nil
+func (o orgs) get(ctx context.Context, c *call, _ none) (orgBody, error) {
+	found, err := o.store.Org(ctx, c.actor(), c.org)
+	return orgBodyOf(found), err
 }
 
-func (o orgs) rename(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Name *string `json:"name"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	name := ""
-	if in.Name != nil {
-		var err error
-		if name, err = cleanName("/name", *in.Name); err != nil {
-			return answer{}, err
-		}
-	}
-	orgID, err := c.orgID()
-	if err != nil {
-		return answer{}, err
-	}
+func (o orgs) rename(ctx context.Context, c *call, in nameIn) (orgBody, error) {
 	if in.Name == nil {
-		found, err := o.store.Org(ctx, c.actor(), orgID)
-		if err != nil {
-			return answer{}, err
-		}
-		return ok(orgBodyOf(found)), nil
+		return o.get(ctx, c, none{})
 	}
-	renamed, err := o.store.RenameOrg(ctx, c.actor(), orgID, name)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(orgBodyOf(renamed)), nil
+	renamed, err := o.store.RenameOrg(ctx, c.actor(), c.org, *in.Name)
+	return orgBodyOf(renamed), err
 }
 
 type subjectBody struct {
@@ -153,30 +95,18 @@ type auditBody struct {
 	RequestID string          `json:"requestId"`
 }
 
-func (o orgs) audit(ctx context.Context, c *call) (answer, error) {
-	orgID, err := c.orgID()
+func (o orgs) audit(ctx context.Context, c *call, _ none) (list[auditBody], error) {
+	p, err := c.page(false, isID(id.ParseAudit))
 	if err != nil {
-		return answer{}, err
+		return list[auditBody]{}, err
 	}
-	p, err := c.page(false, func(s string) bool { _, err := id.ParseAudit(s); return err == nil })
-	if err != nil {
-		return answer{}, err
-	}
-	found, next, err := o.store.AuditLog(ctx, c.actor(), orgID, p)
-	if err != nil {
-		return answer{}, err
-	}
-	body := struct {
-		Entries    []auditBody `json:"entries"`
-		NextCursor string      `json:"nextCursor,omitempty"`
-	}{make([]auditBody, len(found)), cursor(next)}
-	for i, e := range found {
-		body.Entries[i] = auditBody{
+	found, next, err := o.store.AuditLog(ctx, c.actor(), c.org, p)
+	return listOf("entries", found, next, func(e store.AuditEntry) auditBody {
+		return auditBody{
 			ID: e.ID, At: e.At, Action: e.Action, Actor: actorOf(e.ActorID), Target: subject(e.TargetID),
 			Changes: e.Changes, RequestID: e.RequestID,
 		}
-	}
-	return ok(body), nil
+	}), err
 }
 
 // subject names what an id stands for by its prefix.

@@ -29,7 +29,7 @@ func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 		{user(w.byRole[org.Viewer]), "GET", "/v1/orgs/{orgId}/keys", "", 403, problem.InsufficientRole, string(w.byRole[org.Viewer]), from},
 		{user(w.nobody), "GET", "/v1/orgs/{orgId}", "", 404, problem.OrgNotFound, string(w.nobody), from},
 		{w.caller("none"), "GET", "/v1/orgs", "", 403, problem.IdentityIncomplete, "", from},
-		{w.caller("key"), "POST", "/link/get", `{"linkId":"lnk_x"}`, 404, problem.LinkNotFound, string(w.key.ID), from},
+		{w.caller("key"), "POST", "/link/get", `{"linkId":"lnk_x"}`, 404, problem.LinkNotFound, string(w.key), from},
 		{nil, "POST", "/link/claim", `{"token":"lkt_x","claimKey":"0123456789abcdefghijkl"}`, 404, problem.LinkNotFound, "", from},
 		{user(w.byRole[org.Admin]), "GET", "/v1/orgs", "", 200, "", string(w.byRole[org.Admin]), ""},
 		{nil, "GET", "/v1/orgs", "", 500, problem.Internal, "", ""},

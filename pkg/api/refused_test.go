@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/pkg/api"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // fields gives the errors of an answer, as "pointer code".
@@ -63,7 +63,7 @@ func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
 	before := len(w.Rows(t))
-	for _, route := range api.Routes() {
+	for _, route := range route.All() {
 		caller, body := user(w.byRole[org.Viewer]), `{"no":"JSON"`
 		if route.Takes == principal.APIKey {
 			caller = w.caller("key")

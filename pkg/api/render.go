@@ -11,19 +11,9 @@ import (
 // ok answers 200 with a body.
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
 
-// noContent answers 204.
-func noContent() answer { return answer{status: http.StatusNoContent} }
-
-// created answers 201. kept, when there is one, is the answer of the first
-// request with the same Idempotency-Key, sent again as it was.
-func created(body raw, kept []byte) answer {
-	if kept != nil {
-		return answer{
-			status: http.StatusCreated, body: raw(kept),
-			header: map[string]string{"Idempotency-Replayed": "true"},
-		}
-	}
-	return answer{status: http.StatusCreated, body: body}
+// okBody says that something was done.
+type okBody struct {
+	OK bool `json:"ok"`
 }
 
 // render marshals an answer's body. Idempotency records keep it as it is here,

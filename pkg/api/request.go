@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
 )
@@ -30,52 +31,56 @@ func (c *call) actor() store.Actor {
 	return store.Actor{User: c.caller.UserID, May: c.route.May.List()}
 }
 
-// orgID is the org of the path. One that does not parse is the same 404 as one
-// that does not exist.
-func (c *call) orgID() (id.Org, error) {
-	o, err := id.ParseOrg(c.PathValue("orgId"))
-	if err != nil {
-		return "", problem.New(problem.OrgNotFound, "There is no such org, or you are not a member of it.")
+// readOrg reads the org of the path, when the route has one. One that does not parse is
+// the same 404 as one that does not exist.
+func (c *call) readOrg() (err error) {
+	text := c.PathValue("orgId")
+	if text == "" {
+		return nil
 	}
-	return o, nil
+	if c.org, err = id.ParseOrg(text); err != nil {
+		return problem.New(problem.OrgNotFound, "There is no such org, or you are not a member of it.")
+	}
+	return nil
 }
 
-// userID is the user of the path; one that does not parse is id.NoUser.
-func (c *call) userID() id.User {
-	u, err := id.ParseUser(c.PathValue("userId"))
-	if err != nil {
-		return id.NoUser
-	}
-	return u
+// userID is the user of the path.
+func (c *call) userID() id.User { return idOr(id.NoUser, id.ParseUser, c.PathValue("userId")) }
+
+// keyID is the API key of the path.
+func (c *call) keyID() id.Key { return idOr(id.NoKey, id.ParseKey, c.PathValue("keyId")) }
+
+// appID is the app of the path.
+func (c *call) appID() id.App { return idOr(id.NoApp, id.ParseApp, c.PathValue("appId")) }
+
+// endpointID is the webhook endpoint of the path.
+func (c *call) endpointID() id.Endpoint {
+	return idOr(id.NoEndpoint, id.ParseEndpoint, c.PathValue("endpointId"))
 }
 
-// keyID is the API key of the path; one that does not parse is id.NoKey.
-func (c *call) keyID() id.Key {
-	k, err := id.ParseKey(c.PathValue("keyId"))
-	if err != nil {
-		return id.NoKey
+// idOr returns the id that a text holds. A text that does not parse is none, the id of
+// nothing: it is looked up, and not found, as any other.
+func idOr[ID any](none ID, parse func(string) (ID, error), text string) ID {
+	if v, err := parse(text); err == nil {
+		return v
 	}
-	return k
+	return none
 }
 
-// appID reads an app's id; one that does not parse is id.NoApp.
-func appID(s string) id.App {
-	a, err := id.ParseApp(s)
-	if err != nil {
-		return id.NoApp
-	}
-	return a
+// isID reports whether a cursor holds an id of the list's kind.
+func isID[ID any](parse func(string) (ID, error)) func(string) bool {
+	return func(text string) bool { _, err := parse(text); return err == nil }
 }
 
 // checkQuery refuses query parameters that a route with a credential does not
 // take: one that is misspelt would otherwise be ignored unseen. Public routes
 // ignore them, because links to them gain parameters on their way. Error:
 // unknown_parameter.
-func checkQuery(r *http.Request, route Route) error {
-	if route.Takes == principal.Public {
+func checkQuery(r *http.Request, to route.Route) error {
+	if to.Takes == principal.Public {
 		return nil
 	}
-	query, taken := r.URL.Query(), route.Query()
+	query, taken := r.URL.Query(), to.Query()
 	var unknown []problem.Field
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(taken, name) {
@@ -135,8 +140,8 @@ func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) 
 	return p, nil
 }
 
-// A cursor is the id behind which the list goes on, in base64url so that nobody
-// takes it for one. Its partition comes from the path, so that tampering with it
+// A cursor is the id behind which the list goes on, in base64url so that no one takes
+// it for an id. Its partition comes from the path, so that tampering with it
 // reveals nothing.
 func cursor(id string) string {
 	if id == "" {
@@ -153,11 +158,13 @@ func openCursor(s string) (string, bool) {
 	return string(b), err == nil
 }
 
-// once reads the Idempotency-Key of a create. Error: invalid_idempotency_key.
-func (c *call) once(answer []byte) (store.Once, error) {
+// onceOf reads the Idempotency-Key of a create whose answer shows what was made. Error:
+// invalid_idempotency_key.
+func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made], error) {
+	once := store.Once[Made]{Render: func(made Made) ([]byte, error) { return render(shown(made)) }}
 	values := c.Header.Values(idempotencyHeader)
 	if len(values) == 0 {
-		return store.Once{}, nil
+		return once, nil
 	}
 	key := values[0]
 	ok := len(values) == 1 && len(key) >= minIdempotencyKey && len(key) <= maxIdempotencyKey
@@ -165,28 +172,86 @@ func (c *call) once(answer []byte) (store.Once, error) {
 		ok = ok && b > ' ' && b < 0x7f
 	}
 	if !ok {
-		return store.Once{}, problem.New(problem.InvalidIdempotencyKey,
+		return once, problem.New(problem.InvalidIdempotencyKey,
 			"An Idempotency-Key is one value of 32 to 255 visible ASCII characters; use a random UUID.")
 	}
-	return store.Once{
-		Key: secret.New(key), Principal: c.caller.ID(), Method: c.Method, Path: c.URL.Path,
-		Request: c.body, Answer: answer,
-	}, nil
+	once.Request = store.Request{Key: secret.New(key), Principal: c.caller.ID(), Method: c.Method, Path: c.URL.Path, Body: c.body}
+	return once, nil
 }
 
-// cleanName checks a name that a body must have, or may have.
-func cleanName(pointer, name string) (string, error) {
-	clean, ok := org.CleanName(name)
+// nameIn is a body with a name.
+type nameIn struct {
+	Name *string `json:"name"`
+}
+
+// check cleans the name, when there is one.
+func (in *nameIn) check(*call) error {
+	if in.Name == nil {
+		return nil
+	}
+	clean, ok := org.CleanName(*in.Name)
 	if !ok {
-		return "", problem.Invalid(pointer, "length", "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
+		return problem.Invalid("/name", "length", "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
 	}
-	return clean, nil
+	in.Name = &clean
+	return nil
 }
 
-// requiredName checks a name that a body must have.
-func requiredName(pointer string, name *string) (string, error) {
-	if name == nil {
-		return "", problem.Invalid(pointer, "required", "The value is required.")
+// newNameIn is a body that must have a name.
+type newNameIn nameIn
+
+func (in *newNameIn) check(c *call) error {
+	if err := required("/name", in.Name); err != nil {
+		return err
 	}
-	return cleanName(pointer, *name)
+	return (*nameIn)(in).check(c)
+}
+
+// pageIn is the limit and cursor of a body.
+type pageIn struct {
+	Limit  *int64  `json:"limit"`
+	Cursor *string `json:"cursor"`
+}
+
+// page checks a page that a body asks for. Errors: validation_failed, invalid_cursor.
+func (in pageIn) page(valid func(id string) bool) (store.Page, error) {
+	p := store.Page{Limit: defaultLimit}
+	if in.Limit != nil {
+		if *in.Limit < 1 || *in.Limit > maxLimit {
+			return p, problem.Invalid("/limit", "range", "The value must be from 1 to 100.")
+		}
+		p.Limit = int(*in.Limit)
+	}
+	if in.Cursor != nil {
+		after, ok := openCursor(*in.Cursor)
+		if !ok || !valid(after) {
+			return p, errCursor()
+		}
+		p.After = after
+	}
+	return p, nil
+}
+
+func errCursor() error {
+	return problem.New(problem.InvalidCursor, "Send the cursor as nextCursor gave it.")
+}
+
+// millis checks a time of a body; nil is 0. Error: validation_failed.
+func millis(pointer string, at *int64) (int64, error) {
+	const latest = 1 << 47 // what a ULID can tell
+	if at == nil {
+		return 0, nil
+	}
+	if *at < 0 || *at > latest {
+		return 0, problem.Invalid(pointer, "range", "The value must be milliseconds since the epoch.")
+	}
+	return *at, nil
+}
+
+// required checks a member that a body must have.
+func required[T any](pointer string, value *T) error {
+	if value == nil {
+		return problem.Invalid(pointer, "required", "The value is required.")
+	}
+	return nil
 }

@@ -146,8 +146,9 @@ func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	}
 	known = make(map[string]reflect.Type, t.NumField())
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		known[name] = t.Field(i).Type
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+			known[name] = t.Field(i).Type
+		}
 	}
 	return known, true
 }

@@ -47,13 +47,10 @@ func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler
 	k := &webhookKeys{store: s, byKid: map[string]kept[signing.Key]{}}
 	file := newContractFile(contract)
 	return newGroup("webhookkeys", map[string]handler{
-		"POST /webhook_verification_key/get":   k.get,
-		"GET /webhook_verification_key/{kid}":  k.getByPath,
-		"HEAD /webhook_verification_key/{kid}": k.getByPath,
-		"GET /.well-known/jwks.json":           k.list,
-		"HEAD /.well-known/jwks.json":          k.list,
-		"GET /openapi.yaml":                    file.get,
-		"HEAD /openapi.yaml":                   file.get,
+		"getWebhookVerificationKey":  handle(k.get),
+		"readWebhookVerificationKey": handle(k.getByPath),
+		"getJWKS":                    handle(k.list),
+		"getContract":                handle(file.get),
 	}, console)
 }
 
@@ -72,22 +69,20 @@ func jwkBodyOf(k signing.JWK) jwkBody {
 	return jwkBody{k.Kid, signing.Kty, signing.Crv, k.X, k.Y, signing.Alg, signing.Use}
 }
 
-// get gives the key of the kid in the body (spec, "Webhook verification key lookup").
-func (k *webhookKeys) get(ctx context.Context, c *call) (answer, error) {
-	var in struct {
-		Kid *string `json:"kid"`
-	}
-	if err := c.decode(&in); err != nil {
-		return answer{}, err
-	}
-	if err := required("/kid", in.Kid); err != nil {
-		return answer{}, err
-	}
+// kidIn is a body that names a verification key.
+type kidIn struct {
+	Kid *string `json:"kid"`
+}
+
+func (in *kidIn) check(*call) error { return required("/kid", in.Kid) }
+
+// get returns the key of the kid in the body.
+func (k *webhookKeys) get(ctx context.Context, _ *call, in kidIn) (answer, error) {
 	return k.lookUp(ctx, *in.Kid)
 }
 
-// getByPath gives the key of the kid in the path: get, for caches and browsers.
-func (k *webhookKeys) getByPath(ctx context.Context, c *call) (answer, error) {
+// getByPath returns the key of the kid in the path: get, for caches and browsers.
+func (k *webhookKeys) getByPath(ctx context.Context, c *call, _ none) (answer, error) {
 	return k.lookUp(ctx, c.PathValue("kid"))
 }
 
@@ -113,7 +108,7 @@ func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
 
 // list gives the key set (RFC 7517 section 5): what signs, what will sign next,
 // and what signed in the last 30 days.
-func (k *webhookKeys) list(ctx context.Context, _ *call) (answer, error) {
+func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error) {
 	keys, err := k.all(ctx)
 	if err != nil {
 		return answer{}, err

@@ -29,14 +29,8 @@ func (s *stack) deletes(t *testing.T) {
 // linked makes a link of an app, and gives a claim of it.
 func (s *stack) linked(t *testing.T, a id.App, life time.Duration) (id.Link, store.Claim) {
 	t.Helper()
-	l, token, err := s.DraftLink(s.org, a, "u", nil, life)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := link.ParseToken(token.Text.Reveal())
+	l := s.newLink(t, s.org, a, life)
+	parsed, err := link.ParseToken(l.Token.Text.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,11 +76,11 @@ type busy struct {
 func newBusy(t *testing.T) *busy {
 	t.Helper()
 	b := &busy{stack: newStack(t)}
-	app := b.DraftApp("Second")
-	if _, err := b.CreateApp(ctx, b.admin(), b.org, app, store.Once{}); err != nil {
+	app, err := b.CreateApp(ctx, b.admin(), b.org, "Second", store.Once[store.App]{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	b.second = app.ID
+	b.second = app.Made.ID
 	b.dueKey(t)
 	b.down = b.receiver(t, status(http.StatusInternalServerError))
 	b.off = b.receiverOf(t, b.org, b.second, nil)

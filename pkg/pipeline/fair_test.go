@@ -41,14 +41,16 @@ func crowd(t *testing.T, deliveries, links int) (s *stack, of *receiver, link id
 
 func (s *stack) linkOf(t *testing.T, o id.Org, a id.App) id.Link {
 	t.Helper()
-	l, token, err := s.DraftLink(o, a, "u", nil, time.Minute)
+	return s.newLink(t, o, a, time.Minute).ID
+}
+
+func (s *stack) newLink(t *testing.T, o id.Org, a id.App, life time.Duration) store.MintedLink {
+	t.Helper()
+	made, err := s.CreateLink(ctx, store.NewLink{OrgID: o, AppID: a, ClientUserID: "u", ExpiresIn: life}, store.Once[store.MintedLink]{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
-		t.Fatal(err)
-	}
-	return l.ID
+	return made.Made
 }
 
 func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {

@@ -15,14 +15,8 @@ import (
 // claim makes a link.claimed event of an app.
 func (s *stack) claim(t *testing.T, o id.Org, a id.App) id.Link {
 	t.Helper()
-	l, token, err := s.DraftLink(o, a, "user-1", nil, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := link.ParseToken(token.Text.Reveal())
+	l := s.newLink(t, o, a, time.Hour)
+	parsed, err := link.ParseToken(l.Token.Text.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,14 +255,7 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	badEvent, lost := pending.event(), pending.event()
 	var links []string
 	for range 3 {
-		l, token, err := s.DraftLink(s.org, s.app, "u", nil, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
-			t.Fatal(err)
-		}
-		links = append(links, string(l.ID))
+		links = append(links, string(s.linkOf(t, s.org, s.app)))
 	}
 	under := s.Faults.Next
 	s.Faults.Next = &poison{under, []string{string(badEvent), string(badDelivery), links[0], "HOOK#" + string(bad.ID)}}

@@ -51,20 +51,21 @@ func (s *stack) receiver(t *testing.T, answer func(w http.ResponseWriter, n int)
 
 func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
-	r := &receiver{stack: s, t: t, answer: answer, Endpoint: s.DraftEndpoint(o, a)}
+	r := &receiver{stack: s, t: t, answer: answer}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
-	r.URL, r.Events = server.URL+"/hook", kinds
 	if len(kinds) == 0 {
 		for _, kind := range webhook.AllTypes() {
 			if !slices.Contains([]webhook.Type{webhook.EndpointCreated, webhook.EndpointUpdated, webhook.EndpointDeleted}, kind) {
-				r.Events = append(r.Events, string(kind))
+				kinds = append(kinds, string(kind))
 			}
 		}
 	}
-	if _, err := s.CreateEndpoint(ctx, r.Endpoint, store.Once{}); err != nil {
+	made, err := s.CreateEndpoint(ctx, store.NewEndpoint{OrgID: o, AppID: a, URL: server.URL + "/hook", Events: kinds}, store.Once[store.Endpoint]{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.Endpoint = made.Made
 	return r
 }
 

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/apikey"
-	"latchkey/pkg/org"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
@@ -38,29 +36,19 @@ func (s *stack) dueDelivery(r *receiver) due {
 
 func (s *stack) dueLink(t *testing.T) due {
 	t.Helper()
-	l, token, err := s.DraftLink(s.org, s.app, "u", nil, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
-		t.Fatal(err)
-	}
-	return due{"link", string(s.app) + "/" + string(l.ID), func() bool { return s.has(t, webhook.LinkExpired, string(l.ID)) }}
+	l := string(s.linkOf(t, s.org, s.app))
+	return due{"link", string(s.app) + "/" + l, func() bool { return s.has(t, webhook.LinkExpired, l) }}
 }
 
 // dueKey is warned of after eight days.
 func (s *stack) dueKey(t *testing.T) due {
 	t.Helper()
-	now := s.Now()
-	k := store.NewKey{ID: s.NewKeyID(now), CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(15 * 24 * time.Hour).UnixMilli()}
-	var err error
-	if k.Minted, err = apikey.Mint("lk", s.org, k.ID, nil); err != nil {
+	made, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{ExpiresIn: 15 * 24 * time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateKey(ctx, store.Actor{User: s.ada, May: []org.Role{org.Admin}}, s.org, k, store.Once{}); err != nil {
-		t.Fatal(err)
-	}
-	return due{"key", string(s.org) + "/" + string(k.ID), func() bool { return s.has(t, webhook.KeyExpiring, string(k.ID)) }}
+	k := string(made.Made.ID)
+	return due{"key", string(s.org) + "/" + k, func() bool { return s.has(t, webhook.KeyExpiring, k) }}
 }
 
 // dueEndpoint has a delivery to be released.

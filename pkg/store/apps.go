@@ -50,20 +50,19 @@ func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App
 	return apps, next, nil
 }
 
-// DraftApp gives a new app its id and time and writes nothing yet.
-func (s *Store) DraftApp(name string) App {
-	now := s.Now()
-	return App{ID: s.ids().NewApp(now), Name: name, CreatedAt: now.UnixMilli()}
-}
-
-// CreateApp makes a drafted app. When once was used before, it returns the kept
-// answer and makes nothing. Errors: org_not_found, insufficient_role,
+// CreateApp makes an app. Errors: org_not_found, insufficient_role,
 // idempotency_key_reused, limit_reached.
-func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, app App, once Once) (kept []byte, err error) {
+func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, once Once[App]) (Created[App], error) {
+	now := s.Now()
+	app := App{ID: s.ids().NewApp(now), Name: name, CreatedAt: now.UnixMilli()}
+	made, err := once.render(app)
+	if err != nil {
+		return made, err
+	}
 	t := &txn{}
 	t.admit(s.table, a, o)
-	if err := t.once(s, once); err != nil {
-		return nil, err
+	if err := t.once(s, once.Request, made.Answer); err != nil {
+		return made, err
 	}
 	t.create(s.table, appKey(o, app.ID), item{attrName: str(app.Name), attrCreatedAt: num(app.CreatedAt)})
 	t.update(s.table, orgKey(o), expr{
@@ -76,7 +75,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, app App, once 
 		org: o, at: app.CreatedAt, action: "app.created", actor: a.User, target: string(app.ID),
 		changes: Changes{"name": {To: app.Name}},
 	})
-	return settle(s.commit(ctx, t))
+	return made.committed(s.commit(ctx, t))
 }
 
 // RenameApp gives an app another name; nil, or the name it has already, writes

@@ -114,10 +114,7 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	s := settle(t)
 	const creators = 8
-	drafts := make([]store.NewKey, creators)
-	for n := range drafts {
-		drafts[n] = draftKey(t, s.Table, s.org, 0)
-	}
+	tried := make([]store.MintedKey, creators)
 	errs := atOnce(creators+2, func(n int) error {
 		switch n {
 		case creators:
@@ -125,7 +122,9 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 		case creators + 1:
 			return persistent(func() error { return s.DeleteOrg(ctx, admin(s.eve), s.org) })
 		}
-		return persistent(func() error { return second(s.CreateKey(ctx, admin(s.ada), s.org, drafts[n], store.Once{})) })
+		return persistent(func() error {
+			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), seeing(&tried[n])))
+		})
 	})
 	for n, err := range errs {
 		if err != nil && !problem.Is(err, problem.OrgNotFound) {
@@ -135,7 +134,7 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	if errs[creators] != nil && errs[creators+1] != nil {
 		t.Error("no admin deleted the org")
 	}
-	for n, k := range drafts {
+	for n, k := range tried {
 		found, ok, err := s.APIKey(ctx, s.org, k.ID)
 		if err != nil || ok != (errs[n] == nil) || ok && found.RevokedAt == 0 {
 			t.Errorf("key %d: %v, %+v, %v", n, errs[n], found, err)
@@ -170,7 +169,7 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
-	create := func(u id.User) error { return second(c.CreateOrg(ctx, u, c.Draft("x"), store.Once{})) }
+	create := func(u id.User) error { return second(c.CreateOrg(ctx, u, "x", store.Once[store.Org]{})) }
 	wants(t, create(c.ada), problem.LimitReached)
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
 	wants(t, c.DeleteOrg(ctx, admin(eve), c.org), "")

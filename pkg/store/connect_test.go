@@ -100,18 +100,17 @@ type madeLink struct {
 
 func (c *connected) link(t *testing.T, life time.Duration) madeLink {
 	t.Helper()
-	l, token, err := c.DraftLink(c.org, c.app, "user-1", map[string]string{"plan": "pro"}, life)
+	made, err := c.CreateLink(ctx, store.NewLink{
+		OrgID: c.org, AppID: c.app, ClientUserID: "user-1", Metadata: map[string]string{"plan": "pro"}, ExpiresIn: life,
+	}, store.Once[store.MintedLink]{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CreateLink(ctx, l, token.Hash, store.Once{}); err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := link.ParseToken(token.Text.Reveal())
+	parsed, err := link.ParseToken(made.Made.Token.Text.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return madeLink{l, parsed}
+	return madeLink{made.Made.Link, parsed}
 }
 
 // claim is a claim of a link by a device with a claim key.
@@ -121,15 +120,21 @@ func (l madeLink) claim(key string) store.Claim {
 
 func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	t.Helper()
-	h := c.DraftEndpoint(c.org, c.app)
-	h.URL, h.Events = "https://receiver.example/"+string(h.ID), events
 	if len(events) == 0 {
-		h.Events = []string{webhook.Every}
+		events = []string{webhook.Every}
 	}
-	if _, err := c.CreateEndpoint(ctx, h, store.Once{}); err != nil {
+	wanted := c.wanted("")
+	wanted.URL, wanted.Events = fmt.Sprint("https://receiver.example/", rand.Uint64()), events
+	made, err := c.CreateEndpoint(ctx, wanted, store.Once[store.Endpoint]{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return c.seen(t, h.ID)
+	return c.seen(t, made.Made.ID)
+}
+
+// wanted is an endpoint that a key is to make.
+func (c *connected) wanted(by id.Key) store.NewEndpoint {
+	return store.NewEndpoint{OrgID: c.org, AppID: c.app, By: by}
 }
 
 func (c *connected) seen(t *testing.T, h id.Endpoint) store.Endpoint {
@@ -236,10 +241,17 @@ func persistent(do func() error) error {
 	}
 }
 
-func once(c *connected, key, request, answer string) store.Once {
-	return store.Once{
-		Key: secret.New(key), Principal: string(c.app), Method: "POST", Path: "/x", Request: []byte(request), Answer: []byte(answer),
+// once asks for a create that happens once and is answered so.
+func once[Made any](c *connected, key, request, answer string) store.Once[Made] {
+	return store.Once[Made]{
+		Request: store.Request{Key: secret.New(key), Principal: string(c.app), Method: "POST", Path: "/x", Body: []byte(request)},
+		Render:  func(Made) ([]byte, error) { return []byte(answer), nil },
 	}
+}
+
+// seeing notes what a create is about to make, whatever comes of it.
+func seeing[Made any](made *Made) store.Once[Made] {
+	return store.Once[Made]{Render: func(m Made) ([]byte, error) { *made = m; return nil, nil }}
 }
 
 var errWrong = errors.New("not as it must be")

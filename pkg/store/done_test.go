@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"testing"
@@ -115,10 +116,10 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 // which ids never are: what is there was written by another transaction.
 func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	c := connect(t)
-	app := c.DraftApp("First")
+	var app store.App
 	create := func(name string) error {
-		app.Name = name
-		return second(c.CreateApp(ctx, admin(c.ada), c.org, app, store.Once{}))
+		c.Rand = bytes.NewReader(make([]byte, 100)) // the same ids each time
+		return second(c.CreateApp(ctx, admin(c.ada), c.org, name, seeing(&app)))
 	}
 	wants(t, create("First"), "")
 	if err := create("Second"); err == nil || problem.From(err).Code != problem.Internal {

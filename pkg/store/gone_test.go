@@ -21,7 +21,7 @@ type settled struct {
 	*connected
 	bob, eve id.User // a viewer and another admin
 	second   id.App
-	old, key store.NewKey // old is in its grace: key is its successor
+	old, key store.MintedKey // old is in its grace: key is its successor
 	link     madeLink
 }
 
@@ -31,9 +31,9 @@ func settle(t *testing.T) *settled {
 	s.bob = addMember(t, s.Table, s.org, s.ada, "bob@example.com", org.Viewer)
 	s.eve = addMember(t, s.Table, s.org, s.ada, "eve@example.com", org.Admin)
 	s.NewUser(t, "kim@example.com")
-	app := s.DraftApp("Second")
-	wants(t, second(s.CreateApp(ctx, admin(s.ada), s.org, app, store.Once{})), "")
-	s.second = app.ID
+	app, err := s.CreateApp(ctx, admin(s.ada), s.org, "Second", store.Once[store.App]{})
+	wants(t, err, "")
+	s.second = app.Made.ID
 	s.old = makeKey(t, s.Table, s.org, s.ada, 0)
 	s.key = rotate(t, s.Table, s.org, s.ada, s.old.ID, time.Hour, "")
 	s.link = s.connected.link(t, time.Hour)
@@ -49,10 +49,8 @@ type change struct {
 }
 
 func changes() []change {
-	create := func(s *settled, app id.App, o store.Once) error {
-		now := s.Now()
-		k := store.NewKey{ID: s.NewKeyID(now), AppID: app, CreatedAt: now.UnixMilli()}
-		return second(s.CreateKey(ctx, admin(s.eve), s.org, k, o))
+	create := func(s *settled, app id.App, o store.Once[store.MintedKey]) error {
+		return second(s.CreateKey(ctx, admin(s.eve), s.org, store.NewKey{AppID: app, Prefix: "lk"}, o))
 	}
 	role := func(who func(s *settled) id.User, to org.Role) func(s *settled) error {
 		return func(s *settled) error { return second(s.ChangeRole(ctx, admin(s.eve), s.org, who(s), to)) }
@@ -67,7 +65,7 @@ func changes() []change {
 		{"a new name", func(s *settled) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Other")) }, false},
 		{"the same name", func(s *settled) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Acme")) }, true},
 		{"an invite", func(s *settled) error {
-			return second(s.AddMember(ctx, admin(s.eve), s.org, "kim@example.com", org.Viewer, store.Once{}))
+			return second(s.AddMember(ctx, admin(s.eve), s.org, "kim@example.com", org.Viewer, store.Once[id.User]{}))
 		}, false},
 		{"a promotion", role(bob, org.Admin), false},
 		{"a demotion", role(ada, org.Viewer), false},
@@ -77,16 +75,16 @@ func changes() []change {
 		{"an admin's removal", func(s *settled) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.ada) }, false},
 		{"a leaving", func(s *settled) error { return s.LeaveOrg(ctx, store.Actor{User: s.eve, May: anyMember}, s.org) }, false},
 		{"an app", func(s *settled) error {
-			return second(s.CreateApp(ctx, admin(s.eve), s.org, s.DraftApp("x"), store.Once{}))
+			return second(s.CreateApp(ctx, admin(s.eve), s.org, "x", store.Once[store.App]{}))
 		}, false},
 		{"an app's name", rename("Other"), false},
 		{"an app's same name", rename("Second"), true},
-		{"a key", func(s *settled) error { return create(s, "", store.Once{}) }, false},
-		{"a key of an app", func(s *settled) error { return create(s, s.second, store.Once{}) }, false},
+		{"a key", func(s *settled) error { return create(s, "", store.Once[store.MintedKey]{}) }, false},
+		{"a key of an app", func(s *settled) error { return create(s, s.second, store.Once[store.MintedKey]{}) }, false},
 		{"a key with an Idempotency-Key", func(s *settled) error {
-			return create(s, "", once(s.connected, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))
+			return create(s, "", once[store.MintedKey](s.connected, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))
 		}, false},
-		{"a rotation", func(s *settled) error { return s.turn(s.NewKeyID(s.Now()), store.Once{}) }, false},
+		{"a rotation", func(s *settled) error { return s.turn(store.Once[store.MintedKey]{}) }, false},
 	}
 }
 
@@ -179,17 +177,17 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 // TestAReplayUnderAnOrgThatIsGoneIs404 sends a create again whose answer was kept.
 func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 	s := settle(t)
-	again := func(n int) store.Once {
-		return once(s.connected, fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n), "{}", "{}")
-	}
+	key := func(n int) string { return fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n) }
 	creates := map[string]func() error{
-		"an app": func() error { return second(s.CreateApp(ctx, admin(s.ada), s.org, s.DraftApp("x"), again(1))) },
-		"a key": func() error {
-			return second(s.CreateKey(ctx, admin(s.ada), s.org, draftKey(t, s.Table, s.org, 0), again(2)))
+		"an app": func() error {
+			return second(s.CreateApp(ctx, admin(s.ada), s.org, "x", once[store.App](s.connected, key(1), "{}", "{}")))
 		},
-		"a rotation": func() error { return s.turn(s.NewKeyID(s.Now()), again(3)) },
+		"a key": func() error {
+			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), once[store.MintedKey](s.connected, key(2), "{}", "{}")))
+		},
+		"a rotation": func() error { return s.turn(once[store.MintedKey](s.connected, key(3), "{}", "{}")) },
 		"an invite": func() error {
-			return second(s.AddMember(ctx, admin(s.ada), s.org, "kim@example.com", org.Viewer, again(4)))
+			return second(s.AddMember(ctx, admin(s.ada), s.org, "kim@example.com", org.Viewer, once[id.User](s.connected, key(4), "{}", "{}")))
 		},
 	}
 	for range 2 { // the second is a replay
@@ -208,12 +206,8 @@ func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 }
 
 // turn rotates the org's key.
-func (s *settled) turn(to id.Key, o store.Once) error {
-	_, _, err := s.RotateKey(ctx, admin(s.eve), s.org, store.Rotation{
-		Old: s.key.ID, Grace: time.Hour, Key: store.NewKey{ID: to},
-		Answer: func(store.NewKey) ([]byte, error) { return []byte("{}"), nil },
-	}, o)
-	return err
+func (s *settled) turn(o store.Once[store.MintedKey]) error {
+	return second(s.RotateKey(ctx, admin(s.eve), s.org, store.Rotation{Old: s.key.ID, Grace: time.Hour, Prefix: "lk"}, o))
 }
 
 // TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short,

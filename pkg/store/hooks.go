@@ -100,27 +100,36 @@ func errEndpointNotFound() error {
 	return problem.New(problem.EndpointNotFound, "The app has no such webhook endpoint.")
 }
 
-// DraftEndpoint gives a new endpoint its id and times, and writes nothing yet.
-func (s *Store) DraftEndpoint(o id.Org, a id.App) Endpoint {
-	now := s.Now()
-	return Endpoint{
-		ID: s.ids().NewEndpoint(now), OrgID: o, AppID: a, Enabled: true,
-		CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
-	}
+// NewEndpoint is what is wanted of an endpoint that is to be made.
+type NewEndpoint struct {
+	OrgID       id.Org
+	AppID       id.App
+	URL         string
+	Description string
+	Events      []string // types of events, or webhook.Every
+	By          id.Key   // the API key that makes it
 }
 
-// CreateEndpoint makes a drafted endpoint, by the key CreatedByKey. When once was
-// used before, it returns the kept answer and makes nothing. Errors:
-// key_not_active, idempotency_key_reused, limit_reached.
-func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept []byte, err error) {
+// CreateEndpoint makes an endpoint, enabled. Errors: key_not_active,
+// idempotency_key_reused, limit_reached.
+func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
+	now := s.Now()
+	h := Endpoint{
+		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Enabled: true,
+		URL: wanted.URL, Description: wanted.Description, Events: wanted.Events,
+		CreatedByKey: wanted.By, URLSetByKey: wanted.By, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
+	}
 	events, err := json.Marshal(h.Events)
 	if err != nil {
-		return nil, err
+		return made, err
+	}
+	if made, err = once.render(h); err != nil {
+		return made, err
 	}
 	t := &txn{}
 	t.unbarred(s.table, h.AppID, h.CreatedByKey)
-	if err := t.once(s, once); err != nil {
-		return nil, err
+	if err := t.once(s, once.Request, made.Answer); err != nil {
+		return made, err
 	}
 	by := str(string(h.CreatedByKey))
 	t.create(s.table, hookKey(h.AppID, h.ID), item{
@@ -135,9 +144,9 @@ func (s *Store) CreateEndpoint(ctx context.Context, h Endpoint, once Once) (kept
 		return problem.New(problem.LimitReached, "The app has as many webhook endpoints as one may have.")
 	})
 	if err := s.tell(ctx, t, webhook.EndpointCreated, h, changer{key: h.CreatedByKey}, changesOf(Endpoint{}, h)); err != nil {
-		return nil, err
+		return made, err
 	}
-	return settle(s.commit(ctx, t))
+	return made.committed(s.commit(ctx, t))
 }
 
 // Endpoint gives an endpoint of an app. Error: endpoint_not_found.

@@ -16,7 +16,9 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	c := connect(t)
 	c.Limits.Endpoints = 5
 	create := func(int) error {
-		return persistent(func() error { return second(c.CreateEndpoint(ctx, c.DraftEndpoint(c.org, c.app), store.Once{})) })
+		return persistent(func() error {
+			return second(c.CreateEndpoint(ctx, c.wanted(""), store.Once[store.Endpoint]{}))
+		})
 	}
 	if got := tally(atOnce(40, create)); got[""] != 5 || got[problem.LimitReached] != 35 {
 		t.Fatalf("%v", got)
@@ -41,8 +43,8 @@ func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
 	c.Limits.Endpoints = 1
 	const header = "6f2d9b0c-1111-4222-8333-444455556666"
 	create := func(request, answer string) (string, error) {
-		kept, err := c.CreateEndpoint(ctx, c.DraftEndpoint(c.org, c.app), once(c, header, request, answer))
-		return string(kept), err
+		made, err := c.CreateEndpoint(ctx, c.wanted(""), once[store.Endpoint](c, header, request, answer))
+		return keptOf(made), err
 	}
 	if kept, err := create("{}", "first"); err != nil || kept != "" {
 		t.Fatalf("%q, %v", kept, err)

@@ -31,18 +31,55 @@ const (
 	sealKeyLen     = 32 // AES-256
 )
 
-// Once makes a create happen once: the caller's Idempotency-Key, what it was
-// sent for and the answer to keep. The zero value asks for nothing.
-type Once struct {
-	Key       secret.String // the Idempotency-Key header; empty: none was sent
+// Request is a request that creates something, and what makes it the same request when
+// it is sent again. The zero value was sent without an Idempotency-Key.
+type Request struct {
+	Key       secret.String // the Idempotency-Key header; empty: there was none
 	Principal string        // the caller's id
 	Method    string
 	Path      string // the real path, not the pattern
-	Request   []byte // the request's body
-	Answer    []byte // the answer's body, to be kept if this request is the first
+	Body      []byte
 }
 
-func (o Once) asked() bool { return o.Key.Reveal() != "" }
+// Once makes a create happen once for a request, and renders the answer. Without Render
+// the answer is empty.
+type Once[Made any] struct {
+	Request Request
+	Render  func(Made) ([]byte, error)
+}
+
+// Created is what a create has made, with its answer.
+type Created[Made any] struct {
+	Made     Made          // the zero value when the answer was kept
+	Answer   secret.String // as Once rendered it, now or the first time; it may hold a key
+	Replayed bool          // the same request was sent before, and nothing was made now
+}
+
+// render returns what was made with its answer.
+func (o Once[Made]) render(made Made) (c Created[Made], err error) {
+	c.Made = made
+	if o.Render == nil {
+		return c, nil
+	}
+	answer, err := o.Render(made)
+	c.Answer = secret.New(string(answer))
+	return c, err
+}
+
+// committed returns what a create ended with: what it made, the answer that was kept of
+// the same request, or an error.
+func (c Created[Made]) committed(err error) (Created[Made], error) {
+	var r replayed
+	switch {
+	case errors.As(err, &r):
+		return Created[Made]{Answer: r.answer, Replayed: true}, nil
+	case err != nil:
+		return Created[Made]{}, err
+	}
+	return c, nil
+}
+
+func (r Request) keyed() bool { return r.Key.Reveal() != "" }
 
 // idemScope is what an Idempotency-Key is unique within. Lengths stand before
 // the parts, so that no two scopes share a text.
@@ -56,34 +93,34 @@ func (c idemScope) hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (o Once) rowKey() key {
-	return idempotencyKey(idemScope{o.Principal, o.Method, o.Path, o.Key.Reveal()})
+func (r Request) rowKey() key {
+	return idempotencyKey(idemScope{r.Principal, r.Method, r.Path, r.Key.Reveal()})
 }
 
 // replayed is the error that carries a kept answer out of a transaction.
-type replayed struct{ answer []byte }
+type replayed struct{ answer secret.String }
 
 func (replayed) Error() string { return "store: replayed" }
 
-// once adds the record to a transaction. When the key was used before, the
-// refusal is idempotency_key_reused for another request, and the kept answer
-// for the same one.
-func (t *txn) once(s *Store, o Once) error {
-	if !o.asked() {
+// once adds the record of a request to a transaction, with the answer to keep. When the
+// key was used before, the refusal is idempotency_key_reused for another request, and the
+// kept answer for the same one.
+func (t *txn) once(s *Store, r Request, answer secret.String) error {
+	if !r.keyed() {
 		return nil
 	}
-	k := o.rowKey()
+	k := r.rowKey()
 	salt := make([]byte, saltLen)
 	if _, err := io.ReadFull(s.random(), salt); err != nil {
 		return err
 	}
-	sealed, err := o.seal(s.random(), salt, k.pk)
+	sealed, err := r.seal(s.random(), []byte(answer.Reveal()), salt, k.pk)
 	if err != nil {
 		return err
 	}
 	now := s.now()
 	until := now + idempotencyFor.Milliseconds()
-	request := sha256.Sum256(o.Request)
+	request := sha256.Sum256(r.Body)
 	row := item{
 		attrRequest: bin(request[:]), attrSealed: bin(sealed), attrSalt: bin(salt),
 		attrExpiresAt: num(until), attrPurgeAt: num(until / 1000),
@@ -91,46 +128,37 @@ func (t *txn) once(s *Store, o Once) error {
 	t.put(s.table, k, row, expr{
 		when:   ifAbsent + " OR expiresAt <= :now",
 		values: item{":now": num(now)},
-	}, o.replay)
+	}, r.replay)
 	t.own(row) // by its random salt
 	return nil
 }
 
 // replay answers from a record that is there and has not expired.
-func (o Once) replay(found item) error {
-	request := sha256.Sum256(o.Request)
+func (r Request) replay(found item) error {
+	request := sha256.Sum256(r.Body)
 	if string(found.bin(attrRequest)) != string(request[:]) {
 		return problem.New(problem.IdempotencyKeyReused, "This Idempotency-Key was sent with another body before.")
 	}
-	answer, err := o.open(found.bin(attrSealed), found.bin(attrSalt), o.rowKey().pk)
+	answer, err := r.open(found.bin(attrSealed), found.bin(attrSalt), r.rowKey().pk)
 	if err != nil {
 		return fmt.Errorf("store: a kept answer does not open: %w", err)
 	}
-	return replayed{answer}
+	return replayed{secret.New(string(answer))}
 }
 
 // kept looks at a record read before a transaction. It returns nil when there
 // is none in force.
-func (o Once) kept(found item, now int64) error {
-	if !o.asked() || found == nil || found.num(attrExpiresAt) <= now {
+func (r Request) kept(found item, now int64) error {
+	if !r.keyed() || found == nil || found.num(attrExpiresAt) <= now {
 		return nil
 	}
-	return o.replay(found)
-}
-
-// settle splits what a use case ended with: the kept answer, or an error.
-func settle(err error) (answer []byte, _ error) {
-	var r replayed
-	if errors.As(err, &r) {
-		return r.answer, nil
-	}
-	return nil, err
+	return r.replay(found)
 }
 
 // cipher derives the record's own key (HKDF-SHA-256, RFC 5869) from the
 // caller's Idempotency-Key.
-func (o Once) cipher(salt []byte, info string) (cipher.AEAD, error) {
-	k, err := hkdf.Key(sha256.New, []byte(o.Key.Reveal()), salt, info, sealKeyLen)
+func (r Request) cipher(salt []byte, info string) (cipher.AEAD, error) {
+	k, err := hkdf.Key(sha256.New, []byte(r.Key.Reveal()), salt, info, sealKeyLen)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +169,8 @@ func (o Once) cipher(salt []byte, info string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-func (o Once) seal(random io.Reader, salt []byte, info string) ([]byte, error) {
-	aead, err := o.cipher(salt, info)
+func (r Request) seal(random io.Reader, answer, salt []byte, info string) ([]byte, error) {
+	aead, err := r.cipher(salt, info)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +178,11 @@ func (o Once) seal(random io.Reader, salt []byte, info string) ([]byte, error) {
 	if _, err := io.ReadFull(random, nonce); err != nil {
 		return nil, err
 	}
-	return aead.Seal(nonce, nonce, o.Answer, nil), nil
+	return aead.Seal(nonce, nonce, answer, nil), nil
 }
 
-func (o Once) open(sealed, salt []byte, info string) ([]byte, error) {
-	aead, err := o.cipher(salt, info)
+func (r Request) open(sealed, salt []byte, info string) ([]byte, error) {
+	aead, err := r.cipher(salt, info)
 	if err != nil {
 		return nil, err
 	}

@@ -62,34 +62,58 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []API
 	return keys, next, nil
 }
 
-// NewKey is a key to be made: what the caller wants, and its minted text.
+// NewKey is what is wanted of a key that is to be made.
 type NewKey struct {
+	AppID     id.App // "": the org's default app
+	Name      string
+	ExpiresIn time.Duration // 0: it never expires
+	Prefix    string        // of its text; see apikey.ValidPrefix
+}
+
+// MintedKey is a key that was made. Its text is shown once.
+type MintedKey struct {
 	ID        id.Key
-	AppID     id.App // "" is the org's default app
+	AppID     id.App
 	Name      string
 	CreatedAt int64 // milliseconds
 	ExpiresAt int64 // milliseconds; 0: never
 	Minted    apikey.Minted
 }
 
-// NewKeyID makes the id of a key, with the time it is made.
-func (s *Store) NewKeyID(now time.Time) id.Key { return s.ids().NewKey(now) }
+// mint makes the id, the time and the text of a key.
+func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
+	now := s.Now()
+	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli()}
+	if m.AppID == "" {
+		m.AppID = id.DefaultApp(o)
+	}
+	if k.ExpiresIn != 0 {
+		m.ExpiresAt = now.Add(k.ExpiresIn).UnixMilli()
+	}
+	m.Minted, err = apikey.Mint(k.Prefix, o, m.ID, s.Rand)
+	return m, err
+}
 
-// CreateKey makes an API key. When once was used before, it returns the kept
-// answer, secret included, and makes nothing.
+// CreateKey makes an API key.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // app_not_found, limit_reached.
-func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, k NewKey, once Once) (kept []byte, err error) {
+func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey, once Once[MintedKey]) (Created[MintedKey], error) {
+	var made Created[MintedKey]
+	k, err := s.mint(o, wanted)
+	if err != nil {
+		return made, err
+	}
+	if made, err = once.render(k); err != nil {
+		return made, err
+	}
 	create := func() error {
 		t := &txn{}
 		t.admit(s.table, a, o)
-		if err := t.once(s, once); err != nil {
+		if err := t.once(s, once.Request, made.Answer); err != nil {
 			return err
 		}
-		if k.AppID == "" || k.AppID == id.DefaultApp(o) {
-			k.AppID = id.DefaultApp(o) // it comes and goes with the org
-		} else {
+		if k.AppID != id.DefaultApp(o) { // which comes and goes with the org
 			t.check(s.table, appKey(o, k.AppID), expr{when: "attribute_exists(PK)"}, errAppNotFound)
 		}
 		t.create(s.table, apiKeyKey(o, k.ID), k.attrs(a.User))
@@ -108,19 +132,19 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, k NewKey, once
 	}
 	err = create()
 	if problem.Is(err, problem.LimitReached) {
-		// Keys that have expired still stand in the map: make room and try once more.
+		// The map still has keys that have expired: make room and try once more.
 		dropped, dropErr := s.dropExpired(ctx, o)
 		if dropErr != nil {
-			return nil, dropErr
+			return made, dropErr
 		}
 		if dropped {
 			err = create()
 		}
 	}
-	return settle(err)
+	return made.committed(err)
 }
 
-func (k NewKey) attrs(by id.User) item {
+func (k MintedKey) attrs(by id.User) item {
 	row := item{
 		attrHash: bin(k.Minted.Hash[:]), attrPrefix: str(k.Minted.Prefix), attrAppID: str(string(k.AppID)),
 		attrName: str(k.Name), attrCreatedAt: num(k.CreatedAt), attrCreatedBy: str(string(by)),
@@ -244,7 +268,7 @@ const (
 
 // announce tells of a new key, and has it warned of in time. What is due stands on
 // the row of its last use, so that no pipeline writes the row of a credential.
-func (s *Store) announce(t *txn, o id.Org, k NewKey) error {
+func (s *Store) announce(t *txn, o id.Org, k MintedKey) error {
 	if k.ExpiresAt-k.CreatedAt > warnOfLives.Milliseconds() {
 		row := usedKey(o, k.ID)
 		due := dueAttrs(DueKey, row, k.ExpiresAt-warnAhead.Milliseconds())

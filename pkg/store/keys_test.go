@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
@@ -18,27 +18,16 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-func draftKey(t *testing.T, tb *storetest.Table, o id.Org, life time.Duration) store.NewKey {
-	t.Helper()
-	now := tb.Now()
-	k := store.NewKey{ID: tb.NewKeyID(now), CreatedAt: now.UnixMilli()}
-	if life > 0 {
-		k.ExpiresAt = now.Add(life).UnixMilli()
-	}
-	var err error
-	if k.Minted, err = apikey.Mint("lk", o, k.ID, nil); err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
+// wantedKey is a key of the default app; life 0: it never expires.
+func wantedKey(life time.Duration) store.NewKey { return store.NewKey{ExpiresIn: life, Prefix: "lk"} }
 
-func makeKey(t *testing.T, tb *storetest.Table, o id.Org, by id.User, life time.Duration) store.NewKey {
+func makeKey(t *testing.T, tb *storetest.Table, o id.Org, by id.User, life time.Duration) store.MintedKey {
 	t.Helper()
-	k := draftKey(t, tb, o, life)
-	if _, err := tb.CreateKey(ctx, admin(by), o, k, store.Once{}); err != nil {
+	made, err := tb.CreateKey(ctx, admin(by), o, wantedKey(life), store.Once[store.MintedKey]{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return k
+	return made.Made
 }
 
 func row(t *testing.T, tb *storetest.Table, o id.Org, k id.Key) store.APIKey {
@@ -78,9 +67,10 @@ func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
 		var made, refused atomic.Int64
 		var wg sync.WaitGroup
 		for range 40 {
-			k := draftKey(t, tb, o, 0)
 			wg.Go(func() {
-				switch err := persistent(func() error { return second(tb.CreateKey(ctx, admin(ada), o, k, store.Once{})) }); {
+				switch err := persistent(func() error {
+					return second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{}))
+				}); {
 				case err == nil:
 					made.Add(1)
 				case problem.Is(err, problem.LimitReached):
@@ -108,27 +98,23 @@ func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	makeKey(t, tb, o, ada, time.Minute)
 	revoked := makeKey(t, tb, o, ada, 0)
 	rotated := makeKey(t, tb, o, ada, 0)
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	rotate(t, tb, o, ada, rotated.ID, time.Hour, "") // one for one
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	wants(t, tb.RevokeKey(ctx, admin(ada), o, revoked.ID), "")
 	makeKey(t, tb, o, ada, 0)
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	tb.Now = func() time.Time { return start.Add(time.Minute) }
 	makeKey(t, tb, o, ada, 0)
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), store.Once{})), problem.LimitReached)
+	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 }
 
 // rotate rotates a key and gives the new one; it fails unless the outcome is code.
-func rotate(t *testing.T, tb *storetest.Table, o id.Org, by id.User, old id.Key, grace time.Duration, code problem.Code) store.NewKey {
+func rotate(t *testing.T, tb *storetest.Table, o id.Org, by id.User, old id.Key, grace time.Duration, code problem.Code) store.MintedKey {
 	t.Helper()
-	var fresh store.NewKey
-	_, _, err := tb.RotateKey(ctx, admin(by), o, store.Rotation{
-		Old: old, Grace: grace, Key: draftKey(t, tb, o, 0),
-		Answer: func(k store.NewKey) ([]byte, error) { fresh = k; return []byte("{}"), nil },
-	}, store.Once{})
+	fresh, err := tb.RotateKey(ctx, admin(by), o, store.Rotation{Old: old, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{})
 	wants(t, err, code)
-	return fresh
+	return fresh.Made
 }
 
 func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
@@ -192,11 +178,20 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	}
 }
 
-func onceFor(u id.User, key, request string, answer []byte) store.Once {
-	return store.Once{
-		Key: secret.New(key), Principal: string(u), Method: "POST", Path: "/v1/x",
-		Request: []byte(request), Answer: answer,
+// onceFor asks for a key that is made once. Its answer is the key's text.
+func onceFor(u id.User, key, request string) store.Once[store.MintedKey] {
+	return store.Once[store.MintedKey]{
+		Request: store.Request{Key: secret.New(key), Principal: string(u), Method: "POST", Path: "/v1/x", Body: []byte(request)},
+		Render:  func(k store.MintedKey) ([]byte, error) { return []byte(k.Minted.Key.Reveal()), nil },
 	}
+}
+
+// keptOf is the answer of a create that was sent before, "" of the first.
+func keptOf[Made any](c store.Created[Made]) string {
+	if !c.Replayed {
+		return ""
+	}
+	return c.Answer.Reveal()
 }
 
 func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
@@ -205,19 +200,20 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	o := tb.NewOrg(t, ada)
 	bob := addMember(t, tb, o, ada, "bob@example.com", org.Admin)
 	const header = "6f2d9b0c-1111-4222-8333-444455556666"
-	k := draftKey(t, tb, o, 0)
-	first := []byte(`{"key":"` + k.Minted.Key.Reveal() + `"}`)
-	kept, err := tb.CreateKey(ctx, admin(ada), o, k, onceFor(ada, header, "{}", first))
-	if err != nil || kept != nil {
-		t.Fatalf("first: %q, %v", kept, err)
+	create := func(by id.User, request string) (store.Created[store.MintedKey], error) {
+		return tb.CreateKey(ctx, admin(by), o, wantedKey(0), onceFor(by, header, request))
 	}
-	kept, err = tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, "{}", []byte("other")))
-	if err != nil || !bytes.Equal(kept, first) {
-		t.Fatalf("replay: %q, %v", kept, err)
+	first, err := create(ada, "{}")
+	if err != nil || first.Replayed || first.Answer.Reveal() != first.Made.Minted.Key.Reveal() {
+		t.Fatalf("first: %+v, %v", first, err)
 	}
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, `{"name":"x"}`, first))), problem.IdempotencyKeyReused)
-	if kept, err := tb.CreateKey(ctx, admin(bob), o, draftKey(t, tb, o, 0), onceFor(bob, header, "{}", first)); err != nil || kept != nil {
-		t.Fatalf("another caller with the same key: %q, %v", kept, err)
+	again, err := create(ada, "{}")
+	if err != nil || keptOf(again) != first.Answer.Reveal() || again.Made.ID != "" {
+		t.Fatalf("replay: %+v, %v", again, err)
+	}
+	wants(t, second(create(ada, `{"name":"x"}`)), problem.IdempotencyKeyReused)
+	if other, err := create(bob, "{}"); err != nil || other.Replayed {
+		t.Fatalf("another caller with the same key: %+v, %v", other, err)
 	}
 	keys, _, _ := tb.Keys(ctx, admin(ada), o, store.Page{})
 	if len(keys) != 2 {
@@ -225,11 +221,11 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	}
 	// A replay checks the caller again.
 	wants(t, second(tb.ChangeRole(ctx, admin(bob), o, ada, org.Member)), "")
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, draftKey(t, tb, o, 0), onceFor(ada, header, "{}", first))), problem.InsufficientRole)
+	wants(t, second(create(ada, "{}")), problem.InsufficientRole)
 	// After 24 hours the record is no more.
 	tb.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
-	if kept, err := tb.CreateKey(ctx, admin(bob), o, draftKey(t, tb, o, 0), onceFor(bob, header, "{}", first)); err != nil || kept != nil {
-		t.Fatalf("a day later: %q, %v", kept, err)
+	if later, err := create(bob, "{}"); err != nil || later.Replayed {
+		t.Fatalf("a day later: %+v, %v", later, err)
 	}
 }
 
@@ -240,20 +236,17 @@ func TestConcurrentRetriesMakeOneKey(t *testing.T) {
 	var wg sync.WaitGroup
 	var firsts atomic.Int64
 	answers := make(chan string, 20)
-	for i := range 20 {
-		k := draftKey(t, tb, o, 0)
+	for range 20 {
 		wg.Go(func() {
-			own := fmt.Sprintf("answer %d", i)
-			kept, err := tb.CreateKey(ctx, admin(ada), o, k, onceFor(ada, "0123456789abcdef0123456789abcdef", "{}", []byte(own)))
-			switch {
-			case err != nil:
+			made, err := tb.CreateKey(ctx, admin(ada), o, wantedKey(0), onceFor(ada, "0123456789abcdef0123456789abcdef", "{}"))
+			if err != nil {
 				t.Error(err)
-			case kept == nil:
-				firsts.Add(1)
-				answers <- own
-			default:
-				answers <- string(kept)
+				return
 			}
+			if !made.Replayed {
+				firsts.Add(1)
+			}
+			answers <- made.Answer.Reveal()
 		})
 	}
 	wg.Wait()
@@ -319,10 +312,14 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
 	const header = "6f2d9b0c-1111-4222-8333-444455556666"
-	k := draftKey(t, tb, o, 0)
-	text := k.Minted.Key.Reveal()
-	if _, err := tb.CreateKey(ctx, admin(ada), o, k, onceFor(ada, header, "{}", []byte(text))); err != nil {
+	made, err := tb.CreateKey(ctx, admin(ada), o, wantedKey(0), onceFor(ada, header, "{}"))
+	if err != nil {
 		t.Fatal(err)
+	}
+	k := made.Made
+	text := k.Minted.Key.Reveal()
+	if printed := fmt.Sprintf("%+v", made); strings.Contains(printed, text) {
+		t.Errorf("what was made prints its key: %s", printed)
 	}
 	dump, err := json.Marshal(tb.Rows(t))
 	if err != nil {

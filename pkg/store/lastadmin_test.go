@@ -89,7 +89,7 @@ func (d *duel) restore(t *testing.T) {
 		switch by := admin(d.admins[1-i]); role[u] {
 		case org.Admin:
 		case "":
-			wants(t, second(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once{})), "")
+			wants(t, second(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once[id.User]{})), "")
 		default:
 			wants(t, second(d.ChangeRole(ctx, by, d.org, u, org.Admin)), "")
 		}

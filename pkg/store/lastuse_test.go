@@ -23,7 +23,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // checks lets one process check a key n times, and gives the calls of the table
 // that it made: all reads, then all others.
-func (c *connected) checks(t *testing.T, process *authz.Authorizer, k store.NewKey, n int) (reads int, others []string) {
+func (c *connected) checks(t *testing.T, process *authz.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
 	c.Faults.Calls()
 	header := []string{"Bearer " + k.Minted.Key.Reveal()}
@@ -41,7 +41,7 @@ func (c *connected) checks(t *testing.T, process *authz.Authorizer, k store.NewK
 }
 
 // usedAt gives a key's last use as the list of keys shows it.
-func (c *connected) usedAt(t *testing.T, k store.NewKey) int64 {
+func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
 	wants(t, err, "")
@@ -69,7 +69,7 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 		name   string
 		after  time.Duration // from the beginning
 		by     *authz.Authorizer
-		key    store.NewKey
+		key    store.MintedKey
 		writes int
 		used   time.Duration // the key's last use, from the beginning
 	}{

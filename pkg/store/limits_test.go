@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -40,7 +41,7 @@ func bounds() []bounded {
 		{
 			name: "members", limit: func(l *store.Limits) *int { return &l.Members },
 			add: func(c *connected, n int) error {
-				return second(c.AddMember(ctx, admin(c.ada), c.org, memberEmail(n), org.AllRoles()[n%3], store.Once{}))
+				return second(c.AddMember(ctx, admin(c.ada), c.org, memberEmail(n), org.AllRoles()[n%3], store.Once[id.User]{}))
 			},
 			pk: orgPK, sk: meta, counter: "members",
 			rows: func(c *connected) (string, string) { return orgPK(c), "MEM#" },
@@ -48,7 +49,7 @@ func bounds() []bounded {
 		{
 			name: "apps", limit: func(l *store.Limits) *int { return &l.Apps },
 			add: func(c *connected, _ int) error {
-				return second(c.CreateApp(ctx, admin(c.ada), c.org, c.DraftApp("x"), store.Once{}))
+				return second(c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{}))
 			},
 			pk: orgPK, sk: meta, counter: "apps",
 			rows: func(c *connected) (string, string) { return orgPK(c), "APP#" },
@@ -56,7 +57,7 @@ func bounds() []bounded {
 		{
 			name: "orgs", limit: func(l *store.Limits) *int { return &l.OrgsCreated },
 			add: func(c *connected, _ int) error {
-				return second(c.CreateOrg(ctx, c.ada, c.Draft("x"), store.Once{}))
+				return second(c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{}))
 			},
 			pk: userPK, sk: meta, counter: "orgsCreated",
 			rows: func(c *connected) (string, string) { return userPK(c), "ORG#" },
@@ -143,7 +144,7 @@ func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Viewer)
 	c.NewUser(t, "kim@example.com")
 	join := func() error {
-		return second(c.AddMember(ctx, admin(c.ada), c.org, "kim@example.com", org.Admin, store.Once{}))
+		return second(c.AddMember(ctx, admin(c.ada), c.org, "kim@example.com", org.Admin, store.Once[id.User]{}))
 	}
 	wants(t, join(), problem.LimitReached)
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, bob), "")
@@ -158,5 +159,5 @@ func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	}
 	// Another org has places of its own.
 	other := c.NewOrg(t, c.ada)
-	wants(t, second(c.AddMember(ctx, admin(c.ada), other, "kim@example.com", org.Viewer, store.Once{})), "")
+	wants(t, second(c.AddMember(ctx, admin(c.ada), other, "kim@example.com", org.Viewer, store.Once[id.User]{})), "")
 }

@@ -43,38 +43,52 @@ func linkFrom(row item) link.Link {
 
 func errLinkNotFound() error { return problem.New(problem.LinkNotFound, "There is no such link.") }
 
-// DraftLink gives a new link its id, times and token, and writes nothing yet.
-func (s *Store) DraftLink(o id.Org, a id.App, clientUserID string, metadata map[string]string, life time.Duration) (link.Link, opaque.Minted, error) {
-	now := s.Now()
-	l := link.Link{
-		ID: s.ids().NewLink(now), OrgID: o, AppID: a, ClientUserID: clientUserID, Metadata: metadata,
-		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(life).UnixMilli(),
-	}
-	token, err := link.Mint(a, l.ID, s.Rand)
-	return l, token, err
+// NewLink is what is wanted of a link that is to be made.
+type NewLink struct {
+	OrgID        id.Org
+	AppID        id.App
+	ClientUserID string
+	Metadata     map[string]string // nil: none
+	ExpiresIn    time.Duration
 }
 
-// CreateLink makes a drafted link. When once was used before, it returns the kept
-// answer, token included, and makes nothing. Error: idempotency_key_reused.
-func (s *Store) CreateLink(ctx context.Context, l link.Link, token opaque.Hash, once Once) (kept []byte, err error) {
+// MintedLink is a link that was made. Its token is shown once.
+type MintedLink struct {
+	link.Link
+	Token opaque.Minted
+}
+
+// CreateLink makes a link. Error: idempotency_key_reused.
+func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
+	now := s.Now()
+	l := MintedLink{Link: link.Link{
+		ID: s.ids().NewLink(now), OrgID: wanted.OrgID, AppID: wanted.AppID, ClientUserID: wanted.ClientUserID, Metadata: wanted.Metadata,
+		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(wanted.ExpiresIn).UnixMilli(),
+	}}
+	if l.Token, err = link.Mint(l.AppID, l.ID, s.Rand); err != nil {
+		return made, err
+	}
+	if made, err = once.render(l); err != nil {
+		return made, err
+	}
 	t := &txn{}
-	if err := t.once(s, once); err != nil {
-		return nil, err
+	if err := t.once(s, once.Request, made.Answer); err != nil {
+		return made, err
 	}
 	k := linkKey(l.AppID, l.ID)
 	row := dueAttrs(DueLink, k, l.ExpiresAt)
-	row[attrHash], row[attrOrgID], row[attrClientUserID] = bin(token[:]), str(string(l.OrgID)), str(l.ClientUserID)
+	row[attrHash], row[attrOrgID], row[attrClientUserID] = bin(l.Token.Hash[:]), str(string(l.OrgID)), str(l.ClientUserID)
 	row[attrCreatedAt], row[attrExpiresAt] = num(l.CreatedAt), num(l.ExpiresAt)
 	row[attrPurgeAt] = num(endedLinkPurge(l.ExpiresAt))
 	if l.Metadata != nil {
 		text, err := json.Marshal(l.Metadata)
 		if err != nil {
-			return nil, err
+			return made, err
 		}
 		row[attrMetadata] = str(string(text))
 	}
 	t.create(s.table, k, row)
-	return settle(s.commit(ctx, t))
+	return made.committed(s.commit(ctx, t))
 }
 
 // endedLinkPurge is when a link that ended at a time (milliseconds) may be

@@ -206,12 +206,9 @@ func TestARetriedCreateMakesOneLinkAndAnswersTheSame(t *testing.T) {
 	c := connect(t)
 	const header = "6f2d9b0c-1111-4222-8333-444455556666"
 	create := func(request, answer string) (string, error) {
-		l, token, err := c.DraftLink(c.org, c.app, "user-1", nil, time.Hour)
-		if err != nil {
-			return "", err
-		}
-		kept, err := c.CreateLink(ctx, l, token.Hash, once(c, header, request, answer))
-		return string(kept), err
+		wanted := store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-1", ExpiresIn: time.Hour}
+		made, err := c.CreateLink(ctx, wanted, once[store.MintedLink](c, header, request, answer))
+		return keptOf(made), err
 	}
 	kept := make([]string, 20)
 	for _, err := range atOnce(20, func(i int) error {

@@ -74,49 +74,54 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	return members, next, nil
 }
 
-// AddMember adds the user whose verified address folded is. When once was used
-// before, it returns the kept answer and adds nobody.
+// AddMember adds the user who has this verified address, folded.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // user_not_found, member_exists, limit_reached.
-func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once) (kept []byte, err error) {
-	return settle(retryRaced(ctx, func() error { return s.addMember(ctx, a, o, folded, r, once) }))
+func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User]) (Created[id.User], error) {
+	var made Created[id.User]
+	err := retryRaced(ctx, func() (err error) {
+		made, err = s.addMember(ctx, a, o, folded, r, once)
+		return err
+	})
+	return made.committed(err)
 }
 
-func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once) error {
+func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User]) (made Created[id.User], err error) {
 	own, meta, email := memberKey(o, a.User), orgKey(o), emailKey(folded)
 	wanted := []key{own, meta, email}
-	if once.asked() {
-		wanted = append(wanted, once.rowKey())
+	if once.Request.keyed() {
+		wanted = append(wanted, once.Request.rowKey())
 	}
 	rows, err := s.getMany(ctx, wanted...)
 	if err != nil {
-		return err
+		return made, err
 	}
 	now := s.now()
 	// Caller, idempotency, existence: a stranger must not learn who has an account.
 	if err := a.admitTo(rows[own], rows[meta]); err != nil {
-		return err
+		return made, err
 	}
-	if once.asked() {
-		if err := once.kept(rows[once.rowKey()], now); err != nil {
-			return err
-		}
+	if err := once.Request.kept(rows[once.Request.rowKey()], now); err != nil {
+		return made, err
 	}
 	if rows[email] == nil {
-		return problem.New(problem.UserNotFound, "No account has this verified email. The person must sign in once first.")
+		return made, problem.New(problem.UserNotFound, "No account has this verified email. The person must sign in once first.")
 	}
 	user := id.User(rows[email].str(attrUserID))
 	exists := func(item) error {
 		return problem.New(problem.MemberExists, "This user is a member of the org already.")
 	}
 	if user == a.User {
-		return exists(nil)
+		return made, exists(nil)
+	}
+	if made, err = once.render(user); err != nil {
+		return made, err
 	}
 	t := &txn{}
 	t.admit(s.table, a, o)
-	if err := t.once(s, once); err != nil {
-		return err
+	if err := t.once(s, once.Request, made.Answer); err != nil {
+		return made, err
 	}
 	t.check(s.table, email, expr{
 		when: "userId = :user", values: item{":user": str(string(user))},
@@ -132,7 +137,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		org: o, at: now, action: "member.added", actor: a.User, target: string(user),
 		changes: Changes{"role": {To: r}},
 	})
-	return s.commit(ctx, t)
+	return made, s.commit(ctx, t)
 }
 
 // adminsIn is how many admins a membership of this role counts for.

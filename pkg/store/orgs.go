@@ -59,21 +59,19 @@ type Page struct {
 	After string // the id behind which to go on; "": from the beginning
 }
 
-// Draft gives a new org its id and time and writes nothing yet, so that the
-// answer is known before the transaction that keeps it.
-func (s *Store) Draft(name string) Org {
-	return Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
-}
-
-// CreateOrg makes a drafted org whose first admin is its creator, and its default app.
-// When once was used before, it returns the kept answer and makes nothing.
+// CreateOrg makes an org whose first admin is its creator, and its default app.
 //
 // Errors: idempotency_key_reused; limit_reached when the user has made as many
 // orgs as one may.
-func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once) (kept []byte, err error) {
+func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, once Once[Org]) (Created[Org], error) {
+	o := Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
+	made, err := once.render(o)
+	if err != nil {
+		return made, err
+	}
 	t := &txn{}
-	if err := t.once(s, once); err != nil {
-		return nil, err
+	if err := t.once(s, once.Request, made.Answer); err != nil {
+		return made, err
 	}
 	t.update(s.table, userKey(creator), expr{
 		update: "SET orgsCreated = if_not_exists(orgsCreated, :zero) + :one",
@@ -94,7 +92,7 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, o Org, once Once
 		org: o.ID, at: o.CreatedAt, action: "org.created", actor: creator, target: string(o.ID),
 		changes: Changes{"name": {To: o.Name}},
 	})
-	return settle(s.commit(ctx, t))
+	return made.committed(s.commit(ctx, t))
 }
 
 // putMembership writes both copies of a membership: the org's and the user's. by is

@@ -40,8 +40,8 @@ func causes() []cause {
 				func() bool { return text(c.rowsOf(t, "LINKS#")[0], "lapsedAt") != "" }
 		}},
 		{"create key", webhook.KeyCreated, false, func(t *testing.T, c *connected) (func() error, func() bool) {
-			k := draftKey(t, c.Table, c.org, 0)
-			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, k, store.Once{})) },
+			var k store.MintedKey
+			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), seeing(&k))) },
 				func() bool { _, ok, _ := c.APIKey(ctx, c.org, k.ID); return ok }
 		}},
 		{"revoke key", webhook.KeyRevoked, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -56,8 +56,8 @@ func causes() []cause {
 				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
 		}},
 		{"create endpoint", webhook.EndpointCreated, false, func(_ *testing.T, c *connected) (func() error, func() bool) {
-			h := c.DraftEndpoint(c.org, c.app)
-			return func() error { return second(c.CreateEndpoint(ctx, h, store.Once{})) },
+			var h store.Endpoint
+			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), seeing(&h))) },
 				func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return err == nil }
 		}},
 		{"update endpoint", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -148,7 +148,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	wants(t, c.WarnOfKey(ctx, c.org, id.NoKey), "")
 	wants(t, second(c.TestEndpoint(ctx, c.app, id.NoEndpoint, "")), problem.EndpointNotFound)
 	c.Limits.ActiveKeys = 0
-	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, draftKey(t, c.Table, c.org, 0), store.Once{})), problem.LimitReached)
+	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
 		t.Errorf("%d events", len(rows))
 	}
@@ -156,9 +156,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	h, barred, text := c.endpoint(t), makeKey(t, c.Table, c.org, c.ada, 0).ID, "new"
 	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, barred), "")
 	before := len(c.rowsOf(t, "EVTS#"))
-	made := c.DraftEndpoint(c.org, c.app)
-	made.CreatedByKey = barred
-	wants(t, second(c.CreateEndpoint(ctx, made, store.Once{})), problem.KeyNotActive)
+	wants(t, second(c.CreateEndpoint(ctx, c.wanted(barred), store.Once[store.Endpoint]{})), problem.KeyNotActive)
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{By: barred, Description: &text})), problem.KeyNotActive)
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, barred), problem.KeyNotActive)
 	if n := len(c.rowsOf(t, "EVTS#")) - before; n != 0 {

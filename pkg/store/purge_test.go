@@ -204,7 +204,7 @@ func (c *connected) everything(t *testing.T) (asked int64) {
 	c.everyDelivery(t)
 	c.everyEnd(t)
 	c.pass(time.Hour + 1234*time.Millisecond)
-	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, c.DraftApp("Second"), once(c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))), "")
+	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))), "")
 	return c.Now().UnixMilli()
 }
 

@@ -84,7 +84,7 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 				if isMember {
 					wants(t, change(c.ada, was), "")
 				} else {
-					wants(t, second(c.AddMember(ctx, admin(c.ada), c.org, email, was, store.Once{})), "")
+					wants(t, second(c.AddMember(ctx, admin(c.ada), c.org, email, was, store.Once[id.User]{})), "")
 				}
 				what := fmt.Sprintf("from %q to %q, overtaken by %q", was, mine, theirs)
 				err, first := c.overtaken(t, func() error { return change(c.ada, mine) }, func() error { return change(eve, theirs) })
@@ -107,7 +107,7 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 	c.NewUser(t, "bob@example.com")
 	add := func(by id.User) func() error {
 		return func() error {
-			return second(c.AddMember(ctx, admin(by), c.org, "bob@example.com", org.Admin, store.Once{}))
+			return second(c.AddMember(ctx, admin(by), c.org, "bob@example.com", org.Admin, store.Once[id.User]{}))
 		}
 	}
 	err, first := c.overtaken(t, add(c.ada), add(eve))
@@ -163,16 +163,12 @@ func (c *connected) told(t *testing.T, action string, kind webhook.Type) (entrie
 func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	type race struct {
 		*connected
-		old    id.Key
-		drafts [2]id.Key // of rotations
+		old   id.Key
+		fresh [2]store.MintedKey // by rotations
 	}
 	revoke := func(r *race, _ int) error { return r.RevokeKey(ctx, admin(r.ada), r.org, r.old) }
 	turn := func(r *race, n int) error {
-		_, _, err := r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{
-			Old: r.old, Grace: time.Hour, Key: store.NewKey{ID: r.drafts[n]},
-			Answer: func(store.NewKey) ([]byte, error) { return []byte("{}"), nil },
-		}, store.Once{})
-		return err
+		return second(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, seeing(&r.fresh[n])))
 	}
 	for name, v := range map[string]struct {
 		do, first            func(r *race, n int) error
@@ -187,7 +183,6 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &race{connected: connect(t)}
 			r.old = makeKey(t, r.Table, r.org, r.ada, 0).ID
-			r.drafts = [2]id.Key{r.NewKeyID(r.Now()), r.NewKeyID(r.Now())}
 			at := r.Now().Add(time.Second).UnixMilli()
 			err, first := r.overtaken(t, func() error { return v.do(r, 0) }, func() error {
 				r.pass(time.Second) // so that the times tell which of the two was first
@@ -197,7 +192,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			wants(t, err, v.want)
 			var active []id.Key
 			if v.rotated == 1 {
-				active = append(active, r.drafts[1])
+				active = append(active, r.fresh[1].ID)
 			}
 			r.keysAre(t, name, 1+v.rotated, active...)
 			old := row(t, r.Table, r.org, r.old)

@@ -10,73 +10,70 @@ import (
 
 // Rotation replaces a key by a new one, and lets the old one live for a while.
 type Rotation struct {
-	Old   id.Key
-	Grace time.Duration // the old key's life from now on, at most; it is never made longer
-	Key   NewKey        // ID and Minted are the new key's; the rest is taken from the old one
-	// ExpiresIn is the new key's life; 0 keeps the old key's lifetime.
-	ExpiresIn time.Duration
-	// Answer renders the answer, once the new key's expiry is known.
-	Answer func(NewKey) ([]byte, error)
+	Old       id.Key
+	Grace     time.Duration // the old key's life from now on, at most; it is never made longer
+	ExpiresIn time.Duration // the new key's life; 0 keeps the old key's lifetime
+	Prefix    string        // of the new key's text; see apikey.ValidPrefix
 
-	predecessorDied bool // the key that the old one replaced was found revoked
+	fresh           MintedKey // what is known of the new key before the old one is read
+	predecessorDied bool      // the key that the old one replaced was found revoked
 }
 
 // RotateKey replaces a key. A key rotates once; rotating it ends the grace of
-// the key that it replaced itself. When once was used before, it returns the
-// kept answer and rotates nothing.
+// the key that it replaced itself.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // key_not_found, key_not_active.
-func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once) (answer, kept []byte, err error) {
+func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
+	if r.fresh, err = s.mint(o, NewKey{Prefix: r.Prefix}); err != nil {
+		return made, err
+	}
 	err = retryRaced(ctx, func() error {
-		answer, err = s.rotateKey(ctx, a, o, &r, once)
+		made, err = s.rotateKey(ctx, a, o, &r, once)
 		return err
 	})
-	kept, err = settle(err)
-	return answer, kept, err
+	return made.committed(err)
 }
 
-func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, once Once) ([]byte, error) {
+func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	own, meta, k := memberKey(o, a.User), orgKey(o), apiKeyKey(o, r.Old)
 	wanted := []key{own, meta, k}
-	if once.asked() {
-		wanted = append(wanted, once.rowKey())
+	if once.Request.keyed() {
+		wanted = append(wanted, once.Request.rowKey())
 	}
 	rows, err := s.getMany(ctx, wanted...)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	now := s.now()
 	if err := a.admitTo(rows[own], rows[meta]); err != nil {
-		return nil, err
+		return made, err
 	}
-	if once.asked() {
-		if err := once.kept(rows[once.rowKey()], now); err != nil {
-			return nil, err
-		}
+	if err := once.Request.kept(rows[once.Request.rowKey()], now); err != nil {
+		return made, err
 	}
 	if rows[k] == nil {
-		return nil, errKeyNotFound()
+		return made, errKeyNotFound()
 	}
 	old := apiKeyFrom(rows[k])
 	if !old.activeAt(now) {
-		return nil, errKeyNotActive(nil)
+		return made, errKeyNotActive(nil)
 	}
 	fresh := r.successor(old, now)
-	if once.Answer, err = r.Answer(fresh); err != nil {
-		return nil, err
+	if made, err = once.render(fresh); err != nil {
+		return made, err
 	}
 	t := &txn{}
 	t.admit(s.table, a, o)
-	if err := t.once(s, once); err != nil {
-		return nil, err
+	if err := t.once(s, once.Request, made.Answer); err != nil {
+		return made, err
 	}
 	s.replace(t, a, o, old, fresh, r.Grace, now)
 	if old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied {
 		s.endPredecessor(t, o, old.predecessor, now, &r.predecessorDied)
 	}
 	if err := s.announce(t, o, fresh); err != nil {
-		return nil, err
+		return made, err
 	}
 	s.audit(ctx, t, entry{
 		org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID),
@@ -85,7 +82,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 			"expiresAt": {From: orNil(old.ExpiresAt), To: old.graceEnds(now, r.Grace)},
 		},
 	})
-	return once.Answer, s.commit(ctx, t)
+	return made, s.commit(ctx, t)
 }
 
 // activeAt reports whether a key is neither revoked, expired nor rotated.
@@ -103,8 +100,8 @@ func (k APIKey) graceEnds(now int64, grace time.Duration) int64 {
 }
 
 // successor is the key that replaces old.
-func (r *Rotation) successor(old APIKey, now int64) NewKey {
-	fresh := r.Key
+func (r *Rotation) successor(old APIKey, now int64) MintedKey {
+	fresh := r.fresh
 	fresh.AppID, fresh.Name, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, old.Name, now, 0
 	switch {
 	case r.ExpiresIn != 0:
@@ -120,7 +117,7 @@ func errKeyNotActive(item) error {
 }
 
 // replace adds the writes of a rotation.
-func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh NewKey, grace time.Duration, now int64) {
+func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh MintedKey, grace time.Duration, now int64) {
 	ends := old.graceEnds(now, grace)
 	t.update(s.table, apiKeyKey(o, old.ID), expr{
 		update: "SET expiresAt = :ends, rotatedTo = :fresh, purgeAt = :purge",

@@ -10,11 +10,11 @@ import (
 )
 
 // sealed is a record as the table holds it.
-func sealed(t *testing.T, o Once) item {
+func sealed(t *testing.T, r Request, answer string) item {
 	t.Helper()
 	s := &Store{Now: time.Now, table: new(string)}
 	tx := &txn{}
-	if err := tx.once(s, o); err != nil {
+	if err := tx.once(s, r, secret.New(answer)); err != nil {
 		t.Fatal(err)
 	}
 	return tx.ops[0].Put.Item
@@ -24,10 +24,8 @@ func sealed(t *testing.T, o Once) item {
 // table has as the Idempotency-Key; only the caller's own opens the record.
 func TestTheTableAloneOpensNoKeptAnswer(t *testing.T) {
 	const header, answer = "6f2d9b0c-1111-4222-8333-444455556666", `{"key":"lk_secret"}`
-	o := Once{
-		Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Request: []byte("{}"), Answer: []byte(answer),
-	}
-	row := sealed(t, o)
+	o := Request{Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Body: []byte("{}")}
+	row := sealed(t, o, answer)
 	tries := []string{"", "usr_1", "POST", "/v1/orgs", "{}", row.str(attrPK), row.str(attrSK)}
 	for _, name := range []string{attrRequest, attrSealed, attrSalt} {
 		tries = append(tries, string(row.bin(name)))
@@ -48,15 +46,15 @@ func TestTheTableAloneOpensNoKeptAnswer(t *testing.T) {
 		t.Fatalf("its own key does not open it: %q, %v", text, err)
 	}
 	if bytes.Contains(row.bin(attrSealed), []byte("lk_secret")) {
-		t.Error("the answer stands in the record")
+		t.Error("the record holds the answer")
 	}
 }
 
 // TestARecordMovedToAnotherRowDoesNotOpen binds a record to its row: its
 // partition is part of the key it is sealed with.
 func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
-	o := Once{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Principal: "usr_1", Method: "POST", Path: "/a", Answer: []byte("x")}
-	row := sealed(t, o)
+	o := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Principal: "usr_1", Method: "POST", Path: "/a"}
+	row := sealed(t, o, "x")
 	other := o
 	other.Path = "/b"
 	if _, err := other.open(row.bin(attrSealed), row.bin(attrSalt), other.rowKey().pk); err == nil {
@@ -65,8 +63,8 @@ func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
 }
 
 func TestTheSameAnswerIsSealedAnewEachTime(t *testing.T) {
-	o := Once{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Answer: []byte("x")}
-	if bytes.Equal(sealed(t, o).bin(attrSealed), sealed(t, o).bin(attrSealed)) {
+	o := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666")}
+	if bytes.Equal(sealed(t, o, "x").bin(attrSealed), sealed(t, o, "x").bin(attrSealed)) {
 		t.Error("two records are the same")
 	}
 }

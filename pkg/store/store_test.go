@@ -31,7 +31,7 @@ func wants(t *testing.T, err error, code problem.Code) {
 func addMember(t *testing.T, tb *storetest.Table, o id.Org, by id.User, email string, r org.Role) id.User {
 	t.Helper()
 	u := tb.NewUser(t, email)
-	if _, err := tb.AddMember(ctx, admin(by), o, email, r, store.Once{}); err != nil {
+	if _, err := tb.AddMember(ctx, admin(by), o, email, r, store.Once[id.User]{}); err != nil {
 		t.Fatal(err)
 	}
 	return u
@@ -62,9 +62,9 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 			"RevokeKey":    tb.RevokeKey(ctx, admin(eve), target, id.NoKey),
 			"ChangeRole":   second(tb.ChangeRole(ctx, admin(eve), target, ada, org.Viewer)),
 			"RemoveMember": tb.RemoveMember(ctx, admin(eve), target, ada),
-			"AddMember":    second(tb.AddMember(ctx, admin(eve), target, "eve@example.com", org.Admin, store.Once{})),
-			"CreateApp":    second(tb.CreateApp(ctx, admin(eve), target, tb.DraftApp("x"), store.Once{})),
-			"CreateKey":    second(tb.CreateKey(ctx, admin(eve), target, store.NewKey{ID: id.NoKey}, store.Once{})),
+			"AddMember":    second(tb.AddMember(ctx, admin(eve), target, "eve@example.com", org.Admin, store.Once[id.User]{})),
+			"CreateApp":    second(tb.CreateApp(ctx, admin(eve), target, "x", store.Once[store.App]{})),
+			"CreateKey":    second(tb.CreateKey(ctx, admin(eve), target, wantedKey(0), store.Once[store.MintedKey]{})),
 		} {
 			if !problem.Is(err, problem.OrgNotFound) {
 				t.Errorf("%s, %s: %v", name, what, err)
@@ -127,11 +127,11 @@ func TestAnInviteFindsAUserOnlyAfterTheySignedIn(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
-	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once{})), problem.UserNotFound)
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once[id.User]{})), problem.UserNotFound)
 	tb.NewUser(t, "bob@example.com")
-	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once{})), "")
-	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once{})), problem.MemberExists)
-	wants(t, second(tb.AddMember(ctx, admin(ada), o, "ada@example.com", org.Member, store.Once{})), problem.MemberExists)
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once[id.User]{})), "")
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "bob@example.com", org.Member, store.Once[id.User]{})), problem.MemberExists)
+	wants(t, second(tb.AddMember(ctx, admin(ada), o, "ada@example.com", org.Member, store.Once[id.User]{})), problem.MemberExists)
 }
 
 func TestARenameIsAudited(t *testing.T) {

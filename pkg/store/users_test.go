@@ -36,7 +36,7 @@ func holder(t *testing.T, tb *storetest.Table, email string) id.User {
 	ada := tb.NewUser(t, "inviter@example.com")
 	tb.Limits.OrgsCreated = 1000
 	o := tb.NewOrg(t, ada)
-	_, err := tb.AddMember(ctx, admin(ada), o, email, org.Viewer, store.Once{})
+	_, err := tb.AddMember(ctx, admin(ada), o, email, org.Viewer, store.Once[id.User]{})
 	if problem.Is(err, problem.UserNotFound) {
 		return ""
 	}

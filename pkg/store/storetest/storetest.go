@@ -110,11 +110,11 @@ func (tb *Table) NewUser(t testing.TB, email string) id.User {
 // NewOrg makes an org whose admin is the user.
 func (tb *Table) NewOrg(t testing.TB, admin id.User) id.Org {
 	t.Helper()
-	o := tb.Draft("Acme")
-	if _, err := tb.CreateOrg(context.Background(), admin, o, store.Once{}); err != nil {
+	o, err := tb.CreateOrg(context.Background(), admin, "Acme", store.Once[store.Org]{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return o.ID
+	return o.Made.ID
 }
 
 // Rows gives every row of the table: what a thief of the whole table would have.

@@ -1,6 +1,6 @@
-// Package receivers has the receivers that the README shows, one in Node and one
-// in Python, and runs them for tests. Each is one file that stands alone; so do
-// the lists of what it needs, pinned, beside it.
+// Package receivers has the receivers that infra/docs/webhooks.md shows, one in
+// Node and one in Python, and runs them for tests. Each is one file, with the
+// pinned list of what it needs beside it.
 package receivers
 
 import (

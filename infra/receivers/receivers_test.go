@@ -18,22 +18,27 @@ import (
 	"latchkey/infra/vectors"
 )
 
-const mostLines = 40
+// What a receiver may be, so that customers can read it and copy it: short, and
+// not dense.
+const (
+	fewestLines = 60
+	mostLines   = 120
+	widest      = 100 // characters
+)
 
-// TestReceiversAreShort enough to be read in one look.
-func TestReceiversAreShort(t *testing.T) {
+func TestReceiversAreEasyToRead(t *testing.T) {
 	for _, path := range []string{"node/receiver.mjs", "python/receiver.py"} {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
-		if len(lines) > mostLines {
-			t.Errorf("%s has %d lines", path, len(lines))
+		if len(lines) < fewestLines || len(lines) > mostLines {
+			t.Errorf("%s has %d lines, want %d to %d", path, len(lines), fewestLines, mostLines)
 		}
 		for i, line := range lines {
-			if len([]rune(string(line))) > 140 {
-				t.Errorf("%s:%d is %d characters wide", path, i+1, len([]rune(string(line))))
+			if n := len([]rune(string(line))); n > widest {
+				t.Errorf("%s:%d has %d characters, want at most %d", path, i+1, n, widest)
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// public are the routes that take no credential, each a decision: spec section
-// 4, the contract, and what browsers ask before a page calls a path.
+// public are the routes that take no credential, each a decision: those of the
+// contract (infra/docs/contract.md, "Routes"), and the preflights of browsers.
 var public = []string{
 	"GET /.well-known/jwks.json",
 	"GET /openapi.yaml",

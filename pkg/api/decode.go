@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// maxBody is the largest body taken, in bytes (README, "The API").
+// maxBody is the largest body taken, in bytes (infra/docs/api.md, "Requests and answers").
 const maxBody = 16 << 10
 
 // readBody reads the body of a request, "{}" for an empty one. A body with a

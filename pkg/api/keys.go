@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Bounds of the contract (README, "Limits"), in seconds.
+// Bounds of the contract (infra/docs/api.md, "Limits"), in seconds.
 const (
 	maxExpiresIn = 315_360_000 // ten years
 	maxGrace     = 604_800     // a week

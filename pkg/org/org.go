@@ -11,11 +11,11 @@ import (
 	"latchkey/pkg/text"
 )
 
-// Role is what a member may do in an org (spec, section 2).
+// Role is what a member may do in an org (infra/docs/contract.md, "Roles").
 type Role string
 
 // The roles. A viewer may be assigned, and is allowed on none of the routes
-// beyond seeing the org itself (spec 5.8).
+// beyond seeing the org itself (infra/docs/contract.md, "Roles").
 const (
 	Admin  Role = "admin"
 	Member Role = "member"
@@ -31,7 +31,7 @@ func ParseRole(s string) (Role, bool) {
 // AllRoles are the roles there are, the strongest first.
 func AllRoles() []Role { return []Role{Admin, Member, Viewer} }
 
-// Limits of the contract (README, "Limits").
+// Limits of the contract (infra/docs/api.md, "Limits").
 const (
 	MaxNameLen  = 100 // characters, after trimming
 	MaxEmailLen = 254 // bytes (RFC 5321)

@@ -69,7 +69,8 @@ func (r Roles) List() []org.Role {
 	}
 }
 
-// routes is the whole authorization of the product.
+// routes is the whole authorization of the product (infra/docs/contract.md, "Routes";
+// infra/docs/api.md, "Routes").
 var routes = [...]Route{
 	{"listOrgs", "GET", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
 	{"createOrg", "POST", "/v1/orgs", "orgs", principal.UserToken, NoOrg},

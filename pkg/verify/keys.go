@@ -171,7 +171,7 @@ func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
 	close(a.done)
 }
 
-// lookUp asks the issuer (spec, "Webhook verification key lookup").
+// lookUp asks the issuer (infra/docs/contract.md, "Webhook verification key lookup").
 func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Duration, err error) {
 	body, err := json.Marshal(map[string]string{"kid": kid})
 	if err != nil {

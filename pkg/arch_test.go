@@ -1,5 +1,5 @@
-// Package pkg_test holds the imports of the tree to one direction. See the
-// README, "Where things are".
+// Package pkg_test holds the imports of the tree to one direction. See
+// infra/docs/design.md, "Where things are".
 package pkg_test
 
 import (

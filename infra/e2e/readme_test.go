@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// step is a block of commands of the README and the answer shown under it, ""
+// step is a block of commands of a walk through and the answer shown under it, ""
 // when none is.
 type step struct{ commands, answer string }
 
@@ -21,20 +21,22 @@ var (
 	other = regexp.MustCompile("(?s)```text\n(.*?)```")
 )
 
-// walkThrough reads the steps of the README's walk through, and what it shows of
-// the other terminal.
-func walkThrough(t *testing.T) (steps []step, terminal string) {
+// shortWalk is the README's walk through.
+func shortWalk(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(text), "\n## A walk through\n")
+	_, rest, ok := strings.Cut(repositoryFile(t, "README.md"), "\n## A walk through\n")
 	section, _, more := strings.Cut(rest, "\n## ")
 	if !ok || !more {
-		t.Fatal("the README has no section \"A walk through\", or nothing behind it")
+		t.Fatal("the README has no section \"A walk through\", or nothing after it")
 	}
-	for _, m := range block.FindAllStringSubmatch(section, -1) {
+	return section
+}
+
+// stepsOf reads the steps of a walk through, and what it shows of the other
+// terminal: "" when it has none.
+func stepsOf(t *testing.T, walk string) (steps []step, terminal string) {
+	t.Helper()
+	for _, m := range block.FindAllStringSubmatch(walk, -1) {
 		if m[1] == "sh" {
 			steps = append(steps, step{commands: m[2]})
 			continue
@@ -44,11 +46,15 @@ func walkThrough(t *testing.T) (steps []step, terminal string) {
 		}
 		steps[len(steps)-1].answer = m[2]
 	}
-	if m := other.FindAllStringSubmatch(section, -1); len(m) == 1 {
+	switch m := other.FindAllStringSubmatch(walk, -1); len(m) {
+	case 0:
+		return steps, ""
+	case 1:
 		return steps, m[0][1]
+	default:
+		t.Fatalf("%d blocks of the other terminal", len(m))
+		return nil, ""
 	}
-	t.Fatal("one block of the other terminal is wanted")
-	return nil, ""
 }
 
 // changing is what differs from run to run: ids, times, keys, request ids.
@@ -85,14 +91,28 @@ for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
 	arrived = "for i in $(seq 100); do grep -q link.claimed %s && break; sleep 0.1; done\n"
 )
 
-// readme pastes the README's walk through into a shell, as it stands, and holds
-// what it prints to what the README shows. Only the port is another one.
+// readme pastes the README's walk through, without another terminal.
 func readme(t *testing.T, tg *target, port string) {
-	steps, terminal := walkThrough(t)
-	second := filepath.Join(t.TempDir(), "terminal")
-	if len(steps) < 8 {
-		t.Fatalf("%d steps", len(steps))
+	steps, terminal := stepsOf(t, shortWalk(t))
+	if len(steps) < 5 || terminal != "" {
+		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
 	}
+	pasted(t, tg, port, steps, terminal)
+}
+
+// longWalk pastes infra/docs/walkthrough.md.
+func longWalk(t *testing.T, tg *target, port string) {
+	steps, terminal := stepsOf(t, repositoryFile(t, "infra/docs/walkthrough.md"))
+	if len(steps) < 8 || terminal == "" {
+		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
+	}
+	pasted(t, tg, port, steps, terminal)
+}
+
+// pasted pastes a walk through into a shell, as it is, and compares what it prints
+// with what the document shows. Only the port is another one.
+func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
+	second := filepath.Join(t.TempDir(), "terminal")
 	script := "set -e\n"
 	for _, s := range steps {
 		if strings.HasPrefix(s.answer, "make receiver ") { // what it prints goes into the other terminal
@@ -100,7 +120,9 @@ func readme(t *testing.T, tg *target, port string) {
 		}
 		script += s.commands + "\necho; echo '" + between + "'\n"
 	}
-	script += fmt.Sprintf(arrived, second)
+	if terminal != "" {
+		script += fmt.Sprintf(arrived, second)
+	}
 	script = strings.ReplaceAll(script, "http://127.0.0.1:3000", tg.url)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -111,18 +133,20 @@ func readme(t *testing.T, tg *target, port string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	received, err := os.ReadFile(second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // the farewell
-	if got, want := normal(seen), normal(terminal); got != want {
-		t.Errorf("the other terminal printed\n%s\nwhere the README shows\n%s", received, terminal)
+	if terminal != "" {
+		received, err := os.ReadFile(second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // the farewell
+		if got, want := normal(seen), normal(terminal); got != want {
+			t.Errorf("the other terminal printed\n%s\nwhere the document shows\n%s", received, terminal)
+		}
 	}
 	printed := strings.Split(string(out), between)
 	for i, s := range steps {
 		if got, want := normal(printed[i]), normal(s.answer); got != want {
-			t.Errorf("%s\nprinted\n%s\nwhere the README shows\n%s", s.commands, printed[i], s.answer)
+			t.Errorf("%s\nprinted\n%s\nwhere the document shows\n%s", s.commands, printed[i], s.answer)
 		}
 	}
 }

@@ -54,8 +54,8 @@ func (o *output) has(text string) bool {
 	return strings.Contains(o.b.String(), text)
 }
 
-// readmeReceivers runs the README's receivers, and has them delivered to.
-func readmeReceivers(t *testing.T, s *stack.Stack, tg *target) {
+// documentedReceivers starts the receivers of infra/docs/webhooks.md, and sends them webhooks.
+func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	other := c.receiver(t, nil)
 	c.ok(t, "/webhook_endpoint/test", members{"endpointId": other.endpoint})
@@ -99,7 +99,7 @@ func readmeReceivers(t *testing.T, s *stack.Stack, tg *target) {
 const manySignatures = 1400
 
 // signatures signs webhooks with the stack's KMS and has them verified by the
-// libraries of the README's receivers, those among them whose r or s has a leading
+// libraries of the documented receivers, those among them whose r or s has a leading
 // zero: a number that is not padded fails once in 128.
 func signatures(t *testing.T, s *stack.Stack, tg *target) {
 	active, ok := signingKeys(t, s).Active()
@@ -170,7 +170,7 @@ func signMany(t *testing.T, keys *kms.Keys, active signing.Key, issuer string) (
 	return tokens, zeroR, zeroS
 }
 
-// interpreter lays a program beside the libraries that the README's receiver in
+// interpreter puts a program beside the libraries that the documented receiver in
 // that language uses.
 func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec.Cmd, error) {
 	t.Helper()

@@ -25,7 +25,7 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 		{"A410DisablesAndEnablingReleases", goneAndBack},
 		{"AnAttackersRound", attackersRound},
 		{"AnEmptyBudgetDelaysNoRevocation", emptyBudget},
-		{"TheREADMEsReceiversTakeWhatIsDelivered", readmeReceivers},
+		{"TheDocumentedReceiversTakeWhatIsDelivered", documentedReceivers},
 		{"ManySignaturesVerifyElsewhere", signatures},
 		{"RotatedAndRevokedKeys", rotation},
 	} {

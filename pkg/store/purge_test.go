@@ -54,8 +54,8 @@ func is(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
 
-// howLong is the table of README, "Limits", and section "Data": what is kept how
-// long. What it does not name is kept until somebody deletes it.
+// howLong says how long each row is kept (infra/docs/api.md, "Limits"). A row that
+// it does not name is kept until it is deleted.
 func howLong() []kept {
 	key, link, hook := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
 	vkeys, used, delivery := "VKEYS", "USED#<orgId>", "DLV#<endpointId>"

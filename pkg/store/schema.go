@@ -90,7 +90,7 @@ func trimmed(sk, prefix string) string   { return strings.TrimPrefix(sk, prefix)
 // it is found.
 type AccessPattern struct{ Item, PK, SK, Serves string }
 
-// AccessPatterns lists every item of the table. The README prints it.
+// AccessPatterns lists every item of the table. infra/docs/design.md prints it.
 func AccessPatterns() []AccessPattern {
 	return []AccessPattern{
 		{"Identity (issuer, subject → user)", "IDN#<sha-256>", "META", "who a token is: one strong read"},

@@ -25,7 +25,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Limits are the bounds of the contract that the store holds (README, "Limits").
+// Limits are the bounds of the contract that the store holds (infra/docs/api.md, "Limits").
 type Limits struct {
 	ActiveKeys  int // API keys of an org that are neither revoked, expired nor rotated
 	Apps        int // apps of an org

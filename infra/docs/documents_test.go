@@ -1,0 +1,151 @@
+// Package docs_test holds the documents together: links, headings, and the tests,
+// commands, files, routes, errors, events and parameters that they name.
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// repository is the root of the repository, seen from this package.
+const repository = "../.."
+
+// texts returns the files of the repository whose names end in one of the
+// endings, by their paths from the root.
+func texts(t *testing.T, endings ...string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && slices.Contains([]string{".git", ".local", ".aws-sam", "node_modules"}, name) {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || !slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(repository, path)
+		out[filepath.ToSlash(relative)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// documents returns every Markdown file.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	out := texts(t, ".md")
+	for _, must := range []string{"README.md", ".github/SECURITY.md", "infra/runbook.md", "infra/docs/design.md"} {
+		if out[must] == "" {
+			t.Fatalf("%s was not read", must)
+		}
+	}
+	return out
+}
+
+func document(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(filepath.Join(repository, path))
+	return err == nil
+}
+
+var (
+	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	code     = regexp.MustCompile("`[^`\n]+`")
+	heading  = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	mention  = regexp.MustCompile(`(README|infra/[\w./-]+\.md), "([^"]+)"`)
+	markdown = regexp.MustCompile(`\binfra/[\w./-]+\.md\b`)
+)
+
+// headings returns the headings of a document.
+func headings(text string) []string {
+	var out []string
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// anchors returns the fragments that GitHub gives the headings of a document.
+func anchors(text string) []string {
+	var out []string
+	for _, h := range headings(text) {
+		h = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(h), "")
+		out = append(out, strings.ReplaceAll(h, " ", "-"))
+	}
+	return out
+}
+
+func TestEveryLinkLeadsToAFileAndAHeading(t *testing.T) {
+	all, seen := documents(t), 0
+	for path, text := range all {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fenced.ReplaceAllString(text, ""), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			seen++
+			file, fragment, _ := strings.Cut(m[1], "#")
+			target := path
+			if file != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(path), file))
+			}
+			if !exists(target) {
+				t.Errorf("%s: %s is not there", path, m[1])
+			} else if fragment != "" && !slices.Contains(anchors(all[target]), fragment) {
+				t.Errorf("%s: %s has no heading #%s", path, target, fragment)
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("%d links were read", seen)
+	}
+}
+
+// TestCommentsPointAtDocumentsAndHeadings reads `infra/docs/api.md, "Limits"` in
+// every kind of text: the document and the heading must be there.
+func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
+	all, seen := documents(t), 0
+	for path, text := range texts(t, ".go", ".md", ".yaml", ".yml", ".py", ".mjs", ".sh", "Makefile", "run") {
+		if strings.HasPrefix(path, "infra/docs/") && strings.HasSuffix(path, ".go") {
+			continue // these tests themselves
+		}
+		for _, file := range markdown.FindAllString(text, -1) {
+			if !exists(file) {
+				t.Errorf("%s: %s is not there", path, file)
+			}
+		}
+		for _, m := range mention.FindAllStringSubmatch(text, -1) {
+			seen++
+			file := strings.Replace(m[1], "README", "README.md", 1)
+			if !slices.Contains(headings(all[file]), m[2]) {
+				t.Errorf("%s: %s has no heading %q", path, file, m[2])
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d mentions of headings were read", seen)
+	}
+}

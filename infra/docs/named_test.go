@@ -1,0 +1,133 @@
+package docs_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	testFunc  = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+	guarantee = regexp.MustCompile("(?m)^\\| .+ \\| `([\\w/]+)` \\| `(Test[\\w/]+)` \\|$")
+	testName  = regexp.MustCompile(`\bTest[A-Z0-9]\w+`)
+	ownPath   = regexp.MustCompile("`((?:pkg|infra|functions|\\.github)(?:/[\\w.-]+)+)`")
+	target    = regexp.MustCompile("(?:`|^|; |&& )make ([a-z][a-z0-9-]*)")
+)
+
+// testsOf returns the top-level tests of the packages, and their texts.
+func testsOf(t *testing.T) (tests map[string][]string, text map[string]string) {
+	t.Helper()
+	tests, text = map[string][]string{}, map[string]string{}
+	for file, body := range texts(t, "_test.go") {
+		pkg := path.Dir(file)
+		text[pkg] += body
+		for _, m := range testFunc.FindAllStringSubmatch(body, -1) {
+			tests[pkg] = append(tests[pkg], m[1])
+		}
+	}
+	return tests, text
+}
+
+// TestEachGuaranteeNamesItsTest reads the table of guarantees in the README: the
+// package must have the test, and the case when one is named behind a slash.
+func TestEachGuaranteeNamesItsTest(t *testing.T) {
+	_, section, _ := strings.Cut(document(t, "README.md"), "\n## What it guarantees\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, rows, _ := strings.Cut(section, "|---|---|---|\n")
+	tests, text := testsOf(t)
+	found := guarantee.FindAllStringSubmatch(rows, -1)
+	if lines := strings.Count(rows, "\n| ") + 1; len(found) != lines || lines < 15 {
+		t.Fatalf("%d of %d guarantees name a package and a test", len(found), lines)
+	}
+	for _, m := range found {
+		name, cases, _ := strings.Cut(m[2], "/")
+		if !slices.Contains(tests[m[1]], name) {
+			t.Errorf("%s has no test %s", m[1], name)
+		}
+		for _, c := range strings.FieldsFunc(cases, func(r rune) bool { return r == '/' }) {
+			if !strings.Contains(text[m[1]], `"`+c+`"`) {
+				t.Errorf("%s has no case %s", m[1], m[2])
+			}
+		}
+	}
+}
+
+func TestEveryTestThatADocumentNamesIsThere(t *testing.T) {
+	tests, _ := testsOf(t)
+	var all []string
+	for _, names := range tests {
+		all = append(all, names...)
+	}
+	seen := 0
+	for file, text := range documents(t) {
+		for _, name := range testName.FindAllString(text, -1) {
+			seen++
+			if !slices.Contains(all, name) {
+				t.Errorf("%s: no test is called %s", file, name)
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d names of tests were read", seen)
+	}
+}
+
+func TestEveryCommandOfMakeIsATarget(t *testing.T) {
+	makefile, seen := document(t, "Makefile"), 0
+	for file, text := range documents(t) {
+		for _, m := range target.FindAllStringSubmatch(text, -1) {
+			seen++
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s: make %s is no target", file, m[1])
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d commands of make were read", seen)
+	}
+}
+
+func TestEveryFileThatADocumentNamesIsThere(t *testing.T) {
+	seen := 0
+	for file, text := range documents(t) {
+		for _, m := range ownPath.FindAllStringSubmatch(text, -1) {
+			seen++
+			if !exists(m[1]) {
+				t.Errorf("%s: %s is not there", file, m[1])
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d files were read", seen)
+	}
+}
+
+// TestTheLayoutListsEveryFolder reads "Where things are" of the design.
+func TestTheLayoutListsEveryFolder(t *testing.T) {
+	_, section, _ := strings.Cut(document(t, "infra/docs/design.md"), "\n## Where things are\n")
+	_, section, _ = strings.Cut(section, "```\n")
+	section, _, _ = strings.Cut(section, "```")
+	var listed []string
+	for line := range strings.Lines(section) {
+		file := strings.TrimSuffix(strings.Fields(line)[0], "/<group>/")
+		listed = append(listed, file)
+		if !exists(file) {
+			t.Errorf("%s is not there", file)
+		}
+	}
+	for _, parent := range []string{"pkg", "infra"} {
+		entries, err := os.ReadDir(filepath.Join(repository, parent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() && !slices.Contains(listed, parent+"/"+e.Name()) {
+				t.Errorf("%s/%s is not in the layout", parent, e.Name())
+			}
+		}
+	}
+}

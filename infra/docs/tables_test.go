@@ -1,0 +1,149 @@
+package docs_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"latchkey/pkg/problem"
+)
+
+// openAPI is what the tables are compared with.
+type openAPI struct {
+	Paths      map[string]map[string]yaml.Node `yaml:"paths"`
+	Components struct {
+		Schemas struct {
+			EventFilter struct {
+				Enum []string `yaml:"enum"`
+			} `yaml:"EventFilter"`
+		} `yaml:"schemas"`
+	} `yaml:"components"`
+}
+
+func load(t *testing.T) (doc openAPI) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(document(t, "infra/openapi.yaml")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// rows returns the cells of the table under a heading, without its head.
+func rows(t *testing.T, file, heading string) [][]string {
+	t.Helper()
+	_, section, ok := strings.Cut(document(t, file), "\n"+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var out [][]string
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(strings.TrimSpace(line), " |"); strings.HasPrefix(line, "| ") {
+			for i, cell := range cells {
+				cells[i] = strings.TrimSpace(strings.TrimPrefix(cell, "|"))
+			}
+			out = append(out, cells[:len(cells)-1])
+		}
+	}
+	if !ok || len(out) < 2 {
+		t.Fatalf("%s has no table under %s", file, heading)
+	}
+	return out[1:]
+}
+
+// same reports what only one of two lists has.
+func same(t *testing.T, what string, documented, real []string) {
+	t.Helper()
+	for _, s := range documented {
+		if !slices.Contains(real, s) {
+			t.Errorf("%s: only documented: %s", what, s)
+		}
+	}
+	for _, s := range real {
+		if !slices.Contains(documented, s) {
+			t.Errorf("%s: not documented: %s", what, s)
+		}
+	}
+}
+
+// TestRoutesAreThoseOfTheOpenAPIDocument, with their credentials and roles.
+func TestRoutesAreThoseOfTheOpenAPIDocument(t *testing.T) {
+	var documented, real []string
+	for _, row := range rows(t, "infra/docs/api.md", "## Routes") {
+		documented = append(documented, strings.Join(row[:3], " | "))
+	}
+	for path, item := range load(t).Paths {
+		for method, node := range item {
+			if !slices.Contains([]string{"get", "post", "patch", "delete"}, method) {
+				continue
+			}
+			var op struct {
+				Security []map[string]any `yaml:"security"`
+				Roles    []string         `yaml:"x-roles"`
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatal(err)
+			}
+			credential, role := "none", ""
+			if len(op.Security) > 0 {
+				credential = "API key"
+				if _, user := op.Security[0]["userToken"]; user {
+					credential, role = "access token", whoMay(op.Roles)
+				}
+			}
+			real = append(real, fmt.Sprintf("`%s %s` | %s | %s", strings.ToUpper(method), path, credential, role))
+		}
+	}
+	same(t, "routes", documented, real)
+}
+
+func whoMay(roles []string) string {
+	switch len(roles) {
+	case 0:
+		return "any user"
+	case 3:
+		return "any member"
+	default:
+		return strings.Join(roles, ", ")
+	}
+}
+
+var codes = regexp.MustCompile("`([a-z_]+)`")
+
+func TestErrorsAreThoseOfTheProduct(t *testing.T) {
+	var documented, real []string
+	for _, row := range rows(t, "infra/docs/api.md", "## Errors") {
+		for _, m := range codes.FindAllStringSubmatch(row[1], -1) {
+			documented = append(documented, row[0]+" "+m[1])
+		}
+	}
+	for _, c := range problem.Codes() {
+		real = append(real, fmt.Sprint(c.Status(), " ", c))
+	}
+	same(t, "errors", documented, real)
+}
+
+func TestEventsAreThoseOfTheOpenAPIDocument(t *testing.T) {
+	documented := []string{"*"} // every event
+	for _, row := range rows(t, "infra/docs/webhooks.md", "## Events") {
+		documented = append(documented, strings.Trim(row[0], "`"))
+	}
+	same(t, "events", documented, load(t).Components.Schemas.EventFilter.Enum)
+}
+
+func TestDocumentedParametersAreThoseOfTheTemplate(t *testing.T) {
+	_, parameters, _ := strings.Cut(document(t, "template.yaml"), "\nParameters:\n")
+	seen := 0
+	for _, row := range rows(t, "infra/docs/deploy.md", "## Parameters") {
+		for name := range strings.FieldsSeq(strings.ReplaceAll(row[0], "`", "")) {
+			seen++
+			if !strings.Contains("\n"+parameters, "\n  "+name+":\n    Type: ") {
+				t.Errorf("the template has no parameter %s", name)
+			}
+		}
+	}
+	if seen < 12 {
+		t.Errorf("%d parameters were read", seen)
+	}
+}

@@ -22,7 +22,7 @@ import (
 //go:embed node/receiver.mjs node/package.json node/package-lock.json python/receiver.py python/requirements.txt
 var files embed.FS
 
-// Language is what a receiver is written in.
+// Language is the language of a receiver.
 type Language string
 
 // The languages.
@@ -31,13 +31,13 @@ const (
 	Python Language = "python"
 )
 
-// Config is what a receiver is told, by its environment.
+// Config is passed to a receiver in its environment.
 type Config struct {
 	BaseURL    string
 	EndpointID string
 	Issuer     string    // "": BaseURL
 	Port       int       // 0: a free one
-	Output     io.Writer // gets a line "<event id> <type>" an event; nil: nobody does
+	Output     io.Writer // gets a line "<event id> <type>" for each event; nil: the lines are dropped
 }
 
 // Receiver is a receiver that runs.
@@ -88,7 +88,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// command lays the receiver into dir and says how it is run.
+// command writes the receiver into dir and returns the command that starts it.
 func command(ctx context.Context, l Language, dir string) (*exec.Cmd, error) {
 	if l == Python {
 		interpreter, err := backing.VirtualEnv(ctx, "receiver-python", text("python/requirements.txt"), nil)
@@ -125,7 +125,7 @@ func (r *Receiver) run(ctx context.Context, c Config) error {
 		return err
 	}
 	go func() {
-		_ = r.cmd.Wait() // whoever needs its end sees done
+		_ = r.cmd.Wait() // done reports the end
 		close(r.done)
 	}()
 	if err := r.await(ctx, c.Port); err != nil {

@@ -53,14 +53,14 @@ func rows(t *testing.T, file, heading string) [][]string {
 }
 
 // same reports what only one of two lists has.
-func same(t *testing.T, what string, documented, real []string) {
+func same(t *testing.T, what string, documented, actual []string) {
 	t.Helper()
 	for _, s := range documented {
-		if !slices.Contains(real, s) {
+		if !slices.Contains(actual, s) {
 			t.Errorf("%s: only documented: %s", what, s)
 		}
 	}
-	for _, s := range real {
+	for _, s := range actual {
 		if !slices.Contains(documented, s) {
 			t.Errorf("%s: not documented: %s", what, s)
 		}
@@ -69,7 +69,7 @@ func same(t *testing.T, what string, documented, real []string) {
 
 // TestRoutesAreThoseOfTheOpenAPIDocument, with their credentials and roles.
 func TestRoutesAreThoseOfTheOpenAPIDocument(t *testing.T) {
-	var documented, real []string
+	var documented, actual []string
 	for _, row := range rows(t, "infra/docs/api.md", "## Routes") {
 		documented = append(documented, strings.Join(row[:3], " | "))
 	}
@@ -92,10 +92,10 @@ func TestRoutesAreThoseOfTheOpenAPIDocument(t *testing.T) {
 					credential, role = "access token", whoMay(op.Roles)
 				}
 			}
-			real = append(real, fmt.Sprintf("`%s %s` | %s | %s", strings.ToUpper(method), path, credential, role))
+			actual = append(actual, fmt.Sprintf("`%s %s` | %s | %s", strings.ToUpper(method), path, credential, role))
 		}
 	}
-	same(t, "routes", documented, real)
+	same(t, "routes", documented, actual)
 }
 
 func whoMay(roles []string) string {
@@ -112,16 +112,16 @@ func whoMay(roles []string) string {
 var codes = regexp.MustCompile("`([a-z_]+)`")
 
 func TestErrorsAreThoseOfTheProduct(t *testing.T) {
-	var documented, real []string
+	var documented, actual []string
 	for _, row := range rows(t, "infra/docs/api.md", "## Errors") {
 		for _, m := range codes.FindAllStringSubmatch(row[1], -1) {
 			documented = append(documented, row[0]+" "+m[1])
 		}
 	}
 	for _, c := range problem.Codes() {
-		real = append(real, fmt.Sprint(c.Status(), " ", c))
+		actual = append(actual, fmt.Sprint(c.Status(), " ", c))
 	}
-	same(t, "errors", documented, real)
+	same(t, "errors", documented, actual)
 }
 
 func TestEventsAreThoseOfTheOpenAPIDocument(t *testing.T) {

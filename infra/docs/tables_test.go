@@ -17,11 +17,15 @@ type openAPI struct {
 	Paths      map[string]map[string]yaml.Node `yaml:"paths"`
 	Components struct {
 		Schemas struct {
-			EventFilter struct {
-				Enum []string `yaml:"enum"`
-			} `yaml:"EventFilter"`
+			EventFilter listed `yaml:"EventFilter"`
+			Role        listed `yaml:"Role"`
 		} `yaml:"schemas"`
 	} `yaml:"components"`
+}
+
+// listed is a schema with the values that there are.
+type listed struct {
+	Enum []string `yaml:"enum"`
 }
 
 func load(t *testing.T) (doc openAPI) {
@@ -122,6 +126,14 @@ func TestErrorsAreThoseOfTheProduct(t *testing.T) {
 		actual = append(actual, fmt.Sprint(c.Status(), " ", c))
 	}
 	same(t, "errors", documented, actual)
+}
+
+func TestRolesAreThoseOfTheOpenAPIDocument(t *testing.T) {
+	var documented []string
+	for _, row := range rows(t, "infra/docs/contract.md", "## Roles") {
+		documented = append(documented, row[0])
+	}
+	same(t, "roles", documented, load(t).Components.Schemas.Role.Enum)
 }
 
 func TestEventsAreThoseOfTheOpenAPIDocument(t *testing.T) {

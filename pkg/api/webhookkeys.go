@@ -76,8 +76,8 @@ type kidIn struct {
 
 func (in *kidIn) check(*call) error { return required("/kid", in.Kid) }
 
-// get returns the key of the kid in the body (infra/docs/contract.md, "Webhook
-// verification key lookup").
+// get returns the key of the kid in the body
+// (infra/docs/contract.md, "Webhook verification key lookup").
 func (k *webhookKeys) get(ctx context.Context, _ *call, in kidIn) (answer, error) {
 	return k.lookUp(ctx, *in.Kid)
 }

@@ -69,16 +69,16 @@ build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 
 # Nothing is answered from Go's test cache, which does not see what a test compiles
 # or has another program read. gotestsum shows each failure, and at the end each skip
-# with its reason. The packages that wait for the database longest come first. The
+# with its reason. `make lint` vets. The packages that wait for the database longest come first. The
 # end-to-end tests come last and alone: they look at times.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline
 PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e),$(shell go list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
-GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m
+GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
 	@$(GO_TEST) -p 3 $(PACKAGES)
-	@$(GO_TEST) -parallel 4 -skip '^(TestDeployed|TestSmoke)$$' ./infra/e2e
+	@$(GO_TEST) -parallel 6 -skip '^(TestDeployed|TestSmoke)$$' ./infra/e2e
 
 t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DYNAMODB=http://127.0.0.1:3002 on a running database
 	@go test -count=1 -run '$(RUN)' ./$(or $(wildcard pkg/$(PKG)),$(PKG))

@@ -1,15 +1,18 @@
-// Command lint is `make lint`: the linters of .golangci.yml, pinned in tools.mod
-// apart from the product's own modules, the template's linter, and shellcheck
-// where it is installed.
+// Command lint is `make lint`: the linters of .golangci.yml and deadcode, pinned in
+// tools.mod apart from the product's own modules; go.mod; the actions of the workflows; the
+// template's linter; and shellcheck where it is installed.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/sam"
@@ -31,8 +34,12 @@ func lint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	tools := "-modfile=" + filepath.Join("infra", "lint", "tools.mod")
 	wrong := []error{
-		run(ctx, root, os.Environ(), "go", "tool", "-modfile="+filepath.Join("infra", "lint", "tools.mod"), "golangci-lint", "run", "./..."),
+		run(ctx, root, os.Environ(), "go", "tool", tools, "golangci-lint", "run", "./..."),
+		run(ctx, root, os.Environ(), "go", "mod", "tidy", "-diff"),
+		silent(ctx, root, "go", "tool", tools, "deadcode", "-test", "./..."),
+		pinned(os.DirFS(filepath.Join(root, ".github", "workflows"))),
 		run(ctx, root, sam.Environment(), cli, "validate", "--lint", "--template-file", "template.yaml"),
 	}
 	if _, err := exec.LookPath("shellcheck"); err == nil {
@@ -41,6 +48,41 @@ func lint(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "SKIPPED: shellcheck is not installed. CI never skips it.")
 		if os.Getenv("CI") != "" {
 			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// silent runs a program that prints what is wrong and exits 0 all the same.
+func silent(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err == nil && len(bytes.TrimSpace(out)) > 0 {
+		err = fmt.Errorf("%w:\n%s", errPrinted, out)
+	}
+	return err
+}
+
+var (
+	errPrinted   = errors.New("deadcode")
+	errNotPinned = errors.New("an action is not pinned by its commit")
+
+	uses   = regexp.MustCompile(`(?m)^[ -]*uses: *(\S+)`)
+	commit = regexp.MustCompile(`@[0-9a-f]{40}$`)
+)
+
+// pinned demands that the workflows name every action by its commit: a tag can be moved.
+func pinned(workflows fs.FS) error {
+	names, err := fs.Glob(workflows, "*.yml")
+	wrong := []error{err}
+	for _, name := range names {
+		text, err := fs.ReadFile(workflows, name)
+		wrong = append(wrong, err)
+		for _, action := range uses.FindAllStringSubmatch(string(text), -1) {
+			if !commit.MatchString(action[1]) {
+				wrong = append(wrong, fmt.Errorf("%s: %w: %s", name, errNotPinned, action[1]))
+			}
 		}
 	}
 	return errors.Join(wrong...)

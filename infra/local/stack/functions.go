@@ -112,6 +112,9 @@ func (s *Stack) parameters() (map[string]string, error) {
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": s.URL,
 	}
+	if _, s.takesIssuer = doc.Parameters["Issuer"]; !s.takesIssuer {
+		s.Issuer = ""
+	}
 	if s.OwnIssuer() {
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", s.Control+"/userinfo", backing.Audience
 	}

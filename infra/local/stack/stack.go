@@ -74,13 +74,15 @@ type Stack struct {
 	template *translated.Template
 	api      *translated.API
 	folders  map[string]string // of each function's code, by its name
-	issuer   *backing.Issuer
+	issuer   *backing.Issuer   // nil: the stack has none of its own
 	lambda   *lambda.Service
 	access   *iam.Authority
 	proxy    *iam.Proxy
 	servers  []*http.Server
 	listens  map[int]net.Listener
 	closers  []func()
+
+	takesIssuer bool // the template has a parameter Issuer
 
 	requests *log.Logger // nil: none
 
@@ -206,9 +208,9 @@ func (s *Stack) takePorts() error {
 	return nil
 }
 
-// OwnIssuer reports whether the stack starts an issuer of its own. With the Issuer
-// of a tenant it starts none, and asks the tenant for no token.
-func (s *Stack) OwnIssuer() bool { return s.options.Parameters["Issuer"] == "" }
+// OwnIssuer reports whether the stack starts an issuer of its own. It does for a template
+// with a parameter Issuer that is not given: the tokens of a given one are got there.
+func (s *Stack) OwnIssuer() bool { return s.takesIssuer && s.options.Parameters["Issuer"] == "" }
 
 // freePorts asks the system for all ports at once, so that no two are the same.
 func (s *Stack) freePorts() error {

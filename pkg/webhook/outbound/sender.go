@@ -53,7 +53,6 @@ type Sender struct {
 	guard    *Guard
 	resolver Resolver
 	roots    *x509.CertPool
-	now      func() time.Time
 
 	total     time.Duration // of the attempt
 	connect   time.Duration // to resolve the name and to connect
@@ -74,9 +73,6 @@ func WithResolver(r Resolver) Option { return func(s *Sender) { s.resolver = r }
 // WithRoots sets the certificate authorities, the system's otherwise.
 func WithRoots(pool *x509.CertPool) Option { return func(s *Sender) { s.roots = pool } }
 
-// WithNow sets the clock that a Retry-After with a date is read against.
-func WithNow(now func() time.Time) Option { return func(s *Sender) { s.now = now } }
-
 // WithTimeouts sets the time of a whole attempt, 10 s otherwise, and of
 // resolving and connecting, 3 s otherwise.
 func WithTimeouts(total, connect time.Duration) Option {
@@ -88,7 +84,6 @@ func NewSender(g *Guard, opts ...Option) *Sender {
 	s := &Sender{
 		guard:     g,
 		resolver:  net.DefaultResolver,
-		now:       time.Now,
 		total:     10 * time.Second,
 		connect:   3 * time.Second,
 		handshake: 5 * time.Second,
@@ -137,7 +132,7 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	return Result{
 		Status:     res.StatusCode,
 		Answer:     beginning(res.Body),
-		RetryAfter: retryAfter(res.Header.Get("Retry-After"), s.now()),
+		RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now()),
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command apps serves an org's apps, and what an API key says of itself.
+// Command apps serves an org's apps, and describes an API key to its owner.
 package main
 
 import (

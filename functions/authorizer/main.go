@@ -1,5 +1,5 @@
-// Command authorizer decides who calls: API Gateway asks it on every request of
-// a route that takes a credential.
+// Command authorizer turns credentials into principals: API Gateway calls it on every
+// request of a route that takes a credential.
 package main
 
 import (

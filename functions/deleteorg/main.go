@@ -1,4 +1,4 @@
-// Command deleteorg ends orgs.
+// Command deleteorg deletes orgs.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command fanout turns events, as the table's stream brings them, into deliveries.
+// Command fanout makes deliveries of the events that the table's stream brings.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command links serves an app's links, and their claim by a client SDK.
+// Command links serves an app's links, and the claims of client SDKs.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command rotate keeps the webhook signing keys as they should be: a schedule
-// calls it, and the first deployment.
+// Command rotate creates, activates and retires the webhook signing keys. A schedule calls
+// it, and so does the first deployment.
 package main
 
 import (

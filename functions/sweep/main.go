@@ -1,4 +1,4 @@
-// Command sweep does, once a minute, what has become due and what was lost.
+// Command sweep does, once a minute, what is due, and repairs what was lost.
 package main
 
 import (

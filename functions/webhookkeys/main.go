@@ -1,5 +1,5 @@
-// Command webhookkeys serves the public reads: the keys that receivers verify
-// webhooks by, the contract, and what pages of the console may call.
+// Command webhookkeys serves the public reads: the keys by which receivers verify
+// webhooks, the OpenAPI document, and the preflights of browsers.
 package main
 
 import (

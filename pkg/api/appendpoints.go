@@ -16,7 +16,7 @@ func (a apps) endpoints(ctx context.Context, c *call, _ none) (list[endpointBody
 	return listOf("endpoints", found, next, endpointBodyOf), err
 }
 
-// enableIn is a body that enables or disables.
+// enableIn is a body that enables or disables an endpoint.
 type enableIn struct {
 	Enabled *bool `json:"enabled"`
 }

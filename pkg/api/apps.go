@@ -8,10 +8,10 @@ import (
 	"latchkey/pkg/store"
 )
 
-// apps serves the routes of an org's apps, and what an API key says of itself.
+// apps serves the routes of an org's apps, and the description of an API key.
 type apps struct{ store *store.Store }
 
-// Apps gives the handler of functions/apps. console is as of Orgs.
+// Apps returns the handler of functions/apps. console is that of Orgs.
 func Apps(s *store.Store, console []string) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
@@ -56,7 +56,7 @@ func (a apps) rename(ctx context.Context, c *call, in nameIn) (appBody, error) {
 	return appBodyOf(renamed), err
 }
 
-// accessBody is what an API key is and what it opens.
+// accessBody describes an API key, its app and its org.
 type accessBody struct {
 	App struct {
 		ID        id.App `json:"id"`

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// cacheContract is how long a client may keep the contract, in seconds. After
-// that, its ETag says whether a deployment has changed it.
+// cacheContract is how long a client may keep the contract, in seconds. After that, the
+// client learns from the ETag whether a deployment has changed the contract.
 const cacheContract = 300
 
-// contractFile is infra/openapi.yaml as clients get it.
+// contractFile is infra/openapi.yaml as clients receive it.
 type contractFile struct {
 	text []byte
 	etag string
@@ -23,7 +23,8 @@ func newContractFile(text []byte) contractFile {
 	return contractFile{text, `"` + hex.EncodeToString(hash[:16]) + `"`}
 }
 
-// get gives the contract, or 304 to a client that has it. HEAD is answered as GET: the gateway leaves the body out.
+// get returns the contract, or 304 to a client that has it. HEAD is answered as GET: the
+// gateway leaves the body out.
 func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 	a := ok(document{"application/yaml", f.text}) // RFC 9512
 	if matches(c.Header.Values("If-None-Match"), f.etag) {
@@ -34,7 +35,7 @@ func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 	return a, nil
 }
 
-// matches reports whether an If-None-Match names the tag, by weak comparison (RFC
+// matches reports whether an If-None-Match header names the tag, by weak comparison (RFC
 // 9110, section 13.1.2). Our tags have no comma in them.
 func matches(fields []string, etag string) bool {
 	for _, field := range fields {

@@ -11,14 +11,14 @@ import (
 	"latchkey/pkg/route"
 )
 
-// preflightKept is for how many seconds a browser may keep what a preflight allows.
+// preflightKept is how long a browser may keep the answer to a preflight, in seconds.
 const preflightKept = "86400"
 
-// share sets the headers by which a browser lets a page read the answer, an error
-// too (the Fetch standard, "HTTP CORS protocol"): of any origin on a public route,
-// of the console's origins under /v1, of none where an API key is taken, which is no
-// browser's. No cookie plays a part in any request, so that Allow-Credentials is
-// never sent.
+// share sets the headers by which a browser lets a page read the answer, also if it is an
+// error (the Fetch standard, "HTTP CORS protocol"). Pages of any origin may read a public
+// route, and pages of the console's origins the routes under /v1. No page may read a route
+// that takes an API key: browsers hold none. Allow-Credentials is never sent, because no
+// request uses a cookie.
 func (g *group) share(h http.Header, r *http.Request, to route.Route) {
 	switch origin := r.Header.Get("Origin"); {
 	case to.ForConsole() && len(g.console) > 0:
@@ -33,9 +33,9 @@ func (g *group) share(h http.Header, r *http.Request, to route.Route) {
 	}
 }
 
-// preflight answers what a browser asks before a page calls a path (the Fetch
-// standard, "CORS-preflight fetch"). To every other origin, a path under /v1 is the
-// same 404 as a path without this method.
+// preflight answers a browser's question before a page calls a path (the Fetch standard,
+// "CORS-preflight fetch"). Under /v1, an origin that is not the console's gets the same 404
+// as for a path without this method.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 	a, headers := answer{status: http.StatusNoContent}, "Content-Type"
 	if c.route.ForConsole() {

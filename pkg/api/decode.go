@@ -14,10 +14,10 @@ import (
 // maxBody is the largest body taken, in bytes (infra/docs/api.md, "Requests and answers").
 const maxBody = 16 << 10
 
-// readBody reads the body of a request, "{}" for an empty one. A body with a
-// content coding, such as gzip, is refused by its header: the gateway has turned
-// its bytes into text, and no one can decode them any more. Errors:
-// body_too_large, unsupported_media_type.
+// readBody reads the body of a request, "{}" for an empty one. A body with a content
+// coding, such as gzip, is refused by its header: the gateway has turned its bytes into
+// text, which cannot be decoded any more. Errors: body_too_large, unsupported_media_type,
+// invalid_json for a body that cannot be read.
 func readBody(r *http.Request) ([]byte, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions: // a body of these has no meaning (RFC 9110, section 9.3)
@@ -47,10 +47,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// decode reads the call's body into a struct, strictly. What is not JSON, a
-// duplicate, re-cased or unknown member, and data behind the value are
-// invalid_json (400); a value of the wrong type is validation_failed (422) with
-// its pointer.
+// decode reads the call's body into a struct, strictly. Errors: invalid_json (400) for a
+// text that is not JSON, for a duplicate, re-cased or unknown member, and for data behind
+// the value; validation_failed (422) with its pointer for a value of the wrong type.
 func (c *call) decode(into any) error {
 	if err := checkJSON(c.body, into); err != nil {
 		return invalidJSON(err)
@@ -66,8 +65,8 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// invalidJSON is the 400 for what checkJSON found, with the pointer of a member
-// that is unknown.
+// invalidJSON returns the 400 for an error of checkJSON, with the pointer of an unknown
+// member.
 func invalidJSON(err error) error {
 	refusal := problem.Wrap(problem.InvalidJSON, err.Error(), err)
 	var unknown *unknownMemberError
@@ -77,7 +76,7 @@ func invalidJSON(err error) error {
 	return refusal
 }
 
-// typeName says which type a member takes, in words.
+// typeName returns the type that a member takes, in words.
 func typeName(e *json.UnmarshalTypeError) string {
 	switch kind := e.Type.Kind().String(); {
 	case strings.HasPrefix(kind, "int"):

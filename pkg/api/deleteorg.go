@@ -7,11 +7,11 @@ import (
 	"latchkey/pkg/store"
 )
 
-// deletion serves the end of an org, which takes longer than all else that an org's
-// admin may ask for, and other rights.
+// deletion serves the deletion of an org. It is a function of its own, because it takes
+// longer than any other route of an org's admin and needs other rights.
 type deletion struct{ store *store.Store }
 
-// DeleteOrg gives the handler of functions/deleteorg. console is as of Orgs.
+// DeleteOrg returns the handler of functions/deleteorg. console is that of Orgs.
 func DeleteOrg(s *store.Store, console []string) http.Handler {
 	d := deletion{s}
 	return newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console)

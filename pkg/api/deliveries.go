@@ -15,8 +15,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// redeliverAtOnce is how many deliveries of one call are sent again beside each
-// other.
+// redeliverAtOnce is how many deliveries of one call are sent again at the same time.
 const redeliverAtOnce = 16
 
 // eventsIn is a page of the feed of events.
@@ -53,7 +52,7 @@ func (w webhooks) event(ctx context.Context, c *call, in eventIn) (webhook.Event
 	return w.store.Event(ctx, c.caller.AppID, eventID(*in.EventID))
 }
 
-// eventID reads the id of an event; one that does not parse is the id of nothing.
+// eventID reads the id of an event. It returns id.NoEvent for a text that does not parse.
 func eventID(text string) id.Event { return idOr(id.NoEvent, id.ParseEvent, text) }
 
 type deliveryBody struct {
@@ -75,7 +74,7 @@ func deliveryBodyOf(d store.Delivery) deliveryBody {
 	}
 }
 
-// deliveriesIn asks for the deliveries of an event, or for some of an endpoint.
+// deliveriesIn selects the deliveries of an event, or some of an endpoint.
 type deliveriesIn struct {
 	EventID    *string `json:"eventId"`
 	EndpointID *string `json:"endpointId"`
@@ -84,7 +83,7 @@ type deliveriesIn struct {
 	Limit      *int64  `json:"limit"`
 	Cursor     *string `json:"cursor"`
 
-	span store.DeliverySpan // of the endpoint
+	span store.DeliverySpan // of an endpoint
 }
 
 func (in *deliveriesIn) check(*call) (err error) {
@@ -114,7 +113,7 @@ func (w webhooks) deliveries(ctx context.Context, c *call, in deliveriesIn) (lis
 	return listOf("deliveries", found, string(next), deliveryBodyOf), err
 }
 
-// either wants an event or, in its place, another member, and not both.
+// either requires an event or, in its place, another member, but not both.
 func either(event, other bool, message string) error {
 	switch {
 	case event && other:
@@ -126,7 +125,7 @@ func either(event, other bool, message string) error {
 	}
 }
 
-// spanOf checks which deliveries of an endpoint are meant.
+// spanOf checks the members that select deliveries of an endpoint.
 func spanOf(endpoint *string, since *int64, status, after *string) (span store.DeliverySpan, err error) {
 	at, err := millis("/since", since)
 	if err != nil {
@@ -147,7 +146,7 @@ func spanOf(endpoint *string, since *int64, status, after *string) (span store.D
 	return span, err
 }
 
-// redeliverIn names a delivery, or those of an endpoint since a time.
+// redeliverIn selects one delivery, or those of an endpoint since a time.
 type redeliverIn struct {
 	EventID    *string `json:"eventId"`
 	EndpointID *string `json:"endpointId"`
@@ -155,7 +154,7 @@ type redeliverIn struct {
 	Status     *string `json:"status"`
 	Cursor     *string `json:"cursor"`
 
-	span store.DeliverySpan // its endpoint, and more when no event is named
+	span store.DeliverySpan // only its Endpoint counts when an event is named
 }
 
 func (in *redeliverIn) check(*call) (err error) {
@@ -203,7 +202,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	}
 	queued, failed := w.again(ctx, app, h, events...)
 	for i, err := range failed {
-		if problem.Is(err, problem.Conflict) { // it is on its way
+		if problem.Is(err, problem.Conflict) { // the delivery is on its way
 			failed[i] = nil
 			queued--
 		}
@@ -211,8 +210,8 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	return redeliverBody{queued, cursor(string(next))}, errors.Join(failed...)
 }
 
-// again begins new rounds of attempts, several at once, and gives the error of each.
-// What the queue does not take, the sweep wakes.
+// again begins new rounds of attempts, several at once. It returns the number of events and
+// the error of each. The sweep wakes the deliveries that the queue does not take.
 func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...id.Event) (queued int, failed []error) {
 	wakes, failed := make([]bool, len(events)), make([]error, len(events))
 	slots := make(chan struct{}, redeliverAtOnce)

@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/webhook/outbound"
 )
 
-// maxDescription is how long an endpoint's description may be, in characters.
+// maxDescription is the longest description of an endpoint, in characters.
 const maxDescription = 200
 
 // webhooks serves an app's webhook endpoints, its events and their deliveries.
@@ -26,7 +26,7 @@ type webhooks struct {
 	queue queue.Sender
 }
 
-// Webhooks gives the handler of functions/webhooks.
+// Webhooks returns the handler of functions/webhooks.
 func Webhooks(s *store.Store, g *outbound.Guard, q queue.Sender) http.Handler {
 	w := webhooks{s, g, q}
 	return newGroup("webhooks", map[string]handler{
@@ -75,7 +75,7 @@ func endpointBodyOf(h store.Endpoint) endpointBody {
 	return b
 }
 
-// newEndpointIn is what is wanted of an endpoint.
+// newEndpointIn is a body that describes a new endpoint.
 type newEndpointIn struct {
 	URL         *string  `json:"url"`
 	Events      []string `json:"events"`
@@ -109,8 +109,8 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
 }
 
-// checkEndpoint holds what a body says of an endpoint to the contract; nil is not
-// said.
+// checkEndpoint checks the members that describe an endpoint; a nil member was not sent.
+// Errors: validation_failed, and that of a name that could not be resolved.
 func (w webhooks) checkEndpoint(ctx context.Context, url *string, events []string, description *string) error {
 	if url != nil {
 		_, err := w.guard.CheckURL(ctx, *url)
@@ -153,7 +153,7 @@ func (in *endpointIn) check(*call) error {
 	return nil
 }
 
-// counted shows an endpoint with how many of its deliveries are held.
+// counted returns the body of an endpoint with the number of its deliveries that are held.
 func (w webhooks) counted(ctx context.Context, h store.Endpoint) (endpointBody, error) {
 	held, err := w.store.HeldCount(ctx, h)
 	body := endpointBodyOf(h)
@@ -178,7 +178,7 @@ func (w webhooks) list(ctx context.Context, c *call, in pageIn) (list[endpointBo
 	return listOf("endpoints", found, next, endpointBodyOf), err
 }
 
-// endpointChangeIn is what is to change of an endpoint.
+// endpointChangeIn is a body that changes an endpoint.
 type endpointChangeIn struct {
 	EndpointID  *string  `json:"endpointId"`
 	URL         *string  `json:"url"`

@@ -1,5 +1,5 @@
-// Package api is the HTTP surface: strict decoding of requests, rendering of answers,
-// and one file a group of routes. The routes are in package route.
+// Package api is the HTTP surface: it decodes requests strictly, renders answers, and has
+// one file for each group of routes. The routes are in package route.
 package api
 
 import (
@@ -21,14 +21,14 @@ type call struct {
 	route  route.Route
 	caller principal.Principal // the zero value on a public route
 	body   []byte              // as it was sent, "{}" for an empty one
-	org    id.Org              // of the path, when it names one
+	org    id.Org              // of the path; "" when the path names none
 }
 
-// answer is what a handler makes of a request.
+// answer is the result of a handler.
 type answer struct {
 	status int
-	body   any               // marshalled as JSON; nil: no body; raw: JSON already; document: sent as it is
-	header map[string]string // beyond the usual; sent with an error too
+	body   any               // marshalled as JSON; nil: no body; raw: JSON already; document: sent unchanged
+	header map[string]string // in addition to the usual ones; sent with an error too
 }
 
 // raw is a body that is JSON already.
@@ -48,9 +48,9 @@ type group struct {
 	logger   *slog.Logger
 }
 
-// newGroup binds handlers, by the name of their operation, to the routes of a function; a
-// preflight needs none. A route without a handler, or a handler without a route, is a
-// mistake that ends the start.
+// newGroup binds handlers, by the name of their operation, to the routes of a function. It
+// adds the handler of preflights. It panics for a route without a handler and for a handler
+// without a route, so that such a function does not start.
 func newGroup(function string, handlers map[string]handler, console []string) *group {
 	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default()}
 	bound := map[string]bool{route.Preflight: true}
@@ -73,7 +73,7 @@ func newGroup(function string, handlers map[string]handler, console []string) *g
 	return g
 }
 
-// ServeHTTP answers the request whose Pattern is the name of a route.
+// ServeHTTP answers a request whose Pattern is the name of a route.
 func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	ctx := r.Context()
@@ -101,7 +101,7 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, to route.Route) (answer, principal.Principal, error) {
 	c := &call{Request: r, route: to}
-	w.Header().Set("Cache-Control", "no-store") // unless the handler says otherwise
+	w.Header().Set("Cache-Control", "no-store") // unless the handler sets another
 	if to.Takes != principal.Public {
 		var err error
 		if c.caller, err = admitted(ctx, to); err != nil {
@@ -120,9 +120,9 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return a, c.caller, err
 }
 
-// admitted returns the caller that the authorizer let in. No context, or a kind of
-// caller the route does not take, means that a route has lost its authorizer: a 500, so
-// that nothing opens.
+// admitted returns the caller that the authorizer let in. A request without the
+// authorizer's context, or with a kind of caller that the route does not take, means that a
+// route has lost its authorizer. The answer is then a 500, so that nothing opens.
 func admitted(ctx context.Context, to route.Route) (principal.Principal, error) {
 	p, err := principal.FromContext(ctx)
 	if err != nil {
@@ -139,8 +139,8 @@ func admitted(ctx context.Context, to route.Route) (principal.Principal, error) 
 	}
 }
 
-// log writes the one line of a request. One that is refused for what it is (4xx)
-// names the address it came from, which the gateway has seen.
+// log writes the one line of a request. A refused request (4xx) also names the address that
+// it came from, as the gateway saw it.
 func (g *group) log(r *http.Request, to route.Route, caller principal.Principal, status int, took time.Duration, err error) {
 	ctx := r.Context()
 	attrs := []any{

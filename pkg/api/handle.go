@@ -8,17 +8,17 @@ import (
 	"latchkey/pkg/store"
 )
 
-// handler answers a request, or returns why not. It holds no status-code plumbing.
+// handler returns the answer to a request, or an error. It chooses no status of an error.
 type handler func(ctx context.Context, c *call) (answer, error)
 
 // none is a request without a body, or an answer without one.
 type none struct{}
 
-// checked is a request whose values are held to the contract once they are decoded.
+// checked is a request whose values are checked once they are decoded.
 type checked interface{ check(c *call) error }
 
-// handle makes a handler of f. The body is decoded into an In and checked, and the org of
-// the path is read. What f returns is rendered: none as 204, an answer as it is, and
+// handle makes a handler of f. The handler decodes the body into an In, checks it, and reads
+// the org of the path. It renders the result of f: none as 204, an answer unchanged, and
 // anything else as the body of a 200.
 func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
@@ -48,7 +48,7 @@ func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error
 	}
 }
 
-// created is the answer 201 of a create. One that was given before says so.
+// created returns the answer 201 of a create. A replayed answer has a header that says so.
 func created[Made any](c store.Created[Made], err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -65,10 +65,10 @@ type list[Item any] struct {
 	name  string // of the member that holds the items
 	items []Item
 	next  string // the cursor of the next page, "" at the end
-	feed  bool   // the cursor is always shown: what comes later comes behind it
+	feed  bool   // the cursor is always shown: later items come behind it
 }
 
-// listOf makes the page of a list from what the store found. next is an id.
+// listOf makes the page of a list from the rows that the store found. next is an id.
 func listOf[Found, Item any](name string, found []Found, next string, shown func(Found) Item) list[Item] {
 	l := list[Item]{name: name, items: make([]Item, len(found)), next: cursor(next)}
 	for i, f := range found {

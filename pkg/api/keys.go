@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Bounds of the contract (infra/docs/api.md, "Limits"), in seconds.
+// The bounds of the contract (infra/docs/api.md, "Limits"), in seconds.
 const (
 	maxExpiresIn = 315_360_000 // ten years
 	maxGrace     = 604_800     // a week
@@ -22,8 +22,8 @@ type keys struct {
 	prefix string
 }
 
-// Keys gives the handler of functions/keys. Every new key begins with prefix; console is
-// as of Orgs.
+// Keys returns the handler of functions/keys. Every new key begins with prefix. console is
+// that of Orgs.
 func Keys(s *store.Store, prefix string, console []string) http.Handler {
 	k := keys{s, prefix}
 	return newGroup("keys", map[string]handler{
@@ -61,7 +61,7 @@ func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) 
 	return listOf("keys", found, next, keyBodyOf), err
 }
 
-// newKeyBody is the one answer that holds a key.
+// newKeyBody is the only answer that holds a key.
 type newKeyBody struct {
 	ID        id.Key `json:"id"`
 	Key       string `json:"key"`
@@ -73,7 +73,7 @@ func newKeyBodyOf(k store.MintedKey) newKeyBody {
 	return newKeyBody{k.ID, k.Minted.Key.Reveal(), k.Minted.Prefix, orNull(k.ExpiresAt)}
 }
 
-// life checks a life in seconds; nil is 0, which means none was asked for.
+// life checks a life in seconds. It returns 0, no life, for nil.
 func life(seconds *int64) (time.Duration, error) {
 	if seconds == nil {
 		return 0, nil
@@ -84,7 +84,7 @@ func life(seconds *int64) (time.Duration, error) {
 	return time.Duration(*seconds) * time.Second, nil
 }
 
-// keyIn is what is wanted of a key.
+// keyIn is a body that describes a new key.
 type keyIn struct {
 	Name      *string `json:"name"`
 	ExpiresIn *int64  `json:"expiresIn"`
@@ -117,7 +117,7 @@ func (k keys) create(ctx context.Context, c *call, in keyIn) (answer, error) {
 	return created(k.store.CreateKey(ctx, c.actor(), c.org, in.wanted, once))
 }
 
-// revokeIn is the query of a revocation.
+// revokeIn is the query of a revocation. endpointsToo disables the key's endpoints as well.
 type revokeIn struct{ endpointsToo bool }
 
 func (in *revokeIn) check(c *call) (err error) {
@@ -127,13 +127,13 @@ func (in *revokeIn) check(c *call) (err error) {
 
 func (k keys) revoke(ctx context.Context, c *call, in revokeIn) (none, error) {
 	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
-	if err == nil && in.endpointsToo { // the key is revoked, even if this fails
+	if err == nil && in.endpointsToo { // the key stays revoked if this fails
 		err = k.store.DisableEndpointsOf(ctx, c.actor(), c.org, c.keyID())
 	}
 	return none{}, err
 }
 
-// rotateIn is how a key is rotated.
+// rotateIn is a body that describes a rotation.
 type rotateIn struct {
 	GraceSeconds *int64 `json:"graceSeconds"`
 	ExpiresIn    *int64 `json:"expiresIn"`

@@ -12,10 +12,10 @@ import (
 	"latchkey/pkg/store"
 )
 
-// links serves the links of an app, and their public claim.
+// links serves the links of an app, and the public claim of a link.
 type links struct{ store *store.Store }
 
-// Links gives the handler of functions/links.
+// Links returns the handler of functions/links.
 func Links(s *store.Store) http.Handler {
 	l := links{s}
 	return newGroup("links", map[string]handler{
@@ -27,7 +27,7 @@ func Links(s *store.Store) http.Handler {
 	}, nil)
 }
 
-// newLinkIn is what is wanted of a link.
+// newLinkIn is a body that describes a new link.
 type newLinkIn struct {
 	ClientUserID *string            `json:"clientUserId"`
 	Metadata     map[string]*string `json:"metadata"`
@@ -58,7 +58,7 @@ func (in *newLinkIn) check(c *call) (err error) {
 	return nil
 }
 
-// newLinkBody is the one answer that holds a link's token.
+// newLinkBody is the only answer that holds a link's token.
 type newLinkBody struct {
 	ID        id.Link     `json:"id"`
 	Token     string      `json:"token"`
@@ -81,10 +81,10 @@ func (l links) create(ctx context.Context, c *call, in newLinkIn) (answer, error
 	return created(l.store.CreateLink(ctx, in.wanted, once))
 }
 
-// metadataOf checks a link's metadata; nil is none.
+// metadataOf checks a link's metadata. It returns nil for nil.
 func metadataOf(in map[string]*string) (map[string]string, error) {
 	if in == nil {
-		return nil, nil //nolint:nilnil // no metadata is none
+		return nil, nil //nolint:nilnil // a link may have no metadata
 	}
 	out := make(map[string]string, len(in))
 	for name, value := range in {
@@ -124,7 +124,7 @@ func (l links) revoke(ctx context.Context, c *call, in linkIn) (link.View, error
 	return l.view(revoked), err
 }
 
-// view shows a link as it is now.
+// view returns a link as it is now.
 func (l links) view(of link.Link) link.View { return of.View(l.store.Now().UnixMilli()) }
 
 func (l links) list(ctx context.Context, c *call, in pageIn) (list[link.View], error) {
@@ -136,7 +136,7 @@ func (l links) list(ctx context.Context, c *call, in pageIn) (list[link.View], e
 	return listOf("links", found, next, l.view), err
 }
 
-// claimIn is what a device claims a link with.
+// claimIn is a body by which a device claims a link.
 type claimIn struct {
 	Token    *string      `json:"token"`
 	ClaimKey *string      `json:"claimKey"`
@@ -168,8 +168,7 @@ type claimedApp struct {
 	Name string `json:"name"`
 }
 
-// claim claims a link for a device. A token that is malformed and one that is
-// unknown are the same 404.
+// claim claims a link for a device. A malformed token and an unknown one get the same 404.
 func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error) {
 	token, err := link.ParseToken(*in.Token)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // members serves the routes of an org's members.
 type members struct{ store *store.Store }
 
-// Members gives the handler of functions/members. console is as of Orgs.
+// Members returns the handler of functions/members. console is that of Orgs.
 func Members(s *store.Store, console []string) http.Handler {
 	m := members{s}
 	return newGroup("members", map[string]handler{
@@ -46,7 +46,7 @@ func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], e
 	return listOf("members", found, next, memberBodyOf), err
 }
 
-// memberIn names a person by email, and a role.
+// memberIn names a user by email, and a role.
 type memberIn struct {
 	Email *string `json:"email"`
 	Role  *string `json:"role"`

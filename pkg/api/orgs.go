@@ -13,8 +13,8 @@ import (
 // orgs serves the routes of orgs and of their audit logs.
 type orgs struct{ store *store.Store }
 
-// Orgs gives the handler of functions/orgs. console lists the origins whose
-// pages may call it.
+// Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
+// the routes under /v1.
 func Orgs(s *store.Store, console []string) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
@@ -81,7 +81,7 @@ func (o orgs) rename(ctx context.Context, c *call, in nameIn) (orgBody, error) {
 }
 
 type subjectBody struct {
-	Type string `json:"type"` // user, org, key, app or endpoint; of an actor user or api_key
+	Type string `json:"type"` // user, org, key, app or endpoint; an actor's is user or api_key
 	ID   string `json:"id"`
 }
 
@@ -109,14 +109,14 @@ func (o orgs) audit(ctx context.Context, c *call, _ none) (list[auditBody], erro
 	}), err
 }
 
-// subject names what an id stands for by its prefix.
+// subject returns an id with its type, which the id's prefix names.
 func subject(id string) subjectBody {
 	prefix, _, _ := strings.Cut(id, "_")
 	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
 	return subjectBody{Type: names[prefix], ID: id}
 }
 
-// actorOf names who did it: a user, or an API key.
+// actorOf returns an actor with its type: user or api_key.
 func actorOf(id string) subjectBody {
 	actor := subject(id)
 	if actor.Type == "key" {

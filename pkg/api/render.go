@@ -8,15 +8,15 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// ok answers 200 with a body.
+// ok returns an answer 200 with a body.
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
 
-// okBody says that something was done.
+// okBody is the answer of a route that has nothing to show.
 type okBody struct {
 	OK bool `json:"ok"`
 }
 
-// render marshals an answer's body. Idempotency records keep it as it is here,
+// render marshals the body of an answer. Idempotency records keep the result unchanged,
 // without the newline that write adds.
 func render(body any) (raw, error) {
 	if r, ok := body.(raw); ok {
@@ -29,8 +29,8 @@ func render(body any) (raw, error) {
 	return b, nil
 }
 
-// write sends the answer. JSON ends in a newline, so that a terminal's prompt does
-// not stick to it.
+// write sends the answer. It ends JSON with a newline, so that a terminal's prompt begins on
+// a line of its own.
 func (a answer) write(w http.ResponseWriter) error {
 	var body []byte
 	switch b := a.body.(type) {
@@ -53,7 +53,7 @@ func (a answer) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// orNull gives nil, which renders as null, for a time that is not set.
+// orNull returns nil, which renders as null, for a time that is not set.
 func orNull(at int64) *int64 {
 	if at == 0 {
 		return nil

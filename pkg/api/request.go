@@ -26,13 +26,13 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// actor is the caller with the roles the route asks for.
+// actor returns the caller with the roles that the route admits.
 func (c *call) actor() store.Actor {
 	return store.Actor{User: c.caller.UserID, May: c.route.May.List()}
 }
 
-// readOrg reads the org of the path, when the route has one. One that does not parse is
-// the same 404 as one that does not exist.
+// readOrg reads the org of the path, when the route has one. An id that does not parse is
+// the same 404 as an org that does not exist.
 func (c *call) readOrg() (err error) {
 	text := c.PathValue("orgId")
 	if text == "" {
@@ -44,22 +44,22 @@ func (c *call) readOrg() (err error) {
 	return nil
 }
 
-// userID is the user of the path.
+// userID returns the user of the path.
 func (c *call) userID() id.User { return idOr(id.NoUser, id.ParseUser, c.PathValue("userId")) }
 
-// keyID is the API key of the path.
+// keyID returns the API key of the path.
 func (c *call) keyID() id.Key { return idOr(id.NoKey, id.ParseKey, c.PathValue("keyId")) }
 
-// appID is the app of the path.
+// appID returns the app of the path.
 func (c *call) appID() id.App { return idOr(id.NoApp, id.ParseApp, c.PathValue("appId")) }
 
-// endpointID is the webhook endpoint of the path.
+// endpointID returns the webhook endpoint of the path.
 func (c *call) endpointID() id.Endpoint {
 	return idOr(id.NoEndpoint, id.ParseEndpoint, c.PathValue("endpointId"))
 }
 
-// idOr returns the id that a text holds. A text that does not parse is none, the id of
-// nothing: it is looked up, and not found, as any other.
+// idOr returns the id that a text holds. For a text that does not parse it returns none, an
+// id that no row has: the store looks it up as any other, and does not find it.
 func idOr[ID any](none ID, parse func(string) (ID, error), text string) ID {
 	if v, err := parse(text); err == nil {
 		return v
@@ -67,14 +67,14 @@ func idOr[ID any](none ID, parse func(string) (ID, error), text string) ID {
 	return none
 }
 
-// isID reports whether a cursor holds an id of the list's kind.
+// isID returns a function that reports whether a cursor holds an id of the list's kind.
 func isID[ID any](parse func(string) (ID, error)) func(string) bool {
 	return func(text string) bool { _, err := parse(text); return err == nil }
 }
 
-// checkQuery refuses query parameters that a route with a credential does not
-// take: one that is misspelt would otherwise be ignored unseen. Public routes
-// ignore them, because links to them gain parameters on their way. Error:
+// checkQuery refuses query parameters that a route with a credential does not take:
+// otherwise a misspelt one would be ignored without notice. Public routes ignore unknown
+// parameters, because links to them gain parameters on their way. Error:
 // unknown_parameter.
 func checkQuery(r *http.Request, to route.Route) error {
 	if to.Takes == principal.Public {
@@ -101,8 +101,8 @@ func errParameter(unknown ...problem.Field) error {
 	}
 }
 
-// endpointsToo reports whether the query is endpoints=disable. Error:
-// unknown_parameter for any other value.
+// endpointsToo reports whether the query is endpoints=disable. It returns unknown_parameter
+// for any other query.
 func (c *call) endpointsToo() (bool, error) {
 	switch values := c.URL.Query()["endpoints"]; {
 	case c.URL.RawQuery == "":
@@ -114,8 +114,8 @@ func (c *call) endpointsToo() (bool, error) {
 	}
 }
 
-// page reads limit and cursor from the query. whole says that the list answers
-// whole when neither is there. Errors: validation_failed, invalid_cursor.
+// page reads limit and cursor from the query. With whole, a query without both is for the
+// whole list. Errors: validation_failed, invalid_cursor.
 func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) {
 	q := c.URL.Query()
 	limits, cursors := q["limit"], q["cursor"]
@@ -140,9 +140,8 @@ func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) 
 	return p, nil
 }
 
-// A cursor is the id behind which the list goes on, in base64url so that no one takes
-// it for an id. Its partition comes from the path, so that tampering with it
-// reveals nothing.
+// cursor encodes the id behind which a list goes on, in base64url so that no one takes it
+// for an id. The partition comes from the path, so that a forged cursor reveals nothing.
 func cursor(id string) string {
 	if id == "" {
 		return ""
@@ -158,8 +157,8 @@ func openCursor(s string) (string, bool) {
 	return string(b), err == nil
 }
 
-// onceOf reads the Idempotency-Key of a create whose answer shows what was made. Error:
-// invalid_idempotency_key.
+// onceOf reads the Idempotency-Key of a create. shown makes the answer of what the store
+// created. Error: invalid_idempotency_key.
 func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made], error) {
 	once := store.Once[Made]{Render: func(made Made) ([]byte, error) { return render(shown(made)) }}
 	values := c.Header.Values(idempotencyHeader)
@@ -213,7 +212,7 @@ type pageIn struct {
 	Cursor *string `json:"cursor"`
 }
 
-// page checks a page that a body asks for. Errors: validation_failed, invalid_cursor.
+// page reads the page of a body. Errors: validation_failed, invalid_cursor.
 func (in pageIn) page(valid func(id string) bool) (store.Page, error) {
 	p := store.Page{Limit: defaultLimit}
 	if in.Limit != nil {
@@ -236,9 +235,9 @@ func errCursor() error {
 	return problem.New(problem.InvalidCursor, "Send the cursor as nextCursor gave it.")
 }
 
-// millis checks a time of a body; nil is 0. Error: validation_failed.
+// millis checks a time of a body. It returns 0 for nil. Error: validation_failed.
 func millis(pointer string, at *int64) (int64, error) {
-	const latest = 1 << 47 // what a ULID can tell
+	const latest = 1 << 47 // below the largest time of a ULID, which has 48 bits
 	if at == nil {
 		return 0, nil
 	}

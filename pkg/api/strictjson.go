@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of a body: no request of the API needs more.
+// maxDepth bounds the nesting of a body. No request of the API needs more.
 const maxDepth = 8
 
-// What is wrong with a body. The texts go to the caller, so they are constants.
+// The faults of a body. The texts go to the caller, so they are constants.
 var (
 	errNotJSON   = errors.New("The body is not valid JSON.")                                        //nolint:staticcheck // a sentence for the caller
 	errNotObject = errors.New("The body must be a JSON object.")                                    //nolint:staticcheck // as above
@@ -32,20 +32,20 @@ func (*unknownMemberError) Error() string {
 	return "The body has a member that this route does not know."
 }
 
-// pointerTo gives the JSON pointer of a member of the object at parent (RFC 6901,
-// section 3).
+// pointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section
+// 3).
 func pointerTo(parent, member string) string {
 	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
 }
 
-// replacement is U+FFFD in UTF-8. API Gateway puts it where a body's bytes are not
-// UTF-8, so that the function cannot know what was sent. The escape \ufffd
-// arrives as it was sent, and is taken.
+// replacement is U+FFFD in UTF-8. API Gateway puts it in place of bytes that are not UTF-8,
+// so that the function cannot know the bytes that were sent. The escape \ufffd arrives as it
+// was sent, and is taken.
 var replacement = []byte("\uFFFD")
 
 // checkJSON walks a body before encoding/json decodes it into a struct, because
-// encoding/json takes the last of two members, matches names whatever their
-// case, ignores unknown ones and mends broken text.
+// encoding/json takes the last of two members, matches names in any case, ignores unknown
+// members and replaces broken text.
 func checkJSON(body []byte, into any) error {
 	if !utf8.Valid(body) || bytes.Contains(body, replacement) || halfSurrogate(body) {
 		return errEncoding
@@ -57,7 +57,7 @@ func checkJSON(body []byte, into any) error {
 		return errNotJSON
 	}
 	if t != json.Delim('{') {
-		// Whether it is JSON at all comes first.
+		// A body that is no JSON at all is refused as that.
 		if !json.Valid(body) {
 			return errNotJSON
 		}
@@ -72,8 +72,8 @@ func checkJSON(body []byte, into any) error {
 	return nil
 }
 
-// walkObject goes through the object at a pointer, whose "{" is read. of is the
-// struct or map that it will be decoded into; nil when it may have any member.
+// walkObject reads the object at a pointer, whose "{" is read already. of is the struct or
+// map into which the object will be decoded, nil when the object may have any member.
 func walkObject(d *json.Decoder, of reflect.Type, pointer string, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
@@ -135,8 +135,7 @@ func closing(d *json.Decoder) error {
 	return nil
 }
 
-// fieldsOf gives the JSON names of a struct's fields; isStruct is false for any
-// other type.
+// fieldsOf returns the JSON names of a struct's fields. isStruct is false for any other type.
 func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -153,8 +152,8 @@ func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	return known, true
 }
 
-// halfSurrogate reports whether a \u escape stands for half a surrogate pair,
-// which encoding/json would silently replace.
+// halfSurrogate reports whether a \u escape is half a surrogate pair, which encoding/json
+// would silently replace.
 func halfSurrogate(body []byte) bool {
 	for i := 0; i < len(body); i++ {
 		if body[i] != '\\' {

@@ -12,37 +12,35 @@ import (
 	"latchkey/pkg/store"
 )
 
-// keptFor is how long this process keeps what the table said of a verification
-// key.
+// keptFor is how long this process keeps a verification key that it read from the table.
 const keptFor = time.Minute
 
-// How long a receiver, or a cache between, may keep an answer about a key, in
-// seconds. A revocation must be known soon, of a retired key too: with keptFor, six
-// minutes after it no answer gives the key.
+// How long a receiver, or a cache before it, may keep an answer about a key, in seconds. A
+// revocation must be known soon, that of a retired key too: with keptFor, no answer shows
+// the key six minutes after its revocation.
 const (
 	cacheKnown   = 300
-	cacheUnknown = 60 // a key that is not there yet
+	cacheUnknown = 60 // a key that does not exist yet
 )
 
-// webhookKeys serves the keys that receivers verify webhooks by. It reads the
-// table and never asks KMS, so that a KMS that is down stops no receiver.
+// webhookKeys serves the keys by which receivers verify webhooks. It reads the table and
+// never calls KMS, so that receivers go on when KMS is down.
 type webhookKeys struct {
 	store *store.Store
 
-	mu      sync.Mutex                   // held while the table is asked: a function has one call at a time
-	byKid   map[string]kept[signing.Key] // keys that exist, and so no more than there are
+	mu      sync.Mutex                   // held during a read of the table: a function has one call at a time
+	byKid   map[string]kept[signing.Key] // only keys that exist: an unknown kid takes no memory
 	listing kept[[]signing.Key]
 }
 
-// kept is what the table said, until it is asked again.
+// kept is a result of a read, until the next read.
 type kept[T any] struct {
 	value T
 	until time.Time
 }
 
-// WebhookKeys gives the handler of functions/webhookkeys, which serves the public
-// reads and the preflights of /v1. contract is infra/openapi.yaml; console is the origins
-// whose pages may call /v1.
+// WebhookKeys returns the handler of functions/webhookkeys, which serves the public reads and
+// the preflights of /v1. contract is infra/openapi.yaml. console is that of Orgs.
 func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler {
 	k := &webhookKeys{store: s, byKid: map[string]kept[signing.Key]{}}
 	file := newContractFile(contract)
@@ -54,7 +52,7 @@ func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler
 	}, console)
 }
 
-// jwkBody is a verification key as RFC 7517 has it.
+// jwkBody is a verification key in the format of RFC 7517.
 type jwkBody struct {
 	Kid string `json:"kid"`
 	Kty string `json:"kty"`
@@ -82,7 +80,7 @@ func (k *webhookKeys) get(ctx context.Context, _ *call, in kidIn) (answer, error
 	return k.lookUp(ctx, *in.Kid)
 }
 
-// getByPath returns the key of the kid in the path: get, for caches and browsers.
+// getByPath returns the key of the kid in the path. Caches and browsers use it.
 func (k *webhookKeys) getByPath(ctx context.Context, c *call, _ none) (answer, error) {
 	return k.lookUp(ctx, c.PathValue("kid"))
 }
@@ -107,8 +105,8 @@ func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
 	}{jwkBodyOf(key.JWK), key.CreatedAt, orNull(key.ExpiredAt)}), cacheKnown), nil
 }
 
-// list gives the key set (RFC 7517 section 5): what signs, what will sign next,
-// and what signed in the last 30 days.
+// list returns the key set (RFC 7517 section 5): the keys that sign, that will sign next, and
+// that signed in the last 30 days.
 func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error) {
 	keys, err := k.all(ctx)
 	if err != nil {
@@ -116,7 +114,7 @@ func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error)
 	}
 	type listed struct {
 		jwkBody
-		ExpiredAt int64 `json:"expiredAt,omitempty"` // of a retired key alone
+		ExpiredAt int64 `json:"expiredAt,omitempty"` // of a retired key only
 	}
 	body := struct {
 		Keys []listed `json:"keys"`

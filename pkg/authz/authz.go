@@ -1,9 +1,9 @@
-// Package authz turns the credential of a request into a principal, or into the
-// reason why it is refused. It knows nothing of Lambda.
+// Package authz turns the credential of a request into a principal, or into the reason of a
+// refusal. It does not depend on Lambda.
 //
-// A refusal (a *problem.Error with status 401) means that the credential is not
-// good. Every other error means that nobody could tell: the caller must answer
-// 503, and must never let the request through.
+// A refusal (a *problem.Error with status 401) means that the credential is not good. Every
+// other error means that this is not known: the caller must answer 503, and must never let
+// the request through.
 package authz
 
 import (
@@ -20,11 +20,11 @@ import (
 	"latchkey/pkg/token"
 )
 
-// Table is what the authorizer reads and writes.
+// Table is the part of the store that the authorizer uses.
 type Table interface {
-	// APIKey reads a key's row, strongly consistent; ok is false when there is none.
+	// APIKey reads a key's row, strongly consistent. ok is false when there is no row.
 	APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error)
-	// NoteUse remembers that a key was used; it never fails a request.
+	// NoteUse writes that a key was used. It never fails a request.
 	NoteUse(ctx context.Context, k store.APIKey, at int64)
 	// Identity and SignIn turn a token's (issuer, subject) into a user.
 	Identity(ctx context.Context, issuer, subject string) (store.Identity, bool, error)
@@ -37,7 +37,7 @@ type Tokens interface {
 	Userinfo(ctx context.Context, raw, subject string) (token.Profile, error)
 }
 
-// Authorizer decides who calls. Make it with New.
+// Authorizer turns credentials into principals. Make it with New.
 type Authorizer struct {
 	table  Table
 	tokens Tokens
@@ -45,19 +45,18 @@ type Authorizer struct {
 	used   hourly
 }
 
-// New gives an authorizer.
+// New returns an authorizer.
 func New(table Table, tokens Tokens) *Authorizer {
 	return &Authorizer{table: table, tokens: tokens, Now: time.Now}
 }
 
-// askAgain is how long what userinfo said of a user holds.
+// askAgain is how long an answer of the issuer's userinfo endpoint is used.
 const askAgain = 24 * time.Hour
 
-// Authorize decides on the values of a request's Authorization headers for a
-// route that takes the credential want. With key_revoked and key_expired it gives
-// the principal of the key beside the error, for the log alone: the secret has
-// matched, so that no caller can choose which key is named. With every other error
-// the principal is empty.
+// Authorize decides on the Authorization headers of a request to a route that takes the
+// credential want. With key_revoked and key_expired it also returns the principal of the key,
+// only for the log: the secret has matched, so that no caller can choose which key the log
+// names. With every other error the principal is empty.
 func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
 	raw, err := bearer(headers)
 	if err != nil {
@@ -68,12 +67,12 @@ func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, h
 		return a.user(ctx, raw)
 	case principal.APIKey:
 		return a.key(ctx, raw)
-	default: // a public route has no authorizer; to be here is a mistake of ours
+	default: // a public route has no authorizer, so this is a mistake of ours
 		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
 	}
 }
 
-// bearer takes the credential out of the one Authorization header (RFC 6750).
+// bearer returns the credential of the only Authorization header (RFC 6750).
 func bearer(headers []string) (string, error) {
 	switch {
 	case len(headers) == 0 || len(headers) == 1 && headers[0] == "":
@@ -88,7 +87,7 @@ func bearer(headers []string) (string, error) {
 	return credential, nil
 }
 
-// key decides on an API key: form and checksum without a read, then the row.
+// key decides on an API key: on its form and checksum without a read, then on its row.
 func (a *Authorizer) key(ctx context.Context, raw string) (principal.Principal, error) {
 	parsed, err := apikey.Parse(raw)
 	if err != nil {
@@ -101,7 +100,7 @@ func (a *Authorizer) key(ctx context.Context, raw string) (principal.Principal, 
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	// The state of a key is told only to who has its secret.
+	// Only a caller who has a key's secret may learn the key's state.
 	if !ok || !row.Hash.Equal(parsed.Hash) {
 		return principal.Principal{}, errInvalid()
 	}
@@ -123,7 +122,7 @@ func errInvalid() error {
 	return problem.New(problem.InvalidCredentials, "The API key is not valid.")
 }
 
-// user decides on an access token and finds, or makes, its user.
+// user decides on an access token, and finds or creates its user.
 func (a *Authorizer) user(ctx context.Context, raw string) (principal.Principal, error) {
 	if _, err := apikey.Parse(raw); err == nil {
 		return principal.Principal{}, problem.New(problem.UserTokenRequired, "This route takes an access token, not an API key.")
@@ -153,9 +152,9 @@ func (a *Authorizer) user(ctx context.Context, raw string) (principal.Principal,
 	return principal.Principal{Kind: principal.User, UserID: u}, nil
 }
 
-// seen is what is known of the user's email and name: from the token, or else
-// from the issuer's userinfo, asked once a day. ok is false when there is no
-// usable email, or nothing newer than what is known.
+// seen returns the user's email and name: those of the token, or else those of the issuer's
+// userinfo endpoint, which is called once a day. ok is false when there is no usable email,
+// or nothing newer than what known has.
 func (a *Authorizer) seen(ctx context.Context, raw string, c token.Claims, known store.Identity) (store.Seen, bool, error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name}
 	if !c.IssuedAt.IsZero() {
@@ -176,21 +175,21 @@ func (a *Authorizer) seen(ctx context.Context, raw string, c token.Claims, known
 	switch {
 	case !ok && (s.Email == "" || known.UserID == ""):
 		return store.Seen{}, false, nil
-	case !ok: // the issuer shows another address: the one from before is no longer theirs
+	case !ok: // the issuer has another address now: the earlier one is no longer the user's
 		s.Email, s.Verified = "", false
 	}
 	s.Folded, s.Name = folded, org.NameFor(s.Name, s.VerifiedEmail())
 	return s, true, nil
 }
 
-// hourly remembers which keys this process has noted as used in this hour.
+// hourly holds the keys that this process has noted as used in this hour.
 type hourly struct {
 	mu   sync.Mutex
 	hour int64
 	keys map[id.Key]struct{}
 }
 
-// hourlyMax bounds the memory: past it a key is noted once more, no harm done.
+// hourlyMax bounds the memory. Past it, keys are noted once more, which does no harm.
 const hourlyMax = 20_000
 
 // first reports whether a key is seen for the first time in this hour.

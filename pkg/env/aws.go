@@ -12,17 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// The SDK's own defaults wait 25 s on a database that hangs; a caller gets its
-// 503 within 3 s instead.
+// The SDK's own defaults wait 25 s for a database that hangs. A caller gets its 503 within 3
+// s instead.
 const (
-	tryTimeout = 700 * time.Millisecond // of one try, when AWS_TRY_TIMEOUT_MS names no other
+	tryTimeout = 700 * time.Millisecond // of one try, unless AWS_TRY_TIMEOUT_MS sets another
 	tries      = 3
 	maxBackoff = 100 * time.Millisecond
 )
 
-// AWS builds the configuration that the Lambda runtime gives a function: region
-// and credentials from the environment, our HTTP client and retries, with
-// AWS_TRY_TIMEOUT_MS for one try. It makes no request.
+// AWS makes the configuration from what the Lambda runtime sets: region and credentials from
+// the environment. The HTTP client and the retries are ours; AWS_TRY_TIMEOUT_MS bounds one
+// try. AWS makes no request.
 func (r *Reader) AWS() aws.Config {
 	credentials := aws.Credentials{
 		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
@@ -35,7 +35,7 @@ func (r *Reader) AWS() aws.Config {
 	return Config(r.Required("AWS_REGION"), credentials, client)
 }
 
-// Config is the product's aws.Config: tests give it another HTTP client.
+// Config returns the product's aws.Config. Tests use it with another HTTP client.
 func Config(region string, credentials aws.Credentials, client *http.Client) aws.Config {
 	return aws.Config{
 		Region: region,
@@ -52,9 +52,9 @@ func Config(region string, credentials aws.Credentials, client *http.Client) aws
 	}
 }
 
-// DynamoDB gives a client for the table, with its connection open: a function
-// initialises with a whole CPU, and handles its first request with a part of
-// one. AWS_ENDPOINT_URL_DYNAMODB names another endpoint.
+// DynamoDB returns a client for the table, with its connection open: a function has a whole
+// CPU while it initialises, and only a part of one at its first request.
+// AWS_ENDPOINT_URL_DYNAMODB names another endpoint.
 func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 	endpoint := r.Optional("AWS_ENDPOINT_URL_DYNAMODB", "")
 	if r.Err() == nil {
@@ -67,8 +67,8 @@ func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 	})
 }
 
-// connect opens a connection and leaves it in the client's pool. It does not
-// matter when it cannot: the first call will say so.
+// connect opens a connection and leaves it in the client's pool. A failure does not matter:
+// the first call will fail too, with its error.
 func connect(client aws.HTTPClient, url string) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)
 	defer cancel()

@@ -1,7 +1,6 @@
-// Package env turns the environment of a function into settings and AWS
-// clients. It names every missing or malformed variable at once, and it builds
-// aws.Config by hand: the SDK's config module costs a cold start half as much
-// again.
+// Package env turns the environment of a function into settings, HTTP and AWS clients, and
+// the logger. It names every missing or malformed variable at once. It builds aws.Config by
+// hand, because with the SDK's config module a cold start costs half as much again.
 package env
 
 import (
@@ -12,20 +11,19 @@ import (
 	"strings"
 )
 
-// Reader reads variables and remembers what is wrong with them. Ask Err once,
-// after the last.
+// Reader reads variables and collects their faults. Call Err once, after the last variable.
 type Reader struct {
 	lookup func(string) (string, bool)
 	wrong  []error
 }
 
-// New reads the process's environment.
+// New returns a Reader of the process's environment.
 func New() *Reader { return From(os.LookupEnv) }
 
-// From reads another environment.
+// From returns a Reader of another environment.
 func From(lookup func(string) (string, bool)) *Reader { return &Reader{lookup: lookup} }
 
-// Required gives a variable that must be set and not empty.
+// Required returns a variable that must be set and not empty.
 func (r *Reader) Required(name string) string {
 	v, _ := r.lookup(name)
 	if v == "" {
@@ -34,7 +32,7 @@ func (r *Reader) Required(name string) string {
 	return v
 }
 
-// Optional gives a variable, or fallback when it is not set or empty.
+// Optional returns a variable, or fallback when it is not set or empty.
 func (r *Reader) Optional(name, fallback string) string {
 	if v, _ := r.lookup(name); v != "" {
 		return v
@@ -42,7 +40,7 @@ func (r *Reader) Optional(name, fallback string) string {
 	return fallback
 }
 
-// List gives a comma-separated variable without its blanks; nil when it is not
+// List returns the parts of a comma-separated variable without blanks, nil when it is not
 // set.
 func (r *Reader) List(name string) []string {
 	var out []string
@@ -54,8 +52,8 @@ func (r *Reader) List(name string) []string {
 	return out
 }
 
-// Pairs gives what two comma-separated variables pair: a name of the first with the
-// value at its place in the second.
+// Pairs returns the pairs of two comma-separated variables: each name in the first with the
+// value at the same place in the second.
 func (r *Reader) Pairs(names, values string) [][2]string {
 	all, its := r.List(names), r.List(values)
 	if len(all) != len(its) {
@@ -69,7 +67,7 @@ func (r *Reader) Pairs(names, values string) [][2]string {
 	return out
 }
 
-// Bool gives a variable that is true or false.
+// Bool returns a variable that is true or false.
 func (r *Reader) Bool(name string, fallback bool) bool {
 	v := r.Optional(name, strconv.FormatBool(fallback))
 	b, err := strconv.ParseBool(v)
@@ -79,7 +77,7 @@ func (r *Reader) Bool(name string, fallback bool) bool {
 	return b
 }
 
-// Int gives a variable that is a whole number of at least least.
+// Int returns a variable that is a whole number of at least least.
 func (r *Reader) Int(name string, fallback, least int) int {
 	v := r.Optional(name, strconv.Itoa(fallback))
 	n, err := strconv.Atoi(v)
@@ -89,12 +87,12 @@ func (r *Reader) Int(name string, fallback, least int) int {
 	return n
 }
 
-// Reject adds a fault of a variable that its package found.
+// Reject adds a fault of a variable that the caller found.
 func (r *Reader) Reject(name, why string) {
 	r.wrong = append(r.wrong, fmt.Errorf("%s %s", name, why))
 }
 
-// Err names every variable that is missing or malformed, or is nil.
+// Err returns an error that names every missing or malformed variable, or nil.
 func (r *Reader) Err() error {
 	if len(r.wrong) == 0 {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// amazonRoots are the certificate authorities behind *.amazonaws.com: Amazon
-// Root CA 1 to 4 and Starfield Services Root G2. A pool of five costs a fifth of
-// the system's hundred and more at the first handshake.
+// amazonRoots has the certificate authorities behind *.amazonaws.com: Amazon Root CA 1 to 4
+// and Starfield Services Root G2. At the first handshake, a pool of five costs a fifth of the
+// system's pool of more than a hundred.
 //
 //go:embed amazon-roots.pem
 var amazonRoots []byte
@@ -29,9 +29,9 @@ const (
 	idleConnections = 32
 )
 
-// NewHTTPClient gives the client of the AWS SDK: each try has its own short
-// time-out, and *.amazonaws.com is trusted by its own roots, with the system's
-// as a second answer. Redirects are not followed.
+// NewHTTPClient returns the client of the AWS SDK. Each try has its own short time-out. The
+// client trusts *.amazonaws.com by the embedded roots, and if they do not do, by the
+// system's. It follows no redirects.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout}
 	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
@@ -51,8 +51,8 @@ func NewHTTPClient() *http.Client {
 // issuerTimeout bounds one request to the token issuer.
 const issuerTimeout = 3 * time.Second
 
-// NewIssuerClient gives the client for the token issuer: the system's
-// authorities, and no redirects, because keys come from the configured address.
+// NewIssuerClient returns the client for the token issuer. It trusts the system's
+// authorities, and follows no redirects, because keys come from the configured address.
 func NewIssuerClient() *http.Client {
 	return &http.Client{
 		Timeout: issuerTimeout,
@@ -64,8 +64,8 @@ func NewIssuerClient() *http.Client {
 	}
 }
 
-// roots dials with the small pool first, and with the system's for good once the
-// small one has met an authority it does not know.
+// roots dials with the small pool. Once a host has shown an authority that is not in it, roots
+// dials with the system's pool, for the rest of the process.
 type roots struct {
 	handshake func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error)
 
@@ -97,7 +97,7 @@ func (r *roots) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return conn, err
 }
 
-// handshake connects by TLS; pool nil means the system's authorities.
+// handshake connects by TLS. pool nil means the system's authorities.
 func handshake(ctx context.Context, d *net.Dialer, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 	t := &tls.Dialer{NetDialer: d, Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	return t.DialContext(ctx, network, addr)

@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// Logger writes one JSON object a line to standard output, where Lambda reads
-// it. The names of its own fields are those of Lambda's JSON log format; service, the
-// variable STACK, is the dimension of every metric.
+// Logger returns a logger that writes one JSON object a line to standard output, where Lambda
+// reads it. The names of its own fields are those of Lambda's JSON log format. The member
+// service, from the variable STACK, is the dimension of every metric.
 func Logger() *slog.Logger {
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{
 		Level: slog.LevelInfo,

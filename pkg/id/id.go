@@ -1,9 +1,10 @@
-// Package id has the identifiers of the product. An id is opaque to callers:
-// a prefix that says what it names, "_", and 128 bits as 26 characters of
-// lower-case Crockford base32 (the alphabet of ULIDs).
+// Package id has the identifiers of the product. An id is opaque to callers: a prefix that
+// names its kind, "_", and 128 bits as 26 characters of lower-case Crockford base32 (the
+// alphabet of ULIDs).
 //
-// Keys, apps, links, endpoints and events are ULIDs, so they sort by the time
-// they were made. Orgs and users are 128 random bits and tell nothing of time.
+// Ids of keys, apps, links, endpoints, events and audit entries are ULIDs, so they sort by
+// the time when they were made. Ids of orgs, users and default apps are 128 random bits and
+// reveal no time.
 package id
 
 import (
@@ -16,8 +17,8 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// ErrMalformed is what every Parse function returns for a text that is not an
-// id of its kind. Callers answer it like an id that does not exist.
+// ErrMalformed is the error of every Parse function for a text that is not an id of its kind.
+// Callers answer it like an id that does not exist.
 var ErrMalformed = errors.New("id: malformed")
 
 // Org is an org's id: org_… and random bits.
@@ -26,7 +27,7 @@ type Org string
 // User is a user's id: usr_… and random bits.
 type User string
 
-// App is an app's id: app_… and a ULID; an org's default app has the org's bits.
+// App is an app's id: app_… and a ULID. The id of an org's default app has the org's bits.
 type App string
 
 // Key is an API key's id: key_… and a ULID.
@@ -68,7 +69,7 @@ func (s Source) reader() io.Reader {
 	return rand.Reader
 }
 
-// random gives 128 random bits, in the same 26 characters as a ULID.
+// random returns 128 random bits, in the same 26 characters as a ULID.
 func (s Source) random() string {
 	var u ulid.ULID
 	if _, err := io.ReadFull(s.reader(), u[:]); err != nil {
@@ -77,7 +78,7 @@ func (s Source) random() string {
 	return strings.ToLower(u.String())
 }
 
-// timed gives a ULID of this time.
+// timed returns a ULID of this time.
 func (s Source) timed(now time.Time) string {
 	return strings.ToLower(ulid.MustNew(ulid.Timestamp(now), s.reader()).String())
 }
@@ -106,7 +107,7 @@ func (s Source) NewEndpoint(now time.Time) Endpoint { return Endpoint(hookPrefix
 // NewEvent makes an event's id.
 func (s Source) NewEvent(now time.Time) Event { return Event(eventPrefix + s.timed(now)) }
 
-// FirstEvent is the least id that an event of this time or later can have.
+// FirstEvent returns the least id that an event of this time or later can have.
 func FirstEvent(at time.Time) Event {
 	u := ulid.ULID{}
 	if err := u.SetTime(ulid.Timestamp(at)); err != nil { // only after the year 10889
@@ -115,7 +116,7 @@ func FirstEvent(at time.Time) Event {
 	return Event(eventPrefix + strings.ToLower(u.String()))
 }
 
-// DefaultApp is the id of an org's default app: the org's own bits, so that no
+// DefaultApp returns the id of an org's default app. It has the org's own bits, so that no
 // read is needed to find it.
 func DefaultApp(o Org) App { return App(appPrefix + strings.TrimPrefix(string(o), orgPrefix)) }
 
@@ -143,9 +144,8 @@ func ParseEndpoint(s string) (Endpoint, error) { return Endpoint(s), check(s, ho
 // ParseEvent checks the form of an event's id.
 func ParseEvent(s string) (Event, error) { return Event(s), check(s, eventPrefix) }
 
-// The ids of nothing: well formed, never minted. A text that does not parse is
-// looked up as one of them, and so is answered, in its turn, like any id that
-// does not exist.
+// The ids that no row has: they are well formed and never minted. A text that does not parse
+// is looked up as one of them, so that the answer is that of an id that does not exist.
 const (
 	NoUser User = userPrefix + zero
 	NoApp  App  = appPrefix + zero
@@ -158,16 +158,16 @@ const (
 	zero = "00000000000000000000000000"
 )
 
-// Bits gives the 128 bits of an org's id.
+// Bits returns the 128 bits of an org's id.
 func (o Org) Bits() ([16]byte, error) { return bits(string(o), orgPrefix) }
 
-// Bits gives the 128 bits of a key's id: 48 of time, 80 random.
+// Bits returns the 128 bits of a key's id: 48 of time, 80 random.
 func (k Key) Bits() ([16]byte, error) { return bits(string(k), keyPrefix) }
 
-// Bits gives the 128 bits of a link's id: 48 of time, 80 random.
+// Bits returns the 128 bits of a link's id: 48 of time, 80 random.
 func (l Link) Bits() ([16]byte, error) { return bits(string(l), linkPrefix) }
 
-// Bits gives the 128 bits of an app's id.
+// Bits returns the 128 bits of an app's id.
 func (a App) Bits() ([16]byte, error) { return bits(string(a), appPrefix) }
 
 // LinkFromBits is the inverse of Link.Bits.
@@ -187,8 +187,7 @@ func check(s, prefix string) error {
 	return err
 }
 
-// bits parses strictly: one text an id, so that no second spelling names the
-// same row.
+// bits parses strictly: an id has one spelling, so that no second one names the same row.
 func bits(s, prefix string) ([16]byte, error) {
 	rest, ok := strings.CutPrefix(s, prefix)
 	if !ok || len(rest) != ulid.EncodedSize || rest != strings.ToLower(rest) {

@@ -1,7 +1,7 @@
-// Package lambdaevent turns Lambda events that are not HTTP requests into plain
-// calls: the authorizer's, and the schedule's. Its event structs have only the
-// fields that are read, because decoding the full ones costs the authorizer a
-// fifth of its time.
+// Package lambdaevent turns Lambda events that are not HTTP requests into plain calls: those
+// of the authorizer, the table's stream, a queue and a schedule. Its event structs have only
+// the fields that are read, because decoding the full ones costs the authorizer a fifth of
+// its time.
 package lambdaevent
 
 import (
@@ -29,7 +29,7 @@ const (
 	allow           = "Allow"
 )
 
-// authorizerEvent is what is read of API Gateway's REQUEST authorizer event.
+// authorizerEvent has the fields of API Gateway's REQUEST authorizer event that are read.
 type authorizerEvent struct {
 	MethodARN         string              `json:"methodArn"`
 	Resource          string              `json:"resource"`
@@ -39,7 +39,7 @@ type authorizerEvent struct {
 	RequestContext    struct {
 		ExtendedRequestID string `json:"extendedRequestId"`
 		Identity          struct {
-			SourceIP string `json:"sourceIp"` // of the connection: X-Forwarded-For is the client's to write
+			SourceIP string `json:"sourceIp"` // of the connection, because a client can write any X-Forwarded-For
 		} `json:"identity"`
 	} `json:"requestContext"`
 }
@@ -59,11 +59,11 @@ type statement struct {
 	Action, Effect, Resource string
 }
 
-// Decide says who calls, from the values of the Authorization headers. See
-// authz.Authorizer.Authorize.
+// Decide turns the values of the Authorization headers into a principal, as
+// authz.Authorizer.Authorize does.
 type Decide func(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error)
 
-// CredentialOf tells which credential a route takes.
+// CredentialOf returns the credential that a route takes. ok is false for an unknown route.
 type CredentialOf func(method, resource string) (principal.Credential, bool)
 
 // StartAuthorizer serves decide as API Gateway's REQUEST authorizer. It does not
@@ -97,8 +97,8 @@ func authorizer(decide Decide, credentialOf CredentialOf) func(context.Context, 
 	}
 }
 
-// authorize answers Allow or Deny. An error of the function itself, which the
-// gateway answers with 503, is all that is neither.
+// authorize answers Allow or Deny. When it cannot decide, it returns an error, which the
+// gateway answers with 503.
 func authorize(ctx context.Context, e authorizerEvent, decide Decide, credentialOf CredentialOf) (*authorizerAnswer, error) {
 	want, ok := credentialOf(e.HTTPMethod, e.Resource)
 	if !ok {
@@ -128,9 +128,9 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	return nil, errors.New("the authorizer cannot tell who calls")
 }
 
-// challenge is the WWW-Authenticate of a refusal: one of two constants, because the
-// gateway's template does not escape. Where no Bearer credential was sent it has no
-// error (RFC 6750, section 3).
+// challenge returns the WWW-Authenticate of a refusal. It is one of two constants, because
+// the gateway's template does not escape. It has no error when the request had no Bearer
+// credential (RFC 6750, section 3).
 func challenge(headers []string) string {
 	for _, h := range headers {
 		if _, ok := principal.Bearer(h); ok {
@@ -140,8 +140,8 @@ func challenge(headers []string) string {
 	return "Bearer"
 }
 
-// logRefusal writes the one line of a refusal. caller is the id of the API key whose
-// secret has matched, and else empty: the line has nothing that a caller chooses.
+// logRefusal writes the one line of a refusal. caller is the id of the API key whose secret
+// has matched, or else empty. No caller can choose what the line has of it.
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, caller string) {
 	attrs := []any{
 		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.HTTPMethod + " " + e.Resource,
@@ -153,9 +153,9 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
-// onStage is a policy on every route of the stage. It is not cached, so it
-// speaks of this one request; SAM local reads a resource as a pattern, which
-// a single route's name could miss.
+// onStage returns a policy for every route of the stage. It is not cached, so it decides on
+// this one request only. SAM local reads a resource as a pattern, which the name of a single
+// route could fail to match.
 func onStage(effect, methodARN string) policy {
 	resource := methodARN
 	if parts := strings.SplitN(methodARN, "/", 3); len(parts) == 3 {
@@ -171,8 +171,8 @@ func principalID(id string) string {
 	return id
 }
 
-// authorizationHeaders gives every Authorization header of the request, however
-// the client wrote the name: two are one too many, and must be seen.
+// authorizationHeaders returns every Authorization header of the request, in any case of the
+// name, so that a second header is noticed.
 func authorizationHeaders(e authorizerEvent) []string {
 	var out []string
 	for name, values := range e.MultiValueHeaders {

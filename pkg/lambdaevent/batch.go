@@ -15,8 +15,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Only what is read of the events is decoded: the events of aws-lambda-go cost
-// twice as much.
+// The structs of events have only the fields that are read: to decode those of
+// aws-lambda-go costs twice as much.
 
 type streamEvent struct {
 	Records []struct {
@@ -36,7 +36,7 @@ type queueEvent struct {
 	}
 }
 
-// batchAnswer names what of a batch failed (Lambda, "ReportBatchItemFailures").
+// batchAnswer names the failed items of a batch (Lambda, "ReportBatchItemFailures").
 type batchAnswer struct {
 	Failures []batchFailure `json:"batchItemFailures"`
 }
@@ -45,10 +45,10 @@ type batchFailure struct {
 	Item string `json:"itemIdentifier"`
 }
 
-// StartStream serves run as the target of the table's stream, with the key of each
-// new row, all of a batch beside each other: rows in turn would bound a shard to
-// what one takes. From the first that failed the batch is given back, so run meets
-// rows again that it is done with. It does not return.
+// StartStream calls run with the key of each new row of the table's stream. It calls run for
+// all rows of a batch at the same time, because one after the other would limit a shard to
+// the speed of one row. When a row fails, Lambda sends the batch again from that row on, so
+// run gets rows again that it is done with. StartStream does not return.
 func StartStream(run func(ctx context.Context, pk, sk string) error) {
 	metric.Started()
 	lambda.Start(stream(run))
@@ -77,9 +77,8 @@ func stream(run func(ctx context.Context, pk, sk string) error) func(context.Con
 	}
 }
 
-// StartQueue serves run as the target of a queue, with the body of each message,
-// all of a batch beside each other: a slow one holds up none of the others. It does
-// not return.
+// StartQueue calls run with the body of each message of a queue, for all messages of a batch
+// at the same time, so that a slow one does not hold up the others. It does not return.
 func StartQueue(run func(ctx context.Context, body string) error) {
 	metric.Started()
 	lambda.Start(messages(run))
@@ -110,8 +109,8 @@ func messages(run func(ctx context.Context, body string) error) func(context.Con
 	}
 }
 
-// prepared gives a call its request id, Lambda's where the gateway gave none, and a
-// deadline that leaves time to answer.
+// prepared returns a context with a request id, which is Lambda's when requestID is "", and
+// with a deadline that leaves time to answer.
 func prepared(ctx context.Context, requestID string) (context.Context, context.CancelFunc) {
 	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
 		requestID = lc.AwsRequestID
@@ -124,7 +123,7 @@ func prepared(ctx context.Context, requestID string) (context.Context, context.C
 	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
 }
 
-// guarded makes a panic, which would end the process and the whole batch, an error.
+// guarded turns a panic, which would end the process and the whole batch, into an error.
 func guarded(ctx context.Context, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

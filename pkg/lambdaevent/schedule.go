@@ -11,9 +11,9 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// StartSchedule serves run as the target of a schedule, or of a call by hand:
-// what the event says does not matter. An error is the function's, so that
-// Lambda counts it; the next run does the rest. It does not return.
+// StartSchedule calls run for each event of a schedule, or of a call by hand. The content of
+// the event does not matter. Lambda counts an error of run; the next run continues the work.
+// StartSchedule does not return.
 func StartSchedule(run func(context.Context) error) {
 	metric.Started()
 	lambda.Start(schedule(run))

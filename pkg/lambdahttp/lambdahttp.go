@@ -1,8 +1,8 @@
-// Package lambdahttp turns API Gateway's proxy events into net/http and back. It
-// is the only importer of aws-lambda-go-api-proxy, whose traps it closes: the
-// accessor that trusts a client's header is not used and that header is
-// removed, any path parses, a body that is not base64 is a 400, a panic is a 500, and a handler
-// that writes nothing is an answer.
+// Package lambdahttp turns API Gateway's proxy events into net/http and back. It is the only
+// importer of aws-lambda-go-api-proxy, and closes that module's traps: it does not use the
+// accessor that trusts a client's header, and removes that header; it takes any path; it
+// answers 400 to a body that is not base64, and 500 for a panic; and a handler may write
+// nothing.
 package lambdahttp
 
 import (
@@ -26,12 +26,12 @@ import (
 )
 
 const (
-	// deadlineReserve is kept back from the function's time, to answer 503
-	// before the gateway gives up.
+	// deadlineReserve is taken off the function's time, to answer 503 before the gateway gives
+	// up.
 	deadlineReserve = 500 * time.Millisecond
 
-	// samLeast is how long a call must last under SAM local, which waits a
-	// second longer after a call shorter than 6 ms.
+	// samLeast is how long a call must last under SAM local, which waits a second longer after
+	// a call shorter than 6 ms.
 	samLeast = 6 * time.Millisecond
 )
 
@@ -41,11 +41,10 @@ func Start(h http.Handler) {
 	lambda.Start(Handler(h))
 }
 
-// Handler gives h as a Lambda handler. A request's Pattern is its method and
-// resource ("GET /v1/orgs/{orgId}"), its RemoteAddr is the address that the gateway
-// has seen (X-Forwarded-For is the client's to write), its path values are the
-// gateway's, and its context has the request id, the principal (when the route has an authorizer)
-// and a deadline.
+// Handler turns h into a Lambda handler. A request's Pattern is its method and resource ("GET
+// /v1/orgs/{orgId}"). Its RemoteAddr is the address that the gateway saw, because a client can
+// write any X-Forwarded-For. Its path values are the gateway's. Its context has the request
+// id, the principal (when the route has an authorizer) and a deadline.
 func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	local := os.Getenv("AWS_SAM_LOCAL") == "true"
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
@@ -70,8 +69,9 @@ func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest
 	}
 }
 
-// requestID is the id the gateway chose. requestContext.requestId is not used: a
-// client can set it, and SAM local gives every call the same one.
+// requestID returns the id that the gateway chose, or else Lambda's. It does not use
+// requestContext.requestId: a client can set it, and SAM local sends the same one with every
+// call.
 func requestID(ctx context.Context, e events.APIGatewayProxyRequest) string {
 	if id := e.RequestContext.ExtendedRequestID; id != "" {
 		return id
@@ -93,8 +93,8 @@ func withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 // request builds the net/http request of an event.
 func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, error) {
 	var accessor core.RequestAccessor
-	// The accessor pastes the path, which the gateway may have decoded, into a URL:
-	// escaped, any path parses, and ids are read from the path parameters anyway.
+	// The accessor puts the path, which the gateway may have decoded, into a URL. Any escaped
+	// path parses. The ids of a request come from the path parameters.
 	e.Path = (&url.URL{Path: e.Path}).EscapedPath()
 	r, err := accessor.EventToRequest(e)
 	if err != nil {
@@ -112,7 +112,7 @@ func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Reques
 	return r.WithContext(ctx), nil
 }
 
-// serve runs the handler; a panic, which would end the process, is a 500.
+// serve calls the handler. A panic, which would end the process, becomes a 500.
 func serve(h http.Handler, w *core.ProxyResponseWriter, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,5 +1,5 @@
-// Package link has the rules of links that need no database: what one is, its
-// token, and what a client SDK may send to claim it.
+// Package link has the rules of links that need no database: a link and its statuses, its
+// token, and what an app and a client SDK may send.
 package link
 
 import (
@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/text"
 )
 
-// Bounds of the contract.
+// The bounds of the contract.
 const (
 	MinClaimKey   = 22 // base64url characters: 128 random bits
 	MaxClaimKey   = 64
@@ -30,10 +30,10 @@ const (
 	MaxLife     = 604_800
 )
 
-// Status is where a link is in its life.
+// Status is a link's status.
 type Status string
 
-// The statuses of a link. Only a pending one can become another.
+// The statuses of a link. Only a pending link can get another status.
 const (
 	Pending Status = "pending"
 	Claimed Status = "claimed"
@@ -41,28 +41,28 @@ const (
 	Revoked Status = "revoked"
 )
 
-// Device is what a client SDK says of the device that claims.
+// Device describes the device that claims a link, as the client SDK sent it.
 type Device struct {
 	Name     *string `json:"name"`
 	Platform *string `json:"platform"`
 }
 
-// Link is an invitation of one user of an app's client, to be claimed by one
-// device. Times are in milliseconds; 0: not yet.
+// Link is an invitation for one user of an app, to be claimed by one device. Times are in
+// milliseconds; 0: not yet.
 type Link struct {
 	ID           id.Link
 	OrgID        id.Org
 	AppID        id.App
-	ClientUserID string            // the app's own name for the user
+	ClientUserID string            // the app's own id of the user
 	Metadata     map[string]string // nil: none
-	Device       *Device           // that claimed it
+	Device       *Device           // the device that claimed the link
 	CreatedAt    int64
 	ExpiresAt    int64
 	ClaimedAt    int64
 	RevokedAt    int64
 }
 
-// Status is the link's status at a time. What was claimed stays claimed.
+// Status returns the link's status at a time. A claimed link stays claimed.
 func (l Link) Status(now int64) Status {
 	switch {
 	case l.ClaimedAt != 0:
@@ -76,7 +76,7 @@ func (l Link) Status(now int64) Status {
 	}
 }
 
-// View is a link as answers and events show it, at a time.
+// View is a link at a time, as answers and events show it.
 type View struct {
 	ID           id.Link           `json:"id"`
 	Status       Status            `json:"status"`
@@ -89,7 +89,7 @@ type View struct {
 	RevokedAt    *int64            `json:"revokedAt"`
 }
 
-// View is the link as it is at a time.
+// View returns the link as it is at a time.
 func (l Link) View(now int64) View {
 	v := View{
 		ID: l.ID, Status: l.Status(now), ClientUserID: l.ClientUserID, Metadata: l.Metadata, Device: l.Device,
@@ -104,8 +104,8 @@ func (l Link) View(now int64) View {
 	return v
 }
 
-// Mint makes a link's token: package opaque's grammar, with the link's id and its
-// app's. random nil is crypto/rand.
+// Mint makes a link's token: package opaque's grammar, with the ids of the link and of its
+// app. random nil means crypto/rand.
 func Mint(app id.App, l id.Link, random io.Reader) (opaque.Minted, error) {
 	item, err := l.Bits()
 	if err != nil {
@@ -118,15 +118,15 @@ func Mint(app id.App, l id.Link, random io.Reader) (opaque.Minted, error) {
 	return opaque.Mint(opaque.LinkPrefix, item, owner, random)
 }
 
-// Token is what a token tells without a read: where its link is, and the hash to
-// hold against the link's.
+// Token is the content of a link's token: the ids that lead to the link's row, and the hash
+// to compare with that of the row.
 type Token struct {
 	App  id.App
 	Link id.Link
 	Hash opaque.Hash
 }
 
-// ParseToken takes a token apart. The only error is opaque.ErrMalformed.
+// ParseToken reads a link's token. The only error is opaque.ErrMalformed.
 func ParseToken(raw string) (Token, error) {
 	p, err := opaque.Parse(raw)
 	if err != nil || p.Prefix != opaque.LinkPrefix {
@@ -135,8 +135,8 @@ func ParseToken(raw string) (Token, error) {
 	return Token{App: id.AppFromBits(p.Owner), Link: id.LinkFromBits(p.Item), Hash: p.Hash}, nil
 }
 
-// ValidClaimKey reports whether s may be the key that a device claims with and
-// shows again when it asks again: 22 to 64 base64url characters.
+// ValidClaimKey reports whether s may be the key with which a device claims a link, and which
+// it sends again when it repeats the claim: 22 to 64 base64url characters.
 func ValidClaimKey(s string) bool {
 	return len(s) >= MinClaimKey && len(s) <= MaxClaimKey && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
@@ -149,18 +149,18 @@ func ValidDeviceText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxDeviceText && text.Plain(s) && (s == "" || text.Visible(s))
 }
 
-// ValidClientUserID reports whether s may be the app's own id of a user: 1 to 128
-// characters, none of them a control character. No person reads it.
+// ValidClientUserID reports whether s may be the app's own id of a user: 1 to 128 characters,
+// none of them a control character. Only programs read it.
 func ValidClientUserID(s string) bool {
 	return s != "" && utf8.RuneCountInString(s) <= MaxClientUserID && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// ValidMetadata reports whether m may stand on a link: at most 20 members and 2 KB
-// as JSON.
+// ValidMetadata reports whether m may be a link's metadata: at most 20 members and 2 KB as
+// JSON.
 func ValidMetadata(m map[string]string) bool {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // "&" is one byte to whoever counts
+	e.SetEscapeHTML(false) // "&" counts as one byte
 	err := e.Encode(m)
 	return err == nil && len(m) <= MaxMembers && out.Len()-len("\n") <= MaxMetadata
 }

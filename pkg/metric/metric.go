@@ -1,10 +1,10 @@
-// Package metric puts numbers into log lines, of which CloudWatch makes metrics
-// (CloudWatch user guide, "Embedded metric format"). No call is made for it, and a line
-// that is written anyway costs a few bytes more.
+// Package metric puts numbers into log lines, from which CloudWatch makes metrics (CloudWatch
+// user guide, "Embedded metric format"). It makes no call: a line that is written anyway
+// grows by a few bytes.
 //
-// The dimension service is the name of the stack, which env.Logger puts into each line.
-// Ids are members of a line, never dimensions: each value of a dimension is a series,
-// and is paid for.
+// The dimension service is the name of the stack, which env.Logger puts into each line. Ids
+// are members of a line, never dimensions: each value of a dimension is a series, and costs
+// money.
 package metric
 
 import (
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Namespace is where CloudWatch shows the metrics.
+// Namespace is the name under which CloudWatch shows the metrics.
 const Namespace = "Latchkey"
 
-// Unit is one of CloudWatch's.
+// Unit is a unit of CloudWatch.
 type Unit string
 
 // The units.
@@ -26,15 +26,15 @@ const (
 	Seconds Unit = "Seconds"
 )
 
-// Metric is the name of a series, or of one for each value of a dimension beside
+// Metric is the name of a series, or of one series for each value of a dimension besides
 // service.
 type Metric struct {
 	Name      string
 	Unit      Unit
-	Dimension string // "": service alone
+	Dimension string // "": only service
 }
 
-// The metrics. The template's alarms and dashboard, and the runbook, know them.
+// The metrics. The template's alarms and dashboard use them, and so does the runbook.
 var (
 	ColdStarts          = Metric{"ColdStarts", Count, ""}
 	CredentialsAccepted = Metric{"CredentialsAccepted", Count, ""}
@@ -45,7 +45,7 @@ var (
 	OldestDue           = Metric{"OldestDue", Seconds, ""}
 )
 
-// All gives every metric.
+// All returns every metric.
 func All() []Metric {
 	return []Metric{ColdStarts, CredentialsAccepted, CredentialsRefused, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue}
 }
@@ -66,8 +66,8 @@ type name struct {
 	Unit Unit
 }
 
-// With gives the members of a log line that make it count value for the metric. The
-// line has the metric's dimension as a member of that name.
+// With returns the members of a log line by which the line counts value for the metric. The
+// line must also have a member for the metric's dimension.
 func (m Metric) With(value int64) []any {
 	dimensions := []string{"service"}
 	if m.Dimension != "" {
@@ -79,29 +79,29 @@ func (m Metric) With(value int64) []any {
 	}
 }
 
-// each is for how long a Counter adds up.
+// each is how long a Counter adds up.
 const each = time.Minute
 
 // Started counts the start of a process.
 func Started() { slog.Info("started", ColdStarts.With(1)...) }
 
-// Counter adds up what occurs too often for a line each, and writes one a minute, with
-// the first Add after it. What a process has not written when it ends is lost. The zero
-// value counts.
+// Counter adds up an event that occurs too often for a line each. It writes one line a
+// minute, at the first Add after it. A count that is not written when the process ends is
+// lost. The zero value is ready to use.
 type Counter struct {
 	mu    sync.Mutex
 	sum   int64
-	since time.Time // of the first that sum holds
+	since time.Time // the time of the first Add in sum
 }
 
-// Add counts one, for a metric that is the same at each call.
+// Add counts one. m must be the same in each call.
 func (c *Counter) Add(ctx context.Context, m Metric, now time.Time) {
 	if sum := c.add(now.Round(0)); sum > 0 {
 		slog.InfoContext(ctx, "counted", m.With(sum)...)
 	}
 }
 
-// add gives what is to be written, 0: nothing. It goes by the wall time: the monotonic
+// add returns the sum that is to be written now, or 0. It uses the wall time: the monotonic
 // clock stops while Lambda keeps the process frozen.
 func (c *Counter) add(now time.Time) (due int64) {
 	c.mu.Lock()

@@ -1,5 +1,5 @@
-// Package org has the rules of organisations that need no database: roles, names
-// and email addresses. Who is what in which org is the store's to say.
+// Package org has the rules of orgs that need no database: roles, names and email addresses.
+// The store knows who has which role in an org.
 package org
 
 import (
@@ -14,39 +14,39 @@ import (
 // Role is what a member may do in an org (infra/docs/contract.md, "Roles").
 type Role string
 
-// The roles. A viewer may be assigned, and is allowed on none of the routes
-// beyond seeing the org itself (infra/docs/contract.md, "Roles").
+// The roles. A viewer may only read the org itself, and leave it (infra/docs/contract.md,
+// "Roles").
 const (
 	Admin  Role = "admin"
 	Member Role = "member"
 	Viewer Role = "viewer"
 )
 
-// ParseRole reports whether s is a role.
+// ParseRole converts s to a Role, and reports whether it is one.
 func ParseRole(s string) (Role, bool) {
 	r := Role(s)
 	return r, slices.Contains(AllRoles(), r)
 }
 
-// AllRoles are the roles there are, the strongest first.
+// AllRoles returns the roles, the strongest first.
 func AllRoles() []Role { return []Role{Admin, Member, Viewer} }
 
-// Limits of the contract (infra/docs/api.md, "Limits").
+// The limits of the contract (infra/docs/api.md, "Limits").
 const (
 	MaxNameLen  = 100 // characters, after trimming
 	MaxEmailLen = 254 // bytes (RFC 5321)
 )
 
-// CleanName trims a display name and reports whether it is one: at most 100
-// characters, one of them visible and none hidden (package text).
+// CleanName trims a display name, and reports whether it is valid: at most 100 characters,
+// one of them visible and none hidden (package text).
 func CleanName(s string) (string, bool) {
 	s = strings.TrimSpace(s)
 	return s, text.Visible(s) && utf8.RuneCountInString(s) <= MaxNameLen && text.Plain(s)
 }
 
-// FoldEmail checks that s is one ASCII addr-spec (RFC 5322, without comments,
-// display names or quoted local parts) of at most 254 bytes, and gives the form
-// in which addresses are compared: lower case, in ASCII only.
+// FoldEmail checks that s is one ASCII addr-spec (RFC 5322, without comments, display names or
+// quoted local parts) of at most 254 bytes. It returns the form in which addresses are
+// compared: lower case.
 func FoldEmail(s string) (string, bool) {
 	if s == "" || len(s) > MaxEmailLen || strings.ContainsAny(s, "\" ()<>[]") {
 		return "", false
@@ -63,8 +63,8 @@ func FoldEmail(s string) (string, bool) {
 	return strings.ToLower(s), true
 }
 
-// NameFor is the display name of a user: the issuer's, made to fit, or else the part
-// of a verified email before the @; "" when there is neither.
+// NameFor returns the display name of a user: the issuer's, made to fit, or else the part of a
+// verified email before the @; "" when there is neither.
 func NameFor(name, email string) string {
 	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, "\ufffd", " ")))
 	if runes := []rune(name); len(runes) > MaxNameLen {

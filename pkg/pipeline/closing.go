@@ -7,7 +7,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// closing ends what is left of a deleted org, whose keys are refused already.
+// closing deletes the rest of a deleted org, whose keys are refused already.
 func (r *run) closing(ctx context.Context, d store.Due) error {
 	cutShort, err := r.Store.EndOrg(ctx, d.Org)
 	if cutShort {

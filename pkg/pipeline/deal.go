@@ -9,18 +9,18 @@ import (
 	"latchkey/pkg/store"
 )
 
-// lane is what one tenant has of one kind of rows.
+// lane is the rows of one kind that one tenant has.
 type lane struct {
 	kind   store.DueKind
-	tenant string // an app or, for keys, an org
+	tenant string // an app or, for keys and deleted orgs, an org
 }
 
-// dealer hands out the rows that are due, one of each lane in turn: many rows of one
+// dealer hands out the rows that are due, one of each lane in turn, so that many rows of one
 // tenant do not hold up those of another.
 type dealer struct {
 	mu     sync.Mutex
 	rows   map[lane][]store.Due
-	turns  []lane // that have rows; the first is next
+	turns  []lane // the lanes that have rows; the first is next
 	failed []error
 }
 
@@ -39,8 +39,8 @@ func (d *dealer) add(kind store.DueKind, rows ...store.Due) {
 	}
 }
 
-// seen gives how many rows wait, and since when the oldest is due, in milliseconds; 0:
-// there is none.
+// seen returns how many rows wait, and since when the oldest is due, in milliseconds; 0 when
+// no row waits.
 func (d *dealer) seen() (n int, oldest int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *dealer) seen() (n int, oldest int64) {
 	return n, oldest
 }
 
-// next gives the first row of the next lane; ok is false when there is none.
+// next returns the first row of the next lane. ok is false when no row waits.
 func (d *dealer) next() (kind store.DueKind, row store.Due, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +71,7 @@ func (d *dealer) next() (kind store.DueKind, row store.Due, ok bool) {
 	return l.kind, row, true
 }
 
-// failure keeps an error with the kind of row, or the row, that it is of.
+// failure records an error with the kind of row, or the row, that it belongs to.
 func (d *dealer) failure(what string, err error) {
 	if err == nil {
 		return
@@ -81,9 +81,9 @@ func (d *dealer) failure(what string, err error) {
 	d.failed = append(d.failed, fmt.Errorf("%s: %w", what, err))
 }
 
-// deal has several rows dealt with at once, until there is none left or ctx ends. A
-// row of which do says that more is to be done comes again, behind those of its lane.
-// A row that fails does not stop the others; the error names them all.
+// deal calls do for several rows at once, until no row waits or ctx ends. A row for which do
+// reports that more is to be done comes again, behind those of its lane. A row that fails
+// does not stop the others; the error names every failure.
 func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.DueKind, store.Due) (more bool, err error)) error {
 	var wg sync.WaitGroup
 	for range atOnce {

@@ -21,29 +21,29 @@ import (
 )
 
 const (
-	// signerKeptFor is how long this process remembers which key is active: less
-	// than signing.Overlap by far.
+	// signerKeptFor is how long this process remembers which key is active: far less than
+	// signing.Overlap.
 	signerKeptFor = time.Minute
 
-	// signAgain is when an attempt is made again that could not be signed.
+	// signAgain is how long an attempt that could not be signed waits for its next try.
 	signAgain = 15 * time.Second
 
-	// early is how much before its time an attempt may be made: clocks of two
-	// machines differ.
+	// early is how long before its time an attempt may be made: clocks of two machines
+	// differ.
 	early = time.Second
 )
 
-// Signer signs; kms.Keys is one.
+// Signer signs digests. kms.Keys implements it.
 type Signer interface {
 	Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error)
 }
 
-// Poster sends a webhook to a stranger's URL; outbound.Sender is one.
+// Poster sends a webhook to a customer's URL. outbound.Sender implements it.
 type Poster interface {
 	Post(ctx context.Context, url string, header http.Header, body []byte) outbound.Result
 }
 
-// Deliver makes attempts.
+// Deliver makes the attempts of deliveries.
 type Deliver struct {
 	Store  *store.Store
 	Queue  queue.Sender
@@ -58,8 +58,8 @@ type Deliver struct {
 	delivered, failed metric.Counter
 }
 
-// Body makes the attempt that a message's body names. One that cannot be read is
-// an error, and so ends in the dead letters.
+// Body makes the attempt that a message's body names. A body that cannot be read is an error,
+// so the message ends in the dead-letter queue.
 func (d *Deliver) Body(ctx context.Context, body string) error {
 	m, err := queue.Parse(body)
 	if err != nil {
@@ -68,8 +68,8 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 	return d.Message(ctx, m)
 }
 
-// Message makes the attempt that a message wakes, if it is still due. An error is
-// a fault of the table: the queue brings the message again.
+// Message makes the attempt that a message names, if the attempt is still due. An error is a
+// fault of the table: the queue brings the message again.
 func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
 	w, ok, err := d.Store.Work(ctx, m.App, m.Endpoint, m.Event)
 	if err != nil || !ok || w.Status != store.DeliveryPending {
@@ -82,7 +82,7 @@ func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
 	case !w.To.Enabled:
 		return unlessBusy(ctx, d.Store.Hold(ctx, w))
 	case w.NextAttempt > now.Add(early).UnixMilli():
-		return nil // this message is of another attempt; another wakes the next
+		return nil // this message is of an earlier attempt; another message wakes the next one
 	case now.Sub(time.UnixMilli(w.StartedAt)) > webhook.Lifetime:
 		return d.Store.GiveUp(ctx, w)
 	case w.To.OpenUntil != 0:
@@ -93,10 +93,10 @@ func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
 	return d.attempt(ctx, w)
 }
 
-// probe decides whether an attempt may be made on an endpoint whose breaker has
-// tripped: one, when its time is over. The others are parked, and sign nothing. One
-// that another was quicker to probe for is left to the sweep: what was read of the
-// endpoint is not true any more.
+// probe reports whether an attempt may be made on an endpoint whose breaker has opened. When
+// the breaker's time is over, one attempt may; before that, the delivery is parked and not
+// signed. A delivery that loses the race for the probe is left to the sweep, because w has an
+// old state of the endpoint.
 func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool, error) {
 	if w.To.OpenUntil <= now.UnixMilli() {
 		return d.Store.Probe(ctx, w.To)
@@ -116,7 +116,7 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	at := d.Store.Now()
 	token, again, err := d.ready(ctx, &w, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
 	if err != nil {
-		// Nothing was sent, so no attempt is lost. KMS being away delays.
+		// Nothing was sent, so no attempt is lost. A KMS that is down only delays.
 		ctx, cancel := settling(ctx)
 		defer cancel()
 		slog.WarnContext(ctx, "a webhook is not sent now", "error", err, "endpoint", w.Endpoint, "event", w.Event)
@@ -135,9 +135,9 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 
 var errNotEnabled = errors.New("pipeline: the endpoint was disabled or deleted meanwhile")
 
-// ready signs an attempt and then reads its endpoint again. With this read, the last
-// before the request, the attempt begins: none begins after a disabling is answered.
-// again is when to try again after an error.
+// ready signs an attempt, then reads its endpoint again into w. The attempt begins with this
+// read, the last before the request: none begins after a disabling is answered. With an
+// error, again is how long the delivery waits for its next try.
 func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (token string, again time.Duration, err error) {
 	token, err = d.sign(ctx, a)
 	if err != nil {
@@ -193,14 +193,15 @@ func (d *Deliver) activeKey(ctx context.Context) (store.SigningKey, error) {
 	return key, nil
 }
 
-// forgetKey asks the table again for the next signature: another key may be active.
+// forgetKey makes the next signature read the active key from the table again: another key
+// may be active by then.
 func (d *Deliver) forgetKey() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.until = time.Time{}
 }
 
-// settle writes what came of an attempt, on the delivery and on the endpoint.
+// settle writes the result of an attempt to the delivery and to the endpoint.
 func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.Time, r outbound.Result) error {
 	ctx, cancel := settling(ctx)
 	defer cancel()
@@ -232,8 +233,8 @@ func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.
 	return d.Store.Failed(ctx, w.To)
 }
 
-// settling gives the time to write down what came of an attempt, which must be
-// kept although the function's time is nearly over.
+// settling returns a context with time to write the result of an attempt. The result must be
+// written although the function's time is nearly over.
 func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 }
@@ -260,10 +261,10 @@ func lastAttempt(jti string, at time.Time, r outbound.Result) store.LastAttempt 
 	return last
 }
 
-// random is from 0 to 1.
+// random returns a number from 0 up to 1.
 func random() float64 {
 	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil { // it never fails
+	if _, err := rand.Read(b[:]); err != nil { // crypto/rand never fails
 		panic(fmt.Sprint("pipeline: ", err))
 	}
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)

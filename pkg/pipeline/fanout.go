@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// FanOut turns an event into deliveries, one for each endpoint that wants it.
+// FanOut turns an event into deliveries, one for each endpoint that takes its type.
 type FanOut struct {
 	Store *store.Store
 	Queue queue.Sender
@@ -25,7 +25,7 @@ func (f FanOut) Record(ctx context.Context, pk, sk string) error {
 	return f.Event(ctx, app, event)
 }
 
-// Event fans out one event; one that was fanned out before is left.
+// Event fans out one event. An event that was fanned out before changes nothing.
 func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	send, err := f.Store.FanOut(ctx, app, event)
 	if err != nil {
@@ -39,8 +39,8 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	return nil
 }
 
-// unlessBusy leaves to the sweep what met others at each try. The row is due, so that
-// nothing is lost, and no race ends in the dead letters.
+// unlessBusy drops an error of a row that lost a race at each try. The row is due, so the sweep
+// finds it: nothing is lost, and no race ends in the dead-letter queue.
 func unlessBusy(ctx context.Context, err error) error {
 	if !store.Busy(err) {
 		return err
@@ -49,8 +49,8 @@ func unlessBusy(ctx context.Context, err error) error {
 	return nil
 }
 
-// wake queues deliveries. That the queue does not take them is no error: the sweep
-// wakes them a minute later.
+// wake queues deliveries. A queue that does not take them is no error: the sweep wakes them a
+// minute later.
 func wake(ctx context.Context, q queue.Sender, delay time.Duration, messages ...queue.Message) {
 	if len(messages) == 0 {
 		return

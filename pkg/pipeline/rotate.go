@@ -1,6 +1,6 @@
-// Package pipeline is the work behind the requests: what the schedules, and with
-// the connect product the stream and the queue, set in motion. It knows no
-// Lambda.
+// Package pipeline does the work that no request does: it fans out the events of the table's
+// stream, makes the attempts of the queue, and runs the scheduled sweep and the rotation of
+// signing keys. It does not depend on Lambda.
 package pipeline
 
 import (
@@ -16,59 +16,56 @@ import (
 )
 
 const (
-	// leaseFor is longer than a rotation takes, and short enough that one who
-	// waits for the lease of a rotation that died gets it within the function's
-	// time.
+	// leaseFor is longer than a rotation takes. It is short enough that a run which waits
+	// for the lease of a dead one gets the lease within the function's time.
 	leaseFor  = 30 * time.Second
 	leasePoll = 500 * time.Millisecond
 
-	// maxSteps bounds one rotation. The longest life anybody lives at once has
-	// far fewer: replace, publish, disable.
+	// maxSteps bounds one rotation. The longest rotation has far fewer: replace, publish,
+	// disable.
 	maxSteps = 20
 
 	releaseTimeout = 2 * time.Second
 )
 
-// SigningKMS is what rotation needs of KMS; kms.Keys is one. A key that is not
-// there is signing.ErrNoKey; any other error may pass.
+// SigningKMS is the part of KMS that the rotation uses. kms.Keys implements it. For a key that
+// does not exist the error is signing.ErrNoKey; any other error may pass.
 type SigningKMS interface {
 	Public(ctx context.Context, arn string) (signing.JWK, error)
 	Create(ctx context.Context) (arn string, err error)
 	Disable(ctx context.Context, arn string) error
 }
 
-// Rotation keeps the webhook signing keys as they should be (infra/adr/0009-signing-keys.md):
-// one active, replaced when it is old enough by one that was published before,
-// and the retired ones disabled in the end.
+// Rotation creates, activates and retires the webhook signing keys
+// (infra/adr/0009-signing-keys.md). One key is active. When it is old enough, a key that was
+// published before replaces it. A retired key is disabled in the end.
 //
-// It looks at the rows, does the one next thing, and looks again. Whatever fails
-// in between, the next run goes on from what the rows say, so that Run may be
-// called at any time, twice at once too.
+// A run reads the rows, does one step, and reads them again. After any failure, the next run
+// continues from the rows, so Run may be called at any time, also twice at once.
 type Rotation struct {
 	Store *store.Store // its clock is the rotation's
 	KMS   SigningKMS
 
-	// FirstARN is the key that the template made, which signs first.
+	// FirstARN is the key that the template creates. It signs first.
 	FirstARN string
 
-	// Every is how long a key signs before the next one is made; 0: for ever.
+	// Every is how long a key signs before the next one is created; 0: without end.
 	Every time.Duration
 
-	// Sleep waits for another rotation's lease; nil is the real wait.
+	// Sleep waits for the lease of another run; nil: the real time.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// rotation is one run under its lease.
+// rotation is one run with its lease.
 type rotation struct {
 	*Rotation
 	lease store.Lease
-	known map[string]*signing.JWK // by ARN, what KMS said in this run; nil: it knows no such key
+	known map[string]*signing.JWK // by ARN, the answers of KMS in this run; nil: no such key
 }
 
-// Run does everything that is due. Errors: store.ErrLeaseHeld when another run
-// kept the lease until ctx ended, store.ErrLeaseLost when this one took too
-// long, and every fault of KMS and the table; the next run mends what this one
-// left.
+// Run does everything that is due. Errors: store.ErrLeaseHeld when another run held the lease
+// until ctx ended, store.ErrLeaseLost when this run took too long, and every fault of KMS and
+// the table. The next run continues where this one failed.
 func (r *Rotation) Run(ctx context.Context) error {
 	lease, err := r.takeLease(ctx)
 	if err != nil {
@@ -88,8 +85,8 @@ func (r *Rotation) Run(ctx context.Context) error {
 	return errors.New("rotation: the keys do not come to rest")
 }
 
-// takeLease waits for a rotation that is at work: when this run ends without an
-// error, all that is due is done.
+// takeLease waits until no other run holds the lease. When this run ends without an error,
+// everything that was due is done.
 func (r *Rotation) takeLease(ctx context.Context) (store.Lease, error) {
 	for {
 		lease, err := r.Store.LeaseSigningKeys(ctx, leaseFor)
@@ -122,7 +119,7 @@ func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 	}
 }
 
-// step does the one thing that is due first, and reports whether there was one.
+// step does the one thing that is due first, and reports whether something was due.
 func (r *rotation) step(ctx context.Context) (did bool, err error) {
 	keys, err := r.Store.SigningKeys(ctx)
 	if err != nil {
@@ -153,7 +150,8 @@ func (r *rotation) since(at int64) time.Duration {
 	return r.Store.Now().Sub(time.UnixMilli(at))
 }
 
-// public asks KMS for a key, once a run; nil when KMS knows no such key.
+// public reads a key's public half from KMS, once in a run. It returns nil when KMS has no
+// such key.
 func (r *rotation) public(ctx context.Context, arn string) (*signing.JWK, error) {
 	if arn == "" {
 		return nil, nil //nolint:nilnil // no key is an answer
@@ -173,16 +171,16 @@ func (r *rotation) public(ctx context.Context, arn string) (*signing.JWK, error)
 	return r.known[arn], nil
 }
 
-// replace puts a key in the place of one that cannot sign: there is none yet, it
-// was revoked, or KMS has lost it. It need not have been published before,
-// because nothing else can sign.
+// replace activates a key where none can sign: there is no active key yet, it was revoked, or
+// KMS has lost it. The new key need not have been published before, because nothing else can
+// sign.
 func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 	if next, ok := keys.Next(); ok {
 		return r.promote(ctx, keys, next)
 	}
 	for _, arn := range []string{keys.Made, r.FirstARN} {
-		// One that has signed before is over, and KMS may refuse to speak of a
-		// disabled key: it is not asked.
+		// A key that has signed before never signs again. KMS may refuse to
+		// describe a disabled one, so it is not read.
 		if slices.ContainsFunc(keys.Keys, func(k signing.Key) bool { return k.ARN == arn }) {
 			continue
 		}
@@ -194,14 +192,14 @@ func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 			continue
 		}
 		if _, had := keys.Find(jwk.Kid); had {
-			continue // it has signed before: its time is over
+			continue // a key that has signed before never signs again
 		}
 		return r.activate(ctx, keys, *jwk, arn)
 	}
 	return r.create(ctx)
 }
 
-// promote makes the next key the active one, or drops it when KMS has lost it.
+// promote activates the next key, or drops it when KMS has lost it.
 func (r *rotation) promote(ctx context.Context, keys store.SigningKeys, next signing.Key) error {
 	jwk, err := r.public(ctx, next.ARN)
 	if err != nil {
@@ -222,7 +220,7 @@ func (r *rotation) activate(ctx context.Context, keys store.SigningKeys, jwk sig
 	return nil
 }
 
-// publish registers the next key, making it first if none is at hand.
+// publish registers the next key. It creates one first when no unused key exists.
 func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 	jwk, err := r.public(ctx, keys.Made)
 	if err != nil {
@@ -238,19 +236,19 @@ func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 	return nil
 }
 
-// create makes a key and remembers it before asking for its public half, which
-// KMS may refuse until the new key's tag counts.
+// create creates a key and writes its ARN to the table before anything reads its public half,
+// which KMS may refuse until the new key's tag counts.
 func (r *rotation) create(ctx context.Context) error {
 	arn, err := r.KMS.Create(ctx)
 	if err != nil {
 		return err
 	}
-	slog.InfoContext(ctx, "signing key made", "arn", arn) // the only trace of it, should the next line fail
+	slog.InfoContext(ctx, "signing key made", "arn", arn) // the only trace of the key if the next line fails
 	return r.Store.KeepMadeKey(ctx, r.lease, arn)
 }
 
-// disable disables one key that nobody needs to sign with: retired for long, or
-// revoked. One that KMS has lost cannot sign either.
+// disable disables one key with which nothing signs any more: a revoked key, or one retired
+// for longer than signing.ListedFor. A key that KMS has lost counts as disabled.
 func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (did bool, err error) {
 	for _, k := range keys.Keys {
 		due := k.State == signing.Revoked || k.State == signing.Retired && !k.Listed(r.Store.Now())

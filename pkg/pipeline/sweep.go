@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// readPerShard is how many rows of a kind and shard a run reads: 80,000 of a kind.
-	// Of those that are due up to there each tenant has its turn (ADR 20).
+	// readPerShard is how many rows of a kind and shard a run reads: 80,000 rows of a kind.
+	// Each tenant has its turn among the rows that were read (ADR 20).
 	readPerShard = 10_000
 
-	sweepAtOnce = 16              // rows that are dealt with at once
-	beforeEnd   = 5 * time.Second // of its time, from when on a run begins with no other row
+	sweepAtOnce = 16              // rows that are processed at once
+	beforeEnd   = 5 * time.Second // how long before its end a run begins no other row
 )
 
-// Sweep does, once a minute, what has become due and what was lost on the way: the
-// rows are the truth, stream and queue only hurry.
+// Sweep does, once a minute, what is due, and repairs what was lost on the way: the rows of the
+// table are the truth, and the stream and the queue only make it faster.
 type Sweep struct {
 	Store  *store.Store
 	FanOut FanOut
 	Queue  queue.Sender
 }
 
-// Run reads all that is due and deals with it, one row of each tenant in turn, as far
-// as its time goes: the next run goes on. A row that fails does not stop the others;
-// the error names them all.
+// Run reads all rows that are due and processes them, one row of each tenant in turn, until its
+// time ends. The next run goes on. A row that fails does not stop the others; the error names
+// every failure.
 func (s Sweep) Run(ctx context.Context) error {
 	r := &run{Sweep: s, dealt: make(map[id.Endpoint]int64)}
 	r.left.Store(int64(s.Store.Limits.Queued))
@@ -52,7 +52,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	wg.Wait()
 	rows, oldest := due.seen()
 	slog.InfoContext(ctx, "due", append(metric.OldestDue.With(int64(s.age(oldest).Seconds())), "rows", rows)...)
-	begin := ctx // until when rows are begun with
+	begin := ctx // ends when no other row may begin
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		begin, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
@@ -63,7 +63,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	return err
 }
 
-// age is for how long a row has been due, 0 when there is none.
+// age returns how long a row has been due, 0 when there is none.
 func (s Sweep) age(dueAt int64) time.Duration {
 	if dueAt == 0 {
 		return 0
@@ -74,15 +74,15 @@ func (s Sweep) age(dueAt int64) time.Duration {
 // run is one run of the sweep.
 type run struct {
 	Sweep
-	left atomic.Int64 // deliveries that it may queue still
+	left atomic.Int64 // how many deliveries the run may still queue
 
 	mu    sync.Mutex
 	moved []queue.Message       // overdue deliveries, to be queued
-	dealt map[id.Endpoint]int64 // the begin of the parked delivery dealt with last
+	dealt map[id.Endpoint]int64 // when the parked delivery that was processed last was due
 }
 
-// passed notes how far the parked deliveries of an endpoint were dealt with (0: no
-// further), and tells it; 0: none was.
+// passed records how far the parked deliveries of an endpoint were processed (at 0: no
+// further), and returns how far they were; 0: none was.
 func (r *run) passed(h id.Endpoint, at int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *run) passed(h id.Endpoint, at int64) int64 {
 	return r.dealt[h]
 }
 
-// do deals with one row, and reports whether there is more to do for it now.
+// do processes one row, and reports whether more is to be done for it now.
 func (r *run) do(ctx context.Context, kind store.DueKind, d store.Due) (more bool, err error) {
 	switch kind {
 	case store.DueEvent:
@@ -111,7 +111,7 @@ func (r *run) do(ctx context.Context, kind store.DueKind, d store.Due) (more boo
 	return false, fmt.Errorf("pipeline: nothing is known of kind %q", kind)
 }
 
-// take gives the right to queue up to n deliveries; what is not used is given back.
+// take returns how many deliveries, of n, the caller may queue. giveBack returns unused ones.
 func (r *run) take(n int) int {
 	for {
 		left := r.left.Load()
@@ -124,10 +124,10 @@ func (r *run) take(n int) int {
 
 func (r *run) giveBack(n int) { r.left.Add(int64(n)) }
 
-// batchOf is how many messages are sent at once (SQS, SendMessageBatch).
+// batchOf is how many messages are sent in one call (SQS, SendMessageBatch).
 const batchOf = 10
 
-// delivery queues one that is overdue, if this run was the one to move its time.
+// delivery queues an overdue delivery, if this run is the one that moved its time.
 func (r *run) delivery(ctx context.Context, d store.Due) error {
 	if r.take(1) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 	return nil
 }
 
-// flush queues the moved deliveries once there are so many.
+// flush queues the moved deliveries once there are at least many.
 func (r *run) flush(ctx context.Context, many int) {
 	r.mu.Lock()
 	var batch []queue.Message

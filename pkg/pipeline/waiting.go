@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// onePart is how many deliveries of an endpoint are dealt with before another
-	// endpoint has its turn.
+	// onePart is how many deliveries of an endpoint are processed before another endpoint
+	// has its turn.
 	onePart = 50
 
-	// lookAgain is when an endpoint is looked at again of which deliveries may still
-	// be parked, or whose probe is on its way.
+	// lookAgain is when the sweep reads an endpoint again which may still have parked
+	// deliveries, or whose probe is under way.
 	lookAgain = time.Minute
 )
 
-// endpoint deals with a part of the deliveries that wait for an endpoint: parked ones,
-// for its breaker, and held ones, for it to be enabled again or deleted.
+// endpoint processes a part of the deliveries that wait for an endpoint: parked ones, which
+// wait for its breaker, and held ones, which wait until it is enabled or deleted.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
 	h, ok, err := r.Store.Waiting(ctx, d.App, d.Endpoint)
@@ -35,7 +35,7 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 		return false, nil // the next run goes on
 	}
 	p := part{run: r, to: h, may: took}
-	probing := h.Enabled && h.OpenUntil != 0 // its time is over: one attempt
+	probing := h.Enabled && h.OpenUntil != 0 // the breaker's time is over: one attempt
 	if probing {
 		p.may = 1
 	}
@@ -53,18 +53,18 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	return more, r.Store.LookedAt(ctx, h, p.look)
 }
 
-// part is a part of what waits for one endpoint.
+// part is a part of the deliveries that wait for one endpoint.
 type part struct {
 	*run
 	to    store.Endpoint
-	may   int // deliveries that it may still wake
-	dealt int // parked deliveries that are parked no more
+	may   int // how many deliveries the part may still wake
+	dealt int // how many parked deliveries are no longer parked
 	woken []queue.Message
 	look  store.Looked
 }
 
-// parked deals with up to onePart parked deliveries, behind those that this run has
-// dealt with: the index may show them still.
+// parked processes up to onePart parked deliveries. It begins behind those that this run has
+// processed, because the index may still have them.
 func (p *part) parked(ctx context.Context) error {
 	from := p.passed(p.to.ID, 0)
 	found, err := p.Store.Parked(ctx, p.to.ID, from, onePart)
@@ -81,7 +81,7 @@ func (p *part) parked(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// one deals with a parked delivery; ok is false when it stays parked.
+// one processes a parked delivery. ok is false when it stays parked.
 func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
 	of := store.Work{Delivery: store.Delivery{App: p.to.AppID, Endpoint: p.to.ID, Event: d.Event}}
 	switch {
@@ -103,8 +103,8 @@ func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
 	return err == nil, err
 }
 
-// held releases held deliveries, or cancels all that waits for a deleted endpoint, up
-// to the first that fails.
+// held releases held deliveries, or cancels all deliveries that wait for a deleted endpoint. It
+// ends at the first that fails.
 func (p *part) held(ctx context.Context) error {
 	most := p.may
 	if p.to.Deleted {

@@ -1,6 +1,6 @@
-// Package principal says who calls: a user with an access token, an API key of
-// an app, or a verified token that names no user. The authorizer writes it into
-// the request context; the function behind reads it back.
+// Package principal describes the caller of a request: a user with an access token, an API key
+// of an app, or a verified token that names no user. The authorizer writes the principal into
+// the request context, and the route's function reads it there.
 package principal
 
 import (
@@ -11,33 +11,33 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Credential is what a route takes in its Authorization header.
+// Credential is the kind of credential that a route takes in its Authorization header.
 type Credential string
 
-// The credentials a route may take.
+// The credentials that a route may take.
 const (
 	Public    Credential = "public"     // none: the route has no authorizer
 	UserToken Credential = "user_token" // an OAuth access token (JWT)
 	APIKey    Credential = "api_key"    // an API key of an app
 )
 
-// Bearer takes the credential out of an Authorization header's value: the scheme,
-// of either case, one space or more, and the credential (RFC 9110, section 11.4;
-// RFC 6750). ok is false for another scheme, and where no credential follows.
+// Bearer returns the credential of an Authorization header's value: the scheme in any case, one
+// space or more, and the credential (RFC 9110, section 11.4; RFC 6750). ok is false for
+// another scheme, and when no credential follows.
 func Bearer(header string) (credential string, ok bool) {
 	scheme, rest, _ := strings.Cut(header, " ")
 	credential = strings.TrimLeft(rest, " ")
 	return credential, strings.EqualFold(scheme, "Bearer") && credential != ""
 }
 
-// Kind says what a Principal is.
+// Kind is the kind of a Principal.
 type Kind string
 
 // The kinds of callers.
 const (
 	User Kind = "user" // a user: UserID is set
 	Key  Kind = "key"  // an API key: OrgID, AppID and KeyID are set
-	None Kind = "none" // a good token without an email to be had: it names no user
+	None Kind = "none" // a good token that names no user: its email cannot be found
 )
 
 // Principal is one verified caller.
@@ -49,13 +49,12 @@ type Principal struct {
 	KeyID  id.Key
 }
 
-// ErrMissing means that a request carries no authorizer context, or one that is
-// not whole. Nothing may be served then: a route without its authorizer would
-// otherwise stand open.
+// ErrMissing means that a request has no authorizer context, or an incomplete one. Nothing may
+// be served then: otherwise a route that has lost its authorizer would be open.
 var ErrMissing = errors.New("principal: no valid authorizer context")
 
-// Context gives the principal as API Gateway wants an authorizer's context:
-// strings only.
+// Context returns the principal in the form of an authorizer's context in API Gateway: strings
+// only.
 func (p Principal) Context() map[string]string {
 	switch p.Kind {
 	case User:
@@ -95,7 +94,7 @@ func Parse(m map[string]any) (Principal, error) {
 	}
 }
 
-// ID is the caller's own id, for the log and for idempotency records.
+// ID returns the caller's own id, for the log and for idempotency records.
 func (p Principal) ID() string {
 	switch p.Kind {
 	case User:
@@ -109,12 +108,12 @@ func (p Principal) ID() string {
 
 type contextKey struct{}
 
-// NewContext keeps the caller of a request.
+// NewContext returns a context that holds the caller of a request.
 func NewContext(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// FromContext gives the caller kept by NewContext, or ErrMissing.
+// FromContext returns the caller that NewContext put there, or ErrMissing.
 func FromContext(ctx context.Context) (Principal, error) {
 	p, ok := ctx.Value(contextKey{}).(Principal)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// document is the answer's body: RFC 9457 members first, ours after.
+// document is the body of an error: the members of RFC 9457, then ours.
 type document struct {
 	Type      string  `json:"type"`
 	Title     string  `json:"title"`
@@ -19,8 +19,8 @@ type document struct {
 	Errors    []Field `json:"errors,omitempty"`
 }
 
-// Write answers a request with err, as application/problem+json that ends in a
-// newline. 503 and 429 carry Retry-After, in whole seconds: at least 1.
+// Write answers a request with err, as application/problem+json that ends in a newline. 503 and
+// 429 carry Retry-After in whole seconds, at least 1.
 func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	e := From(err)
 	code := e.Code.find().code
@@ -44,12 +44,12 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 
 type requestIDKey struct{}
 
-// WithRequestID keeps a request's id for its error answers and its log line.
+// WithRequestID returns a context that holds a request's id, for its error and its log line.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID is the id kept by WithRequestID, or "".
+// RequestID returns the id that WithRequestID put there, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id

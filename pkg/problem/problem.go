@@ -1,8 +1,8 @@
-// Package problem is the one error type of the product and the one switch from
-// an error to an HTTP answer (RFC 9457, application/problem+json).
+// Package problem has the one error type of the product, and the one switch from an error to an
+// HTTP answer (RFC 9457, application/problem+json).
 //
-// An Error has a Code for machines, a Detail for the caller and a Cause for the
-// log. The caller never sees the cause.
+// An Error has a Code for machines, a Detail for the caller and a Cause for the log. The caller
+// never sees the cause.
 package problem
 
 import (
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Code is the machine-readable name of an error: the contract a client may
-// switch on. The list is closed; each code has exactly one HTTP status.
+// Code is the machine-readable name of an error, part of the contract. The list is closed. Each
+// code has exactly one HTTP status.
 type Code string
 
 // The codes, by status. infra/openapi.yaml lists the same ones.
@@ -74,15 +74,15 @@ const (
 	Unavailable Code = "unavailable"
 )
 
-// kind is what every error of one code shares.
+// kind has the properties that all errors of one code share.
 type kind struct {
 	code   Code
 	status int
 	title  string
 }
 
-// kinds is the one switch from code to HTTP: an array, because a map would be
-// built at every cold start.
+// kinds is the one switch from code to HTTP. It is an array, because a map would be built at
+// every cold start.
 var kinds = [...]kind{
 	{InvalidJSON, http.StatusBadRequest, "The body is not valid JSON"},
 	{InvalidCursor, http.StatusBadRequest, "The cursor is not valid"},
@@ -130,7 +130,7 @@ var kinds = [...]kind{
 	{Unavailable, http.StatusServiceUnavailable, "Temporarily unavailable"},
 }
 
-// Codes lists every code there is.
+// Codes returns every code.
 func Codes() []Code {
 	out := make([]Code, 0, len(kinds))
 	for _, k := range kinds {
@@ -139,7 +139,7 @@ func Codes() []Code {
 	return out
 }
 
-// find gives what is known of a code, and Internal's for one not in the list.
+// find returns the kind of a code, and that of Internal for an unknown code.
 func (c Code) find() kind {
 	internal := kind{Internal, http.StatusInternalServerError, ""}
 	for _, k := range kinds {
@@ -153,23 +153,23 @@ func (c Code) find() kind {
 	return internal
 }
 
-// Status is the HTTP status of a code; 500 for one that is not in the list.
+// Status returns the HTTP status of a code, 500 for an unknown code.
 func (c Code) Status() int { return c.find().status }
 
-// Title is the short, fixed sentence of a code (RFC 9457, "title").
+// Title returns the short, fixed sentence of a code (RFC 9457, "title").
 func (c Code) Title() string { return c.find().title }
 
-// Type is the problem type URI of a code (RFC 9457, "type").
+// Type returns the problem type URI of a code (RFC 9457, "type").
 func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }
 
-// Field says what is wrong with one value of the input.
+// Field is a fault of one value of the input.
 type Field struct {
 	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter
-	Code    string `json:"code"`    // what is wrong, for machines: required, type, unknown, …
+	Code    string `json:"code"`    // the fault, for machines: required, type, unknown, …
 	Message string `json:"message"` // the same for a person
 }
 
-// Error is an error a caller may see. Compare codes with Is.
+// Error is an error that a caller may see. Compare codes with Is.
 type Error struct {
 	Code   Code
 	Detail string  // one sentence for the caller; never holds a secret or another org's data
@@ -179,15 +179,15 @@ type Error struct {
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
 }
 
-// New makes an error without a cause.
+// New returns an error without a cause.
 func New(code Code, detail string) *Error { return &Error{Code: code, Detail: detail} }
 
-// Wrap makes an error that keeps its cause for the log.
+// Wrap returns an error that keeps its cause for the log.
 func Wrap(code Code, detail string, cause error) *Error {
 	return &Error{Code: code, Detail: detail, Cause: cause}
 }
 
-// Invalid is the 422 for one bad value of the input.
+// Invalid returns the 422 for one bad value of the input.
 func Invalid(pointer, code, message string) *Error {
 	return &Error{
 		Code: ValidationFailed, Detail: "The input has a value that is not valid.",
@@ -195,7 +195,7 @@ func Invalid(pointer, code, message string) *Error {
 	}
 }
 
-// Error is the text for the log: code, detail and cause.
+// Error returns the text for the log: code, detail and cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.Cause)
@@ -203,7 +203,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Is reports whether err is, or wraps, an Error of this code.
@@ -212,8 +212,8 @@ func Is(err error, code Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// From turns any error into an Error: one that is none yet is Internal, its
-// text kept as the cause.
+// From turns any error into an Error. Another kind of error becomes Internal, with err as its
+// cause.
 func From(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -1,6 +1,6 @@
-// Package queue says what the queue of deliveries carries. The queue only wakes: a
-// message that is lost, late or doubled loses, delays or doubles nothing, because
-// the rows of the table are the truth. SQS itself is in the package below.
+// Package queue has the messages of the queue of deliveries. A message only wakes a delivery:
+// when it is lost, late or doubled, no delivery is lost or doubled, because the rows of the
+// table are the truth. SQS is in the package queue/sqs.
 package queue
 
 import (
@@ -28,8 +28,8 @@ func Parse(body string) (Message, error) {
 	return m, err
 }
 
-// Sender wakes deliveries after a delay of at most MaxDelay. What it does not take
-// is not lost: the sweep finds it in the table.
+// Sender wakes deliveries after a delay of at most MaxDelay. A message that it does not take is
+// not lost: the sweep finds the delivery in the table.
 type Sender interface {
 	Send(ctx context.Context, delay time.Duration, messages ...Message) error
 }

@@ -1,5 +1,5 @@
-// Package sqs is the queue of deliveries in AWS SQS. It stands apart from package
-// queue so that only the functions that send link SQS.
+// Package sqs is the queue of deliveries in AWS SQS. It is separate from package queue so that
+// only the functions that send link SQS.
 package sqs
 
 import (
@@ -18,15 +18,15 @@ import (
 	"latchkey/pkg/queue"
 )
 
-const batch = 10 // messages SQS takes at once
+const batch = 10 // messages in one call of SQS
 
-// Queue sends to one queue.
+// Queue sends messages to one queue.
 type Queue struct {
 	client *awssqs.Client
 	url    string
 }
 
-// New gives the queue of a URL; an endpoint other than "" stands in for AWS's.
+// New returns the queue of a URL. An endpoint other than "" replaces that of AWS.
 func New(cfg aws.Config, endpoint, url string) *Queue {
 	return &Queue{url: url, client: awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
 		if endpoint != "" {
@@ -35,9 +35,9 @@ func New(cfg aws.Config, endpoint, url string) *Queue {
 	})}
 }
 
-// Send sends messages that show after a delay, which is rounded up to seconds and
-// is at most queue.MaxDelay. The endpoint is the message group: of a fair queue, one
-// endpoint's backlog does not slow the others. An error names what was not sent.
+// Send sends messages that appear after a delay, which is rounded up to seconds and limited to
+// queue.MaxDelay. The message group is the endpoint, so that in a fair queue one endpoint's
+// backlog does not slow the others. The error counts the messages that were not sent.
 func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...queue.Message) error {
 	var failed []error
 	for len(messages) > 0 {

@@ -1,5 +1,5 @@
-// Package route is the table of the API's routes: data, which the authorizer reads
-// without the handlers.
+// Package route is the table of the API's routes. It is data, which the authorizer reads without
+// the handlers.
 package route
 
 import (
@@ -11,13 +11,13 @@ import (
 	"latchkey/pkg/principal"
 )
 
-// Route is one line of the API: its handler, which function serves it, which credential
-// it takes and which roles may use it. A new route begins here; the role matrix, the
-// template's tests and the OpenAPI's tests hold it against the rest.
+// Route is one line of the API: its operation, the function that serves it, the credential that
+// it takes and the roles that may use it. A new route begins here. The role matrix and the
+// tests of the template and of the OpenAPI document compare it with the rest.
 type Route struct {
 	Operation string // operationId in infra/openapi.yaml, and the name of the handler
 	Method    string
-	Pattern   string // as in API Gateway and net/http: /v1/orgs/{orgId}
+	Pattern   string // in the form of API Gateway and net/http: /v1/orgs/{orgId}
 	Function  string // the folder under functions/
 	Takes     principal.Credential
 	May       Roles // UserToken routes under an org only
@@ -26,7 +26,7 @@ type Route struct {
 // Preflight is the operation of every OPTIONS route.
 const Preflight = "preflight"
 
-// Name is the route as logs name it: "GET /v1/orgs/{orgId}".
+// Name returns the route's name in logs: "GET /v1/orgs/{orgId}".
 func (r Route) Name() string { return r.Method + " " + r.Pattern }
 
 // ForConsole reports whether only pages of the console's origins may call the route.
@@ -44,7 +44,7 @@ func (r Route) Query() []string {
 	}
 }
 
-// Roles is a set of roles, strongest first.
+// Roles is a set of roles.
 type Roles uint8
 
 // The sets of roles that routes use.
@@ -124,8 +124,8 @@ var routes = [...]Route{
 	{"preflight", "OPTIONS", "/link/claim", "links", principal.Public, NoOrg},
 }
 
-// All lists every route of the API: those of the table, and the preflights of what the
-// console may call, which one function answers for all.
+// All returns every route of the API: those of the table, and the preflights of the routes that
+// the console may call. One function answers all those preflights.
 func All() []Route {
 	all := slices.Clone(routes[:])
 	seen := map[string]bool{}
@@ -138,8 +138,8 @@ func All() []Route {
 	return all
 }
 
-// CredentialOf returns which credential a route takes; ok is false for a route that is
-// not in the table.
+// CredentialOf returns the credential that a route takes. ok is false for a route that is not in
+// the table.
 func CredentialOf(method, pattern string) (takes principal.Credential, ok bool) {
 	for _, r := range routes {
 		if r.Method == method && r.Pattern == pattern {

@@ -1,5 +1,5 @@
-// Package secret holds a string that prints as "[redacted]" everywhere: in
-// logs, errors, JSON and with every fmt verb. A secret leaves it only by Reveal.
+// Package secret holds a string that prints as "[redacted]" everywhere: in logs, errors, JSON and
+// with every verb of fmt. Only Reveal returns the secret.
 package secret
 
 import (
@@ -9,16 +9,15 @@ import (
 
 const redacted = "[redacted]"
 
-// String is a secret. Its zero value is the empty secret. The value is held in
-// a function, because fmt prints the fields of a value it finds behind an
-// unexported field without asking its methods.
+// String is a secret. Its zero value is the empty secret. A function holds the value, because fmt
+// prints a value behind an unexported field without calling its methods.
 type String struct{ reveal func() string }
 
-// New wraps a secret value.
+// New returns a secret with this value.
 func New(value string) String { return String{reveal: func() string { return value }} }
 
-// Reveal gives the secret itself: call it only where the value must go out
-// (into the one answer that shows it) or into a hash.
+// Reveal returns the value. Call it only where the value must go out, into the one answer that
+// shows it, or into a hash.
 func (s String) Reveal() string {
 	if s.reveal == nil {
 		return ""
@@ -26,14 +25,14 @@ func (s String) Reveal() string {
 	return s.reveal()
 }
 
-// String is "[redacted]".
+// String returns "[redacted]".
 func (String) String() string { return redacted }
 
-// Format writes "[redacted]" whatever the verb.
+// Format writes "[redacted]" for every verb.
 func (String) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
-// MarshalText writes "[redacted]", in JSON too.
+// MarshalText returns "[redacted]", in JSON too.
 func (String) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// LogValue logs "[redacted]".
+// LogValue returns "[redacted]".
 func (String) LogValue() slog.Value { return slog.StringValue(redacted) }

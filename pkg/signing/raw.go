@@ -12,12 +12,12 @@ import (
 	"slices"
 )
 
-// Signature is r and s, 32 bytes each with the highest first, as a JWS has them
-// (RFC 7518 section 3.4).
+// Signature is r and s, 32 bytes each with the highest byte first, as in a JWS (RFC 7518 section
+// 3.4).
 type Signature [2 * coordinate]byte
 
-// ParseSignature turns KMS's DER into r and s. Both are padded: one in 128 has a
-// leading zero, and an unpadded signature verifies nowhere.
+// ParseSignature turns KMS's DER into r and s. It pads both: one in 128 signatures has a leading
+// zero, and no receiver verifies an unpadded one.
 func ParseSignature(der []byte) (Signature, error) {
 	var sig Signature
 	var v struct{ R, S *big.Int }
@@ -37,8 +37,8 @@ func ParseSignature(der []byte) (Signature, error) {
 
 func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*coordinate }
 
-// Verify checks a signature as a receiver would, from the JWK alone. A JWK that is
-// none verifies nothing.
+// Verify reports whether a signature is good, from the JWK only, as a receiver does. An invalid
+// JWK verifies nothing.
 func (k JWK) Verify(digest [sha256.Size]byte, sig Signature) bool {
 	x, errX := base64.RawURLEncoding.DecodeString(k.X)
 	y, errY := base64.RawURLEncoding.DecodeString(k.Y)

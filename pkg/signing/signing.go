@@ -1,10 +1,9 @@
-// Package signing is the webhook signature: ES256 (RFC 7518 section 3.4) by keys
-// that never leave KMS, and the verification keys that the world sees of them. KMS itself
-// is in the package below this one.
+// Package signing is the webhook signature: ES256 (RFC 7518 section 3.4) by keys that never leave
+// KMS, and the verification keys, which are public. KMS is in the package signing/kms.
 //
-// A Key goes from next (published, not signing yet) to active (signing) to
-// retired (its signatures still verify) and, in an emergency, to revoked (they
-// prove nothing). The package knows no table.
+// A Key goes from next (published, does not sign yet) to active (signs) to retired (its signatures
+// still verify) and, in an emergency, to revoked (its signatures prove nothing). The package
+// does not depend on the table.
 package signing
 
 import (
@@ -18,32 +17,31 @@ import (
 	"time"
 )
 
-// StackTag is the tag of every signing key, the one that the template makes
-// among them; its value is the name of the stack. The roles' policies ask for
-// it, so that two stacks of one account cannot touch each other's keys.
+// StackTag is the tag of every signing key, also of the one that the template creates. Its value is
+// the name of the stack. The policies of the roles require it, so that two stacks of one account
+// cannot use each other's keys.
 const StackTag = "latchkey:stack"
 
-// ErrNoKey says that KMS knows no such key. Every other error of a KMS method is
-// a fault that may pass: the key's tag, for one, may take 5 minutes to count, and
-// until then KMS refuses us.
+// ErrNoKey means that KMS has no such key. Every other error of a KMS method may pass: for example,
+// KMS refuses a new key until its tag counts, which may take 5 minutes.
 var ErrNoKey = errors.New("signing: KMS knows no such key")
 
-// Lifetimes of a key.
+// The lifetimes of a key.
 const (
 	// PublishedFor is how long a key is published before it signs, so that every
 	// receiver's copy of the key set has it.
 	PublishedFor = 24 * time.Hour
 
-	// Overlap is how long a key that no longer signs may still have signed: who
-	// signs remembers for a minute which key is active.
+	// Overlap is how long a key that is no longer active may still sign: a signer remembers
+	// for a minute which key is active.
 	Overlap = 10 * time.Minute
 
-	// ListedFor is how long a retired key stays in the key set; then KMS
-	// disables it. Its row, and the lookup of its kid, stay for ever.
+	// ListedFor is how long a retired key stays in the key set. Then KMS disables it. Its row
+	// and the lookup of its kid never expire.
 	ListedFor = 30 * 24 * time.Hour
 )
 
-// State is where a key is in its life.
+// State is a key's state.
 type State string
 
 // The states, in their order.
@@ -63,13 +61,13 @@ type Key struct {
 	CreatedAt   int64 // when it was published
 	ActivatedAt int64
 	RetiredAt   int64
-	ExpiredAt   int64 // of a retired key: what it signed at or after that proves nothing
+	ExpiredAt   int64 // of a retired key: its signatures from then on prove nothing
 	RevokedAt   int64
-	DisabledAt  int64 // when KMS was told to sign with it no more
+	DisabledAt  int64 // when it was disabled in KMS
 }
 
-// Listed reports whether the key set has the key at a time: next, active, and
-// retired for less than ListedFor.
+// Listed reports whether the key set has the key at a time: a next or active key, or one retired
+// for less than ListedFor.
 func (k Key) Listed(now time.Time) bool {
 	switch k.State {
 	case Next, Active:
@@ -81,14 +79,14 @@ func (k Key) Listed(now time.Time) bool {
 	}
 }
 
-// JWK is a public key on P-256 (RFC 7517). Kty, crv, alg and use are the same of
-// every key, and so are not kept.
+// JWK is a public key on P-256 (RFC 7517). Its kty, crv, alg and use are constants, so they are not
+// fields.
 type JWK struct {
 	Kid  string // RFC 7638 thumbprint
 	X, Y string // coordinates, base64url of 32 bytes each
 }
 
-// What every JWK has in common.
+// The members that are the same in every JWK.
 const (
 	Kty = "EC"
 	Crv = "P-256"
@@ -98,7 +96,7 @@ const (
 
 const coordinate = 32 // bytes of a coordinate of P-256
 
-// ParsePublicKey makes the JWK of a SubjectPublicKeyInfo in DER.
+// ParsePublicKey returns the JWK of a SubjectPublicKeyInfo in DER.
 func ParsePublicKey(der []byte) (JWK, error) {
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
@@ -115,8 +113,7 @@ func ParsePublicKey(der []byte) (JWK, error) {
 	return newJWK(point)
 }
 
-// newJWK makes the JWK of an uncompressed point (SEC 1 section 2.3.3: 4, x, y,
-// both padded).
+// newJWK returns the JWK of an uncompressed point (SEC 1 section 2.3.3: 4, x, y, both padded).
 func newJWK(point []byte) (JWK, error) {
 	if len(point) != 1+2*coordinate || point[0] != 4 {
 		return JWK{}, fmt.Errorf("signing: a point of %d bytes is not an uncompressed one on P-256", len(point))
@@ -127,8 +124,8 @@ func newJWK(point []byte) (JWK, error) {
 	return k, nil
 }
 
-// thumbprint is SHA-256 over the required members, in lexical order and without
-// blanks (RFC 7638 section 3).
+// thumbprint returns the SHA-256 of the required members, in lexical order and without blanks (RFC
+// 7638 section 3).
 func (k JWK) thumbprint() string {
 	sum := sha256.Sum256([]byte(`{"crv":"` + Crv + `","kty":"` + Kty + `","x":"` + k.X + `","y":"` + k.Y + `"}`))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -136,8 +133,8 @@ func (k JWK) thumbprint() string {
 
 const kidLength = 43 // characters of 32 bytes in base64url
 
-// IsKid reports whether a text has the shape of a kid: a SHA-256 thumbprint in
-// base64url without padding, in its one canonical form.
+// IsKid reports whether a text has the form of a kid: a SHA-256 thumbprint in base64url without
+// padding, in its one canonical spelling.
 func IsKid(s string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return len(s) == kidLength && err == nil && len(b) == sha256.Size

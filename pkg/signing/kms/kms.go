@@ -1,5 +1,5 @@
-// Package kms holds the webhook signing keys in AWS KMS. It stands apart from
-// package signing so that only the functions that sign or rotate link KMS.
+// Package kms holds the webhook signing keys in AWS KMS. It is separate from package signing so
+// that only the functions that sign or rotate link KMS.
 package kms
 
 import (
@@ -22,15 +22,15 @@ import (
 // one try of the SDK's other calls.
 const createTimeout = 10 * time.Second
 
-// Keys are the signing keys of one stack. A key is named by its ARN.
+// Keys are the signing keys of one stack. A key's name is its ARN.
 type Keys struct {
 	client *awskms.Client
 	stack  string
-	tags   []types.Tag // of those that it makes
+	tags   []types.Tag // of the keys that it creates
 }
 
-// New gives the keys of a stack, by its name. Those that it makes also have the
-// extra tags, names and values, none of which takes the place of signing.StackTag.
+// New returns the keys of a stack, by the stack's name. The keys that it creates also have the
+// extra tags, names and values. An extra tag never replaces signing.StackTag.
 func New(client *awskms.Client, stack string, extra ...[2]string) *Keys {
 	k := &Keys{client, stack, []types.Tag{{TagKey: aws.String(signing.StackTag), TagValue: &stack}}}
 	for _, tag := range extra {
@@ -41,7 +41,7 @@ func New(client *awskms.Client, stack string, extra ...[2]string) *Keys {
 	return k
 }
 
-// Client gives a client of KMS; an endpoint other than "" stands in for AWS's.
+// Client returns a client of KMS. An endpoint other than "" replaces that of AWS.
 func Client(cfg aws.Config, endpoint string) *awskms.Client {
 	return awskms.NewFromConfig(cfg, func(o *awskms.Options) {
 		if endpoint != "" {
@@ -50,7 +50,7 @@ func Client(cfg aws.Config, endpoint string) *awskms.Client {
 	})
 }
 
-// Sign signs a SHA-256 digest with a key. Error: signing.ErrNoKey.
+// Sign signs a SHA-256 digest with a key. The error is signing.ErrNoKey when KMS has no such key.
 func (k *Keys) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error) {
 	out, err := k.client.Sign(ctx, &awskms.SignInput{
 		KeyId: &arn, Message: digest[:], MessageType: types.MessageTypeDigest,
@@ -62,8 +62,8 @@ func (k *Keys) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (
 	return signing.ParseSignature(out.Signature)
 }
 
-// Public gives the public half of a key. Errors: signing.ErrNoKey; a key that is not one
-// for ES256 is an error too.
+// Public returns the public half of a key. The error is signing.ErrNoKey when KMS has no such
+// key, and another one when the key is not for ES256.
 func (k *Keys) Public(ctx context.Context, arn string) (signing.JWK, error) {
 	out, err := k.client.GetPublicKey(ctx, &awskms.GetPublicKeyInput{KeyId: &arn})
 	if err != nil {
@@ -75,8 +75,8 @@ func (k *Keys) Public(ctx context.Context, arn string) (signing.JWK, error) {
 	return signing.ParsePublicKey(out.PublicKey)
 }
 
-// Create makes a signing key and gives its ARN. It asks once: a second try after
-// a lost answer would leave a key that nobody knows and somebody pays for.
+// Create creates a signing key and returns its ARN. It calls KMS once: a second call after a lost
+// answer would leave a key that is unknown and costs money.
 func (k *Keys) Create(ctx context.Context) (arn string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (k *Keys) Create(ctx context.Context) (arn string, err error) {
 	return aws.ToString(out.KeyMetadata.Arn), nil
 }
 
-// once takes the retries, and the short time-out of one try, from a call.
+// once removes the retries and the short time-out of one try from a call.
 func once(o *awskms.Options) {
 	o.Retryer = aws.NopRetryer{}
 	if short, ok := o.HTTPClient.(*http.Client); ok {
@@ -101,10 +101,10 @@ func once(o *awskms.Options) {
 	}
 }
 
-// Disable makes KMS refuse to sign with a key; nothing is deleted. A key disabled
-// already is fine. Error: signing.ErrNoKey.
+// Disable makes KMS refuse to sign with a key. It deletes nothing. It is no error when the key is
+// disabled already. The error is signing.ErrNoKey when KMS has no such key.
 func (k *Keys) Disable(ctx context.Context, arn string) error {
-	_, id, _ := strings.Cut(arn, ":key/") // the local KMS knows a key by its id alone here
+	_, id, _ := strings.Cut(arn, ":key/") // here the local KMS takes only a key's id
 	if _, err := k.client.DisableKey(ctx, &awskms.DisableKeyInput{KeyId: &id}); err != nil {
 		return fault("DisableKey", arn, err)
 	}

@@ -13,15 +13,14 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Actor is a user and the roles of which one is needed for what they are about
-// to do. The roles come from the route table; whether the user has one of them
-// is decided here, on the membership's row.
+// Actor is a user, and the roles of which the user needs one. The roles come from the table of
+// routes. The membership's row decides whether the user has one of them.
 type Actor struct {
 	User id.User
 	May  []org.Role
 }
 
-// admit holds a membership's row, read before, to the roles needed. Errors:
+// admit checks that a membership's row, which was read before, has one of the roles. Errors:
 // org_not_found when there is no row, insufficient_role.
 func (a Actor) admit(membership item) error {
 	if membership == nil {
@@ -33,8 +32,8 @@ func (a Actor) admit(membership item) error {
 	return nil
 }
 
-// admitTo is admit for what changes something under an org, whose row was read too.
-// An org that is gone, or being deleted, takes no change: org_not_found.
+// admitTo is admit for a change of something in an org, whose row was read too. An org that is
+// deleted, or being deleted, takes no change: org_not_found.
 func (a Actor) admitTo(membership, meta item) error {
 	if err := a.admit(membership); err != nil {
 		return err
@@ -45,8 +44,7 @@ func (a Actor) admitTo(membership, meta item) error {
 	return nil
 }
 
-// admit adds the same check to a transaction, so that it is decided in the
-// moment of the write.
+// admit adds the check of Actor.admit to a transaction, so that the moment of the write decides.
 func (t *txn) admit(table *string, a Actor, o id.Org) {
 	when, values := a.condition()
 	t.check(table, memberKey(o, a.User), expr{
@@ -54,7 +52,7 @@ func (t *txn) admit(table *string, a Actor, o id.Org) {
 	}, a.admit)
 }
 
-// condition is "#role IN (…)" of the roles needed.
+// condition returns "#role IN (…)" with the roles, and the values of the condition.
 func (a Actor) condition() (string, item) {
 	values := item{}
 	names := make([]string, len(a.May))
@@ -69,7 +67,7 @@ func errOrgNotFound() error {
 	return problem.New(problem.OrgNotFound, "There is no such org, or you are not a member of it.")
 }
 
-// newestFirst orders by time, the later one first; ties by id, so that a list
+// newestFirst compares by time, the later one first. Equal times are ordered by id, so that a list
 // is the same each time.
 func newestFirst(at, bt int64, a, b string) int {
 	return cmp.Or(cmp.Compare(bt, at), cmp.Compare(b, a))

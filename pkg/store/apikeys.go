@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Attributes of API keys.
+// The attributes of API keys.
 const (
 	attrHash      = "hash"
 	attrPrefix    = "prefix"
@@ -21,7 +21,7 @@ const (
 	attrRotatedTo = "rotatedTo"
 	attrLastUsed  = "lastUsedAt"
 
-	// A key that was rotated from another knows it, and when its grace ends.
+	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
 	attrPredecessor     = "predecessor"
 	attrPredecessorEnds = "predecessorEnds"
 
@@ -36,7 +36,7 @@ type APIKey struct {
 	OrgID      id.Org
 	AppID      id.App
 	Hash       apikey.Hash
-	Prefix     string // the public beginning of the key
+	Prefix     string // the public part of the key
 	Name       string
 	CreatedAt  int64
 	ExpiresAt  int64
@@ -62,8 +62,8 @@ func apiKeyFrom(row item) APIKey {
 	return k
 }
 
-// APIKey reads a key's row: one strong read on the base table, which alone
-// decides whether a key is good. ok is false when there is none.
+// APIKey reads a key's row with one strong read on the base table. Only this row decides whether a
+// key is good. ok is false when there is no row.
 func (s *Store) APIKey(ctx context.Context, o id.Org, k id.Key) (found APIKey, ok bool, err error) {
 	row, err := s.get(ctx, apiKeyKey(o, k))
 	if err != nil || row == nil {
@@ -72,16 +72,16 @@ func (s *Store) APIKey(ctx context.Context, o id.Org, k id.Key) (found APIKey, o
 	return apiKeyFrom(row), true, nil
 }
 
-// NoteUse writes when a key was used, on a row of its own, at most once an hour:
-// one try of 200 ms whose failure is ignored, because no request may fail for
-// it. at is in milliseconds.
+// NoteUse writes when a key was used, on a row of its own, at most once an hour. It makes one
+// try of 200 ms and ignores its failure, because no request may fail for it. at is in
+// milliseconds.
 func (s *Store) NoteUse(ctx context.Context, k APIKey, at int64) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	update := "SET lastUsedAt = :at"
 	values := item{":at": num(at), ":before": num(at - noteEvery.Milliseconds())}
 	if k.purgeAt != 0 {
-		// The key may have been revoked or rotated since it was read: what that wrote stays.
+		// A revocation or rotation since the read may have set purgeAt: its value stays.
 		update += ", purgeAt = if_not_exists(purgeAt, :purge)"
 		values[":purge"] = num(k.purgeAt)
 	}

@@ -8,11 +8,11 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// App owns API keys and, with the connect product, links and webhook endpoints.
+// App owns API keys, links and webhook endpoints in an org.
 type App struct {
 	ID        id.App
 	Name      string
-	IsDefault bool // made with the org; a key made without an app belongs to it
+	IsDefault bool // created with the org; a key created without an app belongs to it
 	CreatedAt int64
 }
 
@@ -21,8 +21,8 @@ func appFrom(o id.Org, row item) App {
 	return App{ID: a, Name: row.str(attrName), IsDefault: a == id.DefaultApp(o), CreatedAt: row.num(attrCreatedAt)}
 }
 
-// Apps lists an org's apps, newest first. An org has so few that a page is cut
-// from all of them. Errors: org_not_found, insufficient_role.
+// Apps lists an org's apps, newest first. It reads all of them, because there are few, and cuts
+// the page from them. Errors: org_not_found, insufficient_role.
 func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App, next string, err error) {
 	own, err := s.get(ctx, memberKey(o, a.User))
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App
 	return apps, next, nil
 }
 
-// CreateApp makes an app. Errors: org_not_found, insufficient_role,
-// idempotency_key_reused, limit_reached.
+// CreateApp creates an app. Errors: org_not_found, insufficient_role, idempotency_key_reused,
+// limit_reached.
 func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, once Once[App]) (Created[App], error) {
 	now := s.Now()
 	app := App{ID: s.ids().NewApp(now), Name: name, CreatedAt: now.UnixMilli()}
@@ -78,7 +78,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, o
 	return made.committed(s.commit(ctx, t))
 }
 
-// RenameApp gives an app another name; nil, or the name it has already, writes
+// RenameApp changes the name of an app. For nil, or the name that the app has already, it writes
 // nothing. Errors: org_not_found, insufficient_role, app_not_found.
 func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, name *string) (App, error) {
 	var out App
@@ -112,8 +112,8 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 	return out, err
 }
 
-// rename changes the name of a row that has the name it was read with, and is not of
-// an org whose deletion has begun since.
+// rename changes the name of a row, if the row still has the name that was read, and is not that
+// of an org whose deletion has begun since.
 func (t *txn) rename(table *string, k key, from, to string) {
 	t.update(table, k, expr{
 		update: "SET #name = :new", when: "#name = :old AND attribute_not_exists(deletedAt)", names: map[string]string{"#name": attrName},
@@ -125,16 +125,16 @@ func errAppNotFound(item) error {
 	return problem.New(problem.AppNotFound, "The org has no such app.")
 }
 
-// Access is what an API key opens: the key itself, its app and its org.
+// Access is an API key with the app and the org that it gives access to.
 type Access struct {
 	Key APIKey
 	App App
 	Org Org
 }
 
-// AccessOf gives a key with its app and org, in one strong read. Error:
-// key_not_found when one of them has gone since the request was let in, or the
-// deletion of the org has begun. The authorizer answers the next request.
+// AccessOf returns a key with its app and org, in one strong read. Error: key_not_found when one
+// of them was deleted since the authorizer let the request in, or the deletion of the org has
+// begun. The authorizer answers the next request.
 func (s *Store) AccessOf(ctx context.Context, o id.Org, app id.App, k id.Key) (Access, error) {
 	rows, err := s.getMany(ctx, apiKeyKey(o, k), appKey(o, app), orgKey(o))
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 // leaseFor is how long one attempt may take, its signature included.
 const leaseFor = time.Minute
 
-// waitsNoMore ends the update of a delivery that nothing is to happen to by itself.
+// waitsNoMore ends the update of a delivery for which nothing is due any more.
 const waitsNoMore = " REMOVE nextAttemptAt, due, dueAt"
 
-// Work is a delivery with all that an attempt needs to know.
+// Work is a delivery with everything that an attempt needs.
 type Work struct {
 	Delivery
-	To      Endpoint // Deleted when it is gone
+	To      Endpoint // with Deleted when there is no row any more
 	Payload webhook.Event
 }
 
-// Work reads a delivery, its endpoint and its event, in one strong read. ok is
-// false when there is no such delivery any more.
+// Work reads a delivery, its endpoint and its event, in one strong read. ok is false when there is
+// no such delivery, or no such event, any more.
 func (s *Store) Work(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (w Work, ok bool, err error) {
 	d, hook, event := deliveryKey(h, e), hookKey(a, h), eventKey(a, e)
 	rows, err := s.getMany(ctx, d, hook, event)
@@ -46,10 +46,9 @@ func (s *Store) Work(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (
 
 func (d Delivery) key() key { return deliveryKey(d.Endpoint, d.Event) }
 
-// mark changes one row by one conditional update. It reports whether the condition
-// held, and the row as it stood when not. The SDK may send an update again whose
-// answer was lost; it then finds its own change, which mine recognises (nil: it
-// does not matter).
+// mark changes one row by one conditional update, and reports whether the condition held. When it
+// did not hold, mine gets the row. The SDK may send an update again when the answer was lost, and
+// the update then finds its own change: mine reports whether it is that (nil: never).
 func (s *Store) mark(ctx context.Context, k key, e expr, mine func(item) bool) (bool, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: s.table, Key: k.attributes(), UpdateExpression: &e.update, ConditionExpression: textOrNil(e.when),
@@ -77,8 +76,8 @@ func (s *Store) mark(ctx context.Context, k key, e expr, mine func(item) bool) (
 	return false, unavailable(last)
 }
 
-// LeaseAttempt takes the right to make the next attempt of a delivery, named by
-// its token's jti. ok is false when another has it, or the delivery has changed
+// LeaseAttempt takes the right to make the next attempt of a delivery. The attempt's name is the
+// jti of its token. ok is false when another process has the right, or the delivery has changed
 // since it was read.
 func (s *Store) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
 	until := s.now() + leaseFor.Milliseconds()
@@ -92,8 +91,8 @@ func (s *Store) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, 
 	}, func(row item) bool { return row.str(attrLease) == jti })
 }
 
-// ReturnAttempt gives a leased attempt back that was not made, to be made at a
-// time.
+// ReturnAttempt gives back a leased attempt that was not made. It is due again at a time, in
+// milliseconds.
 func (s *Store) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
 	_, err := s.mark(ctx, w.key(), expr{
 		update: "SET attempts = :before, nextAttemptAt = :at, dueAt = :due",
@@ -106,17 +105,17 @@ func (s *Store) ReturnAttempt(ctx context.Context, w Work, jti string, at int64)
 	return err
 }
 
-// Attempted is what came of an attempt, and what is to come of the delivery.
+// Attempted is the result of an attempt, and the state of the delivery after it.
 type Attempted struct {
 	Last   LastAttempt
-	Status DeliveryStatus // delivered, failed, or pending with the next attempt:
+	Status DeliveryStatus // delivered, failed, or pending until Next
 	Next   int64          // milliseconds
-	// Queued says that a queue message will wake the next attempt; without one, the
+	// Queued means that a message of the queue will wake the next attempt. Otherwise the
 	// sweep does.
 	Queued bool
 }
 
-// Settle writes what came of an attempt. One whose lease another has taken over
+// Settle writes the result of an attempt. An attempt whose lease another process has taken over
 // since changes nothing.
 func (s *Store) Settle(ctx context.Context, w Work, a Attempted) error {
 	last, err := json.Marshal(a.Last)
@@ -147,12 +146,12 @@ func (s *Store) Settle(ctx context.Context, w Work, a Attempted) error {
 	return err
 }
 
-// GiveUp settles a pending delivery without another attempt.
+// GiveUp makes a delivery failed without another attempt.
 func (s *Store) GiveUp(ctx context.Context, w Work) error {
 	return s.end(ctx, w.Delivery, DeliveryFailed)
 }
 
-// Cancel settles a delivery that waits for an endpoint which is gone.
+// Cancel cancels a delivery that waits for a deleted endpoint.
 func (s *Store) Cancel(ctx context.Context, d Delivery) error {
 	return s.end(ctx, d, DeliveryCancelled)
 }
@@ -165,8 +164,8 @@ func (s *Store) end(ctx context.Context, d Delivery, as DeliveryStatus) error {
 	return err
 }
 
-// Hold puts a pending delivery aside whose endpoint is disabled. An endpoint that
-// was enabled again meanwhile leaves it pending.
+// Hold holds a pending delivery of a disabled endpoint. If the endpoint was enabled again
+// meanwhile, the delivery stays pending.
 func (s *Store) Hold(ctx context.Context, w Work) error {
 	t := &txn{}
 	t.check(s.table, hookKey(w.App, w.Endpoint), expr{when: isDisabled, values: item{":no": boolean(false)}}, raced)
@@ -177,13 +176,13 @@ func (s *Store) Hold(ctx context.Context, w Work) error {
 	return ignoreRaced(s.commit(ctx, t))
 }
 
-// requeueAfter is when a delivery that was queued, and not tried, is queued again:
-// after this or a quarter of its age, so that a backlog does not fill the queue.
+// requeueAfter is when a delivery that was queued, but not tried, is queued again: after this
+// time or a quarter of its age, whichever is longer, so that a backlog does not fill the queue.
 const requeueAfter = 90 * time.Second
 
-// Requeue moves an overdue delivery's due time forward, and reports whether it did:
-// who moved it queues it, so that it is not queued again each minute. The row keeps
-// a random text of the one who did, who may not get the answer.
+// Requeue moves an overdue delivery's due time forward, and reports whether it did. Only the caller
+// that moved it queues the delivery, so that it is not queued again each minute. The row holds a
+// random text of that caller, which recognises its change by it when the answer was lost.
 func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	k := deliveryKey(d.Endpoint, d.Event)
 	row, err := s.get(ctx, k)
@@ -199,12 +198,13 @@ func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	}, func(row item) bool { return row.str(attrMovedBy) == me })
 }
 
-// againAfter is how long after it was sent again a delivery may be sent again.
+// againAfter is how long a delivery that was sent again is not sent again.
 const againAfter = time.Minute
 
-// Again begins a new round of attempts for a delivery that waits for none; that of a
-// disabled endpoint is held. Errors: endpoint_not_found, delivery_not_found, and
-// conflict for one that is pending, or was sent again within a minute.
+// Again begins a new round of attempts for a delivery that is not pending. That of a disabled
+// endpoint is held. queue is true when the delivery is to be queued. Errors: endpoint_not_found,
+// delivery_not_found, and conflict for a delivery that is pending, or was sent again within a
+// minute.
 func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (queue bool, err error) {
 	err = retryRaced(ctx, func() error {
 		endpoint, err := s.Endpoint(ctx, a, h)
@@ -224,8 +224,8 @@ func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) 
 	return queue, err
 }
 
-// Release begins a new round of attempts for a held delivery. ok is false when it
-// is not held any more, or its endpoint is disabled again.
+// Release begins a new round of attempts for a held delivery. ok is false when the delivery is no
+// longer held, or its endpoint is disabled again.
 func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, err error) {
 	err = s.again(ctx, h, e, expr{when: "#status = :held", values: item{":held": str(string(DeliveryHeld))}})
 	if errors.Is(err, errRaced) || errors.Is(err, errNotAgain) {
@@ -236,7 +236,8 @@ func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, e
 
 var errNotAgain = errors.New("store: the delivery is in another state")
 
-// again begins a new round on a condition; more.update is what it sets besides.
+// again begins a new round of attempts on the condition more.when. more.update is added to the
+// update.
 func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, more expr) error {
 	k := deliveryKey(h.ID, e)
 	t := &txn{}

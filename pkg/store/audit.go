@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Attributes of audit entries.
+// The attributes of audit entries.
 const (
 	attrAt        = "at"
 	attrAction    = "action"
@@ -22,14 +22,13 @@ const (
 	auditFor = 400 * 24 * time.Hour
 )
 
-// Change is a value before and after. What was not there, or is not there any
-// more, is nil.
+// Change is a value before and after an action. From or To is nil when there was, or is, no value.
 type Change struct {
 	From any `json:"from"`
 	To   any `json:"to"`
 }
 
-// Changes names the values an action changed. It never holds a secret.
+// Changes has the values that an action changed, by name. It never holds a secret.
 type Changes map[string]Change
 
 // AuditEntry is one line of an org's audit log.
@@ -39,7 +38,7 @@ type AuditEntry struct {
 	Action    string
 	ActorID   string
 	TargetID  string
-	Changes   json.RawMessage // an object of Change, by the name of what changed
+	Changes   json.RawMessage // a Changes as JSON
 	RequestID string
 }
 
@@ -54,8 +53,8 @@ type entry struct {
 	changes Changes
 }
 
-// audit adds an entry to the transaction of the action it tells of: no action
-// without its entry, no entry without its action.
+// audit adds the entry of an action to the action's transaction: neither is written without the
+// other.
 func (s *Store) audit(ctx context.Context, t *txn, e entry) {
 	changes, err := json.Marshal(e.changes)
 	if err != nil || e.changes == nil {
@@ -69,8 +68,8 @@ func (s *Store) audit(ctx context.Context, t *txn, e entry) {
 	})
 }
 
-// AuditLog gives an org's audit entries, newest first. next is the id to go on
-// from, "" at the end. Errors: org_not_found, insufficient_role.
+// AuditLog returns an org's audit entries, newest first. next is the id behind which the next page
+// begins, "" at the end. Errors: org_not_found, insufficient_role.
 func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, p Page) (entries []AuditEntry, next string, err error) {
 	membership, err := s.get(ctx, memberKey(o, a.User))
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Succeeded notes that an endpoint took a webhook: written only when that changes
-// what is known of it.
+// Succeeded records that an endpoint took a webhook. It writes only if that changes the
+// endpoint's row.
 func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
 	if h.Failures == 0 && h.OpenUntil == 0 && h.FailingSince == 0 {
 		return nil
 	}
 	k := hookKey(h.AppID, h.ID)
 	e := expr{update: "REMOVE failures, openUntil, failingSince", when: "attribute_exists(PK)"}
-	if h.OpenUntil != 0 { // what is parked may go
+	if h.OpenUntil != 0 { // parked deliveries may be sent
 		due := dueAttrs(DueEndpoint, k, s.now())
 		e.update = "SET due = :due, dueAt = :dueAt " + e.update
 		e.values = item{":due": due[attrDue], ":dueAt": due[attrDueAt]}
@@ -25,8 +25,8 @@ func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
 	return err
 }
 
-// Failed notes that an endpoint did not take a webhook, and opens its breaker after
-// several in a row that took some time. Attempts that ran beside each other count once.
+// Failed records that an endpoint did not take a webhook. It opens the breaker after several
+// failures in a row over some time. Attempts at the same time count once.
 func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 	k, now, failures := hookKey(h.AppID, h.ID), s.now(), h.Failures+1
 	failing := time.Duration(0)
@@ -35,14 +35,14 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 	}
 	pause := webhook.Break(int(failures), failing)
 	if failures >= webhook.BreakAfter && pause == 0 {
-		return nil // not for long enough yet: nothing changes
+		return nil // the failures are not old enough yet: nothing changes
 	}
 	e := expr{
 		update: "SET failures = :failures, failingSince = if_not_exists(failingSince, :now)",
 		when:   "attribute_exists(PK) AND attribute_not_exists(failures)",
 		values: item{":failures": num(failures), ":now": num(now)},
 	}
-	if h.Failures > 0 { // a success meanwhile has made them none
+	if h.Failures > 0 { // a success meanwhile has removed the count
 		e.when = "failures = :seen"
 		e.values[":seen"] = num(h.Failures)
 	}
@@ -54,9 +54,9 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 	return err
 }
 
-// Probe takes the right to make the one attempt on an endpoint whose breaker's time
-// is over; the breaker stays shut to all others. Should the answer be lost, nobody
-// probes until its time is over again.
+// Probe takes the right to make the one attempt on an endpoint whose breaker's time is over. The
+// breaker stays open for all other attempts. If the answer is lost, no attempt is made until the
+// new time is over.
 func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
 	k, seen := hookKey(h.AppID, h.ID), num(h.OpenUntil)
 	e := expr{update: "SET ", when: "openUntil = :seen", values: item{":seen": seen}}
@@ -64,9 +64,9 @@ func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
 	return s.mark(ctx, k, e, nil)
 }
 
-// DisableEndpoint stops sending to an endpoint, and tells the app's other endpoints.
-// One that is disabled or deleted already stays as it is, and so does one that its
-// app has changed since it was read: what was seen is of another URL.
+// DisableEndpoint stops the sending to an endpoint, with an event for the app's other endpoints. It
+// changes nothing when the endpoint is disabled or deleted already, or when its app has changed it
+// since it was read: the result of the attempts is then that of another URL.
 func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why DisabledReason) error {
 	k, now := hookKey(h.AppID, h.ID), s.now()
 	e := expr{
@@ -91,8 +91,8 @@ func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why DisabledRea
 	return ignoreRaced(s.commit(ctx, t))
 }
 
-// WaitingFor lists deliveries of an endpoint that a release or its deletion
-// concerns, from where the last run ended. next is "" at the end.
+// WaitingFor lists the held deliveries of an enabled endpoint, or all deliveries of a deleted
+// one, from where the last run ended. next is "" at the end.
 func (s *Store) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []Delivery, next id.Event, err error) {
 	span := DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: limit}
 	if h.Deleted {
@@ -101,8 +101,8 @@ func (s *Store) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []
 	return s.deliveries(ctx, span)
 }
 
-// WarnOfKey writes key.expiring for a key that is still good, once; one that is
-// not is taken off the list. Only the row of its last use is written.
+// WarnOfKey writes key.expiring, once, for a key that is still active. In any case the key is no
+// longer due. The only row of the key that changes is that of its last use.
 func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	found, ok, err := s.APIKey(ctx, o, k)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	return ignoreRaced(s.commit(ctx, t))
 }
 
-// keyView is the data of key.* events.
+// keyView is the data of events of the types key.….
 type keyView struct {
 	KeyID     id.Key `json:"keyId"`
 	KeyPrefix string `json:"keyPrefix"`
@@ -133,7 +133,7 @@ func (k APIKey) view() keyView {
 	return keyView{k.ID, k.Prefix, k.Name, k.AppID, orNull(k.ExpiresAt), orNull(k.RevokedAt)}
 }
 
-// orNull gives nil, which marshals as null, for a time that is not set.
+// orNull returns nil, which marshals as null, for a time that is not set.
 func orNull(at int64) *int64 {
 	if at == 0 {
 		return nil

@@ -8,37 +8,37 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Attributes of the deletion of an org. deletedAt marks the org's row, closed the row
-// of its active keys; both are set in one transaction.
+// The attributes of the deletion of an org. deletedAt marks the org's row, closed marks the row
+// of its active keys. One transaction sets both.
 const (
 	attrClosed    = "closed"    // milliseconds
 	attrEmptiedAt = "emptiedAt" // when the sweep first found the org without members
 
-	// notDeleted is the condition, on the org's row, of every change under an org.
+	// notDeleted is the condition, on the org's row, of every change in an org.
 	notDeleted = "attribute_exists(PK) AND attribute_not_exists(deletedAt)"
 
 	// keysOpen is the same on the row of the org's active keys.
 	keysOpen = "attribute_exists(live) AND attribute_not_exists(closed)"
 
-	// actionsAtOnce bounds a transaction, of which DynamoDB takes 100 actions.
+	// actionsAtOnce bounds a transaction. DynamoDB takes 100 actions.
 	actionsAtOnce = 90
 
-	// closingPage is how many rows are read at once of what is to be ended.
+	// closingPage is how many rows are read at once to be deleted or changed.
 	closingPage = 1000
 
-	// deletesWithin is how long the request that deletes an org may take, at most:
-	// API Gateway waits 29 seconds.
+	// deletesWithin is the longest time that the request which deletes an org may take. API
+	// Gateway waits 29 seconds.
 	deletesWithin = time.Minute
 
-	// lateExpiry is how much longer than its expiry a key is taken for usable when an
-	// org is deleted: the clocks of the authorizers differ.
+	// lateExpiry is how long after its expiry a key still counts as usable when an org is
+	// deleted: the clocks of the authorizers differ.
 	lateExpiry = time.Minute
 )
 
-// orgGone reports whether an org's row is not there, or its deletion has begun.
+// orgGone reports whether an org has no row, or its deletion has begun.
 func orgGone(meta item) bool { return meta == nil || meta.num(attrDeletedAt) != 0 }
 
-// unlessGone answers org_not_found when the org's row says so, else as no does.
+// unlessGone returns a refusal: org_not_found when the org is gone by its row, or else that of no.
 func unlessGone(no refusal) refusal {
 	return func(meta item) error {
 		if orgGone(meta) {
@@ -58,17 +58,16 @@ func unlessClosed(no refusal) refusal {
 	}
 }
 
-// checkNotDeleted holds a transaction to an org whose deletion has not begun, without writing
-// the org's row.
+// checkNotDeleted makes a transaction fail when the org's deletion has begun. It does not write the
+// org's row.
 func (t *txn) checkNotDeleted(table *string, o id.Org) {
 	t.check(table, orgKey(o), expr{when: notDeleted}, unlessGone(raced))
 }
 
-// DeleteOrg ends an org: its deletion is written first, then every key is revoked,
-// then every member removed, the caller last. When it returns without an error, no
-// check of a key of the org that begins later lets it in. Each step can be repeated:
-// after an error any admin who is left goes on by asking again. The sweep ends the
-// rest (EndOrg).
+// DeleteOrg deletes an org. First it writes that the deletion has begun, then it revokes every
+// key, then it removes every member, the caller last. When it returns without an error, no check
+// of the org's keys that begins later accepts one. Each step can be repeated: after an error,
+// any admin who is left can call it again. The sweep deletes the rest (EndOrg).
 //
 // Errors: org_not_found, insufficient_role.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
@@ -81,8 +80,8 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	return s.removeMembers(ctx, o, a.User)
 }
 
-// closeOrg writes that the deletion of an org has begun. From then on nothing is made
-// or changed under it.
+// closeOrg writes that the deletion of an org has begun. From then on nothing in the org is
+// created or changed.
 func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 	found, err := s.Org(ctx, a, o)
 	if err != nil || found.deleted {
@@ -100,7 +99,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 	t.update(s.table, liveKeysKey(o), expr{
 		update: "SET closed = :now, purgeAt = :purge", values: item{":now": num(now), ":purge": num(purgeAfter(now))},
 	}, nil)
-	if found.creator != "" { // who may make another org now; a user never goes
+	if found.creator != "" { // the creator may create another org now; users are never deleted
 		t.update(s.table, userKey(found.creator), expr{update: "ADD orgsCreated :less", values: item{":less": num(-1)}}, nil)
 	}
 	s.audit(ctx, t, entry{
@@ -110,9 +109,9 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 	return s.commit(ctx, t)
 }
 
-// revokeKeys revokes every key of a closed org that may be good: those of a strong
-// read of all rows, because the map of active keys lacks those in their grace. No key
-// has an event or an audit entry of its own: the entry of the deletion is enough.
+// revokeKeys revokes every key of a closed org that may be good. It reads all rows strongly,
+// because the map of active keys lacks keys in their grace. A key has no event or audit entry of
+// its own here: the entry of the deletion is enough.
 func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	return s.eachPage(ctx, span{pk: pkKeys + string(o), prefix: skKey}, func(rows []item) error {
 		late := s.now() - lateExpiry.Milliseconds()
@@ -136,8 +135,8 @@ func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	})
 }
 
-// removeMembers removes every member of a closed org, both copies of each; last comes
-// last, who can ask again when this ends early.
+// removeMembers removes every member of a closed org, with both rows. The user last comes last,
+// and can repeat the deletion when this fails.
 func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error {
 	remove := func(users ...id.User) error {
 		t := &txn{}
@@ -167,8 +166,8 @@ func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error
 	return remove(last)
 }
 
-// eachPage does something with all rows of a span, a page at a time; with a page whose
-// rows have changed since they were read, again.
+// eachPage calls do with all rows of a span, a page at a time. It reads a page again when rows
+// of it have changed since they were read.
 func (s *Store) eachPage(ctx context.Context, sp span, do func(rows []item) error) error {
 	sp.limit = closingPage
 	for {

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Attributes of deliveries.
+// The attributes of deliveries.
 const (
 	attrStatus      = "status" // a reserved word: always #status
 	attrAttempts    = "attempts"
@@ -19,18 +19,18 @@ const (
 	attrEventType   = "eventType"
 	attrLease       = "lease"     // jti of the attempt that is being made, or was made last
 	attrLast        = "last"      // the last attempt, JSON
-	attrMovedBy     = "movedBy"   // random: the sweep that queued it last
+	attrMovedBy     = "movedBy"   // random text of the run of the sweep that queued it last
 	attrStartedAt   = "startedAt" // when this round of attempts began: at fan-out, or when it was redelivered
 
-	// overdueAfter is how long after its time an attempt is the sweep's.
+	// overdueAfter is how long after its time an attempt is left to the queue before the sweep
+	// takes it.
 	overdueAfter = time.Minute
 )
 
-// DeliveryStatus says how far a delivery is.
+// DeliveryStatus is the status of a delivery.
 type DeliveryStatus string
 
-// The statuses. Pending and held deliveries wait; the others are settled, and can
-// be redelivered.
+// The statuses. Pending and held deliveries wait. The others are settled, and can be redelivered.
 const (
 	DeliveryPending   DeliveryStatus = "pending"
 	DeliveryDelivered DeliveryStatus = "delivered"
@@ -39,23 +39,22 @@ const (
 	DeliveryCancelled DeliveryStatus = "cancelled" // its endpoint was deleted
 )
 
-// DeliveryStatuses lists them.
+// DeliveryStatuses returns all statuses.
 func DeliveryStatuses() []DeliveryStatus {
 	return []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryHeld, DeliveryCancelled}
 }
 
-// LastAttempt is what came of the last sending.
+// LastAttempt is the result of the last attempt.
 type LastAttempt struct {
 	ID         string  `json:"id"` // jti of its token
 	At         int64   `json:"at"` // milliseconds
 	Status     *int    `json:"status"`
 	DurationMs int64   `json:"durationMs"`
-	Error      *string `json:"error"` // of a sending without an answer, or with one that is not taken
+	Error      *string `json:"error"` // of an attempt without an answer, or with a redirect
 	Body       *string `json:"body"`  // the beginning of the answer
 }
 
-// Delivery is an event on its way to one endpoint. Times are in milliseconds; 0:
-// not set.
+// Delivery is one event for one endpoint. Times are in milliseconds; 0: not set.
 type Delivery struct {
 	Event       id.Event
 	Endpoint    id.Endpoint
@@ -88,21 +87,21 @@ func errDeliveryNotFound() error {
 
 func statusName() map[string]string { return map[string]string{"#status": attrStatus} }
 
-// first are the attributes of a delivery whose round of attempts begins now; the
-// sweep takes it up when nobody has.
+// first returns the attributes of a delivery whose round of attempts begins now. The sweep makes
+// sure that the first attempt is made.
 func first(k key, now int64) item {
 	row := dueAttrs(DueDelivery, k, now+overdueAfter.Milliseconds())
 	row[attrStatus], row[attrNextAttempt], row[attrStartedAt], row[attrAttempts] = str(string(DeliveryPending)), num(now), num(now), num(0)
 	return row
 }
 
-// isDisabled is the condition (with :no in values) on which a delivery may be held:
-// of a deleted endpoint nobody would ever release it.
+// isDisabled is the condition (with :no in values) on which a delivery may be held. Held
+// deliveries of a deleted endpoint would never be released.
 const isDisabled = "enabled = :no AND attribute_not_exists(deletedAt)"
 
-// FanOut writes the deliveries of an event, one for each endpoint that wants it,
-// and gives those that are to be sent (their Event, Endpoint and App). An event that went out before, or is gone,
-// gives none: its deliveries are their own by then.
+// FanOut writes the deliveries of an event, one for each endpoint that takes its type. It
+// returns those that are to be sent, with their Event, Endpoint and App. It returns none for an
+// event that was fanned out before or no longer exists.
 func (s *Store) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delivery, err error) {
 	err = retryRaced(ctx, func() error {
 		send, err = s.fanOut(ctx, a, e)
@@ -135,8 +134,8 @@ func (s *Store) fanOut(ctx context.Context, a id.App, e id.Event) ([]Delivery, e
 		if h.Enabled {
 			send = append(send, Delivery{Event: e, Endpoint: h.ID, App: a})
 		} else {
-			// Enabled again meanwhile, it would be held for ever: so it must still be
-			// as it was seen.
+			// If the endpoint was enabled again meanwhile, the delivery would never be
+			// released. So the endpoint must still be disabled.
 			row = item{attrStatus: str(string(DeliveryHeld)), attrAttempts: num(0)}
 			t.check(s.table, hookKey(a, h.ID), expr{when: isDisabled, values: item{":no": boolean(false)}}, raced)
 		}
@@ -155,7 +154,7 @@ func (s *Store) fanOut(ctx context.Context, a id.App, e id.Event) ([]Delivery, e
 	return send, s.commit(ctx, t)
 }
 
-// DeliveriesOf lists the deliveries of an event, by endpoint. Error:
+// DeliveriesOf lists the deliveries of an event, in the order of its endpoints. Error:
 // event_not_found.
 func (s *Store) DeliveriesOf(ctx context.Context, a id.App, e id.Event) ([]Delivery, error) {
 	row, err := s.get(ctx, eventKey(a, e))
@@ -184,21 +183,21 @@ func (s *Store) DeliveriesOf(ctx context.Context, a id.App, e id.Event) ([]Deliv
 	return out, nil
 }
 
-// DeliverySpan chooses deliveries of an endpoint.
+// DeliverySpan selects deliveries of an endpoint.
 type DeliverySpan struct {
 	Endpoint id.Endpoint
 	Since    time.Time      // of the event; zero: from the first
 	Status   DeliveryStatus // "": any
-	After    id.Event       // go on behind this one
+	After    id.Event       // begin behind this one
 	Limit    int
 }
 
-// deliveryPages bounds how much of a partition one call looks through for
-// deliveries of a status: the cursor goes on from there.
+// deliveryPages bounds how many pages of a partition one call searches for deliveries of a
+// status. The cursor goes on from there.
 const deliveryPages = 10
 
-// Deliveries lists deliveries of an endpoint, oldest first. next is the event to
-// go on behind, "" at the end. Error: endpoint_not_found.
+// Deliveries lists deliveries of an endpoint, oldest first. next is the event behind which the
+// next page begins, "" at the end. Error: endpoint_not_found.
 func (s *Store) Deliveries(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
 	if _, err := s.Endpoint(ctx, a, d.Endpoint); err != nil {
 		return nil, "", err
@@ -212,7 +211,7 @@ func (s *Store) deliveries(ctx context.Context, d DeliverySpan) (found []Deliver
 		sp.from = string(id.FirstEvent(d.Since))
 	}
 	if sp.after < sp.from {
-		sp.after = "" // DynamoDB takes no start outside of the range
+		sp.after = "" // DynamoDB refuses a start outside of the range
 	}
 	for range deliveryPages {
 		rows, more, err := s.query(ctx, sp)
@@ -232,8 +231,8 @@ func (s *Store) deliveries(ctx context.Context, d DeliverySpan) (found []Deliver
 	return found, id.Event(sp.after), nil
 }
 
-// choose adds the deliveries of rows that are meant, up to the limit, and tells how
-// many rows it looked at.
+// choose adds the selected deliveries of rows to found, up to the limit. used is how many rows
+// it read.
 func (d DeliverySpan) choose(found []Delivery, rows []item) (_ []Delivery, used int) {
 	for used < len(rows) && len(found) < d.Limit {
 		if got := deliveryFrom(rows[used]); d.Status == "" || got.Status == d.Status {
@@ -244,8 +243,7 @@ func (d DeliverySpan) choose(found []Delivery, rows []item) (_ []Delivery, used 
 	return found, used
 }
 
-// HeldCount counts the deliveries that an endpoint's disabling holds back, up to
-// Limits.Held.
+// HeldCount counts the deliveries that are held for an endpoint, up to Limits.Held.
 func (s *Store) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil

@@ -14,33 +14,32 @@ import (
 	"latchkey/pkg/id"
 )
 
-// The index "due" is sparse: a row stands in it while something is to happen to
-// it at a time. Only the sweep reads it, and what it finds it decides anew on the
-// row itself, because an index is a little behind.
+// The index "due" is sparse: a row is in it while something is due for the row at a time. Only
+// the sweep reads the index. It decides on the row itself, because an index is a little behind.
 const (
 	dueIndex  = "due"
 	dueShards = 8 // partitions a kind, so that none grows hot
 )
 
-// DueKind says what is to happen.
+// DueKind is the kind of a row in the index.
 type DueKind string
 
-// The kinds of rows that wait.
+// The kinds of rows, with what is due for them.
 const (
-	DueEvent    DueKind = "event"    // to be fanned out, should the stream have lost it
+	DueEvent    DueKind = "event"    // to be fanned out, if the stream has lost it
 	DueDelivery DueKind = "delivery" // to be tried
 	DueLink     DueKind = "link"     // to expire
-	DueKey      DueKind = "key"      // to be warned of
-	DueEndpoint DueKind = "endpoint" // its held deliveries to be released or cancelled
-	DueOrg      DueKind = "org"      // deleted: what it has to be ended
+	DueKey      DueKind = "key"      // to be announced as expiring
+	DueEndpoint DueKind = "endpoint" // its held or parked deliveries to be sent or cancelled
+	DueOrg      DueKind = "org"      // deleted: the rest of it to be deleted too
 )
 
-// DueKinds lists them.
+// DueKinds returns all kinds.
 func DueKinds() []DueKind {
 	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint, DueOrg}
 }
 
-// dueAttrs puts a row into the index.
+// dueAttrs returns the attributes that put a row into the index.
 func dueAttrs(kind DueKind, k key, at int64) item {
 	return item{attrDue: str(kind.partition(k)), attrDueAt: num(at)}
 }
@@ -53,9 +52,9 @@ func (kind DueKind) partition(k key) string {
 
 func (kind DueKind) shard(n int) string { return pkDue + string(kind) + "#" + strconv.Itoa(n) }
 
-// Due is a row of the index: what waits, and since when.
+// Due is a row of the index, with the time since which it is due.
 type Due struct {
-	App      id.App      // of all but a key and an org
+	App      id.App      // of every kind but key and org
 	Org      id.Org      // of a key and an org
 	Event    id.Event    // of an event and a delivery
 	Link     id.Link     //
@@ -64,18 +63,18 @@ type Due struct {
 	At       int64       // milliseconds
 }
 
-// String names the row, for errors: app_…/evt_….
+// String returns the row's name in errors: app_…/evt_….
 func (d Due) String() string {
 	ids := []string{string(d.App), string(d.Org), string(d.Endpoint), string(d.Event), string(d.Link), string(d.Key)}
 	return strings.Join(slices.DeleteFunc(ids, func(s string) bool { return s == "" }), "/")
 }
 
-// duePage is how many rows one read of the index gives: few enough that their
-// decoding takes little memory.
+// duePage is how many rows one read of the index returns: so few that their decoding takes
+// little memory.
 const duePage = 1000
 
-// DueBefore lists rows of a kind whose time has come, those of each of the 8 shards
-// in the order of their times, at most limit of each. They may be settled already.
+// DueBefore lists rows of a kind that were due before a time: of each of the 8 shards at most
+// limit, in the order of their times. Rows may be settled already.
 func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
 		rows, err := s.dueIn(ctx, kind.shard(n), 0, at, limit)
@@ -87,8 +86,8 @@ func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit
 	return found, nil
 }
 
-// dueIn lists up to limit rows of one partition of the index, from a time in
-// milliseconds to another.
+// dueIn lists up to limit rows of one partition of the index between two times. from is in
+// milliseconds.
 func (s *Store) dueIn(ctx context.Context, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: s.table, IndexName: aws.String(dueIndex),

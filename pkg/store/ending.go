@@ -9,16 +9,16 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// inFlight is how long a request may still write that was let in before the keys of its
-// org were revoked, with much to spare: what an API key makes is under no condition on
-// the org, whose row all requests of its apps would fight for.
+// inFlight is how long a request may still write after the keys of its org were revoked, with
+// much time to spare. A write by an API key has no condition on the org, because all requests of
+// the org's apps would then compete for the org's row.
 const inFlight = 2 * time.Minute
 
-// EndOrg ends what is left of a deleted org, once it has no members: the endpoints
-// are deleted, which cancels what waits for them, and the pending links revoked. A pass that
-// begins inFlight after the first has seen all that was ever made: it deletes the apps
-// too, and the org is due no more. cutShort reports that the org still has members: the
-// request that deletes it ended early, and an admin has to repeat it. No key is written.
+// EndOrg deletes the rest of a deleted org, once it has no members. It deletes the endpoints, so
+// that their deliveries are cancelled, and revokes the pending links. A pass that begins
+// inFlight after the first one has seen everything: it deletes the apps too, and then the org is
+// no longer due. EndOrg writes no key. cutShort reports that the org still has members: the
+// request that deletes it failed, and an admin must repeat it.
 func (s *Store) EndOrg(ctx context.Context, o id.Org) (cutShort bool, err error) {
 	meta, err := s.get(ctx, orgKey(o))
 	if err != nil || meta.num(attrDeletedAt) == 0 || meta[attrDue] == nil {
@@ -52,8 +52,8 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (cutShort bool, err error)
 	return false, s.forgetApps(ctx, o, meta.num(attrDeletedAt), apps)
 }
 
-// noteEmpty keeps when an org was first found without members. It is due again when
-// all requests in flight have ended.
+// noteEmpty writes when an org was first found without members. The org is due again when all
+// requests in flight have ended.
 func (s *Store) noteEmpty(ctx context.Context, o id.Org, now int64) error {
 	t := &txn{}
 	t.update(s.table, orgKey(o), expr{
@@ -63,7 +63,8 @@ func (s *Store) noteEmpty(ctx context.Context, o id.Org, now int64) error {
 	return ignoreRaced(s.commit(ctx, t))
 }
 
-// endEndpoints deletes the endpoints of an app; the sweep cancels what waits for them.
+// endEndpoints deletes the endpoints of an app. The sweep cancels the deliveries that wait for
+// them.
 func (s *Store) endEndpoints(ctx context.Context, a id.App) error {
 	endpoints, _, err := s.Endpoints(ctx, a, Page{})
 	if err != nil {
@@ -80,8 +81,8 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) error {
 	return nil
 }
 
-// endLinks revokes the links of an app that are pending, and takes those off the index
-// that have expired. No event is sent: the endpoints end with them.
+// endLinks revokes the pending links of an app, and takes expired ones off the index. It writes
+// no event: the endpoints are deleted too.
 func (s *Store) endLinks(ctx context.Context, a id.App) error {
 	return s.eachPage(ctx, span{pk: pkLinks + string(a), prefix: skLink}, func(rows []item) error {
 		waiting := slices.DeleteFunc(rows, func(row item) bool { return row[attrDue] == nil })
@@ -106,8 +107,8 @@ func (s *Store) endLinks(ctx context.Context, a id.App) error {
 	})
 }
 
-// forgetApps deletes the apps of an org and is the end of its deletion. The org's row
-// is kept as long as its audit log.
+// forgetApps deletes the apps of an org, and ends the org's deletion. The org's row is kept as
+// long as its audit log.
 func (s *Store) forgetApps(ctx context.Context, o id.Org, deletedAt int64, apps []item) error {
 	for some := range slices.Chunk(apps, actionsAtOnce/2) {
 		t := &txn{}

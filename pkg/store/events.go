@@ -11,25 +11,23 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Attributes of events.
+// The attributes of events.
 const (
 	attrType      = "type" // a reserved word: always #type
 	attrData      = "data"
-	attrOnly      = "only"      // the one endpoint it is for
-	attrExcept    = "except"    // the one endpoint it is not for
+	attrOnly      = "only"      // the only endpoint that gets the event
+	attrExcept    = "except"    // the only endpoint that does not get the event
 	attrFannedAt  = "fannedAt"  // when its deliveries were written
-	attrEndpoints = "endpoints" // the endpoints it went to
+	attrEndpoints = "endpoints" // the endpoints that have a delivery
 
 	// eventsFor is how long events, deliveries and ended links are kept.
 	eventsFor = 30 * 24 * time.Hour
 
-	// fanOutWithin is when the sweep fans out an event that the stream did not
-	// bring.
+	// fanOutWithin is how long the stream has to bring an event before the sweep fans it out.
 	fanOutWithin = time.Minute
 
-	// settled is how old an event is before the feed shows it: ids of several
-	// functions are minted in another order than they are committed, and a cursor
-	// would pass one by.
+	// settled is the age at which the feed shows an event. Functions do not commit ids in the
+	// order in which they mint them, and a cursor could pass a late one.
 	settled = 10 * time.Second
 )
 
@@ -42,8 +40,8 @@ type happening struct {
 	only, except id.Endpoint
 }
 
-// event adds an event to the transaction that causes it: none is lost between the
-// two. It gives the event's id.
+// event adds an event to the transaction that causes it, so that none is lost. It returns the
+// event's id.
 func (s *Store) event(t *txn, h happening) (id.Event, error) {
 	data, err := json.Marshal(h.data)
 	if err != nil {
@@ -72,8 +70,7 @@ func eventFrom(row item) webhook.Event {
 	}
 }
 
-// EventOf tells which event a row is that the stream brings; ok is false for any
-// other row.
+// EventOf returns the event of a row that the stream brings. ok is false for any other row.
 func EventOf(pk, sk string) (a id.App, e id.Event, ok bool) {
 	a, errApp := id.ParseApp(trimmed(pk, pkEvents))
 	e, errEvent := id.ParseEvent(sk)
@@ -84,7 +81,7 @@ func errEventNotFound() error {
 	return problem.New(problem.EventNotFound, "The app has no such event.")
 }
 
-// Event gives an event of an app. Error: event_not_found.
+// Event returns an event of an app. Error: event_not_found.
 func (s *Store) Event(ctx context.Context, a id.App, e id.Event) (webhook.Event, error) {
 	row, err := s.get(ctx, eventKey(a, e))
 	if err != nil {
@@ -96,8 +93,8 @@ func (s *Store) Event(ctx context.Context, a id.App, e id.Event) (webhook.Event,
 	return eventFrom(row), nil
 }
 
-// Events lists an app's events, oldest first, that are at least 10 s old. next is
-// the id to go on from, now or when there are more: never "".
+// Events lists an app's events that are at least 10 s old, oldest first. next is the id behind
+// which the next page begins, also when there are no more events yet. It is never "".
 func (s *Store) Events(ctx context.Context, a id.App, after id.Event, limit int) (events []webhook.Event, next id.Event, err error) {
 	until := id.FirstEvent(s.Now().Add(-settled))
 	if after >= until {

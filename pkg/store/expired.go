@@ -10,11 +10,11 @@ import (
 	"latchkey/pkg/id"
 )
 
-// dropAtOnce bounds one expression, of which DynamoDB takes 4 KB.
+// dropAtOnce bounds one expression. DynamoDB takes 4 KB.
 const dropAtOnce = 50
 
-// dropExpired takes the keys that have expired out of the map of active keys,
-// and reports whether there were any.
+// dropExpired removes the expired keys from the map of active keys, and reports whether there
+// were any.
 func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
 	row, err := s.get(ctx, liveKeysKey(o))
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
 		n := strconv.Itoa(len(names))
 		names["#k"+n], values[":e"+n] = k, v
 		update += sep(update, "REMOVE ", ", ") + "live.#k" + n
-		// A key rotated meanwhile has left the map; then somebody made room.
+		// A key that was rotated meanwhile has left the map, which makes room too.
 		when += sep(when, "", " AND ") + "live.#k" + n + " = :e" + n
 	}
 	if update == "" {

@@ -17,9 +17,9 @@ func (s *Store) AppEndpoints(ctx context.Context, a Actor, o id.Org, app id.App,
 	return s.Endpoints(ctx, app, p)
 }
 
-// EnableEndpoint enables or disables an endpoint by an admin. One that an admin
-// disabled, its app cannot enable. Errors: org_not_found, insufficient_role,
-// app_not_found, endpoint_not_found.
+// EnableEndpoint enables or disables an endpoint for an admin. The app cannot enable an endpoint
+// that an admin disabled. Errors: org_not_found, insufficient_role, app_not_found,
+// endpoint_not_found.
 func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
 	err = retryRaced(ctx, func() error {
 		if err := s.admitTo(ctx, a, o, app); err != nil {
@@ -35,7 +35,7 @@ func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.Ap
 	return changed, err
 }
 
-// admitTo holds the caller to the roles needed, and an app to the org.
+// admitTo checks that the caller has one of the roles, and that the org has the app.
 func (s *Store) admitTo(ctx context.Context, a Actor, o id.Org, app id.App) error {
 	own, owned := memberKey(o, a.User), appKey(o, app)
 	rows, err := s.getMany(ctx, own, owned)
@@ -65,22 +65,21 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	return s.change(ctx, t, was, h, changer{user: a.User})
 }
 
-// A key whose endpoints were disabled is barred: a request of it that was let in
-// before its revocation may still be on its way, and would make or change an
-// endpoint after they were listed. The mark is a row of its own, because a check on
-// the row of the key would conflict with the key's revocation and delay it.
+// A key whose endpoints were disabled is barred: one of its requests may have been let in before
+// the revocation, and could create or change an endpoint after the endpoints were listed. The
+// mark is a row of its own, because a check on the row of the key would conflict with the key's
+// revocation and delay it.
 
-// unbarred holds a change of an endpoint to the key's not being barred.
+// unbarred makes a change of an endpoint fail when the key is barred.
 func (t *txn) unbarred(table *string, a id.App, k id.Key) {
 	t.check(table, barredKey(a, k), expr{when: ifAbsent}, func(item) error {
 		return problem.New(problem.KeyNotActive, "The API key was revoked, and its webhook endpoints were disabled.")
 	})
 }
 
-// DisableEndpointsOf disables the endpoints of a revoked key's app that the key made,
-// or whose URL or event types it set. Each is a transaction of its own: after a
-// failure the caller repeats it. Errors: org_not_found, insufficient_role,
-// key_not_found.
+// DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or
+// whose URL or event types it set last. Each endpoint is a transaction of its own: after a
+// failure the caller repeats it. Errors: org_not_found, insufficient_role, key_not_found.
 func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
 	revoked, err := s.keyFor(ctx, a, o, k)
 	if err != nil {
@@ -107,8 +106,8 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 	})
 }
 
-// bar writes the mark before the endpoints are listed: what the key changed before it
-// is seen, and what it would change after it is refused.
+// bar writes the mark. The endpoints are listed after it: the list has every change that the key
+// made before the mark, and later ones are refused.
 func (s *Store) bar(ctx context.Context, a Actor, o id.Org, app id.App, k id.Key) error {
 	now := s.now()
 	t := &txn{}
@@ -117,7 +116,7 @@ func (s *Store) bar(ctx context.Context, a Actor, o id.Org, app id.App, k id.Key
 	return s.commit(ctx, t)
 }
 
-// setBy reports whether a key made the endpoint, or set its URL or its event types.
+// setBy reports whether a key created the endpoint, or set its URL or its event types last.
 func (h Endpoint) setBy(k id.Key) bool {
 	return slices.Contains([]id.Key{h.CreatedByKey, h.URLSetByKey, h.urlByKey, h.eventsByKey}, k)
 }

@@ -11,18 +11,18 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// EndpointChange is what an app changes of an endpoint; nil stays as it is.
+// EndpointChange is a change of an endpoint by its app. A nil member changes nothing.
 type EndpointChange struct {
-	By          id.Key // the app's API key that changes it
+	By          id.Key // the app's API key that makes the change
 	URL         *string
 	Description *string
 	Events      []string
 	Enabled     *bool
 }
 
-// UpdateEndpoint changes an endpoint. One that is enabled again starts afresh, and
-// its held deliveries are released by the sweep. A change to what is already so
-// writes nothing. Errors: endpoint_not_found, key_not_active, disabled_by_admin.
+// UpdateEndpoint changes an endpoint. An endpoint that is enabled again starts without failures,
+// and the sweep releases its held deliveries. When nothing differs, UpdateEndpoint writes
+// nothing. Errors: endpoint_not_found, key_not_active, disabled_by_admin.
 func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
 	err = retryRaced(ctx, func() error {
 		was, err := s.Endpoint(ctx, a, h)
@@ -61,14 +61,14 @@ func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
 	return h
 }
 
-// enable gives the endpoint as it is after it was enabled again.
+// enable returns the endpoint as it is once it is enabled again.
 func (h Endpoint) enable() Endpoint {
 	h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
 	h.Releasing, h.ReleaseFrom = true, ""
 	return h
 }
 
-// disable gives the endpoint as it is after it was disabled. One that was disabled
+// disable returns the endpoint as it is once it is disabled. An endpoint that was disabled
 // before gets the new reason.
 func (h Endpoint) disable(why DisabledReason, now int64) Endpoint {
 	h.Enabled, h.DisabledReason, h.DisabledAt = false, why, now
@@ -76,14 +76,14 @@ func (h Endpoint) disable(why DisabledReason, now int64) Endpoint {
 	return h
 }
 
-// changer is the one who changes an endpoint: an API key of its app, or an admin.
+// changer is the actor of a change of an endpoint: an API key of its app, or an admin.
 type changer struct {
 	key  id.Key
 	user id.User
 }
 
-// change adds to a transaction what makes an endpoint another, its audit entry and
-// its event, and commits it. Where nothing differs it commits nothing.
+// change adds the change from was to h to a transaction, with its audit entry and its event, and
+// commits it. When nothing differs it commits nothing.
 func (s *Store) change(ctx context.Context, t *txn, was, h Endpoint, by changer) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {
@@ -100,9 +100,9 @@ func (s *Store) change(ctx context.Context, t *txn, was, h Endpoint, by changer)
 	return h, s.commit(ctx, t)
 }
 
-// changesOf names what differs between two states of an endpoint; the zero Endpoint
-// is none. A URL is shown without its path and query, which may hold a secret: where
-// only these differ, its two sides are equal.
+// changesOf returns the differences between two states of an endpoint. The zero Endpoint means
+// that there is none. A URL is shown without its path and query, which may hold a secret: when
+// only these differ, From and To are equal.
 func changesOf(was, h Endpoint) Changes {
 	from, to, changes := was.audited(), h.audited(), Changes{}
 	for _, name := range [...]string{"url", "description", "events", "enabled", "disabledReason"} {
@@ -126,19 +126,19 @@ func (h Endpoint) audited() map[string]any {
 	return values
 }
 
-// endpointView is the data of endpoint.created, endpoint.updated and
-// endpoint.deleted. It has nothing of the URL's path and query.
+// endpointView is the data of endpoint.created, endpoint.updated and endpoint.deleted. It has
+// nothing of the URL's path and query.
 type endpointView struct {
 	EndpointID     id.Endpoint     `json:"endpointId"`
 	Origin         string          `json:"origin"`
 	Events         []string        `json:"events"`
 	Enabled        bool            `json:"enabled"`
 	DisabledReason *DisabledReason `json:"disabledReason"`
-	KeyID          *id.Key         `json:"keyId"`             // null: an admin did it
+	KeyID          *id.Key         `json:"keyId"`             // null: an admin made the change
 	Changed        []string        `json:"changed,omitempty"` // of endpoint.updated
 }
 
-// tell adds to the transaction of a change the audit entry and the event of it, which
+// tell adds the audit entry and the event of a change to the change's transaction. The event
 // goes to the app's other endpoints. The time of both is h.UpdatedAt.
 func (s *Store) tell(ctx context.Context, t *txn, kind webhook.Type, h Endpoint, by changer, changes Changes) error {
 	s.audit(ctx, t, entry{
@@ -158,9 +158,9 @@ func (s *Store) tell(ctx context.Context, t *txn, kind webhook.Type, h Endpoint,
 	return err
 }
 
-// Receiver reads an endpoint again, right before something is sent to it. ok is
-// false when it is disabled or deleted. Deliveries depend on this read: after a
-// change of an endpoint has been answered, no attempt begins that does not see it.
+// Receiver reads an endpoint again, right before something is sent to it. ok is false when the
+// endpoint is disabled or deleted. Deliveries depend on this read: once a change of an endpoint
+// is answered, every attempt that begins has seen it.
 func (s *Store) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
 	k := hookKey(h.AppID, h.ID)
 	rows, err := s.getMany(ctx, k)

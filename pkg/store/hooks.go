@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Attributes of webhook endpoints.
+// The attributes of webhook endpoints.
 const (
 	attrURL            = "url" // a reserved word: always #url
 	attrDescription    = "description"
@@ -21,32 +21,31 @@ const (
 	attrEnabled        = "enabled"
 	attrDisabledReason = "disabledReason"
 	attrUpdatedAt      = "updatedAt"
-	attrVersion        = "version" // one more with each change by the app or an admin
+	attrVersion        = "version" // one more with each change, disabling or deletion
 	attrCreatedByKey   = "createdByKey"
 	attrURLSetByKey    = "urlSetByKey" // the key that changed the URL or the event types last
-	attrURLByKey       = "urlByKey"    // the key that set the URL of now
-	attrEventsByKey    = "eventsByKey" // the key that set the event types of now
+	attrURLByKey       = "urlByKey"    // the key that set the present URL
+	attrEventsByKey    = "eventsByKey" // the key that set the present event types
 	attrDeletedAt      = "deletedAt"
 	attrFailures       = "failures"     // in a row
-	attrOpenUntil      = "openUntil"    // the breaker: nothing is sent before
+	attrOpenUntil      = "openUntil"    // the breaker: nothing is sent before this time
 	attrFailingSince   = "failingSince" // the first failure after the last success
 	attrReleaseFrom    = "releaseFrom"  // held deliveries behind this event wait to be released or cancelled
 	attrCount          = "count"
 )
 
-// DisabledReason says why an endpoint gets nothing.
+// DisabledReason is the reason for which an endpoint is disabled.
 type DisabledReason string
 
 // The reasons.
 const (
 	DisabledByUser    DisabledReason = "user"
 	DisabledByGone    DisabledReason = "gone"    // it answered 410
-	DisabledByFailing DisabledReason = "failing" // nothing but failures for five days
-	DisabledByAdmin   DisabledReason = "admin"   // only an admin enables it
+	DisabledByFailing DisabledReason = "failing" // every attempt failed for five days
+	DisabledByAdmin   DisabledReason = "admin"   // only an admin can enable it
 )
 
-// Endpoint is a receiver of an app's webhooks. Times are in milliseconds; 0: not
-// set.
+// Endpoint is a webhook endpoint of an app. Times are in milliseconds; 0: not set.
 type Endpoint struct {
 	ID             id.Endpoint
 	AppID          id.App
@@ -67,8 +66,8 @@ type Endpoint struct {
 	OpenUntil    int64
 	FailingSince int64
 
-	// ReleaseFrom is the last event whose held delivery was dealt with since the
-	// endpoint was enabled again or deleted; Releasing says that there is work left.
+	// ReleaseFrom is the last event whose held delivery was processed since the endpoint was
+	// enabled again or deleted. Releasing means that more held deliveries may follow.
 	ReleaseFrom id.Event
 	Releasing   bool
 	Deleted     bool
@@ -100,18 +99,18 @@ func errEndpointNotFound() error {
 	return problem.New(problem.EndpointNotFound, "The app has no such webhook endpoint.")
 }
 
-// NewEndpoint is what is wanted of an endpoint that is to be made.
+// NewEndpoint describes an endpoint to create.
 type NewEndpoint struct {
 	OrgID       id.Org
 	AppID       id.App
 	URL         string
 	Description string
 	Events      []string // types of events, or webhook.Every
-	By          id.Key   // the API key that makes it
+	By          id.Key   // the API key that creates it
 }
 
-// CreateEndpoint makes an endpoint, enabled. Errors: key_not_active,
-// idempotency_key_reused, limit_reached.
+// CreateEndpoint creates an enabled endpoint. Errors: key_not_active, idempotency_key_reused,
+// limit_reached.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
 	now := s.Now()
 	h := Endpoint{
@@ -149,7 +148,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 	return made.committed(s.commit(ctx, t))
 }
 
-// Endpoint gives an endpoint of an app. Error: endpoint_not_found.
+// Endpoint returns an endpoint of an app. Error: endpoint_not_found.
 func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint, error) {
 	row, err := s.get(ctx, hookKey(a, h))
 	if err != nil {
@@ -161,12 +160,12 @@ func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint
 	return Endpoint{}, errEndpointNotFound()
 }
 
-// maxEndpointRows bounds the reading of an app's endpoints: those it may have, and
-// deleted ones whose deliveries are being cancelled.
+// maxEndpointRows bounds the reading of an app's endpoints: as many as an app may have, and deleted
+// ones whose deliveries are not all cancelled yet.
 const maxEndpointRows = 1000
 
-// Endpoints lists an app's endpoints, newest first. An app has so few that a page
-// is cut from all of them.
+// Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few,
+// and cuts the page from them.
 func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []Endpoint, next string, err error) {
 	rows, _, err := s.query(ctx, span{pk: pkHooks + string(a), prefix: skHook, reverse: true, limit: maxEndpointRows})
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []En
 	return endpoints, next, nil
 }
 
-// write is the update that makes an endpoint what it is, from what it was.
+// write returns the update that changes an endpoint from was to h.
 func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 	events, err := json.Marshal(h.Events)
 	if err != nil {
@@ -206,7 +205,7 @@ func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 	}
 	var gone []string
 	if webhook.Origin(h.URL) != webhook.Origin(was.URL) || h.Enabled && !was.Enabled {
-		gone = append(gone, attrFailures, attrOpenUntil, attrFailingSince) // another receiver, or one mended
+		gone = append(gone, attrFailures, attrOpenUntil, attrFailingSince) // another receiver, or a repaired one
 	}
 	switch {
 	case h.Enabled && !was.Enabled:
@@ -224,9 +223,8 @@ func (h Endpoint) write(was Endpoint, now int64) (expr, error) {
 	return e, nil
 }
 
-// DeleteEndpoint makes an endpoint get nothing more, by an API key of its app; the
-// sweep cancels the deliveries that wait for it. Errors: endpoint_not_found,
-// key_not_active.
+// DeleteEndpoint deletes an endpoint, by an API key of its app. The sweep cancels the deliveries
+// that wait for it. Errors: endpoint_not_found, key_not_active.
 func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by id.Key) error {
 	return retryRaced(ctx, func() error {
 		was, err := s.Endpoint(ctx, a, h)
@@ -245,7 +243,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 	})
 }
 
-// deleteEndpoint adds to a transaction that an endpoint is deleted, on a condition.
+// deleteEndpoint adds the deletion of an endpoint to a transaction, on the condition of e.
 func (s *Store) deleteEndpoint(t *txn, a id.App, h id.Endpoint, now int64, e expr, no refusal) {
 	k := hookKey(a, h)
 	e.update = "SET deletedAt = :now, enabled = :no, releaseFrom = :from, due = :due, dueAt = :now, purgeAt = :purge ADD version :one"
@@ -261,8 +259,8 @@ func (s *Store) deleteEndpoint(t *txn, a id.App, h id.Endpoint, now int64, e exp
 	}, nil)
 }
 
-// TestEndpoint sends a test event to one endpoint alone, and gives the event's id.
-// Error: endpoint_not_found.
+// TestEndpoint writes a test event for one endpoint only, and returns the event's id. Error:
+// endpoint_not_found.
 func (s *Store) TestEndpoint(ctx context.Context, a id.App, h id.Endpoint, message string) (id.Event, error) {
 	t := &txn{}
 	t.check(s.table, hookKey(a, h), expr{when: "attribute_exists(PK) AND attribute_not_exists(deletedAt)"},

@@ -17,45 +17,45 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// An idempotency record keeps the answer of a create for 24 hours, sealed with a
-// key that only the caller has: the raw Idempotency-Key is stored nowhere, so
-// the whole table together opens no record.
+// An idempotency record keeps the answer of a create for 24 hours. It is sealed with a key that
+// only the caller has: the Idempotency-Key itself is stored nowhere, so the whole table together
+// opens no record.
 const (
 	attrRequest   = "request"   // SHA-256 of the request's body
 	attrSealed    = "sealed"    // nonce and AES-256-GCM ciphertext of the answer
 	attrSalt      = "salt"      // 16 bytes for HKDF
-	attrExpiresAt = "expiresAt" // milliseconds; also of API keys
+	attrExpiresAt = "expiresAt" // milliseconds; also of API keys and links
 
 	idempotencyFor = 24 * time.Hour
 	saltLen        = 16
 	sealKeyLen     = 32 // AES-256
 )
 
-// Request is a request that creates something, and what makes it the same request when
-// it is sent again. The zero value was sent without an Idempotency-Key.
+// Request identifies a request that creates something, so that it is recognised when it is sent
+// again. The zero value is a request without an Idempotency-Key.
 type Request struct {
-	Key       secret.String // the Idempotency-Key header; empty: there was none
+	Key       secret.String // the Idempotency-Key header; empty: none
 	Principal string        // the caller's id
 	Method    string
 	Path      string // the real path, not the pattern
 	Body      []byte
 }
 
-// Once makes a create happen once for a request, and renders the answer. Without Render
-// the answer is empty.
+// Once makes a create happen once for a request, and renders its answer. Without Render the
+// answer is empty.
 type Once[Made any] struct {
 	Request Request
 	Render  func(Made) ([]byte, error)
 }
 
-// Created is what a create has made, with its answer.
+// Created is the result of a create, with its answer.
 type Created[Made any] struct {
-	Made     Made          // the zero value when the answer was kept
-	Answer   secret.String // as Once rendered it, now or the first time; it may hold a key
-	Replayed bool          // the same request was sent before, and nothing was made now
+	Made     Made          // the zero value when the answer is a kept one
+	Answer   secret.String // rendered by Once, now or the first time; it may hold an API key
+	Replayed bool          // the same request was sent before, and nothing was created now
 }
 
-// render returns what was made with its answer.
+// render returns made with its answer.
 func (o Once[Made]) render(made Made) (c Created[Made], err error) {
 	c.Made = made
 	if o.Render == nil {
@@ -66,8 +66,8 @@ func (o Once[Made]) render(made Made) (c Created[Made], err error) {
 	return c, err
 }
 
-// committed returns what a create ended with: what it made, the answer that was kept of
-// the same request, or an error.
+// committed returns the result of a create after its transaction: the new thing, the kept answer
+// of the same request, or an error.
 func (c Created[Made]) committed(err error) (Created[Made], error) {
 	var r replayed
 	switch {
@@ -81,8 +81,8 @@ func (c Created[Made]) committed(err error) (Created[Made], error) {
 
 func (r Request) keyed() bool { return r.Key.Reveal() != "" }
 
-// idemScope is what an Idempotency-Key is unique within. Lengths stand before
-// the parts, so that no two scopes share a text.
+// idemScope is the scope in which an Idempotency-Key is unique. hash writes the length before
+// each part, so that no two scopes have the same text.
 type idemScope struct{ principal, method, path, key string }
 
 func (c idemScope) hash() string {
@@ -97,14 +97,14 @@ func (r Request) rowKey() key {
 	return idempotencyKey(idemScope{r.Principal, r.Method, r.Path, r.Key.Reveal()})
 }
 
-// replayed is the error that carries a kept answer out of a transaction.
+// replayed is an error that holds a kept answer, to end a transaction with it.
 type replayed struct{ answer secret.String }
 
 func (replayed) Error() string { return "store: replayed" }
 
 // once adds the record of a request to a transaction, with the answer to keep. When the
-// key was used before, the refusal is idempotency_key_reused for another request, and the
-// kept answer for the same one.
+// Idempotency-Key was used before, the refusal is idempotency_key_reused for another request,
+// and replayed for the same one.
 func (t *txn) once(s *Store, r Request, answer secret.String) error {
 	if !r.keyed() {
 		return nil
@@ -129,11 +129,11 @@ func (t *txn) once(s *Store, r Request, answer secret.String) error {
 		when:   ifAbsent + " OR expiresAt <= :now",
 		values: item{":now": num(now)},
 	}, r.replay)
-	t.own(row) // by its random salt
+	t.own(row) // the random salt proves it
 	return nil
 }
 
-// replay answers from a record that is there and has not expired.
+// replay returns replayed with the answer of a record in force, or idempotency_key_reused.
 func (r Request) replay(found item) error {
 	request := sha256.Sum256(r.Body)
 	if string(found.bin(attrRequest)) != string(request[:]) {
@@ -146,8 +146,8 @@ func (r Request) replay(found item) error {
 	return replayed{secret.New(string(answer))}
 }
 
-// kept looks at a record read before a transaction. It returns nil when there
-// is none in force.
+// kept is replay for a record that was read before a transaction. It returns nil when there is
+// no record in force.
 func (r Request) kept(found item, now int64) error {
 	if !r.keyed() || found == nil || found.num(attrExpiresAt) <= now {
 		return nil
@@ -155,8 +155,7 @@ func (r Request) kept(found item, now int64) error {
 	return r.replay(found)
 }
 
-// cipher derives the record's own key (HKDF-SHA-256, RFC 5869) from the
-// caller's Idempotency-Key.
+// cipher derives the record's own key from the caller's Idempotency-Key (HKDF-SHA-256, RFC 5869).
 func (r Request) cipher(salt []byte, info string) (cipher.AEAD, error) {
 	k, err := hkdf.Key(sha256.New, []byte(r.Key.Reveal()), salt, info, sealKeyLen)
 	if err != nil {
@@ -192,7 +191,7 @@ func (r Request) open(sealed, salt []byte, info string) ([]byte, error) {
 	return aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], nil)
 }
 
-// random is the store's randomness.
+// random returns the store's source of randomness.
 func (s *Store) random() io.Reader {
 	if s.Rand != nil {
 		return s.Rand

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// maxWholeKeys is what GET …/keys answers whole.
+// maxWholeKeys is how many keys GET …/keys returns without a page.
 const maxWholeKeys = 1000
 
 func errKeyNotFound() error {
@@ -62,15 +62,15 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []API
 	return keys, next, nil
 }
 
-// NewKey is what is wanted of a key that is to be made.
+// NewKey describes an API key to create.
 type NewKey struct {
 	AppID     id.App // "": the org's default app
 	Name      string
-	ExpiresIn time.Duration // 0: it never expires
-	Prefix    string        // of its text; see apikey.ValidPrefix
+	ExpiresIn time.Duration // 0: the key never expires
+	Prefix    string        // of the key's text; see apikey.ValidPrefix
 }
 
-// MintedKey is a key that was made. Its text is shown once.
+// MintedKey is a new API key. Its text is shown once.
 type MintedKey struct {
 	ID        id.Key
 	AppID     id.App
@@ -80,7 +80,7 @@ type MintedKey struct {
 	Minted    apikey.Minted
 }
 
-// mint makes the id, the time and the text of a key.
+// mint makes the id, the times and the text of a key.
 func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 	now := s.Now()
 	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli()}
@@ -94,7 +94,7 @@ func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 	return m, err
 }
 
-// CreateKey makes an API key.
+// CreateKey creates an API key.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // app_not_found, limit_reached.
@@ -113,7 +113,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 		if err := t.once(s, once.Request, made.Answer); err != nil {
 			return err
 		}
-		if k.AppID != id.DefaultApp(o) { // which comes and goes with the org
+		if k.AppID != id.DefaultApp(o) { // the default app exists as long as the org
 			t.check(s.table, appKey(o, k.AppID), expr{when: "attribute_exists(PK)"}, errAppNotFound)
 		}
 		t.create(s.table, apiKeyKey(o, k.ID), k.attrs(a.User))
@@ -132,7 +132,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 	}
 	err = create()
 	if problem.Is(err, problem.LimitReached) {
-		// The map still has keys that have expired: make room and try once more.
+		// The map may still have expired keys: remove them and try once more.
 		dropped, dropErr := s.dropExpired(ctx, o)
 		if dropErr != nil {
 			return made, dropErr
@@ -156,11 +156,11 @@ func (k MintedKey) attrs(by id.User) item {
 	return row
 }
 
-// purgeAfter is when a key that died at a time (milliseconds) may be forgotten,
+// purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted,
 // in seconds.
 func purgeAfter(died int64) int64 { return time.UnixMilli(died).Add(deadKeysFor).Unix() }
 
-// orNil gives nil for a time that is not set.
+// orNil returns nil for a time that is not set.
 func orNil(at int64) any {
 	if at == 0 {
 		return nil
@@ -168,9 +168,9 @@ func orNil(at int64) any {
 	return at
 }
 
-// RevokeKey makes a key stop working: no check that begins after this returns
-// lets it in. A key revoked already stays as it was. Errors: org_not_found,
-// insufficient_role, key_not_found.
+// RevokeKey revokes a key: no check that begins after RevokeKey has returned accepts it. A key
+// that is revoked already does not change. Errors: org_not_found, insufficient_role,
+// key_not_found.
 func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) error {
 	found, err := s.keyFor(ctx, a, o, k)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 	return err
 }
 
-// keyFor reads a key for a caller who has the roles needed. Errors: org_not_found,
+// keyFor reads a key for a caller who has one of the roles. Errors: org_not_found,
 // insufficient_role, key_not_found.
 func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey, error) {
 	own, row := memberKey(o, a.User), apiKeyKey(o, k)
@@ -207,15 +207,15 @@ func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey
 }
 
 var (
-	// errRevokedAlready is the refusal of a revocation that another overtook.
+	// errRevokedAlready is the refusal of a revocation that was made by another request meanwhile.
 	errRevokedAlready = errors.New("store: the key was revoked before")
 
 	// errNoMap is the refusal of a revocation in an org that has no map of active keys.
 	errNoMap = errors.New("store: the org has no map of active keys")
 )
 
-// revoke revokes a key, also in an org whose deletion has begun. mapped: its entry
-// leaves the map of active keys.
+// revoke revokes a key, also in an org whose deletion has begun. With mapped, the key is removed
+// from the map of active keys too.
 func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool) error {
 	now := s.now()
 	t := &txn{}
@@ -244,7 +244,8 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 	return s.commit(ctx, t)
 }
 
-// revokedAt is the update that revokes a key at a time; the first time stays.
+// revokedAt returns the update that revokes a key at a time. It never changes the time of a
+// revocation.
 func revokedAt(now int64) expr {
 	return expr{
 		update: "SET revokedAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",
@@ -252,22 +253,23 @@ func revokedAt(now int64) expr {
 	}
 }
 
-// purgeUse lets the last use of a key be forgotten with the key, of which nobody
-// need be warned any more.
+// purgeUse lets the row of a key's last use expire with the key. The key is no longer announced
+// as expiring.
 func (t *txn) purgeUse(table *string, o id.Org, k id.Key, died int64) {
 	t.update(table, usedKey(o, k), expr{
 		update: "SET purgeAt = :purge REMOVE due, dueAt", values: item{":purge": num(purgeAfter(died))},
 	}, nil)
 }
 
-// Of the warning that a key is about to expire.
+// The times of the announcement that a key expires.
 const (
 	warnAhead   = 7 * 24 * time.Hour
 	warnOfLives = 14 * 24 * time.Hour // shorter lives are rotated by machines
 )
 
-// announce tells of a new key, and has it warned of in time. What is due stands on
-// the row of its last use, so that no pipeline writes the row of a credential.
+// announce adds the event key.created, and makes a key with a long life due for key.expiring.
+// The row of the key's last use is the one that is due, so that no pipeline writes the row of a
+// credential.
 func (s *Store) announce(t *txn, o id.Org, k MintedKey) error {
 	if k.ExpiresAt-k.CreatedAt > warnOfLives.Milliseconds() {
 		row := usedKey(o, k.ID)

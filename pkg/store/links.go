@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Attributes of links.
+// The attributes of links.
 const (
 	attrOrgID        = "orgId"
 	attrClientUserID = "clientUserId"
@@ -24,7 +24,7 @@ const (
 	attrClaimKey     = "claimKeyHash"
 	attrLapsedAt     = "lapsedAt" // when link.expired was written
 
-	// replayFor is how long a device may ask again with the same claimKey.
+	// replayFor is how long a device may repeat its claim with the same claimKey.
 	replayFor = 24 * time.Hour
 )
 
@@ -35,7 +35,7 @@ func linkFrom(row item) link.Link {
 		CreatedAt: row.num(attrCreatedAt), ExpiresAt: row.num(attrExpiresAt),
 		ClaimedAt: row.num(attrClaimedAt), RevokedAt: row.num(attrRevokedAt),
 	}
-	// Both were marshalled by this package; what does not read back is not there.
+	// This package marshalled both. A value that does not parse counts as absent.
 	_ = json.Unmarshal([]byte(row.str(attrMetadata)), &l.Metadata)
 	_ = json.Unmarshal([]byte(row.str(attrDevice)), &l.Device)
 	return l
@@ -43,7 +43,7 @@ func linkFrom(row item) link.Link {
 
 func errLinkNotFound() error { return problem.New(problem.LinkNotFound, "There is no such link.") }
 
-// NewLink is what is wanted of a link that is to be made.
+// NewLink describes a link to create.
 type NewLink struct {
 	OrgID        id.Org
 	AppID        id.App
@@ -52,13 +52,13 @@ type NewLink struct {
 	ExpiresIn    time.Duration
 }
 
-// MintedLink is a link that was made. Its token is shown once.
+// MintedLink is a new link. Its token is shown once.
 type MintedLink struct {
 	link.Link
 	Token opaque.Minted
 }
 
-// CreateLink makes a link. Error: idempotency_key_reused.
+// CreateLink creates a link. Error: idempotency_key_reused.
 func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
 	now := s.Now()
 	l := MintedLink{Link: link.Link{
@@ -91,11 +91,11 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 	return made.committed(s.commit(ctx, t))
 }
 
-// endedLinkPurge is when a link that ended at a time (milliseconds) may be
-// forgotten, in seconds.
+// endedLinkPurge returns when the row of a link that ended at a time (milliseconds) may be
+// deleted, in seconds.
 func endedLinkPurge(ended int64) int64 { return time.UnixMilli(ended).Add(eventsFor).Unix() }
 
-// Link gives a link of an app. Error: link_not_found.
+// Link returns a link of an app. Error: link_not_found.
 func (s *Store) Link(ctx context.Context, a id.App, l id.Link) (link.Link, error) {
 	row, err := s.get(ctx, linkKey(a, l))
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Store) Link(ctx context.Context, a id.App, l id.Link) (link.Link, error
 	return linkFrom(row), nil
 }
 
-// Links lists an app's links, newest first. next is the id to go on from, "" at
-// the end.
+// Links lists an app's links, newest first. next is the id behind which the next page begins, ""
+// at the end.
 func (s *Store) Links(ctx context.Context, a id.App, p Page) (links []link.Link, next string, err error) {
 	sp := span{pk: pkLinks + string(a), prefix: skLink, reverse: true, limit: p.Limit}
 	if p.After != "" {
@@ -128,15 +128,15 @@ func (s *Store) Links(ctx context.Context, a id.App, p Page) (links []link.Link,
 	return links, next, nil
 }
 
-// pendingLink is the condition that a link is neither claimed nor revoked nor
-// expired (with :now in values).
+// pendingLink is the condition that a link is not claimed, revoked or expired (with :now in
+// values).
 const pendingLink = "attribute_exists(PK) AND attribute_not_exists(claimedAt) AND attribute_not_exists(revokedAt) AND expiresAt > :now"
 
-// raced is the refusal of a condition on what was read before: read again.
+// raced is the refusal of a condition on a row that was read before: the use case reads again.
 func raced(item) error { return errRaced }
 
-// RevokeLink takes a pending link back; one revoked already stays as it was.
-// Errors: link_not_found, link_already_claimed, link_expired.
+// RevokeLink revokes a pending link. A link that is revoked already does not change. Errors:
+// link_not_found, link_already_claimed, link_expired.
 func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked link.Link, err error) {
 	err = retryRaced(ctx, func() error {
 		if revoked, err = s.Link(ctx, a, l); err != nil {
@@ -166,23 +166,23 @@ func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked li
 	return revoked, err
 }
 
-// Claim is what a device claims a link with.
+// Claim is the claim of a link by a device.
 type Claim struct {
 	Token    link.Token
 	ClaimKey [32]byte // SHA-256 of the device's claimKey
 	Device   *link.Device
 }
 
-// ClaimedLink is a claim that holds.
+// ClaimedLink is a link that the device has claimed.
 type ClaimedLink struct {
 	link.Link
 	AppName  string
-	Replayed bool // it was this device's own before
+	Replayed bool // this device had claimed it before
 }
 
-// ClaimLink claims a pending link for one device; the same device may ask again
-// for 24 hours. Errors: link_not_found (a wrong secret is the same), link_revoked,
-// link_expired, link_already_claimed.
+// ClaimLink claims a pending link for one device. The same device may repeat the claim for 24
+// hours. Errors: link_not_found (also for a wrong secret), link_revoked, link_expired,
+// link_already_claimed.
 func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, err error) {
 	err = retryRaced(ctx, func() error {
 		claimed, err = s.claimLink(ctx, c)
@@ -234,16 +234,16 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	return out, s.commit(ctx, t)
 }
 
-// proves reports whether the claim has the secret of a link's row. A row that is not
-// there and a wrong secret are the same, whatever the link's state.
+// proves reports whether the claim has the secret of a link's row. The answer for a missing row
+// and for a wrong secret is the same, in every state of the link.
 func (c Claim) proves(row item) bool {
 	var hash opaque.Hash
 	copy(hash[:], row.bin(attrHash))
 	return row != nil && hash.Equal(c.Token.Hash)
 }
 
-// admit decides on a link's row whether the claim may go on, or was made before
-// by the same device.
+// admit decides by a link's row whether the claim may go on. replayed reports that the same
+// device has made it before. Errors: link_revoked, link_expired, link_already_claimed.
 func (c Claim) admit(row item, now int64) (replayed bool, err error) {
 	l := linkFrom(row)
 	switch l.Status(now) {
@@ -262,8 +262,8 @@ func (c Claim) admit(row item, now int64) (replayed bool, err error) {
 	return false, nil
 }
 
-// ExpireLink writes link.expired, once, for a link that nobody claimed in time.
-// One that is claimed, revoked, gone or told of already is left.
+// ExpireLink writes link.expired, once, for a link that was not claimed in time. It changes
+// nothing for a link that is claimed, revoked or deleted, or whose event was written already.
 func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	found, err := s.Link(ctx, a, l)
 	if problem.Is(err, problem.LinkNotFound) {
@@ -289,7 +289,7 @@ func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	return ignoreRaced(s.commit(ctx, t))
 }
 
-// ignoreRaced is for work that another has done meanwhile.
+// ignoreRaced drops the error of work that another process has done meanwhile.
 func ignoreRaced(err error) error {
 	if errors.Is(err, errRaced) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// maxWholeMembers is what GET …/members answers whole: every member an org may
+// maxWholeMembers is how many members GET …/members returns without a page: all that an org may
 // have.
 const maxWholeMembers = 500
 
@@ -30,8 +30,9 @@ func memberFrom(membership, user item) Member {
 	}
 }
 
-// Members lists an org's members: the whole list by time, newest first, or a
-// page by id. Errors: org_not_found, insufficient_role.
+// Members lists an org's members: the whole list by time, newest first, or a page by id. next is
+// the id behind which the next page begins, "" at the end. Errors: org_not_found,
+// insufficient_role.
 func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members []Member, next string, err error) {
 	own, err := s.get(ctx, memberKey(o, a.User))
 	if err != nil {
@@ -74,7 +75,7 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	return members, next, nil
 }
 
-// AddMember adds the user who has this verified address, folded.
+// AddMember adds the user who has this verified and folded address.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // user_not_found, member_exists, limit_reached.
@@ -98,7 +99,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		return made, err
 	}
 	now := s.now()
-	// Caller, idempotency, existence: a stranger must not learn who has an account.
+	// In this order: caller, idempotency, account. A stranger must not learn who has an account.
 	if err := a.admitTo(rows[own], rows[meta]); err != nil {
 		return made, err
 	}
@@ -140,7 +141,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	return made, s.commit(ctx, t)
 }
 
-// adminsIn is how many admins a membership of this role counts for.
+// adminsIn returns how many admins a membership of this role counts for.
 func adminsIn(r org.Role) int64 {
 	if r == org.Admin {
 		return 1
@@ -148,9 +149,8 @@ func adminsIn(r org.Role) int64 {
 	return 0
 }
 
-// ChangeRole gives a member another role. The role a member has already is not
-// written. Errors: org_not_found, insufficient_role, member_not_found,
-// last_admin.
+// ChangeRole changes the role of a member. For the role that the member has already, it writes
+// nothing. Errors: org_not_found, insufficient_role, member_not_found, last_admin.
 func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User, to org.Role) (Member, error) {
 	var out Member
 	err := retryRaced(ctx, func() error {
@@ -184,13 +184,13 @@ func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User,
 	return out, err
 }
 
-// RemoveMember takes a member out of an org. Errors: org_not_found,
-// insufficient_role, member_not_found, last_admin.
+// RemoveMember removes a member from an org. Errors: org_not_found, insufficient_role,
+// member_not_found, last_admin.
 func (s *Store) RemoveMember(ctx context.Context, a Actor, o id.Org, user id.User) error {
 	return s.removeMember(ctx, a, o, user, "member.removed")
 }
 
-// LeaveOrg takes the caller out of an org. Errors: org_not_found, last_admin.
+// LeaveOrg removes the caller from an org. Errors: org_not_found, last_admin.
 func (s *Store) LeaveOrg(ctx context.Context, a Actor, o id.Org) error {
 	return s.removeMember(ctx, a, o, a.User, "member.left")
 }
@@ -217,8 +217,8 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 	})
 }
 
-// target reads, in one batch, the caller's membership, the org's row and the member
-// who is to be changed.
+// target reads the caller's membership, the org's row and the member who is to be changed, in
+// one batch. Errors: org_not_found, insufficient_role, member_not_found.
 func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (Member, error) {
 	own, meta, membership, profile := memberKey(o, a.User), orgKey(o), memberKey(o, user), userKey(user)
 	wanted := []key{own, meta, profile}
@@ -242,10 +242,10 @@ func errMemberNotFound() error {
 	return problem.New(problem.MemberNotFound, "The org has no such member.")
 }
 
-// pinTarget adds the caller's check and the write on the target's membership,
-// held to the role it had when it was read. A transaction may name a row once:
-// when the two are the same row, the write carries the caller's own condition,
-// or a viewer could promote themselves.
+// pinTarget adds the check of the caller, and the write of the target's membership on the
+// condition that the target still has the role that was read. A transaction may name a row only
+// once. So when both are the same row, the write also has the condition on the caller: otherwise
+// a viewer could promote themselves.
 func (s *Store) pinTarget(t *txn, a Actor, o id.Org, target Member, write func(when string, values item, no refusal)) {
 	if target.UserID == a.User {
 		when, values := a.condition()
@@ -267,9 +267,8 @@ func (s *Store) pinTarget(t *txn, a Actor, o id.Org, target Member, write func(w
 	})
 }
 
-// countAdmins moves the org's counters with a membership's change, of an org whose
-// deletion has not begun. The last admin cannot go: the counter falls only from more
-// than one.
+// countAdmins changes the org's counters with a membership, if the org's deletion has not begun.
+// The last admin stays: the counter falls only from more than one.
 func (s *Store) countAdmins(t *txn, o id.Org, admins, members int64) {
 	if admins == 0 && members == 0 {
 		t.checkNotDeleted(s.table, o)

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Attributes of orgs and memberships.
+// The attributes of orgs, memberships and the map of active keys.
 const (
 	attrName        = "name"
 	attrCreatedAt   = "createdAt"
@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	maxWholeOrgs = 1000 // what GET /v1/orgs answers whole
+	maxWholeOrgs = 1000 // how many orgs GET /v1/orgs returns without a page
 	defaultApp   = "Default"
 )
 
@@ -43,26 +43,26 @@ type Org struct {
 type OrgOfUser struct {
 	Org
 	Role    org.Role
-	AddedBy *Adder // nil: the user made the org
+	AddedBy *Adder // nil: the user created the org
 }
 
-// Adder is who added a member to an org, as shown to that member.
+// Adder is the user who added a member to an org, as that member sees it.
 type Adder struct {
 	UserID      id.User
-	Name, Email string // the email was verified; "": it never was
+	Name, Email string // the verified email; "": none
 }
 
-// Page asks for a part of a list. The zero value asks for the whole list, as
-// far as the contract answers it whole.
+// Page selects a part of a list. The zero value selects the whole list, up to the bound in the
+// contract.
 type Page struct {
 	Limit int    // 1 to 100; 0: the whole list
-	After string // the id behind which to go on; "": from the beginning
+	After string // the id behind which the page begins; "": at the beginning
 }
 
-// CreateOrg makes an org whose first admin is its creator, and its default app.
+// CreateOrg creates an org with its default app. The creator is its first admin.
 //
-// Errors: idempotency_key_reused; limit_reached when the user has made as many
-// orgs as one may.
+// Errors: idempotency_key_reused; limit_reached when the user has created as many orgs as one
+// user may.
 func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
 	made, err := once.render(o)
@@ -95,8 +95,8 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 	return made.committed(s.commit(ctx, t))
 }
 
-// putMembership writes both copies of a membership: the org's and the user's. by is
-// who added the member, "" for the org's creator.
+// putMembership writes both rows of a membership: the org's and the user's. by is the user who
+// added the member, "" for the org's creator.
 func (s *Store) putMembership(t *txn, o id.Org, u, by id.User, r org.Role, at int64, exists refusal) {
 	attrs := item{attrRole: str(string(r)), attrJoinedAt: num(at)}
 	if by != "" {
@@ -106,8 +106,8 @@ func (s *Store) putMembership(t *txn, o id.Org, u, by id.User, r org.Role, at in
 	t.put(s.table, userOrgKey(u, o), attrs, expr{}, nil)
 }
 
-// OrgsOf lists the orgs a user belongs to: the whole list by time, newest first,
-// or a page by id. more reports that orgs are left behind the last id.
+// OrgsOf lists the orgs of a user: the whole list by time, newest first, or a page by id. next
+// is the id behind which the next page begins, "" at the end.
 func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
 	sp := span{pk: userKey(u).pk, prefix: skOrg, limit: p.Limit}
 	if p.Limit == 0 {
@@ -155,8 +155,7 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 	return orgs, next, nil
 }
 
-// Org gives an org to one of its members. Errors: org_not_found,
-// insufficient_role.
+// Org returns an org to one of its members. Errors: org_not_found, insufficient_role.
 func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	rows, err := s.getMany(ctx, memberKey(o, a.User), orgKey(o))
 	if err != nil {
@@ -171,8 +170,8 @@ func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	return orgFrom(rows[orgKey(o)]), nil
 }
 
-// RenameOrg gives an org another name; the name it has already is not written.
-// Errors: org_not_found, insufficient_role.
+// RenameOrg changes the name of an org. For the name that the org has already, it writes
+// nothing. Errors: org_not_found, insufficient_role.
 func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (Org, error) {
 	var out Org
 	err := retryRaced(ctx, func() error {

@@ -8,36 +8,34 @@ import (
 	"latchkey/pkg/id"
 )
 
-// A delivery that meets an open breaker is parked: it leaves the index of what is
-// due, and the endpoint's one row stands there in its place. The endpoint's row stays
-// until a run of the sweep finds no parked delivery that began when no more could be
-// parked. Deliveries are parked without a look at the endpoint's row, for which all
-// of them would compete. So attrParksUntil bounds the time: each change that keeps
-// the breaker open sets it, in the same update as the row's place in the index.
+// A delivery that meets an open breaker is parked: it leaves the index of due rows, and the
+// endpoint's row is there in its place. The endpoint's row stays in the index until a run of the
+// sweep that began after the last possible parking finds no parked delivery. A delivery is
+// parked without a read of the endpoint's row, because all deliveries would compete for that
+// row. So attrParksUntil bounds the time of parking: each change that keeps the breaker open
+// sets it, in the same update as the row's place in the index.
 
-// attrParksUntil is when the last delivery may be parked by a process that read the
-// endpoint while its breaker was open.
+// attrParksUntil is the latest time at which a process that read the endpoint with an open
+// breaker may park a delivery.
 const attrParksUntil = "parksUntil"
 
-// parksFor is how long after the breaker's time a delivery may still be parked: the
-// time of the deliver function (30 seconds), the difference of two clocks, and the
-// delay of the index.
+// parksFor is how long after the breaker's time a delivery may still be parked: the time of the
+// deliver function (30 seconds), the difference of two clocks, and the delay of the index.
 const parksFor = 5 * time.Minute
 
-// parkedIn is the part of the index in which the parked deliveries of an endpoint
-// stand, by the begin of their round of attempts.
+// parkedIn returns the partition of the index that has the parked deliveries of an endpoint, in
+// the order in which their rounds of attempts began.
 func parkedIn(h id.Endpoint) string { return pkDue + "parked#" + string(h) }
 
-// open adds to what an update sets of an endpoint's row that its breaker is open
-// until a time.
+// open adds to the update of an endpoint's row that the breaker is open until a time.
 func (e *expr) open(k key, until int64) {
 	due := dueAttrs(DueEndpoint, k, until)
 	e.update += "openUntil = :until, parksUntil = :parks, due = :due, dueAt = :until"
 	e.values[":until"], e.values[":parks"], e.values[":due"] = num(until), num(until+parksFor.Milliseconds()), due[attrDue]
 }
 
-// Park puts a delivery aside whose endpoint's breaker is open until a time. One that
-// has changed since it was read is left alone.
+// Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
+// changed since it was read stays as it is.
 func (s *Store) Park(ctx context.Context, w Work, until int64) error {
 	_, err := s.mark(ctx, w.key(), expr{
 		update: "SET nextAttemptAt = :until, due = :parked, dueAt = :started",
@@ -50,14 +48,15 @@ func (s *Store) Park(ctx context.Context, w Work, until int64) error {
 	return err
 }
 
-// Parked lists parked deliveries of an endpoint whose round of attempts began at a
-// time (milliseconds; At) or later, those first that began first.
+// Parked lists parked deliveries of an endpoint whose round of attempts began at a time
+// (milliseconds; At) or later, in the order in which the rounds began.
 func (s *Store) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
 	return s.dueIn(ctx, parkedIn(h), from, s.Now(), limit)
 }
 
-// Unpark makes a parked delivery due now, and reports whether it did: the one who did
-// queues it. The row keeps a random text of that one, who may not get the answer.
+// Unpark makes a parked delivery due now, and reports whether it did. Only the caller that did
+// it queues the delivery. The row holds a random text of that caller, which recognises its
+// change by it when the answer was lost.
 func (s *Store) Unpark(ctx context.Context, d Due) (bool, error) {
 	k := deliveryKey(d.Endpoint, d.Event)
 	now := s.now()
@@ -73,9 +72,9 @@ func (s *Store) Unpark(ctx context.Context, d Due) (bool, error) {
 	}, func(row item) bool { return row.str(attrMovedBy) == me })
 }
 
-// Waiting gives an endpoint for which deliveries wait: parked ones, or held ones that
-// are to be released or, when it was deleted, cancelled. ok is false when its time has
-// not come.
+// Waiting returns an endpoint for which deliveries wait: parked ones, or held ones that are to
+// be released or, when the endpoint was deleted, cancelled. ok is false when the endpoint is not
+// due.
 func (s *Store) Waiting(ctx context.Context, a id.App, h id.Endpoint) (found Endpoint, ok bool, err error) {
 	row, err := s.get(ctx, hookKey(a, h))
 	if err != nil || row == nil {
@@ -84,18 +83,18 @@ func (s *Store) Waiting(ctx context.Context, a id.App, h id.Endpoint) (found End
 	return endpointFrom(row), row.str(attrDue) != "" && row.num(attrDueAt) <= s.now(), nil
 }
 
-// Looked is what a look at the deliveries that wait for an endpoint has found.
+// Looked is the result of a look at the deliveries that wait for an endpoint.
 type Looked struct {
 	Began  time.Time // when the endpoint's row was read
 	Parked bool      // some were parked
-	Held   bool      // held ones are left,
-	Next   id.Event  // behind this one
-	Again  time.Time // when to look again, should anything be left
+	Held   bool      // some held ones are left,
+	Next   id.Event  // behind this event
+	Again  time.Time // when to look again, if any are left
 }
 
-// LookedAt notes how far the waiting deliveries of an endpoint were dealt with. When
-// nothing is left, the endpoint leaves the index, and a deleted one is forgotten. An
-// endpoint that has changed since it was read stays as it is.
+// LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is
+// left, the endpoint leaves the index, and the row of a deleted one is deleted. An endpoint that
+// has changed since it was read stays as it is.
 func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	k := hookKey(h.AppID, h.ID)
 	done := !l.Parked && !l.Held && l.Began.UnixMilli() > h.parksUntil
@@ -129,8 +128,8 @@ func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	return err
 }
 
-// unchanged is the condition that an attribute is as it was read: there, with the
-// value that bears its name, or not there.
+// unchanged returns the condition that an attribute is as it was read: with the value of the
+// same name, or absent.
 func unchanged(name string, there bool) string {
 	if there {
 		return name + " = :" + name

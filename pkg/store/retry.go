@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// errRaced is what a refusal returns when what was read before the transaction
-// has changed since: the use case reads again.
+// errRaced is the error of a refusal when a row has changed since it was read: the use case
+// reads again.
 var errRaced = errors.New("store: what was read has changed")
 
-// errBusy is the cause of an error when each try met others that wrote the same rows,
-// or was held back by the table's throughput.
+// errBusy is the cause of an error when each try lost a race for the same rows, or was slowed by
+// the table's throughput.
 var errBusy = errors.New("store: others were writing the same rows")
 
-// Busy reports whether nothing was done only because each try met others that wrote
-// the same rows. What can wait is done later.
+// Busy reports whether nothing was done only because each try lost a race for the same rows.
+// Work that can wait is done later.
 func Busy(err error) bool { return errors.Is(err, errBusy) }
 
 const (
-	conflictTries = 5 // of one transaction that collides with others
-	raceTries     = 8 // of a use case whose reading was overtaken
+	conflictTries = 5 // of a transaction that conflicts with others
+	raceTries     = 8 // of a use case whose rows have changed since it read them
 )
 
-// retryRaced runs a use case that reads and then writes, again while its reading
-// is overtaken by others.
+// retryRaced runs a use case that reads and then writes. It runs it again when other requests
+// have changed what it read.
 func retryRaced(ctx context.Context, useCase func() error) error {
 	for try := range raceTries {
 		if err := pause(ctx, try); err != nil {
@@ -40,8 +40,8 @@ func retryRaced(ctx context.Context, useCase func() error) error {
 	return unavailable(errors.Join(errBusy, errRaced))
 }
 
-// pause waits before a further try: nothing before the first, then 10 to 100 ms
-// at random (full jitter). It ends early with the request.
+// pause waits before a try: not before the first, then 10 to 100 ms at random (full jitter). It
+// ends early with the request.
 func pause(ctx context.Context, try int) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -8,19 +8,18 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Rotation replaces a key by a new one, and lets the old one live for a while.
+// Rotation replaces a key by a new one. The old key stays good for a while.
 type Rotation struct {
 	Old       id.Key
-	Grace     time.Duration // the old key's life from now on, at most; it is never made longer
+	Grace     time.Duration // the longest life of the old key from now on; a rotation never prolongs it
 	ExpiresIn time.Duration // the new key's life; 0 keeps the old key's lifetime
 	Prefix    string        // of the new key's text; see apikey.ValidPrefix
 
-	fresh           MintedKey // what is known of the new key before the old one is read
-	predecessorDied bool      // the key that the old one replaced was found revoked
+	fresh           MintedKey // the new key, before the old one is read
+	predecessorDied bool      // the predecessor of the old key was found revoked
 }
 
-// RotateKey replaces a key. A key rotates once; rotating it ends the grace of
-// the key that it replaced itself.
+// RotateKey replaces a key. A key rotates once. Its rotation ends the grace of its own predecessor.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // key_not_found, key_not_active.
@@ -85,12 +84,12 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	return made, s.commit(ctx, t)
 }
 
-// activeAt reports whether a key is neither revoked, expired nor rotated.
+// activeAt reports whether a key is not revoked, expired or rotated.
 func (k APIKey) activeAt(now int64) bool {
 	return k.RevokedAt == 0 && k.RotatedTo == "" && (k.ExpiresAt == 0 || now < k.ExpiresAt)
 }
 
-// graceEnds is when a rotated key ends: never later than it would have.
+// graceEnds returns when a rotated key ends: never later than it would have expired.
 func (k APIKey) graceEnds(now int64, grace time.Duration) int64 {
 	ends := now + grace.Milliseconds()
 	if k.ExpiresAt != 0 {
@@ -99,7 +98,7 @@ func (k APIKey) graceEnds(now int64, grace time.Duration) int64 {
 	return ends
 }
 
-// successor is the key that replaces old.
+// successor returns the key that replaces old.
 func (r *Rotation) successor(old APIKey, now int64) MintedKey {
 	fresh := r.fresh
 	fresh.AppID, fresh.Name, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, old.Name, now, 0
@@ -116,7 +115,7 @@ func errKeyNotActive(item) error {
 	return problem.New(problem.KeyNotActive, "The API key is revoked, expired or rotated already.")
 }
 
-// replace adds the writes of a rotation.
+// replace adds the writes of a rotation to a transaction.
 func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh MintedKey, grace time.Duration, now int64) {
 	ends := old.graceEnds(now, grace)
 	t.update(s.table, apiKeyKey(o, old.ID), expr{
@@ -138,9 +137,8 @@ func (s *Store) replace(t *txn, a Actor, o id.Org, old APIKey, fresh MintedKey, 
 	}, unlessClosed(raced))
 }
 
-// endPredecessor ends the grace of the key that the rotated one replaced. One that
-// was revoked meanwhile has ended already: died then says so, and the rotation
-// begins again without it.
+// endPredecessor ends the grace of the rotated key's predecessor. A predecessor that was revoked
+// meanwhile has ended already: then died becomes true, and the rotation begins again without it.
 func (s *Store) endPredecessor(t *txn, o id.Org, k id.Key, now int64, died *bool) {
 	t.update(s.table, apiKeyKey(o, k), expr{
 		update: "SET expiresAt = :now, purgeAt = :purge", when: "attribute_exists(PK) AND attribute_not_exists(revokedAt)",

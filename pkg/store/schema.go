@@ -9,21 +9,21 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Names of attributes. PK and SK are the table's key; every other name is used
-// by the entity its comment in accessPatterns names.
+// The attributes that several entities have. PK and SK are the table's key. The attributes of
+// one entity are in the file of that entity.
 const (
 	attrPK      = "PK"
 	attrSK      = "SK"
 	attrPurgeAt = "purgeAt" // seconds since the epoch (DynamoDB TTL); every other time is in milliseconds
 
-	// The index "due" has the rows that have both.
+	// The index "due" has the rows with both attributes.
 	attrDue   = "due"
 	attrDueAt = "dueAt"
 
 	skMeta = "META"
 )
 
-// Beginnings of keys.
+// The beginnings of keys.
 const (
 	pkIdentity = "IDN#"
 	pkEmail    = "EMAIL#"
@@ -51,11 +51,11 @@ const (
 	skBarred = "BARRED#"
 )
 
-// key names one row.
+// key is the key of one row.
 type key struct{ pk, sk string }
 
-// identityKey is the row of (issuer, subject). The two are hashed with the
-// issuer's length before them, so that no two pairs share a text.
+// identityKey returns the key of (issuer, subject). The hash has the issuer's length before the
+// two, so that no two pairs have the same text.
 func identityKey(issuer, subject string) key {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(issuer)) + ":" + issuer + subject))
 	return key{pkIdentity + hex.EncodeToString(sum[:]), skMeta}
@@ -86,11 +86,10 @@ func deliveryKey(h id.Endpoint, e id.Event) key {
 func idempotencyKey(scope idemScope) key { return key{pkIdem + scope.hash(), skMeta} }
 func trimmed(sk, prefix string) string   { return strings.TrimPrefix(sk, prefix) }
 
-// AccessPattern is one line of the table's design: what an item holds and how
-// it is found.
+// AccessPattern is one line of the table's design: an item, its key, and the reads that it serves.
 type AccessPattern struct{ Item, PK, SK, Serves string }
 
-// AccessPatterns lists every item of the table. infra/docs/design.md prints it.
+// AccessPatterns returns every item of the table. infra/docs/design.md prints them.
 func AccessPatterns() []AccessPattern {
 	return []AccessPattern{
 		{"Identity (issuer, subject → user)", "IDN#<sha-256>", "META", "who a token is: one strong read"},

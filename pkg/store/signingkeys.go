@@ -10,40 +10,40 @@ import (
 	"latchkey/pkg/signing"
 )
 
-// Attributes of the row that says which signing key is active.
+// The attributes of the row STATE, which says which signing key is active.
 const (
 	attrKid        = "kid"
-	attrMade       = "made" // ARN of a key that KMS made and no row has yet
+	attrMade       = "made" // ARN of a key that KMS has created and no row has yet
 	attrLeaseOwner = "leaseOwner"
 	attrLeaseUntil = "leaseUntil"
 )
 
-// What a change of the signing keys can meet. None reaches a caller of the API.
+// The errors of a change of the signing keys. No caller of the API sees them.
 var (
 	ErrLeaseHeld = errors.New("store: another rotation is at work")
 	ErrLeaseLost = errors.New("store: another rotation has taken over")
 	ErrOvertaken = errors.New("store: the signing keys have changed since they were read")
 )
 
-// Lease is the right to change the signing keys, until another takes it. Every
-// change checks it in its transaction, so that one who lost it changes nothing.
+// Lease is the right to change the signing keys, until its time is over and another run takes
+// it. Every change checks the lease in its transaction, so that a run that has lost it changes
+// nothing.
 type Lease struct{ owner string }
 
-// SigningKeys is what the table says of the signing keys at one moment.
+// SigningKeys is the state of the signing keys in the table at one moment.
 type SigningKeys struct {
-	ActiveKid string // of the key that signs; "" before the first
-	Made      string // ARN of a key that KMS made and that is not registered yet
+	ActiveKid string // of the active key; "" before the first
+	Made      string // ARN of a key that KMS has created and that has no row yet
 	Keys      []signing.Key
 }
 
-// Active gives the key that signs; ok is false before the first, and when it was
-// revoked.
+// Active returns the active key. ok is false before the first one, and when it was revoked.
 func (k SigningKeys) Active() (key signing.Key, ok bool) {
 	key, ok = k.Find(k.ActiveKid)
 	return key, ok && key.State == signing.Active
 }
 
-// Next gives the key that is published and does not sign yet.
+// Next returns the next key. ok is false when there is none.
 func (k SigningKeys) Next() (key signing.Key, ok bool) {
 	for _, key := range k.Keys {
 		if key.State == signing.Next {
@@ -53,7 +53,7 @@ func (k SigningKeys) Next() (key signing.Key, ok bool) {
 	return signing.Key{}, false
 }
 
-// Find gives a key by its kid.
+// Find returns a key by its kid. ok is false when there is none.
 func (k SigningKeys) Find(kid string) (key signing.Key, ok bool) {
 	for _, key := range k.Keys {
 		if key.Kid == kid {
@@ -63,7 +63,7 @@ func (k SigningKeys) Find(kid string) (key signing.Key, ok bool) {
 	return signing.Key{}, false
 }
 
-// SigningKeys reads the signing keys and which is active, in one strong read.
+// SigningKeys reads the signing keys, and which one is active, in strong reads of one partition.
 func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
 	rows, err := s.whole(ctx, span{pk: pkVerify, limit: verificationPage})
 	if err != nil {
@@ -80,8 +80,7 @@ func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
 	return out, nil
 }
 
-// LeaseSigningKeys gives the right to change the signing keys for a while. Error:
-// ErrLeaseHeld.
+// LeaseSigningKeys takes the right to change the signing keys for a time. Error: ErrLeaseHeld.
 func (s *Store) LeaseSigningKeys(ctx context.Context, during time.Duration) (Lease, error) {
 	l := Lease{rand.Text()}
 	now := s.Now()
@@ -94,8 +93,7 @@ func (s *Store) LeaseSigningKeys(ctx context.Context, during time.Duration) (Lea
 	return l, s.commit(ctx, t)
 }
 
-// ReleaseSigningKeys gives the lease back before its time; one that was lost is
-// nothing to give back.
+// ReleaseSigningKeys gives the lease back before its time. It is no error when the lease was lost.
 func (s *Store) ReleaseSigningKeys(ctx context.Context, l Lease) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{update: "REMOVE leaseOwner, leaseUntil"})
@@ -105,8 +103,8 @@ func (s *Store) ReleaseSigningKeys(ctx context.Context, l Lease) error {
 	return nil
 }
 
-// leased changes the STATE row, or with e.update "" only checks it, under the
-// lease and e.when. A transaction under a lease begins with it.
+// leased changes the row STATE, or only checks it when e.update is "". The conditions are the
+// lease and e.when. A transaction under a lease begins with this operation.
 func (t *txn) leased(table *string, l Lease, e expr) {
 	if e.when != "" {
 		e.when = " AND " + e.when
@@ -132,17 +130,15 @@ func (t *txn) leased(table *string, l Lease, e expr) {
 
 func overtaken(item) error { return ErrOvertaken }
 
-// KeepMadeKey remembers a key that KMS just made, before anything else is asked
-// of it: should that fail, the next rotation goes on with it. Error:
-// ErrLeaseLost.
+// KeepMadeKey writes the ARN of a key that KMS has just created, before any other call about the
+// key. If a later call fails, the next rotation continues with this key. Error: ErrLeaseLost.
 func (s *Store) KeepMadeKey(ctx context.Context, l Lease, arn string) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{update: "SET made = :arn", values: item{":arn": str(arn)}})
 	return s.commit(ctx, t)
 }
 
-// PublishSigningKey registers a key as the next to sign. Errors: ErrLeaseLost,
-// ErrOvertaken.
+// PublishSigningKey registers a key as the next one. Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk signing.JWK, arn string) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{update: "REMOVE made"})
@@ -150,16 +146,16 @@ func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk signing.JWK,
 	return s.commit(ctx, t)
 }
 
-// register writes the row of a new key; x, y and the ARN never change after.
+// register writes the row of a new key. Its x, y and ARN never change.
 func (t *txn) register(s *Store, jwk signing.JWK, arn string, attrs item) {
 	attrs[attrX], attrs[attrY], attrs[attrARN] = str(jwk.X), str(jwk.Y), str(arn)
 	attrs[attrCreatedAt] = num(s.now())
 	t.put(s.table, verificationKeyKey(jwk.Kid), attrs, expr{when: ifAbsent}, overtaken)
 }
 
-// ActivateSigningKey makes a key the one that signs: the next one, or one that
-// has no row yet. The key that signed until now, by was, is retired and expires
-// when nobody can be signing with it any more. Errors: ErrLeaseLost, ErrOvertaken.
+// ActivateSigningKey makes a key the active one: the next key, or one that has no row yet. The
+// key that was active before is retired, and expires when no process can sign with it any more.
+// Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys, jwk signing.JWK, arn string) error {
 	now := s.Now()
 	t := &txn{}
@@ -189,7 +185,7 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	return s.commit(ctx, t)
 }
 
-// retire ends the life of a key in a state.
+// retire makes a key retired, if it is in the state from.
 func (t *txn) retire(table *string, kid string, from signing.State, now, expires time.Time) {
 	t.update(table, verificationKeyKey(kid), expr{
 		update: "SET #state = :retired, retiredAt = :now, expiredAt = :expires", when: "#state = :from", names: stateName(),
@@ -200,8 +196,7 @@ func (t *txn) retire(table *string, kid string, from signing.State, now, expires
 	}, overtaken)
 }
 
-// DropNextKey retires a next key that never signed. Errors: ErrLeaseLost,
-// ErrOvertaken.
+// DropNextKey retires a next key that has never signed. Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) DropNextKey(ctx context.Context, l Lease, kid string) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{})
@@ -209,8 +204,7 @@ func (s *Store) DropNextKey(ctx context.Context, l Lease, kid string) error {
 	return s.commit(ctx, t)
 }
 
-// NoteDisabledKey remembers that KMS signs with a key no more. Errors:
-// ErrLeaseLost, ErrOvertaken.
+// NoteDisabledKey writes that a key is disabled in KMS. Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) NoteDisabledKey(ctx context.Context, l Lease, kid string) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{})

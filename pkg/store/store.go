@@ -1,13 +1,13 @@
 // Package store is the table: every key, every condition, every transaction.
 //
-// A method is a use case (CreateOrg, RevokeKey) and decides, in the transaction
-// that writes, whether the caller may do it. Its comment names the problem codes
-// a caller can see; beside those, each method can return unavailable when the
-// database does not answer, cannot be reached or goes on conflicting.
+// A method is a use case (CreateOrg, RevokeKey). It decides, in the transaction that writes,
+// whether the caller may do it. Its comment names the problem codes that a caller can see. Each
+// method can also return unavailable, when the database cannot be reached, does not answer, or
+// keeps reporting conflicts.
 //
-// Every read that decides anything is strongly consistent and on the base table.
-// Nothing here is cached, and nothing may be: a cache between a request and a
-// key's row would outlive a revocation.
+// Every read that decides about access is strongly consistent and on the base table. Nothing
+// here is cached, and nothing may be: a cache between a request and a key's row would outlive a
+// revocation.
 package store
 
 import (
@@ -25,20 +25,20 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Limits are the bounds of the contract that the store holds (infra/docs/api.md, "Limits").
+// Limits are the bounds of the contract that the store enforces (infra/docs/api.md, "Limits").
 type Limits struct {
-	ActiveKeys  int // API keys of an org that are neither revoked, expired nor rotated
+	ActiveKeys  int // active API keys of an org: not revoked, expired or rotated
 	Apps        int // apps of an org
 	Members     int // members of an org
-	OrgsCreated int // orgs one user created
+	OrgsCreated int // orgs that one user created
 	Endpoints   int // webhook endpoints of an app
 	Held        int // deliveries of an endpoint that heldCount counts
-	Queued      int // deliveries that one run of the sweep queues: what is delivered in a minute
+	Queued      int // deliveries that one run of the sweep queues: as many as are sent in a minute
 	Redelivered int // deliveries that one call sends again
 	Budget      Budget
 }
 
-// DefaultLimits are the limits of the contract.
+// DefaultLimits returns the limits of the contract.
 func DefaultLimits() Limits {
 	return Limits{
 		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
@@ -52,25 +52,24 @@ type Store struct {
 	db     *dynamodb.Client
 	table  *string
 	Now    func() time.Time // the clock; tests set it
-	Rand   io.Reader        // randomness of ids, salts and nonces; nil is crypto/rand
+	Rand   io.Reader        // randomness of ids, keys, salts and nonces; nil: crypto/rand
 	Limits Limits
 }
 
-// New gives the store on one table.
+// New returns the store on one table.
 func New(db *dynamodb.Client, table string) *Store {
 	return &Store{db: db, table: aws.String(table), Now: time.Now, Limits: DefaultLimits()}
 }
 
-// ids makes ids from the store's randomness.
+// ids returns the source of ids, with the store's randomness.
 func (s *Store) ids() id.Source { return id.Source{Rand: s.Rand} }
 
-// now is the time in milliseconds since the epoch, the unit of every time in
-// the table but purgeAt.
+// now returns the time in milliseconds since the epoch, the unit of every time in the table but
+// purgeAt and iat.
 func (s *Store) now() int64 { return s.Now().UnixMilli() }
 
-// unavailable turns a failure to talk to the database into the caller's 503, and a
-// request that the database calls malformed, which is our own mistake and stays one,
-// into a 500. The cause stays for the log.
+// unavailable turns an error of the database into the caller's 503. A request that the database
+// calls malformed is our own mistake, and becomes a 500. The cause is kept for the log.
 func unavailable(err error) error {
 	var answered interface{ ErrorCode() string }
 	if errors.As(err, &answered) {
@@ -82,7 +81,7 @@ func unavailable(err error) error {
 	return problem.Wrap(problem.Unavailable, "The service cannot answer right now. Try again.", err)
 }
 
-// get reads one row, strongly consistent. A row that is not there is nil.
+// get reads one row, strongly consistent. It returns nil when there is no row.
 func (s *Store) get(ctx context.Context, k key) (item, error) {
 	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: s.table, Key: k.attributes(), ConsistentRead: aws.Bool(true),
@@ -94,12 +93,12 @@ func (s *Store) get(ctx context.Context, k key) (item, error) {
 }
 
 const (
-	batchSize  = 100 // rows a BatchGetItem takes
-	batchTries = 5   // for keys DynamoDB leaves unprocessed
+	batchSize  = 100 // rows in one BatchGetItem
+	batchTries = 5   // for keys that DynamoDB leaves unprocessed
 )
 
-// getMany reads rows, strongly consistent, and gives them by key. Rows that are
-// not there are absent. Keys must differ from each other.
+// getMany reads rows, strongly consistent, and returns them by key. Missing rows are absent. The
+// keys must differ from each other.
 func (s *Store) getMany(ctx context.Context, keys ...key) (map[key]item, error) {
 	rows := make(map[key]item, len(keys))
 	for len(keys) > 0 {
@@ -138,25 +137,25 @@ func (s *Store) getBatch(ctx context.Context, keys []key, into map[key]item) err
 	return unavailable(errors.New("store: keys left unprocessed"))
 }
 
-// span is a range of one partition: the rows whose sort key begins with prefix,
-// after (or, in reverse, before) the sort key `after` when that is not "". With
-// from or until, in place of a prefix: those from from up to, not with, until.
+// span is a range of one partition: the rows whose sort key begins with prefix, after the sort
+// key `after` (in reverse: before it) when that is not "". With from or until, in place of a
+// prefix, it is the rows from `from` on, up to but not including `until`.
 type span struct {
 	pk, prefix  string
 	from, until string
 	after       string
 	reverse     bool
-	limit       int // at most so many rows
+	limit       int // the largest number of rows
 }
 
-// condition is the key condition of a query.
+// condition returns the key condition of a query, and its values.
 func (sp span) condition() (string, item) {
 	values := item{":pk": str(sp.pk)}
 	switch {
 	case sp.prefix != "":
 		values[":sk"] = str(sp.prefix)
 		return "PK = :pk AND begins_with(SK, :sk)", values
-	case sp.from != "" && sp.until != "": // BETWEEN has its upper end too, which no id is
+	case sp.from != "" && sp.until != "": // BETWEEN includes its upper end, which is no row's id
 		values[":from"], values[":until"] = str(sp.from), str(sp.until)
 		return "PK = :pk AND SK BETWEEN :from AND :until", values
 	case sp.from != "":
@@ -170,7 +169,7 @@ func (sp span) condition() (string, item) {
 	}
 }
 
-// query reads a span, strongly consistent, and reports whether rows are left.
+// query reads a span, strongly consistent, and reports whether more rows follow.
 func (s *Store) query(ctx context.Context, sp span) (rows []item, more bool, err error) {
 	when, values := sp.condition()
 	in := &dynamodb.QueryInput{
@@ -181,7 +180,7 @@ func (s *Store) query(ctx context.Context, sp span) (rows []item, more bool, err
 		in.ExclusiveStartKey = key{sp.pk, sp.after}.attributes()
 	}
 	for {
-		// One row more than asked for tells whether there is a next page.
+		// One row more than the limit shows that there is a next page.
 		in.Limit = aws.Int32(int32(sp.limit + 1 - len(rows))) //nolint:gosec // limit is at most 1,000
 		out, err := s.db.Query(ctx, in)
 		if err != nil {

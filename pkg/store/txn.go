@@ -12,25 +12,25 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// refusal turns a condition that failed into the caller's error. It gets the row
-// as it stood (nil when there was none).
+// refusal turns a failed condition into the caller's error. found is the row that failed it, nil
+// when there was none.
 type refusal func(found item) error
 
-// txn is one transaction. Operations are added in the order in which their
-// refusals are to be answered: caller, idempotency, existence, state, limit.
-// A transaction may name a row once.
+// txn is one transaction. Operations are added in the order in which their refusals are
+// returned: caller, idempotency, existence, state, limit. A transaction may name a row only
+// once.
 type txn struct {
 	ops      []types.TransactWriteItem
 	refusals []refusal
 	proofs   []item // by operation; nil: its row proves nothing (own)
 
-	// reread answers a conflict by errRaced, in place of sending the same again:
-	// where many want one row and the first gets it, the others need only read.
+	// reread makes a conflict return errRaced at once, and the transaction is not sent again. It
+	// is for a row that many requests want and the first one gets: the others need only read.
 	reread bool
 }
 
-// expr is a condition or update with its values; "#role" style names are given
-// in names.
+// expr is a condition or an update, or both, with its values. names has the names of the form
+// "#role".
 type expr struct {
 	update string
 	when   string
@@ -60,7 +60,7 @@ func (t *txn) add(op types.TransactWriteItem, no refusal) {
 	t.proofs = append(t.proofs, nil)
 }
 
-// check holds a row to a condition without writing it.
+// check adds a condition on a row that the transaction does not write.
 func (t *txn) check(table *string, k key, e expr, no refusal) {
 	t.add(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: table, Key: k.attributes(), ConditionExpression: aws.String(e.when),
@@ -69,7 +69,7 @@ func (t *txn) check(table *string, k key, e expr, no refusal) {
 	}}, no)
 }
 
-// put writes a whole row; e.when "" puts without a condition.
+// put writes a whole row. With e.when "" it has no condition.
 func (t *txn) put(table *string, k key, attrs item, e expr, no refusal) {
 	t.add(types.TransactWriteItem{Put: &types.Put{
 		TableName: table, Item: k.with(attrs), ConditionExpression: textOrNil(e.when),
@@ -96,13 +96,13 @@ func (t *txn) remove(table *string, k key, e expr, no refusal) {
 	}}, no)
 }
 
-// ifAbsent is the condition of a row that must not be there yet.
+// ifAbsent is the condition that there is no row yet.
 const ifAbsent = "attribute_not_exists(PK)"
 
-// commit runs the transaction. It retries conflicts, which the SDK never does,
-// with the same client token, so that a transaction whose answer was lost is
-// not done twice. A condition that failed comes back as its refusal's error,
-// unless the transaction met its own writes (own): then it is done.
+// commit runs the transaction. It tries again after a conflict, which the SDK never does, with
+// the same client token, so that a transaction whose answer was lost is not done twice. For a
+// failed condition it returns the error of its refusal, unless the transaction met its own
+// writes (own): then it is done.
 func (s *Store) commit(ctx context.Context, t *txn) error {
 	token, err := clientToken()
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Store) commit(ctx context.Context, t *txn) error {
 	return unavailable(errors.Join(errBusy, last))
 }
 
-// outcome says of a failed try whether to try again and, if not, the answer: nil
-// when an earlier try was carried out.
+// outcome reports whether to try again after a failed try. If not, answer is the result of the
+// transaction: nil when an earlier try was carried out.
 func (t *txn) outcome(err error) (again bool, answer error) {
 	var busy *types.TransactionInProgressException
 	var conflict *types.TransactionConflictException
@@ -145,8 +145,8 @@ func (t *txn) outcome(err error) (again bool, answer error) {
 	if t.metItself(cancelled.CancellationReasons) {
 		return false, nil
 	}
-	// A conflict hides conditions that were not evaluated: an answer now could
-	// be one of lower rank (an existence error to a stranger), so try again.
+	// A conflict hides conditions that were not evaluated. An answer now could
+	// be of lower rank (an existence error to a stranger), so try again.
 	for _, r := range cancelled.CancellationReasons {
 		switch aws.ToString(r.Code) {
 		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
@@ -156,8 +156,8 @@ func (t *txn) outcome(err error) (again bool, answer error) {
 	return false, t.refused(cancelled)
 }
 
-// refused gives the answer of a transaction that was cancelled, but for conflicts: that
-// of the first condition that failed. An org that is gone comes before all else.
+// refused returns the error of a transaction that was cancelled for another reason than a
+// conflict: that of the first condition that failed, but org_not_found before all others.
 func (t *txn) refused(err *types.TransactionCanceledException) (answer error) {
 	for i, r := range err.CancellationReasons {
 		if aws.ToString(r.Code) != "ConditionalCheckFailed" || i >= len(t.refusals) {

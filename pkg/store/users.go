@@ -7,29 +7,29 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Attributes of identities, users and emails.
+// The attributes of identities, users and emails.
 const (
 	attrUserID   = "userId"
 	attrEmail    = "email"
 	attrVerified = "verified"
 	attrHolds    = "holds"
-	attrIssuedAt = "iat" // seconds, as the token has it; 0: the token had none
+	attrIssuedAt = "iat" // of the token, in seconds; 0: the token had none
 	attrAskedAt  = "askedAt"
 	attrIdentity = "identity" // of an email row: the partition of the identity that holds it
 )
 
-// Seen is what an access token, or the issuer's userinfo, shows of a user.
+// Seen is a user as an access token, or the issuer's userinfo endpoint, shows them.
 type Seen struct {
 	Issuer, Subject string
-	Email           string // as the issuer writes it; shown to people when it is verified
+	Email           string // in the issuer's spelling; shown to people when it is verified
 	Folded          string // the form in which addresses are compared
-	Verified        bool   // the issuer vouches for the address
+	Verified        bool   // the issuer has verified the address
 	Name            string
-	IssuedAt        int64 // seconds; 0: the token does not say
-	AskedAt         int64 // milliseconds; when userinfo was asked for this, else 0
+	IssuedAt        int64 // seconds; 0: the token has no iat
+	AskedAt         int64 // milliseconds; when the userinfo endpoint returned this, else 0
 }
 
-// VerifiedEmail is the address, when the issuer vouches for it, else "".
+// VerifiedEmail returns the address, when the issuer has verified it, else "".
 func (s Seen) VerifiedEmail() string {
 	if s.Verified {
 		return s.Email
@@ -37,28 +37,27 @@ func (s Seen) VerifiedEmail() string {
 	return ""
 }
 
-// Identity is what the table knows of (issuer, subject). The user is the pair,
-// never the email.
+// Identity is the row of (issuer, subject). This pair identifies a user, never the email.
 type Identity struct {
 	UserID   id.User
 	Email    string
 	Name     string
 	Verified bool
-	AskedAt  int64 // milliseconds; when userinfo was last asked, 0: never
+	AskedAt  int64 // milliseconds; when the userinfo endpoint was called last, 0: never
 
 	folded string
 	holds  bool  // the email row of the address is this user's
 	iat    int64 // of the token whose email and name these are
 }
 
-// Shows reports whether a token shows something newer than this identity has: a
-// changed email or name, or an address it could prove now.
+// shows reports whether a token shows something that this identity does not have: a changed
+// email or name, or an address that the user could now prove.
 func (i Identity) shows(seen Seen) bool {
 	return i.Email != seen.Email || i.Name != seen.Name || i.Verified != seen.Verified || (seen.Verified && !i.holds)
 }
 
-// Identity reads who (issuer, subject) is: one strong read. ok is false for a
-// pair never seen before.
+// Identity reads the identity of (issuer, subject), in one strong read. ok is false for a pair
+// that was never seen before.
 func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Identity, ok bool, err error) {
 	row, err := s.get(ctx, identityKey(issuer, subject))
 	if err != nil || row == nil {
@@ -75,16 +74,16 @@ func identityFrom(row item) Identity {
 	}
 }
 
-// attrFolded keeps, on an identity's row, the address as it is compared.
+// attrFolded is, on an identity's row, the address in the form in which addresses are compared.
 const attrFolded = "folded"
 
-// SignIn brings the table up to what a token shows and gives the user. known is
-// what Identity found; for a pair never seen it makes the user. In steady state
-// it neither reads nor writes.
+// SignIn updates the table to what a token shows, and returns the user. known is the result of
+// Identity. For a pair that was never seen, SignIn creates the user. When nothing is new, it
+// neither reads nor writes.
 //
-// A verified address belongs to the identity that proved it last: its row moves
-// for a token with a greater iat only, so that an old token takes no address
-// back. A token without iat changes nothing of a user who is known.
+// A verified address belongs to the identity that proved it last. The address moves only for a
+// token with a greater iat, so that an old token takes no address back. A token without iat
+// changes nothing of a known user.
 func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen Seen) (id.User, error) {
 	user := known.UserID
 	err := retryRaced(ctx, func() error {
@@ -107,7 +106,7 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 		default:
 			return nil
 		}
-		// Another request was faster: go on from what it wrote.
+		// Another request was faster: continue from the rows that it wrote.
 		var err error
 		known, isKnown, err = s.Identity(ctx, seen.Issuer, seen.Subject)
 		user = known.UserID
@@ -119,8 +118,9 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 	return user, err
 }
 
-// firstSight makes identity, user and, for a verified address, the email row in
-// one transaction. errRaced: the identity, or the email row, was overtaken.
+// firstSight creates the identity, the user and, for a verified address, the email row in one
+// transaction. It returns errRaced when another request has written the identity or the email
+// row.
 func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 	user := s.ids().NewUser()
 	t := &txn{}
@@ -144,10 +144,10 @@ func identityAttrs(user id.User, seen Seen, holds bool) item {
 	}
 }
 
-// claimEmail adds to a transaction what gives a verified address to a user, and
-// reports whether it does: not when the identity that holds it proved it by a
-// later token. The former holder's identity is told, so that its next newer
-// token claims the address again.
+// claimEmail adds to a transaction the writes that give a verified address to a user, and
+// reports whether there are any. There are none when the holder of the address has proved it by
+// a later token. The former holder's identity loses the mark holds, so that its next newer token
+// claims the address again.
 func (s *Store) claimEmail(ctx context.Context, t *txn, user id.User, seen Seen) (bool, error) {
 	if !seen.Verified {
 		return false, nil
@@ -180,8 +180,8 @@ func (s *Store) claimEmail(ctx context.Context, t *txn, user id.User, seen Seen)
 	return true, nil
 }
 
-// move writes what a newer token shows of a known user: profile, identity and
-// email rows in one transaction.
+// move writes what a newer token shows of a known user: the profile, identity and email rows in
+// one transaction.
 func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	raced := func(item) error { return errRaced }
 	t := &txn{}
@@ -203,8 +203,8 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	return s.commit(ctx, t)
 }
 
-// profile is the update of what others see of a user. An address is shown only
-// once it was verified, and then until another one is.
+// profile returns the update of the user's row, which other users see. It has an address only
+// once that is verified; an unverified one replaces nothing.
 func (s Seen) profile() expr {
 	e := expr{when: "attribute_exists(PK)", values: item{}}
 	if s.Verified {
@@ -217,7 +217,7 @@ func (s Seen) profile() expr {
 	return e
 }
 
-// noteAsked remembers that userinfo was asked and showed nothing new.
+// noteAsked writes that the userinfo endpoint was called and showed nothing new.
 func (s *Store) noteAsked(ctx context.Context, known Identity, seen Seen) error {
 	t := &txn{}
 	t.update(s.table, identityKey(seen.Issuer, seen.Subject), expr{

@@ -8,7 +8,7 @@ import (
 	"latchkey/pkg/signing"
 )
 
-// Attributes of a verification key's row.
+// The attributes of a verification key's row.
 const (
 	attrX           = "x"
 	attrY           = "y"
@@ -20,8 +20,8 @@ const (
 	attrDisabledAt  = "disabledAt" // of endpoints too
 )
 
-// verificationPage is how many rows one round of reading the keys takes: at a
-// key in 90 days, those of a century.
+// verificationPage is how many rows one query of the keys reads. With a new key every 90 days,
+// that is all keys of a century.
 const verificationPage = 500
 
 func keyFrom(row item) signing.Key {
@@ -37,8 +37,8 @@ func errUnknownKid() error {
 	return problem.New(problem.UnknownKid, "There is no verification key with this kid.")
 }
 
-// VerificationKey gives a verification key in any state, a revoked one too, in
-// one strong read. Error: unknown_kid.
+// VerificationKey returns a verification key in any state, also a revoked one, in one strong
+// read. Error: unknown_kid.
 func (s *Store) VerificationKey(ctx context.Context, kid string) (signing.Key, error) {
 	row, err := s.get(ctx, verificationKeyKey(kid))
 	if err != nil {
@@ -50,18 +50,17 @@ func (s *Store) VerificationKey(ctx context.Context, kid string) (signing.Key, e
 	return keyFrom(row), nil
 }
 
-// SigningKey is the key that signs.
+// SigningKey is the active signing key.
 type SigningKey struct{ Kid, ARN string }
 
-// ActiveSigningKey gives the key that signs, in one strong read; ok is false before
-// the first.
+// ActiveSigningKey returns the active key, in one strong read. ok is false before the first.
 func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, err error) {
 	row, err := s.get(ctx, signingStateKey())
 	k = SigningKey{row.str(attrKid), row.str(attrARN)}
 	return k, k.Kid != "", err
 }
 
-// VerificationKeys lists every verification key there ever was, by kid.
+// VerificationKeys returns every verification key that ever was, by kid.
 func (s *Store) VerificationKeys(ctx context.Context) ([]signing.Key, error) {
 	rows, err := s.whole(ctx, span{pk: pkVerify, prefix: skKey, limit: verificationPage})
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *Store) VerificationKeys(ctx context.Context) ([]signing.Key, error) {
 	return keys, nil
 }
 
-// whole reads a span to its end, sp.limit rows a round.
+// whole reads a span to its end, sp.limit rows a query.
 func (s *Store) whole(ctx context.Context, sp span) (all []item, err error) {
 	for {
 		rows, more, err := s.query(ctx, sp)
@@ -89,13 +88,12 @@ func (s *Store) whole(ctx context.Context, sp span) (all []item, err error) {
 	}
 }
 
-// RevokeVerificationKey makes a key prove nothing from now on: its lookup
-// answers 410, the key set leaves it out, and the next rotation disables it in
-// KMS and, when it was active, puts another in its place. Nothing takes it back.
-// Error: unknown_kid.
+// RevokeVerificationKey revokes a key, so that it proves nothing from now on: its lookup answers
+// 410, the key set leaves it out, and the next rotation disables it in KMS and, when it was
+// active, replaces it. A revocation cannot be undone. Error: unknown_kid.
 //
-// It is an emergency's step, run by hand; no route leads here. The same by the
-// AWS CLI, where now is in milliseconds:
+// It is a step for emergencies, which an operator does by hand; no route calls it. The AWS CLI
+// does the same, where now is in milliseconds:
 //
 //	aws dynamodb update-item --table-name "$TABLE" \
 //	  --key '{"PK":{"S":"VKEYS"},"SK":{"S":"KEY#<kid>"}}' \

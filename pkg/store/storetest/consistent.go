@@ -47,8 +47,8 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// eventual describes what a call reads without strong consistency, "" for nothing.
-// Only the sweep's index due may be read so.
+// eventual returns a description of what a call reads without strong consistency, "" for
+// nothing. Only the sweep's index due may be read like this.
 func eventual(operation string, body []byte) string {
 	var in struct {
 		IndexName      string
@@ -88,13 +88,13 @@ func eventual(operation string, body []byte) string {
 	return ""
 }
 
-// operationOf is the name of a call's operation, "GetItem".
+// operationOf returns the name of a call's operation, such as "GetItem".
 func operationOf(r *http.Request) string {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	return operation
 }
 
-// bodyOf reads a call's body, and gives the call with the body to be read again.
+// bodyOf reads a call's body. It returns the body, and the call with a body that can be read again.
 func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
 	if r.Body == nil {
 		return nil, r, nil
@@ -108,7 +108,7 @@ func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
 	return body, again, err
 }
 
-// withBody gives a call like r with another body. Only its context ends it: not the
+// withBody returns a call like r with another body. Only its context ends the call, not the
 // channel that an http.Client with a time-out closes.
 func withBody(ctx context.Context, r *http.Request, body []byte) (*http.Request, error) {
 	out, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(body))

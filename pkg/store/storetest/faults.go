@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Fault is something a database does that DynamoDB Local never does.
+// Fault is an act of a database that DynamoDB Local never does.
 type Fault string
 
 // The faults.
@@ -23,21 +23,20 @@ const (
 	Throttle      Fault = "throttle"             // the table has no capacity left
 	ServerError   Fault = "internal server error"
 	Malformed     Fault = "malformed"   // the database calls the request malformed
-	Hang          Fault = "hang"        // no answer until the caller gives up
+	Hang          Fault = "hang"        // no answer until the caller stops waiting
 	LostBefore    Fault = "lost before" // the connection breaks before anything is done
-	LostAfter     Fault = "lost after"  // it is done, and the answer is lost
-	Forgotten     Fault = "forgotten"   // LostAfter, and the client token of the transaction is not known any more
-	Late          Fault = "late"        // Hang, and done after the caller gave up, right before the next call: under another client token
+	LostAfter     Fault = "lost after"  // the call is done, and the answer is lost
+	Forgotten     Fault = "forgotten"   // LostAfter, and the database no longer knows the transaction's client token
+	Late          Fault = "late"        // Hang; then the call is done with another client token, right before the next call
 	brokenMessage       = "connection reset by the fault transport"
 )
 
-// Faults is an HTTP transport that puts faults between the SDK and the
-// database. Without faults planned it lets everything through. It is safe for
-// concurrent use.
+// Faults is an HTTP transport that puts faults between the SDK and the database. Without planned
+// faults it passes every call on. It is safe for concurrent use.
 type Faults struct {
 	Next http.RoundTripper
-	// Try is how long the product waits for an answer. A call that hangs ends after
-	// it; others get longer, because the test's machine may be busy.
+	// Try is how long the product waits for an answer. A call that hangs ends after this
+	// time. Other calls have more time, because the machine of the test may be busy.
 	Try time.Duration
 
 	mu     sync.Mutex
@@ -47,7 +46,7 @@ type Faults struct {
 	late   []*http.Request
 }
 
-// interposed is what happens right before a call of an operation, once.
+// interposed is a change right before one call of an operation.
 type interposed struct {
 	operation string
 	change    func()
@@ -56,35 +55,35 @@ type interposed struct {
 type planned struct {
 	operation string // "" is any
 	fault     Fault
-	times     int // < 0 is for ever
+	times     int // < 0: without end
 }
 
-// Plan makes the next calls of an operation ("TransactWriteItems"; "" is any)
-// fail, times times; a negative number is for ever.
+// Plan makes the next calls of an operation ("TransactWriteItems"; "" is any) fail, as many
+// times as times; a negative number means without end.
 func (f *Faults) Plan(operation string, fault Fault, times int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.plan = append(f.plan, planned{operation, fault, times})
 }
 
-// Before makes something happen right before the next call of an operation: with
-// "TransactWriteItems", between the reads of a use case and its transaction. The
-// calls that change makes itself go through. Several happen one a call, in order.
+// Before calls change right before the next call of an operation: with "TransactWriteItems",
+// between the reads of a use case and its transaction. The calls of change itself go through. Of
+// several changes, each call takes one, in order.
 func (f *Faults) Before(operation string, change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before = append(f.before, interposed{operation, change})
 }
 
-// Heal forgets every plan.
+// Heal removes every plan.
 func (f *Faults) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.plan, f.before = nil, nil
 }
 
-// Calls lists the operations that were sent since the last call, the ones that
-// met a fault among them.
+// Calls returns the operations of the calls since Calls was called last, also of those that met
+// a fault.
 func (f *Faults) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,9 +92,8 @@ func (f *Faults) Calls() []string {
 	return out
 }
 
-// Pending reports whether a planned fault has not occurred yet, or something that
-// was to happen before a call: a test that plans one and does not meet it tests
-// nothing.
+// Pending reports whether a planned fault, or a change of Before, has not occurred yet. A test
+// that plans one and does not meet it tests nothing.
 func (f *Faults) Pending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +125,7 @@ func (f *Faults) next(operation string) Fault {
 	return ""
 }
 
-// RoundTrip sends one call, or does to it what is planned.
+// RoundTrip sends one call, or makes the fault that is planned for it.
 func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	operation := operationOf(r)
 	if change := f.interposed(operation); change != nil {
@@ -175,7 +173,7 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.Next.RoundTrip(r)
 }
 
-// hang waits until the product gives up the try, or its caller the call.
+// hang waits until the product ends the try, or the caller ends the call.
 func (f *Faults) hang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, f.Try)
 	defer cancel()
@@ -189,12 +187,11 @@ func (f *Faults) lose(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, out.Body) // it is lost on purpose
+	_, _ = io.Copy(io.Discard, out.Body) // the answer is lost on purpose
 	return out.Body.Close()
 }
 
-// interposed gives what is to happen before a call of an operation, nil for
-// nothing.
+// interposed returns the change that is planned before a call of an operation, nil for none.
 func (f *Faults) interposed(operation string) func() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,7 +204,7 @@ func (f *Faults) interposed(operation string) func() {
 	return nil
 }
 
-// doLate sends the calls that hung.
+// doLate sends the calls of the fault Late.
 func (f *Faults) doLate() error {
 	f.mu.Lock()
 	late := f.late
@@ -221,8 +218,8 @@ func (f *Faults) doLate() error {
 	return nil
 }
 
-// withOtherToken gives a transaction another client token, so that the database
-// does not know it again by the caller's own.
+// withOtherToken returns a transaction with another client token, so that the database does not
+// recognise the transaction by the caller's token.
 func withOtherToken(ctx context.Context, r *http.Request) (*http.Request, error) {
 	body, r, err := bodyOf(r)
 	if err != nil {

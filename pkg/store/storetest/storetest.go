@@ -1,5 +1,6 @@
-// Package storetest gives tests a store on a real DynamoDB Local with the
-// deployed table's schema, and a fault transport under its SDK.
+// Package storetest has stores for tests, on a real DynamoDB Local with the schema of the
+// deployed table. Under the SDK there are a transport that makes faults, and one that fails a
+// test at every eventually consistent read.
 package storetest
 
 import (
@@ -23,7 +24,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Table is a store on a table of its own.
+// Table is a store with a table of its own.
 type Table struct {
 	*store.Store
 	DB     *dynamodb.Client // without the fault transport
@@ -31,11 +32,11 @@ type Table struct {
 	Faults *Faults
 }
 
-// running gives the endpoint of the one DynamoDB Local of a test program.
+// running returns the endpoint of the one DynamoDB Local of a test program.
 var running = sync.OnceValues(find)
 
-// find gives the endpoint of a database that runs already, which LATCHKEY_DYNAMODB
-// names, or starts one, which ends with the program, whose end it sees by itself.
+// find returns the endpoint of a running database, which LATCHKEY_DYNAMODB names. Without it,
+// find starts one, which ends by itself when the program ends.
 func find() (endpoint string, err error) {
 	if endpoint := os.Getenv("LATCHKEY_DYNAMODB"); endpoint != "" {
 		return endpoint, nil
@@ -47,12 +48,11 @@ func find() (endpoint string, err error) {
 	return process.Endpoint, nil
 }
 
-// longTry bounds a call that no test wants to be cut short.
+// longTry bounds a call that no test cuts short.
 const longTry = time.Minute
 
-// New gives a store on a new, empty table with the schema of template.yaml,
-// without its stream. A test without Java and Maven fails, and says that they are
-// missing.
+// New returns a store on a new, empty table with the schema of template.yaml, without its
+// stream. Without Java and Maven the test fails, and names what is missing.
 func New(t testing.TB) *Table {
 	t.Helper()
 	endpoint, err := running()
@@ -79,18 +79,17 @@ func New(t testing.TB) *Table {
 	return tb
 }
 
-// withoutStream: no test here reads the stream, and DynamoDB Local grows slow with the
-// streams of the tables that were dropped.
+// withoutStream removes the stream: no test here reads it, and DynamoDB Local becomes slow with
+// the streams of deleted tables.
 func withoutStream(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil }
 
-// client is the product's own client, on another transport.
+// client returns the product's own client, on another transport.
 func client(endpoint string, h *http.Client) *dynamodb.Client {
 	cfg := env.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, h)
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(endpoint) })
 }
 
-// NewUser makes a user with a verified email, by signing them in for the first
-// time.
+// NewUser creates a user with a verified email, by a first sign-in.
 func (tb *Table) NewUser(t testing.TB, email string) id.User {
 	t.Helper()
 	folded, ok := org.FoldEmail(email)
@@ -107,7 +106,7 @@ func (tb *Table) NewUser(t testing.TB, email string) id.User {
 	return u
 }
 
-// NewOrg makes an org whose admin is the user.
+// NewOrg creates an org whose admin is the user.
 func (tb *Table) NewOrg(t testing.TB, admin id.User) id.Org {
 	t.Helper()
 	o, err := tb.CreateOrg(context.Background(), admin, "Acme", store.Once[store.Org]{})
@@ -117,7 +116,7 @@ func (tb *Table) NewOrg(t testing.TB, admin id.User) id.Org {
 	return o.Made.ID
 }
 
-// Rows gives every row of the table: what a thief of the whole table would have.
+// Rows returns every row of the table: everything that a thief of the whole table has.
 func (tb *Table) Rows(t testing.TB) []map[string]types.AttributeValue {
 	t.Helper()
 	var rows []map[string]types.AttributeValue

@@ -1,6 +1,5 @@
-// Package text decides which texts may be shown to people as names and
-// descriptions: what a reader cannot see can make two names look the same, or turn
-// a line around.
+// Package text decides which texts may be shown to people as names and descriptions. Characters
+// that a reader cannot see can make two names look the same, or reverse a line.
 package text
 
 import (
@@ -12,12 +11,12 @@ import (
 // zeroWidthJoiner makes one emoji of several (Unicode TR 51, section 2.3).
 const zeroWidthJoiner = '\u200d'
 
-// blank are letters and symbols that look like a space.
+// blank has letters and symbols that look like a space.
 const blank = "\u115f\u1160\u2800\u3164\uffa0"
 
-// Plain reports whether a text is valid UTF-8 without characters that are not
-// shown: no control or format characters (but joiners inside emoji), no private use,
-// no line or paragraph separators. The empty text is plain.
+// Plain reports whether a text is valid UTF-8 without hidden characters: no control or format
+// characters (except joiners inside emoji), no private use, no line or paragraph separators. The
+// empty text is plain.
 func Plain(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -38,8 +37,8 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
 }
 
-// isEmojiPart reports whether a character ends an emoji to which a joiner adds
-// another: a symbol, a skin tone or the emoji presentation.
+// isEmojiPart reports whether a character can end an emoji to which a joiner adds another: a
+// symbol, a skin tone or the emoji presentation.
 func isEmojiPart(r rune) bool {
 	return unicode.In(r, unicode.So, unicode.Sk) || r == '\ufe0f'
 }
@@ -51,7 +50,7 @@ func Visible(s string) bool {
 	})
 }
 
-// Shown gives a text with a space in place of each character that Plain refuses.
+// Shown returns a text with a space in place of each character that Plain refuses.
 func Shown(s string) string {
 	if Plain(s) {
 		return s

@@ -17,15 +17,14 @@ const (
 	maxDepth  = 16       // of nested objects and arrays in a header or payload
 )
 
-// LooksLikeJWT reports whether a credential has three parts with dots between
-// them: an access token, good or not, rather than an API key.
+// LooksLikeJWT reports whether a credential has three parts with dots between them. It is then
+// an access token, good or not, and no API key.
 func LooksLikeJWT(raw string) bool { return strings.Count(raw, ".") == 2 }
 
-// opened is a token whose form is good. Nothing in it is proved yet.
+// opened is a token of a good form. Nothing in it is proved yet.
 type opened struct{ header, payload map[string]any }
 
-// Why a token does not come through the gate. The log sees these, so they name
-// nothing of the token.
+// The faults of a token's form. The log shows these errors, so they have nothing of the token.
 var (
 	errSize      = errors.New("token: too long")
 	errParts     = errors.New("token: not three parts")
@@ -35,9 +34,8 @@ var (
 	errDepth     = errors.New("token: nested too deeply")
 )
 
-// open is the gate before everything else: two parsers must never read two
-// different tokens out of one text, so it lets only the one exact form of a
-// token through.
+// open is the gate before everything else. Two parsers must never read two different tokens from
+// one text, so open accepts only the one exact form of a token.
 func open(raw string, limit int) (opened, error) {
 	var t opened
 	if len(raw) > limit {
@@ -69,9 +67,8 @@ func invalid(cause error) error {
 	return problem.Wrap(problem.TokenInvalid, detailInvalid, cause)
 }
 
-// decode reads a part: base64url without padding (RFC 7515, section 2), and no
-// bits set behind the last byte. The alphabet is checked apart, because the
-// decoder skips line breaks.
+// decode reads a part: base64url without padding (RFC 7515, section 2), and no bits set behind
+// the last byte. It checks the alphabet itself, because the decoder skips line breaks.
 func decode(part string) ([]byte, error) {
 	if part == "" {
 		return nil, errParts
@@ -89,8 +86,7 @@ func decode(part string) ([]byte, error) {
 	return text, nil
 }
 
-// object reads a JSON object in which no member stands twice, at any depth.
-// Numbers stay as they are written.
+// object reads a JSON object without duplicate members at any depth. Numbers keep their spelling.
 func object(text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return nil, errJSON
@@ -145,8 +141,8 @@ func members(d *json.Decoder, depth int) (map[string]any, error) {
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
-		// The decoder puts U+FFFD for half a surrogate pair: two names that a
-		// reader elsewhere tells apart would be one here.
+		// The decoder replaces half a surrogate pair by U+FFFD: two names that
+		// another parser keeps apart would be one here.
 		if err != nil || !ok || strings.ContainsRune(name, utf8.RuneError) {
 			return nil, errJSON
 		}

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// rememberFor is how long a token without a profile is not asked about again.
+	// rememberFor is how long userinfo is not called again for a token without a profile.
 	rememberFor = 5 * time.Minute
-	// maxRemembered bounds each half of the memory: 8,192 hashes in all, which is
-	// less than 1 MB. Past it the oldest are forgotten, and asked about again.
+	// maxRemembered bounds each half of the memory: 8,192 hashes in all, which is less than 1
+	// MB. Past it the oldest are removed, and userinfo is called for them again.
 	maxRemembered = 4096
 )
 
-// memory remembers tokens for 5 minutes, by hash. It has two halves: the younger
-// one takes what comes, and takes the older one's place when it is full.
+// memory remembers tokens for 5 minutes, by hash. It has two halves: new hashes go into the
+// younger one, which replaces the older one when it is full.
 type memory struct {
 	now func() time.Time
 
@@ -49,6 +49,5 @@ func (m *memory) has(raw string) bool {
 	return false
 }
 
-// wall leaves the monotonic clock out: it stands still while a Lambda function
-// is frozen.
+// wall returns the time without the monotonic clock, which stops while a Lambda function is frozen.
 func (m *memory) wall() time.Time { return m.now().Round(0) }

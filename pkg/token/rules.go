@@ -16,12 +16,11 @@ import (
 const (
 	maxKid     = 256 // bytes
 	maxSubject = 255 // bytes (OpenID Connect Core, section 2)
-	// maxSeconds is the year 5138: later is no time in seconds, but rather one in
-	// milliseconds.
+	// maxSeconds is the year 5138. A later time is probably in milliseconds.
 	maxSeconds = 100_000_000_000
 )
 
-// Why a token breaks a rule, for the log.
+// The rules that a token can break, for the log.
 var (
 	errRecased   = errors.New("token: a registered member in another case")
 	errCritical  = errors.New("token: has crit")
@@ -36,14 +35,14 @@ var (
 	errTime      = errors.New("token: exp missing, or a time that is not one")
 )
 
-// header is what is used of a token's header. jwk, jku, x5u and x5c are not: keys
-// come from the issuer alone.
+// header is the part of a token's header that is used. jwk, jku, x5u and x5c are not part of it:
+// keys come only from the issuer.
 type header struct {
 	kid, alg   string
-	accessType bool // typ is an access token's own
+	accessType bool // typ is that of an access token
 }
 
-// The members whose meaning must not depend on a reader's view of case.
+// The members whose names every reader must understand in the same way, in any case of the letters.
 var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
@@ -52,8 +51,8 @@ var (
 	}
 )
 
-// checkRecased refuses an object with a member that is one of these but for
-// case. EqualFold folds as encoding/json does ("ſub" is sub to it).
+// checkRecased refuses an object with a member whose name is one of these in another case.
+// EqualFold folds as encoding/json does ("ſub" is sub to it).
 func checkRecased(o map[string]any, registered ...string) error {
 	for name := range o {
 		for _, r := range registered {
@@ -70,7 +69,7 @@ func checkHeader(h map[string]any) (header, error) {
 	if err := checkRecased(h, headerMembers...); err != nil {
 		return out, err
 	}
-	// We understand no extension, so none may be critical (RFC 7515, 4.1.11).
+	// No extension is supported, so none may be critical (RFC 7515, 4.1.11).
 	if _, has := h["crit"]; has {
 		return out, invalid(errCritical)
 	}
@@ -87,8 +86,8 @@ func checkHeader(h map[string]any) (header, error) {
 	return out, err
 }
 
-// checkType refuses every typ but an access token's (RFC 9068) and the ones that
-// say nothing; a webhook of our own is "webhook+jwt".
+// checkType refuses every typ except that of an access token (RFC 9068), "jwt", and none at all.
+// A webhook of ours has "webhook+jwt".
 func checkType(h map[string]any) (accessType bool, err error) {
 	typ, has := h["typ"]
 	if !has {
@@ -105,8 +104,8 @@ func checkType(h map[string]any) (accessType bool, err error) {
 	}
 }
 
-// checkClaims checks all that needs no key and no clock. accessType says that the
-// header's typ is an access token's own (RFC 9068).
+// checkClaims checks everything that needs no key and no clock. accessType means that the
+// header's typ is that of an access token (RFC 9068).
 func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 	names := append(slices.Clone(payloadMembers), v.cfg.EmailClaim, v.cfg.EmailVerifiedClaim)
 	if err := checkRecased(p, names...); err != nil {
@@ -133,11 +132,11 @@ func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 	return nil
 }
 
-// checkKind refuses what an issuer signs besides access tokens, by the marks the
-// common ones leave: Cognito's token_use, Keycloak's typ in the payload, and
-// claims that only ID tokens and logout tokens have. nonce and s_hash are an ID
-// token's, unless the token says what it is. A token without any mark of an access
-// token is refused too, unless the deployment allows it.
+// checkKind refuses other tokens that an issuer signs, by the marks of the common issuers:
+// Cognito's token_use, Keycloak's typ in the payload, and claims that only ID tokens and logout
+// tokens have. nonce and s_hash are marks of an ID token, unless the typ is that of an access
+// token. A token without any mark of an access token is refused too, unless the deployment
+// allows it.
 func (v *Verifier) checkKind(p map[string]any, accessType bool) error {
 	use, hasUse := p["token_use"]
 	typ, hasTyp := p["typ"]
@@ -177,7 +176,7 @@ func (v *Verifier) isForUs(p map[string]any) bool {
 	}
 }
 
-// isOurClient reports whether the token names its client, and only allowed ones.
+// isOurClient reports whether the token names its client, and only clients that are allowed.
 func (v *Verifier) isOurClient(p map[string]any) bool {
 	named := false
 	for _, name := range []string{"client_id", "azp"} {
@@ -194,15 +193,14 @@ func (v *Verifier) isOurClient(p map[string]any) bool {
 	return named
 }
 
-// usableSubject reports whether a subject can stand for a user. U+FFFD is what
-// the decoder puts for half a surrogate pair: it would make two users one.
+// usableSubject reports whether a subject can identify a user. The decoder replaces half a
+// surrogate pair by U+FFFD, which would make two users one.
 func usableSubject(sub string) bool {
 	return sub != "" && len(sub) <= maxSubject && !strings.ContainsRune(sub, utf8.RuneError) &&
 		!strings.ContainsFunc(sub, unicode.IsControl)
 }
 
-// seconds reads a NumericDate (RFC 7519, section 2), which may have a fraction;
-// it is cut off.
+// seconds reads a NumericDate (RFC 7519, section 2). It cuts a fraction off.
 func seconds(v any) (int64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

@@ -1,13 +1,12 @@
-// Package token verifies OAuth access tokens (JWTs, RFC 9068 and what the
-// common issuers send in its place) and asks the issuer's userinfo.
+// Package token verifies OAuth access tokens (JWTs by RFC 9068, and the variants of the common
+// issuers), and reads the issuer's userinfo endpoint.
 //
-// Every error is a *problem.Error: token_invalid or token_expired when the token
-// is not good, unavailable when nobody can tell because the issuer cannot be
-// asked. Details are constants, for they go into gateway templates that do not
-// escape; neither detail nor cause ever holds a token, or a part of one.
+// Every error is a *problem.Error: token_invalid or token_expired when the token is not good,
+// unavailable when that is not known because the issuer cannot be called. Details are constants,
+// because the gateway's templates do not escape them. Neither detail nor cause ever holds a
+// token, or a part of one.
 //
-// This package must not be used for webhook tokens: a token of that type is
-// refused.
+// This package must not be used for webhook tokens: it refuses them.
 package token
 
 import (
@@ -23,39 +22,39 @@ import (
 	"latchkey/pkg/token/jwks"
 )
 
-// Config is what a deployment says of its issuer.
+// Config is a deployment's settings for its issuer.
 type Config struct {
-	Issuer      string // the exact iss of its tokens; none is accepted when it is ""
+	Issuer      string // the exact iss of the issuer's tokens; "": no token is accepted
 	JWKSURL     string // "": the jwks_uri of the issuer's discovery document
-	UserinfoURL string // "": its userinfo_endpoint
-	// Audience is the aud a token must have. When it is "" (Cognito's access
+	UserinfoURL string // "": the userinfo_endpoint of the same document
+	// Audience is the aud that a token must have. When it is "" (Cognito's access
 	// tokens have no aud) a token must have token_use=access and one of ClientIDs
 	// as its client_id or azp. ClientIDs counts only then.
 	Audience  string
 	ClientIDs []string
 	// The claims to read, at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
-	// EmailsAreVerified says that the issuer lets no unverified email through. An
-	// explicit email_verified: false is never overruled.
+	// EmailsAreVerified means that the issuer has verified every email. An
+	// explicit email_verified: false still counts.
 	EmailsAreVerified bool
-	// AllowUnmarkedTokens takes tokens of an issuer whose access tokens have nothing
-	// that its ID tokens have not (Supabase, Clerk).
+	// AllowUnmarkedTokens accepts tokens of an issuer whose access tokens have no mark
+	// that distinguishes them from its ID tokens (Supabase, Clerk).
 	AllowUnmarkedTokens bool
 }
 
-// Claims is what a verified access token says.
+// Claims are the claims of a verified access token that are used.
 type Claims struct {
 	Issuer, Subject string
 	Email           string    // "" when the token has none
-	EmailVerified   bool      // never without an email
+	EmailVerified   bool      // false without an email
 	Name            string    // "" when the token has none
 	IssuedAt        time.Time // zero when the token has no iat; whole seconds
 }
 
-// leeway is how far the issuer's clock and ours may lie apart.
+// leeway is the largest difference between the issuer's clock and ours.
 const leeway = 30 * time.Second
 
-// What the caller is told.
+// The details that the caller sees.
 const (
 	detailInvalid     = "The access token is not valid."
 	detailKind        = "This token is not an access token."
@@ -67,8 +66,7 @@ const (
 	detailUnavailable = "The issuer of access tokens cannot be reached."
 )
 
-// Verifier verifies the tokens of one issuer. It may be used by many callers at
-// once. Make it with New.
+// Verifier verifies the tokens of one issuer. It is safe for concurrent use. Make it with New.
 type Verifier struct {
 	cfg       Config
 	client    *http.Client
@@ -80,8 +78,8 @@ type Verifier struct {
 	refused   *memory
 }
 
-// New gives a verifier. It asks the issuer nothing yet. client must not be nil;
-// its redirect policy is not used: no redirect is followed.
+// New returns a verifier. It makes no call to the issuer. client must not be nil. The client's
+// redirect policy is not used: no redirect is followed.
 func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 	cfg.EmailClaim = orDefault(cfg.EmailClaim, "email")
 	cfg.EmailVerifiedClaim = orDefault(cfg.EmailVerifiedClaim, "email_verified")
@@ -90,8 +88,8 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
 		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
 	}
-	// The parser checks again much of what checkClaims has checked: one slip in
-	// either lets no token through.
+	// The parser repeats many checks of checkClaims, so that one mistake in
+	// either accepts no bad token.
 	options := append(slices.Clone(form), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
 	if cfg.Audience != "" {
 		options = append(options, jwt.WithAudience(cfg.Audience))
@@ -113,9 +111,9 @@ func orDefault(value, fallback string) string {
 	return value
 }
 
-// Verify decides on an access token. What needs no key is checked first, so that
-// only a token that could be good makes anybody ask the issuer; that a token
-// has expired is told only when its signature is good.
+// Verify decides on an access token. Checks without a key come first, so that only a token that
+// could be good causes a call to the issuer. The caller learns that a token has expired only
+// when its signature is good.
 //
 // Errors: token_invalid, token_expired, unavailable.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
@@ -146,9 +144,9 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	}
 }
 
-// verified verifies a signature by the keys of the issuer, which is asked for newer
-// ones when no known key made it, and what the parser checks of the claims. Errors:
-// unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid: no key made it.
+// verified verifies a signature, and the claims that the parser checks, by the keys of the
+// issuer. When no known key made the signature, it fetches newer ones. Errors: unavailable, and
+// those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the signature.
 func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, error) {
 	seen, err := v.keys.Keys(ctx)
 	if err != nil {
@@ -158,7 +156,7 @@ func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string,
 	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
 		return claims, err
 	}
-	// An unknown key id, or a signature that its key did not make: perhaps the
+	// The key id is unknown, or its key did not make the signature. Perhaps the
 	// issuer has other keys by now.
 	next, changed, askErr := v.keys.Newer(ctx, seen)
 	switch {
@@ -177,9 +175,9 @@ var (
 	errPaused    = errors.New("token: its key may be newer than the issuer's keys that are known")
 )
 
-// couldBeNewer reports whether a token of an unknown key may be good: made after
-// the issuer was last asked for its keys, as far as it tells. The issuer is asked
-// once in a while only, and a genuine token is never refused for that.
+// couldBeNewer reports whether a token of an unknown key may be good: it was made after the
+// issuer was called last for its keys, or has no iat. The issuer is called only once in a while,
+// and a good token must not be refused for that.
 func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 	if known.Knows(h.kid) {
 		return false
@@ -188,8 +186,9 @@ func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 	return !ok || time.Unix(iat, 0).After(known.At().Add(-leeway))
 }
 
-// signed verifies signature and times by the keys that fit the header.
-// jwt.ErrTokenSignatureInvalid: there is no such key, or it did not sign this.
+// signed verifies the signature and the times by the keys that fit the header.
+// jwt.ErrTokenSignatureInvalid means that there is no such key, or that none of them made the
+// signature.
 func signed(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
 	found := from.Find(h.kid, h.alg)
 	if len(found) == 0 {
@@ -199,14 +198,14 @@ func signed(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.M
 	for _, k := range found {
 		set.Keys = append(set.Keys, k)
 	}
-	// A map, because struct fields match names whatever their case: a signed
-	// "SUB" would stand for sub.
+	// A map, because the fields of a struct match names in any case: a signed
+	// "SUB" would count as sub.
 	claims := jwt.MapClaims{}
 	_, err := parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
 	return claims, err
 }
 
-// claims takes out what is used of a verified token.
+// claims returns the claims of a verified token that are used.
 func (v *Verifier) claims(c jwt.MapClaims) Claims {
 	p := v.profile(c)
 	out := Claims{Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name}

@@ -13,17 +13,17 @@ import (
 	"latchkey/pkg/token/jwks"
 )
 
-// userinfoTimeout bounds the question to userinfo, discovery included.
+// userinfoTimeout bounds a call of the userinfo endpoint, discovery included.
 const userinfoTimeout = 3 * time.Second
 
-// Profile is what the issuer says of a user. The zero Profile: it says nothing.
+// Profile is a user as the issuer describes them. The zero Profile describes nothing.
 type Profile struct {
 	Email         string // "" when there is none
-	EmailVerified bool   // never without an email
+	EmailVerified bool   // false without an email
 	Name          string // "" when there is none
 }
 
-// Why userinfo's answer cannot be used, for the log.
+// The reasons for which an answer of userinfo cannot be used, for the log.
 var (
 	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
 	errUserinfoBroken = errors.New("token: userinfo cannot be asked, or its answer cannot be read")
@@ -31,11 +31,11 @@ var (
 	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
 
-// Userinfo asks the issuer's userinfo (OpenID Connect Core, section 5.3) about
-// the user of a verified token. The Profile is zero when the issuer has no
-// userinfo, does not know the user by this token (401, 403), or answers about
-// somebody else; that, and a profile without an email, is remembered for 5
-// minutes. Profiles with an email are not: the caller keeps those.
+// Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user
+// of a verified token. The Profile is zero when the issuer has no userinfo endpoint, does not
+// accept the token there (401, 403), or answers about another user. The Verifier remembers that,
+// and a profile without an email, for 5 minutes. It does not keep profiles with an email: the
+// caller does.
 //
 // Errors: unavailable.
 func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
@@ -93,9 +93,9 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 	return v.profile(claims), nil
 }
 
-// said reads userinfo's answer: JSON or, as the issuer's client may be set up, a JWT
-// that the issuer signed (section 5.3.2). The aud of this is a client's id, which is
-// not known here.
+// said reads an answer of userinfo: JSON or, by the settings of the issuer's client, a JWT that
+// the issuer signed (section 5.3.2). The aud of this JWT is the id of a client, which is not
+// known here.
 func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, error) {
 	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
@@ -123,9 +123,8 @@ func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, err
 	return claims, nil
 }
 
-// withoutContent keeps of an error what cannot hold a word of the answer: the
-// HTTP client quotes an answer that it cannot read, and the answer may quote the
-// token.
+// withoutContent returns the part of an error that cannot have any text of the answer: the HTTP
+// client quotes an answer that it cannot read, and the answer may quote the token.
 func withoutContent(err error) error {
 	var network *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -149,7 +148,7 @@ func (v *Verifier) profile(claims map[string]any) Profile {
 	p.Email, _ = claims[v.cfg.EmailClaim].(string)
 	p.Name, _ = claims[v.cfg.NameClaim].(string)
 	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
-	// Some issuers write the boolean as a text; no other value is a yes or a no.
+	// Some issuers write the boolean as a string. Other values mean neither yes nor no.
 	verified := claims[v.cfg.EmailVerifiedClaim]
 	no := verified == false || verified == "false"
 	yes := verified == true || verified == "true" || v.cfg.EmailsAreVerified && !no

@@ -15,17 +15,16 @@ const maxAnswer = 1 << 20
 // ErrTooLarge means that an answer of the issuer has more than 1 MiB.
 var ErrTooLarge = errors.New("jwks: the answer has more than 1 MiB")
 
-// Answer is an answer of the issuer, its body whole.
+// Answer is an answer of the issuer, with its whole body.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Do sends a request to the issuer and reads its answer, at most 1 MiB, within
-// the time that the request's context has. It follows no redirect: keys come
-// from the address that was configured, and no other scheme or host may stand
-// in for it, or be shown a token.
+// Do sends a request to the issuer and reads its answer, at most 1 MiB, within the time of the
+// request's context. It follows no redirect: keys come from the configured address only, and no
+// other scheme or host may replace it or see a token.
 func Do(client *http.Client, req *http.Request) (Answer, error) {
 	direct := *client
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -33,7 +32,7 @@ func Do(client *http.Client, req *http.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	defer func() { _ = res.Body.Close() }() // it is read, or given up
+	defer func() { _ = res.Body.Close() }() // the body is read, or no longer needed
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
 		return Answer{}, err
@@ -44,12 +43,12 @@ func Do(client *http.Client, req *http.Request) (Answer, error) {
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
 }
 
-// statusError is an answer that is not 200.
+// statusError is the status of an answer that is not 200.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("jwks: the issuer answers %d", int(e)) }
 
-// read gets a document of the issuer.
+// read reads a document of the issuer.
 func read(ctx context.Context, client *http.Client, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -66,8 +65,8 @@ func read(ctx context.Context, client *http.Client, address string) ([]byte, err
 	return a.Body, nil
 }
 
-// checkAddress holds an address found in a document against the issuer's own:
-// absolute, and not by a weaker scheme.
+// checkAddress checks an address in a document: it must be absolute, and its scheme not weaker
+// than the issuer's.
 func checkAddress(address, issuer string) error {
 	u, err := url.Parse(address)
 	if err != nil {

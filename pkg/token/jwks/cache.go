@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// How long an answer of the issuer holds, and how often it is asked.
+// How long an answer of the issuer is used, and how often the issuer is called.
 const (
-	fresh = 15 * time.Minute // an answer this young is used without asking
-	stale = 24 * time.Hour   // an answer this young is used while the issuer cannot be asked
+	fresh = 15 * time.Minute // an answer this young is used without a call
+	stale = 24 * time.Hour   // an answer this young is used while calls fail
 
-	// askTimeout bounds one refresh, with all the requests it is made of.
+	// askTimeout bounds one fetch, with all its requests.
 	askTimeout = 3 * time.Second
-	// forcePause lies between two forced fetches, so that a flood of tokens with
-	// unknown kids or bad signatures is not a flood at the issuer.
+	// forcePause is the time between two forced fetches, so that a flood of tokens with
+	// unknown kids or bad signatures does not become a flood of calls to the issuer.
 	forcePause = 10 * time.Second
-	// downPause lies between a failure and the next try while there is an answer
-	// to go on with: else each request would wait for a hanging issuer.
+	// downPause is the time between a failure and the next try while there is a usable
+	// answer. Without it, each request would wait for an issuer that hangs.
 	downPause = 10 * time.Second
-	// emptyPause is the same while there is none: as long as Retry-After says.
+	// emptyPause is the same while there is no usable answer: as long as Retry-After.
 	emptyPause = time.Second
 )
 
-// cached keeps the last answer of fetch. It is lazy and has no goroutine, because
-// a Lambda function is frozen between requests: a caller fetches, the others
-// wait for it.
+// cached keeps the last result of fetch. It fetches only when a caller needs the value, and has
+// no goroutine, because a Lambda function is frozen between requests: one caller fetches, and
+// the others wait.
 type cached[T any] struct {
 	fetch func(context.Context) (T, error)
 	now   func() time.Time
@@ -34,23 +34,23 @@ type cached[T any] struct {
 	mu       sync.Mutex
 	flight   chan struct{} // closed when the running fetch ends; nil when none runs
 	value    T
-	round    uint64    // fetches that succeeded; 0: there is no value
-	gotAt    time.Time // of value
+	round    uint64    // how many fetches succeeded; 0: there is no value
+	gotAt    time.Time // when the fetch of value began
 	triedAt  time.Time // end of the last try
 	forcedAt time.Time
 	err      error // of the last try; nil when it succeeded
 }
 
-// view is what one caller sees of a cached value.
+// view is a cached value as one caller sees it.
 type view[T any] struct {
 	value T
 	round uint64
 	gotAt time.Time // when the fetch of value began
-	asked bool      // the issuer was asked during this very call
+	asked bool      // the issuer was called during this call of get
 }
 
-// get gives the value, asking for it when it is not fresh. An error means that
-// there is none, or none young enough.
+// get returns the value. It fetches the value when it is not fresh. An error means that there is
+// no value, or none young enough.
 func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 	asked := false
 	for {
@@ -71,10 +71,9 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 	}
 }
 
-// newer asks for a value newer than the one seen, at most once in forcePause for
-// all callers together. changed is false when there is none; next.asked tells
-// whether that is the issuer's word of this very call. An error means that it
-// could not be asked.
+// newer returns a value that is newer than seen. It fetches at most once in forcePause for all
+// callers together. changed is false when there is no newer value. An error means that the
+// issuer could not be called.
 func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], changed bool, err error) {
 	for {
 		c.mu.Lock()
@@ -100,8 +99,8 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 	}
 }
 
-// fetchOrWait is called with mu held and returns with it released, after the
-// fetch that was running, or else one of its own.
+// fetchOrWait is called with mu held and returns with mu released, after the running fetch or
+// else one of its own.
 func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	if running := c.flight; running != nil {
 		c.mu.Unlock()
@@ -129,8 +128,8 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(ctx.Err(), context.Canceled) {
-		// The caller went away: that says nothing of the issuer, so whoever
-		// waited may ask at once.
+		// The caller ended the call. That is no failure of the issuer, so a
+		// caller who waited may fetch at once.
 		c.forcedAt = time.Time{}
 		return
 	}
@@ -144,8 +143,7 @@ func (c *cached[T]) isFresh(now time.Time) bool { return c.round > 0 && within(n
 
 func (c *cached[T]) usable(now time.Time) bool { return c.round > 0 && within(now, c.gotAt, stale) }
 
-// isDown reports whether the last try failed so short ago that it is not
-// repeated.
+// isDown reports whether the last try failed so recently that it is not repeated yet.
 func (c *cached[T]) isDown(now time.Time) bool {
 	pause := emptyPause
 	if c.usable(now) {
@@ -154,12 +152,12 @@ func (c *cached[T]) isDown(now time.Time) bool {
 	return c.err != nil && within(now, c.triedAt, pause)
 }
 
-// clock gives the wall time alone: the monotonic clock stands still while a
-// Lambda function is frozen, and an old answer would look young.
+// clock returns only the wall time: the monotonic clock stops while a Lambda function is frozen,
+// and an old answer would look young.
 func (c *cached[T]) clock() time.Time { return c.now().Round(0) }
 
-// within reports whether now lies less than d after t. A clock that was set back
-// is no reason to trust an answer for longer.
+// within reports whether now is less than d after t. A clock that was set back does not make an
+// answer usable for longer.
 func within(now, t time.Time, d time.Duration) bool {
 	age := now.Sub(t)
 	return age >= 0 && age < d

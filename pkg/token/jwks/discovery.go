@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Document is what is used of an issuer's discovery document (OpenID Connect
-// Discovery 1.0, section 3).
+// Document is the part of an issuer's discovery document that is used (OpenID Connect Discovery
+// 1.0, section 3).
 type Document struct {
 	JWKSURI  string // "" when it names none
 	Userinfo string // userinfo_endpoint; "" when it names none
 }
 
-// Discovery keeps an issuer's discovery document, by the same rules as keys.
+// Discovery keeps an issuer's discovery document, by the same rules as Source keeps keys.
 type Discovery struct {
 	doc cached[Document]
 }
 
-// NewDiscovery gives the discovery of an issuer. It asks nothing yet.
+// NewDiscovery returns the discovery of an issuer. It makes no call.
 func NewDiscovery(issuer string, client *http.Client, now func() time.Time) *Discovery {
 	address := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
 	return &Discovery{cached[Document]{now: now, fetch: func(ctx context.Context) (Document, error) {
@@ -33,8 +33,8 @@ func NewDiscovery(issuer string, client *http.Client, now func() time.Time) *Dis
 	}}}
 }
 
-// Get gives the document. ErrNoDiscovery: the issuer has none. Every other error
-// means that it cannot be read now and that none is kept.
+// Get returns the document. ErrNoDiscovery means that the issuer has none. Every other error
+// means that it cannot be read now and that no document is kept.
 func (d *Discovery) Get(ctx context.Context) (Document, error) {
 	v, err := d.doc.get(ctx)
 	var status statusError

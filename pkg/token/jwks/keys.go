@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// The algorithms a key may be for (RFC 7518).
+// The algorithms that a key may be for (RFC 7518).
 const (
 	ES256 = "ES256"
 	RS256 = "RS256"
@@ -22,18 +22,18 @@ const (
 
 const (
 	minRSABits = 2048
-	maxRSABits = 8192 // past it one check costs too much
-	coordinate = 32   // bytes, of a point on P-256
+	maxRSABits = 8192 // a check by a larger key costs too much
+	coordinate = 32   // bytes of a coordinate of a point on P-256
 	// maxSame bounds the keys under one id and algorithm: each costs a check.
 	maxSame = 4
 )
 
-// ref is what finds a key. The algorithm is part of it, so that a key can only
-// ever be used by the algorithm it is for.
+// ref identifies keys. It has the algorithm, so that a key can only ever be used by the
+// algorithm that it is for.
 type ref struct{ kid, alg string }
 
-// keys also has an entry without algorithm for each kid of the set, so that a key
-// which cannot be used is known all the same.
+// keys also has an entry without algorithm for each kid of the set, so that the kid of an
+// unusable key is known too.
 type keys map[ref][]crypto.PublicKey
 
 // jwk is one member of a JWK set (RFC 7517, RFC 7518 section 6).
@@ -50,9 +50,8 @@ type jwk struct {
 	E      string   `json:"e"`
 }
 
-// parse reads a JWK set and skips what it cannot read or must not use. A set
-// with nothing left is an error: it would refuse every token, and is rather a
-// fault of the issuer than its wish.
+// parse reads a JWK set, and skips keys that it cannot read or must not use. A set without a
+// usable key is an error: it would refuse every token, and is probably a fault of the issuer.
 func parse(body []byte) (keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -87,7 +86,7 @@ func parse(body []byte) (keys, error) {
 
 var errUnusable = errors.New("jwks: the key cannot be used")
 
-// public gives the public key and the algorithms it is for.
+// public returns the public key and the algorithms that it is for.
 func (k jwk) public() (crypto.PublicKey, []string, error) {
 	if k.Use != "" && k.Use != "sig" || k.KeyOps != nil && !slices.Contains(k.KeyOps, "verify") {
 		return nil, nil, errUnusable
@@ -126,7 +125,7 @@ func (k jwk) point() (*ecdsa.PublicKey, error) {
 	if len(x) != coordinate || len(y) != coordinate {
 		return nil, errUnusable
 	}
-	// It refuses a point that is not on the curve.
+	// The function refuses a point that is not on the curve.
 	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
 }
 
@@ -138,7 +137,7 @@ func (k jwk) modulus() (*rsa.PublicKey, error) {
 	}
 	modulus, exponent := new(big.Int).SetBytes(n), new(big.Int).SetBytes(e)
 	bits := modulus.BitLen()
-	// An exponent of 1 would let anybody sign; crypto/rsa takes at most 31 bits.
+	// With an exponent of 1 anyone could sign. crypto/rsa takes at most 31 bits.
 	small := exponent.Cmp(big.NewInt(3)) < 0 || exponent.BitLen() > 31
 	if bits < minRSABits || bits > maxRSABits || small || exponent.Bit(0) == 0 || modulus.Bit(0) == 0 {
 		return nil, errUnusable

@@ -2,36 +2,36 @@ package verify
 
 import "errors"
 
-// ErrRefused is what every error about a bad webhook is (errors.Is): it was not
-// sent by the issuer to this endpoint, or not now. Answer 401. The error is a
-// *RefusedError, which tells why.
+// ErrRefused matches every error about a bad webhook (errors.Is): the issuer did not send the
+// webhook to this endpoint, or not now. Answer 401. The error is a *RefusedError, which has the
+// reason.
 var ErrRefused = errors.New("verify: the webhook is refused")
 
-// ErrUnavailable says that the key could not be looked up, so that nobody knows
-// whether the webhook is good. Answer 503, and it will be delivered again.
+// ErrUnavailable means that the key could not be looked up, so that it is not known whether the
+// webhook is good. Answer 503, and the webhook will be delivered again.
 var ErrUnavailable = errors.New("verify: the key cannot be looked up now")
 
-// Reason says why a webhook is refused, for logs; infra/vectors names the same.
+// Reason is the reason of a refusal, for logs. infra/vectors has the same names.
 type Reason string
 
 // The reasons.
 const (
 	Malformed      Reason = "malformed"       // no compact JWS with two JSON objects, or too large
-	WrongHeader    Reason = "wrong_header"    // alg, typ, kid or crit is not what a webhook has
-	WrongIssuer    Reason = "wrong_issuer"    // iss is another's
+	WrongHeader    Reason = "wrong_header"    // alg, typ, kid or crit is not that of a webhook
+	WrongIssuer    Reason = "wrong_issuer"    // iss is another issuer
 	WrongAudience  Reason = "wrong_audience"  // sent to another endpoint, or to more than one
 	WrongTime      Reason = "wrong_time"      // iat or exp is missing or no integer
 	Expired        Reason = "expired"         // exp has passed
 	Stale          Reason = "stale"           // iat is too old, whatever exp says
-	NotYet         Reason = "not_yet"         // iat lies in the future
-	Incomplete     Reason = "incomplete"      // the event lacks something
+	NotYet         Reason = "not_yet"         // iat is in the future
+	Incomplete     Reason = "incomplete"      // the event lacks a member
 	UnknownKey     Reason = "unknown_key"     // the issuer has no such key
 	RevokedKey     Reason = "revoked_key"     // the key proves nothing any more
 	WrongSignature Reason = "wrong_signature" // not signed by that key
 	RetiredKey     Reason = "retired_key"     // signed after the key was retired
 )
 
-// RefusedError is an ErrRefused with its reason.
+// RefusedError is an ErrRefused with a reason.
 type RefusedError struct{ Reason Reason }
 
 func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + string(e.Reason) }

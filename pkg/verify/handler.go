@@ -8,10 +8,10 @@ import (
 	"net/http"
 )
 
-// Handler gives what may stand at the endpoint's URL. do is called with each
-// verified event, again when an event comes again. The answers: 204 when do
-// succeeds, 500 when it fails, 401 when the webhook is refused, 503 when the key
-// cannot be looked up. All but 204 make the sender try again.
+// Handler returns a handler for the endpoint's URL. It calls do with each verified event, and
+// again when the event comes again. It answers 204 when do succeeds, 500 when do fails, 401 when
+// the webhook is refused, and 503 when the key cannot be looked up. After any answer but 204 the
+// sender tries again.
 func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -19,7 +19,7 @@ func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 			refuse(w, http.StatusMethodNotAllowed, "A webhook is a POST")
 			return
 		}
-		// One byte more than a webhook may have, so that Verify sees that it is too large.
+		// One byte more than a webhook may have, so that Verify refuses a larger one.
 		body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 		if err != nil {
 			refuse(w, http.StatusBadRequest, "The webhook did not arrive whole")
@@ -43,10 +43,10 @@ func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 	})
 }
 
-// refuse answers with a problem document (RFC 9457). It does not tell why: that
-// is for the receiver's own log.
+// refuse answers with a problem document (RFC 9457). The document has no reason: that is for the
+// receiver's own log.
 func refuse(w http.ResponseWriter, status int, title string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":%q,"status":%d}`, title, status) // the sender has gone: nobody to tell
+	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":%q,"status":%d}`, title, status) // an error means that the sender has gone
 }

@@ -22,27 +22,26 @@ const (
 	mostOfAnswer  = 64 << 10 // bytes of a lookup's answer
 	mostKept      = 256      // keys in memory
 
-	// How long an answer is kept: as its Cache-Control says, but no longer than
-	// longestKept; unknownKept when the kid is not known or nothing is said.
+	// How long an answer is kept: as long as its Cache-Control allows, but at most longestKept;
+	// unknownKept when the kid is unknown or there is no max-age.
 	longestKept = 24 * time.Hour
 	unknownKept = time.Minute
 
-	// Whoever makes kids up may cause mostAtOnce lookups at a time and, in the long
-	// run, one a second; a kid that was once good is not counted.
+	// Invented kids can cause at most mostAtOnce lookups at a time and, over time, one a second.
+	// A kid that was once good does not count.
 	mostAtOnce = 4
 	mostStored = 10 // lookups of new kids in a row
 )
 
-// key is what the issuer says of a kid.
+// key is the issuer's answer about a kid.
 type key struct {
 	public    *ecdsa.PublicKey
 	expiredAt int64 // milliseconds since the epoch; 0: the key is not retired
 }
 
-// answer is what a lookup gave. Whoever finds one that is not there yet waits
-// for done.
+// answer is the result of a lookup. Other callers wait for done while the lookup runs.
 type answer struct {
-	done  chan struct{} // closed when the rest is written
+	done  chan struct{} // closed when the other fields are written
 	key   key
 	err   error // of the kid: UnknownKey or RevokedKey; of the lookup: ErrUnavailable
 	until time.Time
@@ -57,7 +56,7 @@ func (a *answer) pending() bool {
 	}
 }
 
-// keys looks keys up and keeps them.
+// keys looks up keys and keeps them.
 type keys struct {
 	url    string
 	client *http.Client
@@ -79,7 +78,7 @@ func newKeys(url string, client *http.Client, now func() time.Time) *keys {
 	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: mostStored, allowedT: now()}
 }
 
-// get gives the key of a kid. Calls for the same kid share one lookup.
+// get returns the key of a kid. Calls for the same kid share one lookup.
 func (k *keys) get(ctx context.Context, kid string) (key, error) {
 	a, mine, isNew := k.find(kid)
 	switch {
@@ -97,8 +96,8 @@ func (k *keys) get(ctx context.Context, kid string) (key, error) {
 	return a.key, a.err
 }
 
-// find gives the answer about a kid; mine says that the caller has to ask for
-// it. nil: it may not be asked for now.
+// find returns the answer about a kid. mine means that the caller must look the kid up; isNew
+// means that no good key is known for it. A nil answer means that a lookup is not allowed now.
 func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	now := k.now()
 	k.mu.Lock()
@@ -116,13 +115,13 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	}
 	a = &answer{done: make(chan struct{})}
 	if !isNew {
-		a.key = old.key // so that it stays known should the lookup fail
+		a.key = old.key // so that the key stays known if the lookup fails
 	}
 	k.byKid[kid] = a
 	return a, true, isNew
 }
 
-// mayAsk takes one of the lookups that new kids may cause.
+// mayAsk takes one of the lookups that are allowed for new kids, and reports whether there was one.
 func (k *keys) mayAsk(now time.Time) bool {
 	k.allowed = min(mostStored, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
 	k.allowedT = now
@@ -134,8 +133,8 @@ func (k *keys) mayAsk(now time.Time) bool {
 	return true
 }
 
-// forget makes room: what is out of date goes, else everything that nobody waits
-// for.
+// forget makes room: it removes expired answers or, if there are none, every answer for which no
+// caller waits.
 func (k *keys) forget(now time.Time) {
 	for _, all := range []bool{false, true} {
 		for kid, a := range k.byKid {
@@ -149,8 +148,8 @@ func (k *keys) forget(now time.Time) {
 	}
 }
 
-// ask looks a kid up and fills its answer in. Others wait for it, so it does not
-// end with the call that began it.
+// ask looks a kid up and writes the answer. Other callers wait for it, so it does not end with
+// the call that began it.
 func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
@@ -166,12 +165,12 @@ func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
 	case !errors.Is(err, ErrUnavailable):
 		a.key, a.until = found, a.until.Add(keep)
 	case isNew:
-		delete(k.byKid, kid) // nothing was learnt
+		delete(k.byKid, kid) // the lookup had no result
 	}
 	close(a.done)
 }
 
-// lookUp asks the issuer (infra/docs/contract.md, "Webhook verification key lookup").
+// lookUp calls the issuer (infra/docs/contract.md, "Webhook verification key lookup").
 func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Duration, err error) {
 	body, err := json.Marshal(map[string]string{"kid": kid})
 	if err != nil {
@@ -186,7 +185,7 @@ func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Dur
 	if err != nil {
 		return key{}, 0, unavailable(err)
 	}
-	defer func() { _ = res.Body.Close() }() // it is read to the end or not at all
+	defer func() { _ = res.Body.Close() }() // the body was read to its end, or is not needed
 	said, err := io.ReadAll(io.LimitReader(res.Body, mostOfAnswer))
 	if err != nil {
 		return key{}, 0, unavailable(err)
@@ -197,8 +196,8 @@ func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Dur
 
 func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
-// keyOf reads a lookup's answer. A 404 that does not speak of the kid comes from
-// something else than the API, and tells nothing.
+// keyOf reads the answer of a lookup. A 404 without the code unknown_kid does not come from the
+// API, and proves nothing.
 func keyOf(kid string, status int, body []byte) (key, error) {
 	var said struct {
 		Kid, Kty, Crv, X, Y string

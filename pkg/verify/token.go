@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBody is how large a webhook may be, in bytes.
+// MaxBody is the largest webhook, in bytes.
 const MaxBody = 256 << 10
 
 // maxDepth bounds the nesting of a token's JSON.
@@ -22,11 +22,11 @@ const (
 	signatureLength = 2 * coordinate
 )
 
-// object is a JSON object by exact names: encoding/json would take "AUD" for the
-// field "aud" of a struct.
+// object is a JSON object with exact names: encoding/json would take "AUD" for the field "aud"
+// of a struct.
 type object map[string]json.RawMessage
 
-// token is a compact JWS (RFC 7515 section 7.1) that nobody has verified yet.
+// token is a compact JWS (RFC 7515 section 7.1) that is not verified yet.
 type token struct {
 	signed    []byte // what the signature covers
 	kid       string
@@ -59,8 +59,8 @@ func parse(body []byte) (token, error) {
 	return token{signed: signed, kid: kid, claims: claims, signature: signature}, nil
 }
 
-// checkHeader gives the kid. The algorithm is pinned, and a key that the header
-// itself brings (jwk, jku, x5c, x5u) is not looked at.
+// checkHeader returns the kid. The algorithm is fixed, and a key in the header itself (jwk, jku,
+// x5c, x5u) is ignored.
 func checkHeader(h object) (kid string, err error) {
 	_, critical := h["crit"]
 	kid, ok := h.text("kid")
@@ -73,8 +73,8 @@ func checkHeader(h object) (kid string, err error) {
 	return kid, nil
 }
 
-// decode64 reads base64url in its one canonical form: no padding, no line
-// breaks (which encoding/base64 skips), no stray bits.
+// decode64 reads base64url in its one canonical spelling: no padding, no line breaks (which
+// encoding/base64 skips), no stray bits.
 func decode64(s string) ([]byte, bool) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, false
@@ -91,7 +91,7 @@ func decodeObject(part string) (object, bool) {
 	return objectOf(b)
 }
 
-// objectOf reads an object that unambiguous has passed.
+// objectOf reads an object that unambiguous has accepted.
 func objectOf(b []byte) (object, bool) {
 	var o object
 	if err := json.Unmarshal(b, &o); err != nil || o == nil {
@@ -100,7 +100,7 @@ func objectOf(b []byte) (object, bool) {
 	return o, true
 }
 
-// text gives a member that is a string and not empty.
+// text returns a member that is a string and not empty.
 func (o object) text(name string) (string, bool) {
 	var s *string
 	if err := json.Unmarshal(o[name], &s); err != nil || s == nil {
@@ -115,7 +115,7 @@ func (o object) is(name, want string) bool {
 	return ok && s == want
 }
 
-// integer gives a member that is a whole number above 0.
+// integer returns a member that is a whole number above 0.
 func (o object) integer(name string) (int64, bool) {
 	var n *int64
 	if err := json.Unmarshal(o[name], &n); err != nil || n == nil {
@@ -124,8 +124,8 @@ func (o object) integer(name string) (int64, bool) {
 	return *n, *n > 0
 }
 
-// unambiguous reports whether a text is one JSON value in which no object has a
-// member twice: readers disagree on which of two counts.
+// unambiguous reports whether a text is one JSON value in which no object has a member twice:
+// parsers differ in which of two members counts.
 func unambiguous(b []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

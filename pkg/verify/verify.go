@@ -1,18 +1,18 @@
-// Package verify is what a receiver of Latchkey's webhooks imports. It needs the
-// standard library alone.
+// Package verify is for receivers of Latchkey's webhooks to import. It uses only the standard
+// library.
 //
 //	v, err := verify.New(verify.Config{BaseURL: "https://api.example.com", EndpointID: "whe_…"})
 //	http.Handle("/webhooks", v.Handler(func(ctx context.Context, e verify.Event) error {
 //		return save(ctx, e) // answered 204; an error: 500, and it comes again
 //	}))
 //
-// A webhook comes at least once. Whatever comes twice has the same Event.ID (the
-// header webhook-id says the same, but only the token is signed): keep the ids
-// that are done, for a day or as long as events are redelivered by hand, and
-// answer a known one with success at once.
+// A webhook comes at least once. When it comes again, it has the same Event.ID (the header
+// webhook-id has it too, but only the token is signed). Keep the ids of events that are done,
+// for a day or as long as events are redelivered by hand, and answer a known id with success at
+// once.
 //
-// The package must not be used for access tokens: it trusts the keys that sign
-// webhooks and nothing else.
+// The package must not be used for access tokens: it trusts the keys that sign webhooks and no
+// others.
 package verify
 
 import (
@@ -36,49 +36,48 @@ const (
 	defaultLeeway = time.Minute
 )
 
-// Config is what a Verifier needs to know.
+// Config has the settings of a Verifier.
 type Config struct {
-	// BaseURL is the API that sends: https, or http on loopback.
+	// BaseURL is the address of the API that sends: https, or http on loopback.
 	BaseURL string
 
-	// EndpointID is the endpoint that this receiver is: whe_… Webhooks to any other
-	// are refused, for every endpoint's are signed by the same key.
+	// EndpointID is the id of this receiver's endpoint: whe_… Webhooks to any other endpoint are
+	// refused, because one key signs the webhooks of all endpoints.
 	EndpointID string
 
-	// Issuer is the iss that tokens must have; "": any, for the keys come from
-	// BaseURL in any case.
+	// Issuer is the iss that tokens must have; "": any, because the keys come from BaseURL in
+	// any case.
 	Issuer string
 
-	Client *http.Client     // looks keys up; nil: one of its own
+	Client *http.Client     // makes the lookups; nil: a client of the Verifier's own
 	Now    func() time.Time // nil: time.Now
 
-	// Leeway is how far the clocks of sender and receiver may be apart; 0: one
+	// Leeway is the largest difference between the clocks of sender and receiver; 0: one
 	// minute.
 	Leeway time.Duration
 
-	// Report is told why Handler answered anything but 204; nil: nobody is. The
+	// Report is called with the error when Handler answers 401, 500 or 503; nil: no report. The
 	// error is an ErrRefused, an ErrUnavailable or the function's own.
 	Report func(ctx context.Context, err error)
 }
 
-// Event is what happened.
+// Event is an event of an app.
 type Event struct {
 	ID        string // evt_…: the same in every delivery of the event
 	Type      string // such as link.claimed
 	CreatedAt time.Time
-	Data      json.RawMessage // an object; which, depends on Type
-	Attempt   string          // names the attempt to deliver; differs when the event comes again
+	Data      json.RawMessage // an object, whose members depend on Type
+	Attempt   string          // the id of the attempt; another one when the event comes again
 }
 
-// Verifier verifies webhooks to one endpoint. It may be used from several
-// goroutines.
+// Verifier verifies webhooks to one endpoint. It is safe for concurrent use.
 type Verifier struct {
 	config Config
 	keys   *keys
 }
 
-// New makes a Verifier. It fails when the configuration cannot be meant: without
-// an endpoint id or with a base URL that is none or is not safe.
+// New makes a Verifier. It refuses a configuration without an endpoint id, or whose base URL is
+// no URL or not safe.
 func New(c Config) (*Verifier, error) {
 	base, err := url.Parse(c.BaseURL)
 	switch {
@@ -111,12 +110,11 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Verify gives the event of a webhook, whose body is body. It fails with
-// ErrRefused when the webhook is bad (answer 401) and with ErrUnavailable when
-// that cannot be known now (answer 503).
+// Verify returns the event of a webhook, whose body is body. It fails with ErrRefused when the
+// webhook is bad (answer 401), and with ErrUnavailable when that is not known now (answer 503).
 //
-// What costs nothing is checked first, so that only a token made for this
-// endpoint, now, causes a lookup.
+// The checks that cost nothing come first, so that only a fresh token for this endpoint causes a
+// lookup.
 func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
 	t, err := parse(body)
 	if err != nil {
@@ -146,7 +144,7 @@ func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
 	return event, nil
 }
 
-// checkClaims checks who sent the token to whom, and when.
+// checkClaims checks the sender and the receiver of the token, and its times.
 func (v *Verifier) checkClaims(claims object) (issuedAt time.Time, err error) {
 	iat, okIat := claims.integer("iat")
 	exp, okExp := claims.integer("exp")
@@ -169,8 +167,8 @@ func (v *Verifier) checkClaims(claims object) (issuedAt time.Time, err error) {
 	return issuedAt, err
 }
 
-// isAudience takes the endpoint's id, alone or as the only one of an array (RFC
-// 7519 section 4.1.3).
+// isAudience reports whether aud is the endpoint's id, or an array with only this id (RFC 7519
+// section 4.1.3).
 func (v *Verifier) isAudience(aud json.RawMessage) bool {
 	if bytes.HasPrefix(aud, []byte("[")) {
 		var of []json.RawMessage

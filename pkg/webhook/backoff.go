@@ -2,23 +2,22 @@ package webhook
 
 import "time"
 
-// waits are the times before each attempt, from the one before: 72 hours in all.
+// waits are the times before each attempt, from the attempt before: about 72 hours in all.
 var waits = [...]time.Duration{
 	0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 	3 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 20 * time.Hour,
 }
 
-// An endpoint's breaker trips after so many failures in a row that took so long at
-// least: of many attempts at once to one that takes every second, five may fail in a
-// row within a moment.
+// An endpoint's breaker opens after BreakAfter failures in a row over at least BreakOver. With
+// many attempts at once to an endpoint that takes every second one, five may fail in a row
+// within a moment.
 const (
 	BreakAfter = 5
 	BreakOver  = 10 * time.Second
 )
 
 const (
-	// Lifetime is how long a delivery is tried at most, the jitter of its waits
-	// included.
+	// Lifetime is the longest time for which a delivery is tried, with the jitter of its waits.
 	Lifetime = 90 * time.Hour
 
 	jitter = 0.2 // of a wait, up or down
@@ -26,16 +25,15 @@ const (
 	firstBreak   = 30 * time.Second
 	longestBreak = time.Minute
 
-	// DisableAfter is how long an endpoint may fail at every attempt.
+	// DisableAfter is how long an endpoint may fail at every attempt before it is disabled.
 	DisableAfter = 5 * 24 * time.Hour
 )
 
-// MaxAttempts is how often a delivery is tried.
+// MaxAttempts returns how often a delivery is tried.
 func MaxAttempts() int { return len(waits) }
 
-// Next is the wait after so many attempts; ok is false after the last. random is
-// from 0 to 1. A receiver's Retry-After (0: none) makes the wait longer, up to
-// twice the step.
+// Next returns the wait after this number of attempts. ok is false after the last. random is
+// from 0 to 1. A receiver's Retry-After (0: none) makes the wait longer, up to twice the step.
 func Next(made int, retryAfter time.Duration, random float64) (wait time.Duration, ok bool) {
 	if made < 0 || made >= len(waits) {
 		return 0, false
@@ -45,9 +43,9 @@ func Next(made int, retryAfter time.Duration, random float64) (wait time.Duratio
 	return max(wait, min(retryAfter, 2*step)), true
 }
 
-// Break is how long an endpoint is left alone that failed so often in a row, for so
-// long: 0 up to the fourth failure and the tenth second, then 30 s, and a minute from
-// the sixth on.
+// Break returns how long to stop sending to an endpoint after this number of failures in a row,
+// over this time: 0 below BreakAfter failures or BreakOver, 30 s at the fifth failure, a minute
+// from the sixth on.
 func Break(failures int, failing time.Duration) time.Duration {
 	if failures < BreakAfter || failing < BreakOver {
 		return 0

@@ -1,6 +1,5 @@
-// Package webhook has the rules of webhooks that need neither network nor
-// database: what happened (events), the token that proves it, and when to try
-// again.
+// Package webhook has the rules of webhooks that need neither network nor database: the types of
+// events, the token that proves an event, the waits between attempts, and the origin of a URL.
 package webhook
 
 import (
@@ -10,11 +9,10 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Type says what happened.
+// Type is the type of an event.
 type Type string
 
-// The types of events. A new one begins here; infra/openapi.yaml describes its
-// data.
+// The types of events. A new type begins here. infra/openapi.yaml describes the data of each.
 const (
 	LinkClaimed      Type = "link.claimed"
 	LinkExpired      Type = "link.expired"
@@ -29,7 +27,7 @@ const (
 	Test             Type = "test"
 )
 
-// AllTypes lists every type of event.
+// AllTypes returns every type of event.
 func AllTypes() []Type {
 	return []Type{
 		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyRevoked, KeyExpiring,
@@ -37,20 +35,19 @@ func AllTypes() []Type {
 	}
 }
 
-// Every is what an endpoint asks for that wants every type of event, those too
-// that do not exist yet.
+// Every is the filter of an endpoint that gets every type of event, also types that do not exist
+// yet.
 const Every = "*"
 
-// ValidFilter reports whether a text may stand in an endpoint's list of events.
+// ValidFilter reports whether a text may be in an endpoint's list of events.
 func ValidFilter(s string) bool { return s == Every || slices.Contains(AllTypes(), Type(s)) }
 
-// Wants reports whether an endpoint with this list of events gets those of a
-// type.
+// Wants reports whether an endpoint with this list of events gets events of a type.
 func Wants(filters []string, t Type) bool {
 	return slices.Contains(filters, Every) || slices.Contains(filters, string(t))
 }
 
-// Event is what happened to something of an app.
+// Event is an event of an app.
 type Event struct {
 	ID        id.Event        `json:"id"`
 	Type      Type            `json:"type"`

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Origin gives the scheme, host and port of a URL, each in one spelling, the port
-// only where it is not the scheme's own: https://hooks.example.com (RFC 6454,
-// section 6.2). It has no path and no query, which may hold a secret. A text that
-// is no URL has the origin "".
+// Origin returns the scheme, host and port of a URL, each in one spelling:
+// https://hooks.example.com (RFC 6454, section 6.2). It leaves out the scheme's own port. It has
+// no path and no query, which may hold a secret. A text that is no URL has the origin "".
 func Origin(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

@@ -9,29 +9,29 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Of the token, which is a webhook's whole body: a JWS in its compact form (RFC
+// The constants of the token, which is a webhook's whole body: a JWS in its compact form (RFC
 // 7515 section 7.1).
 const (
 	ContentType = "application/jwt"
 	TokenType   = "webhook+jwt" //nolint:gosec // the header's typ (RFC 8725 section 3.11), which no access token has
 
-	// ValidFor is how long a token may be used.
+	// ValidFor is how long a token is good.
 	ValidFor = 5 * time.Minute
 )
 
-// Attempt is one sending of an event to one endpoint.
+// Attempt is one POST of an event to one endpoint.
 type Attempt struct {
-	ID       string // jti: another one each time
+	ID       string // jti: another one for each attempt
 	Issuer   string // iss: the deployment
 	Endpoint id.Endpoint
 	At       time.Time
 	Event    Event
 }
 
-// Draft is a token that lacks its signature.
+// Draft is a token without its signature.
 type Draft struct {
 	input  string
-	Digest [sha256.Size]byte // what is to be signed
+	Digest [sha256.Size]byte // the digest to sign
 }
 
 // Draft makes the token of an attempt, for the key of this kid.
@@ -46,7 +46,7 @@ func (a Attempt) Draft(kid string) (Draft, error) {
 	}
 	claims, err := json.Marshal(struct {
 		Issuer    string      `json:"iss"`
-		Audience  id.Endpoint `json:"aud"` // or one tenant could pass its webhook to another
+		Audience  id.Endpoint `json:"aud"` // without it, one tenant could send its webhook to another
 		IssuedAt  int64       `json:"iat"` // seconds, as exp
 		ExpiresAt int64       `json:"exp"`
 		ID        string      `json:"jti"`
@@ -59,8 +59,8 @@ func (a Attempt) Draft(kid string) (Draft, error) {
 	return Draft{input, sha256.Sum256([]byte(input))}, nil
 }
 
-// Token is the whole token, with its signature (r and s of 32 bytes each, RFC
-// 7518 section 3.4).
+// Token returns the whole token, with its signature (r and s of 32 bytes each, RFC 7518 section
+// 3.4).
 func (d Draft) Token(signature [64]byte) string {
 	return d.input + "." + base64.RawURLEncoding.EncodeToString(signature[:])
 }

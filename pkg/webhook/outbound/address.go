@@ -2,11 +2,10 @@ package outbound
 
 import "net/netip"
 
-// The ranges that are refused. IPv4 is all public but for these; of IPv6 only
-// 2000::/3 is given out at all, so everything outside it (::1, v4-mapped,
-// NAT64, ULA, link-local, site-local, multicast, discard, SRv6 ...) is refused
-// without being named. From the special-purpose registries of IANA (RFC 6890
-// and its updates).
+// The ranges that are refused, from the special-purpose registries of IANA (RFC 6890 and its
+// updates). All other IPv4 addresses are public. Of IPv6, only 2000::/3 is assigned at all, so
+// every address outside of it (::1, v4-mapped, NAT64, ULA, link-local, site-local, multicast,
+// discard, SRv6 ...) is refused without a range of its own.
 var (
 	refused4 = prefixes(
 		"0.0.0.0/8",        // this network; 0.0.0.0 reaches the machine itself
@@ -43,8 +42,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public says whether an address is a unicast one of the public internet. An
-// IPv4 address in IPv6 form is not: it is judged as what the socket says.
+// public reports whether an address is a unicast address of the public internet. An IPv4 address
+// in IPv6 form is not one: the socket shows which address is really dialled.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

@@ -10,15 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxRetryAfter is the longest wait that an answer can ask for; a longer one is
-// cut to it.
+// MaxRetryAfter is the longest wait of a Retry-After. A longer one is cut to it.
 const MaxRetryAfter = 7 * 24 * time.Hour
 
-// printable makes a stranger's bytes safe to store and to show: valid UTF-8, at
-// most maxAnswer bytes, white space as spaces, and U+FFFD for everything that
-// steers a terminal or turns the direction of a line.
+// printable makes a stranger's bytes safe to store and to show: valid UTF-8, at most maxAnswer
+// bytes, white space as spaces, and U+FFFD for each character that controls a terminal or the
+// direction of a line.
 func printable(b []byte) string {
-	// A character that the limit cut in two is left out, not replaced.
+	// A character that the limit has cut is left out, not replaced.
 	if len(b) == maxAnswer {
 		b = withoutCutRune(b)
 	}
@@ -31,7 +30,7 @@ func printable(b []byte) string {
 		}
 		return r
 	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
-	// U+FFFD is three bytes where there was one.
+	// U+FFFD has three bytes in place of one.
 	if len(clean) > maxAnswer {
 		clean = string(withoutCutRune([]byte(clean[:maxAnswer])))
 	}
@@ -51,8 +50,8 @@ func withoutCutRune(b []byte) []byte {
 	return b
 }
 
-// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3).
-// One that is in the past or cannot be read is 0.
+// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3). It returns 0 for
+// a date in the past and for a value that cannot be read.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -62,7 +61,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return time.Duration(min(seconds, uint64(MaxRetryAfter/time.Second))) * time.Second
 	}
 	if strings.Trim(value, "0123456789") == "" {
-		return MaxRetryAfter // digits, and more of them than a number holds
+		return MaxRetryAfter // more digits than a number holds
 	}
 	date, err := http.ParseTime(value)
 	if err != nil {

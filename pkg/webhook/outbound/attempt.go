@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxAddresses = 4           // of a name, that are tried
-	grace        = time.Second // from the end of the attempt to that of its socket
+	maxAddresses = 4           // addresses of a name that are tried
+	grace        = time.Second // from the end of an attempt to the end of its socket
 )
 
-// attempt is the state of one Post. The transport dials and shakes hands on
-// goroutines of its own, hence the atomics.
+// attempt is the state of one Post. Its fields are atomic, because the transport dials and
+// shakes hands on goroutines of its own.
 type attempt struct {
 	sender *Sender
 	url    *url.URL
@@ -41,15 +41,15 @@ var (
 	errNoAddress = errors.New("the name has no address")
 )
 
-// dial resolves the host and connects to the first of its addresses that
-// answers. The guard decides at each socket; at the first refusal the attempt
-// is over, for a name with one hostile address is hostile.
+// dial resolves the host and connects to the first of its addresses that answers. The guard
+// decides at each socket. The first refusal ends the attempt, because a name with one hostile
+// address is hostile.
 func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if a.dialed.Swap(true) {
 		return nil, &classError{ErrProtocol, errAgain}
 	}
-	// The context ends an attempt with a better error; that the socket dies by
-	// itself is for whatever may one day not listen to the context.
+	// The context ends an attempt with a better error. The deadline of the socket is
+	// for code that does not obey the context.
 	end := time.Now().Add(a.sender.total + grace)
 	ctx, cancel := context.WithTimeout(ctx, a.sender.connect)
 	defer cancel()
@@ -79,7 +79,7 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, &classError{ErrConnect, err}
 }
 
-// dialer gives the dialer of one address, with the guard in it.
+// dialer returns the dialer for one address, with the guard in it.
 func (a *attempt) dialer(isLiteral bool) *net.Dialer {
 	hook := a.sender.guard.Control(a.url.Scheme, isLiteral)
 	if permitted := a.sender.permitted; permitted != nil {
@@ -88,14 +88,14 @@ func (a *attempt) dialer(isLiteral bool) *net.Dialer {
 	return &net.Dialer{ControlContext: hook, KeepAlive: -1}
 }
 
-// resolve gives the addresses of a host, at most maxAddresses, in the order of
-// the resolver, which knows what this machine can reach.
+// resolve returns the addresses of a host, at most maxAddresses. It keeps the order of the
+// resolver, which knows what this machine can reach.
 func (a *attempt) resolve(ctx context.Context, host string, isLiteral bool) ([]netip.Addr, error) {
 	if isLiteral {
 		addr, err := netip.ParseAddr(host)
 		return []netip.Addr{addr}, err
 	}
-	// With the dot at its end no search domain of our own network is tried.
+	// The dot at the end prevents a search in the domains of our own network.
 	found, err := a.sender.resolver.LookupNetIP(ctx, "ip", host+".")
 	if err != nil {
 		return nil, err
@@ -103,12 +103,13 @@ func (a *attempt) resolve(ctx context.Context, host string, isLiteral bool) ([]n
 	if len(found) == 0 {
 		return nil, errNoAddress
 	}
-	// net.Resolver gives some IPv4 addresses in IPv6 form. The dialer makes an
-	// IPv4 socket of them all the same, and the guard judges the socket.
+	// net.Resolver returns some IPv4 addresses in IPv6 form. The dialer still makes
+	// an IPv4 socket of them, and the guard decides on the socket.
 	return found[:min(len(found), maxAddresses)], nil
 }
 
-// share divides the time that is left to connect by the addresses that are.
+// share returns the deadline for the next address, when the remaining time is divided by the
+// remaining addresses.
 func share(ctx context.Context, left int) time.Time {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -118,8 +119,8 @@ func share(ctx context.Context, left int) time.Time {
 	return now.Add(deadline.Sub(now) / time.Duration(left))
 }
 
-// trace notes where the TLS handshake begins and ends: a connection that is cut
-// in it gives the same io.EOF as one that is cut after.
+// trace records where the TLS handshake begins and ends: a connection that is cut during the
+// handshake returns the same io.EOF as one that is cut after it.
 func (a *attempt) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		TLSHandshakeStart: func() { a.inTLS.Store(true) },
@@ -131,15 +132,15 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 	})
 }
 
-// hurry gives the receiver so much time, from now on, to send the rest. It is
-// the socket's: after a 101 the body heeds no context.
+// hurry bounds the time in which the receiver may send the rest. The socket has the deadline,
+// because the body does not obey the context after a 101.
 func (a *attempt) hurry(d time.Duration) {
 	if conn := a.conn.Load(); conn != nil {
-		_ = (*conn).SetReadDeadline(time.Now().Add(d)) // only a closed one refuses, and it is read no more
+		_ = (*conn).SetReadDeadline(time.Now().Add(d)) // only a closed socket refuses, and it is not read any more
 	}
 }
 
-// class names what went wrong with an attempt that got no status.
+// class returns the class of the failure of an attempt that got no status.
 func (a *attempt) class(ctx context.Context, err error) string {
 	var f *classError
 	switch {

@@ -1,14 +1,13 @@
-// Package outbound sends a request to an address that a stranger chose, and
-// keeps it from being turned against the network it is sent from (SSRF).
+// Package outbound sends a request to an address that a stranger chose. It prevents that the
+// request attacks the network from which it is sent (SSRF).
 //
-// The Guard decides at the socket: from the address, the port, the scheme and
-// the form of the host of the very attempt, after the name was resolved and
-// before a packet leaves. So a name that changes its answer between two looks
-// gains nothing. CheckURL is advice at registration, by the same rule, and
-// never enough by itself.
+// The Guard decides at the socket of each attempt, after the name was resolved and before a
+// packet leaves: by the address, the port, the scheme and the form of the host. So it does not
+// help a name to change its address between two lookups. CheckURL gives advice at registration
+// by the same rule, and is never enough by itself.
 //
-// The package is not for requests to our own services or to AWS: it has no
-// proxy, no redirects, no retries and no connections that are kept.
+// The package must not be used for requests to our own services or to AWS: it has no proxy, no
+// redirects, no retries and no connections that are kept.
 package outbound
 
 import (
@@ -19,8 +18,8 @@ import (
 	"syscall"
 )
 
-// The reasons of a refusal. They are public: none tells what a name resolves
-// to, or what else there is behind it.
+// The reasons of a refusal. They are public: none shows what a name resolves to, or what else is
+// behind it.
 const (
 	ReasonTooLong   = "url_too_long"       // over MaxURL characters
 	ReasonMalformed = "url_malformed"      // not an absolute URL of printable ASCII
@@ -28,11 +27,11 @@ const (
 	ReasonPort      = "port_not_443"       //
 	ReasonUserInfo  = "user_info"          // user:password@ in it
 	ReasonFragment  = "fragment"           // a # in it
-	ReasonHost      = "host_not_public"    // no public DNS name, nor an address in its plain form
-	ReasonAddress   = "address_not_public" // the address itself is not one of the public internet
+	ReasonHost      = "host_not_public"    // neither a public DNS name nor an address in its plain form
+	ReasonAddress   = "address_not_public" // the address is not in the public internet
 )
 
-// Refused is the error of everything that the guard turns away.
+// Refused is the error for everything that the guard refuses.
 type Refused struct { //nolint:errname // it reads as outbound.Refused where it is matched
 	Reason string // one of the Reason constants
 }
@@ -41,16 +40,15 @@ func (r *Refused) Error() string { return "outbound: refused: " + r.Reason }
 
 func refuse(reason string) error { return &Refused{Reason: reason} }
 
-// Guard decides which addresses may be dialled. It holds nothing that changes,
-// so many goroutines may use one.
+// Guard decides which addresses may be dialled. It is safe for concurrent use.
 type Guard struct {
 	allow []netip.Prefix
 }
 
-// NewGuard gives a guard that permits https on port 443 of public addresses.
-// An address inside a prefix of allow may be dialled by http too, and on any
-// port, when the URL has it as a literal; a name never leads there. allow is
-// empty by default, and holds loopback on the local stack.
+// NewGuard returns a guard that permits https on port 443 of public addresses. An address inside
+// a prefix of allow may also be dialled by http and on any port, when the URL has it as a
+// literal; a name never leads there. allow is empty by default. On the local stack it has
+// loopback.
 func NewGuard(allow []netip.Prefix) *Guard {
 	g := &Guard{}
 	for _, p := range allow {
@@ -59,9 +57,9 @@ func NewGuard(allow []netip.Prefix) *Guard {
 	return g
 }
 
-// ParseCIDRs reads prefixes such as 127.0.0.0/8 and ::1/128; empty entries are
-// passed over. An IPv4 address in IPv6 form and a prefix of length 0, which
-// would switch the guard off, are errors.
+// ParseCIDRs reads prefixes such as 127.0.0.0/8 and ::1/128. It skips empty entries. An IPv4
+// address in IPv6 form is an error, and so is a prefix of length 0, which would switch the guard
+// off.
 func ParseCIDRs(list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, s := range list {
@@ -81,9 +79,9 @@ func ParseCIDRs(list []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Control gives the hook for net.Dialer.ControlContext of one attempt. scheme
-// is the URL's; literal says that the URL's host is an address, not a name. The
-// hook's error is a *Refused, inside the *net.OpError of the dialer.
+// Control returns the hook for net.Dialer.ControlContext of one attempt. scheme is the URL's.
+// literal means that the URL's host is an address, not a name. The hook's error is a *Refused,
+// inside the *net.OpError of the dialer.
 func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, network, address string, c syscall.RawConn) error {
 	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
 		if network != "tcp4" && network != "tcp6" {
@@ -100,7 +98,7 @@ func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, n
 // control is the hook of net.Dialer.ControlContext.
 type control = func(ctx context.Context, network, address string, c syscall.RawConn) error
 
-// then runs a second look at each socket that the first one permits.
+// then returns a hook that calls second for each socket that first permits.
 func then(first control, second func(to string) error) control {
 	return func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if err := first(ctx, network, address, c); err != nil {
@@ -110,12 +108,12 @@ func then(first control, second func(to string) error) control {
 	}
 }
 
-// decide is the rule: of the attempt by its Control, and of a URL with a
-// literal address by CheckURL.
+// decide is the rule. Control uses it for an attempt, and CheckURL for a URL with a literal
+// address.
 func (g *Guard) decide(scheme string, literal bool, to netip.AddrPort) error {
 	if g.allowed(to.Addr()) {
-		// A stranger's name that points at an address of the operator's own is
-		// the attack; whoever may use such an address can write it down.
+		// A stranger's name that resolves to an address of the operator's own
+		// network is the attack. An honest URL can have the address itself.
 		if !literal {
 			return refuse(ReasonAddress)
 		}
@@ -135,8 +133,8 @@ func (g *Guard) decide(scheme string, literal bool, to netip.AddrPort) error {
 	return nil
 }
 
-// allowed says whether an address is inside the allow list. Contains is false
-// for an address with a zone, and for IPv4 in IPv6 form.
+// allowed reports whether an address is inside the allow list. Contains is false for an address
+// with a zone, and for IPv4 in IPv6 form.
 func (g *Guard) allowed(a netip.Addr) bool {
 	for _, p := range g.allow {
 		if p.Contains(a) {

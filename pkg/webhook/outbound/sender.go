@@ -20,35 +20,35 @@ const (
 	bufferSize = 4 << 10  // bytes, one to read and one to write
 )
 
-// The classes of a failure, short and public: none tells an address.
+// The classes of a failure, short and public: none shows an address.
 const (
 	ErrRefused  = "address_blocked" // the guard refused the URL or what its host resolves to
 	ErrDNS      = "dns_failed"      // the name has no address, or none in time
 	ErrConnect  = "connect_failed"  // no connection, or none in time
 	ErrTLS      = "tls_failed"      // the handshake failed, or took too long
 	ErrTimeout  = "timeout"         // no status within the time of the attempt
-	ErrCanceled = "canceled"        // the caller gave up
-	ErrProtocol = "protocol_error"  // what came back is no HTTP, or its headers are too large; or the request is not valid
+	ErrCanceled = "canceled"        // the caller ended the call
+	ErrProtocol = "protocol_error"  // the answer is no HTTP, or its headers are too large; or the request is not valid
 )
 
-// Result is what came of an attempt. A status that arrived stands, whatever
-// became of the body after it: Err is empty then, and Status is 0 otherwise.
+// Result is the result of an attempt. A status that arrived counts, whatever happened to the
+// body after it: Err is empty then. Otherwise Status is 0.
 type Result struct {
 	Status     int           // as received; a redirect is its 3xx
 	Answer     string        // the beginning of the body: at most 1,024 bytes of valid UTF-8 on one line
 	RetryAfter time.Duration // from Retry-After, whole seconds, 0 without one, at most MaxRetryAfter
-	Took       time.Duration // all of it, with the name's resolution
+	Took       time.Duration // the whole attempt, with the name's resolution
 	Err        string        // one of the Err constants, or empty
 }
 
-// Resolver finds the addresses of a name; *net.Resolver is one. network is
-// "ip", and the name is absolute, with a dot at its end.
+// Resolver finds the addresses of a name. *net.Resolver implements it. network is "ip", and the
+// name is absolute, with a dot at its end.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, name string) ([]netip.Addr, error)
 }
 
-// Sender posts to addresses that its guard permits. Many goroutines may use
-// one: attempts share nothing but settings.
+// Sender posts to addresses that its guard permits. It is safe for concurrent use: attempts
+// share only settings.
 type Sender struct {
 	guard    *Guard
 	resolver Resolver
@@ -67,19 +67,19 @@ type Sender struct {
 // Option changes a Sender.
 type Option func(*Sender)
 
-// WithResolver sets who resolves names, net.DefaultResolver otherwise.
+// WithResolver sets the resolver of names; the default is net.DefaultResolver.
 func WithResolver(r Resolver) Option { return func(s *Sender) { s.resolver = r } }
 
-// WithRoots sets the certificate authorities, the system's otherwise.
+// WithRoots sets the certificate authorities; the default is the system's.
 func WithRoots(pool *x509.CertPool) Option { return func(s *Sender) { s.roots = pool } }
 
-// WithTimeouts sets the time of a whole attempt, 10 s otherwise, and of
-// resolving and connecting, 3 s otherwise.
+// WithTimeouts sets the time of a whole attempt, by default 10 s, and that of resolving and
+// connecting, by default 3 s.
 func WithTimeouts(total, connect time.Duration) Option {
 	return func(s *Sender) { s.total, s.connect = total, connect }
 }
 
-// NewSender gives a sender that asks g at every socket.
+// NewSender returns a sender for which g decides at every socket.
 func NewSender(g *Guard, opts ...Option) *Sender {
 	s := &Sender{
 		guard:     g,
@@ -95,9 +95,9 @@ func NewSender(g *Guard, opts ...Option) *Sender {
 	return s
 }
 
-// Post makes one attempt: one connection, one request, no redirect followed,
-// no second try. It returns within the sender's time, and sooner when ctx ends.
-// It changes no header but the ones that HTTP itself needs.
+// Post makes one attempt: one connection, one request, no redirects, no second try. It returns
+// within the sender's time, and sooner when ctx ends. It changes no headers but those that HTTP
+// itself needs.
 func (s *Sender) Post(ctx context.Context, rawURL string, header http.Header, body []byte) Result {
 	began := time.Now()
 	r := s.post(ctx, rawURL, header, body)
@@ -121,13 +121,13 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	if header != nil {
 		req.Header = header.Clone()
 	}
-	// The transport alone, no http.Client: it follows no redirect and keeps no
-	// cookie because it does not know how.
+	// Only the transport, no http.Client: a transport cannot follow redirects or
+	// keep cookies.
 	res, err := s.transport(a).RoundTrip(req)
 	if err != nil {
 		return Result{Err: a.class(ctx, err)}
 	}
-	defer func() { _ = res.Body.Close() }() // it cuts the connection, whatever is left on it
+	defer func() { _ = res.Body.Close() }() // this cuts the connection, even with data left on it
 	a.hurry(s.answer)
 	return Result{
 		Status:     res.StatusCode,
@@ -136,22 +136,22 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	}
 }
 
-// transport makes the transport of one attempt. It costs some kilobytes, and
-// nothing of one stranger's connection is there for another: no pool, no lock,
-// no session. Keep-alive would save a handshake to a receiver that has many
-// events, and would let each of them hold a socket of ours open.
+// transport makes the transport of one attempt. It costs some kilobytes. Two attempts share no
+// pool, no lock and no TLS session, so that one stranger's connection cannot affect another's.
+// Keep-alive would save a handshake to a receiver of many events, but would let each receiver
+// hold a socket of ours open.
 func (s *Sender) transport(a *attempt) *http.Transport {
-	// HTTP/1.1 alone: one request on one connection gains nothing from HTTP/2,
+	// Only HTTP/1.1: one request on one connection gains nothing from HTTP/2,
 	// whose client tries again by itself and buffers megabytes ahead.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:                  nil, // of the environment: it would be dialled in the receiver's place
+		Proxy:                  nil, // not that of the environment, which would be dialled in place of the receiver
 		DialContext:            a.dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.roots},
 		TLSHandshakeTimeout:    s.handshake,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // 1 KB of gzip is kept as it is, never inflated
+		DisableCompression:     true, // 1 KB of gzip is kept unchanged, never inflated
 		MaxResponseHeaderBytes: maxHeaders,
 		ReadBufferSize:         bufferSize,
 		WriteBufferSize:        bufferSize,
@@ -159,16 +159,16 @@ func (s *Sender) transport(a *attempt) *http.Transport {
 	}
 }
 
-// beginning gives the beginning of an answer. The status has decided already,
-// and the text is for people, so it gets little time (hurry): a receiver that
-// answers 200 and then sends a byte a second holds nothing up.
+// beginning reads the beginning of an answer. The status has decided already, and the text is
+// for people. So the read has little time (hurry): a receiver that answers 200 and then sends a
+// byte a second delays no other delivery.
 func beginning(body io.Reader) string {
-	// What was read before an error is still the answer's beginning.
+	// The bytes before an error are still the beginning of the answer.
 	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer))
 	return printable(b)
 }
 
-// hostOf gives the name or the address of a URL, and whether it is an address.
+// hostOf returns the name or the address of a URL, and whether it is an address.
 func hostOf(u *url.URL) (host string, isLiteral bool) {
 	_, isLiteral = literal(u)
 	return u.Hostname(), isLiteral

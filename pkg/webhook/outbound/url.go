@@ -11,17 +11,15 @@ import (
 // MaxURL is the longest URL, in characters; all of them are ASCII.
 const MaxURL = 2048
 
-// CheckURL is early advice on an address to register: an absolute https URL
-// with a public host on port 443, without user info or fragment; or one whose
-// host is an address inside the allow list, by http or https on any port. It
-// resolves no name, so that registering tells nobody what a name resolves to
-// in our network. Every error is a *Refused.
+// CheckURL gives early advice on a URL to register. It accepts an absolute https URL with a
+// public host on port 443, without user info or fragment. It also accepts a URL whose host is an
+// address inside the allow list, by http or https on any port. It resolves no name, so that
+// registering reveals nothing about names in our network. Every error is a *Refused.
 //
-// Names: at least two labels of letters, digits and hyphens (an international
-// name in its xn-- form), not below localhost, local, internal or arpa, and
-// without the dot at the end. Addresses: dotted decimal, or IPv6 in brackets
-// without a zone; the other spellings of IPv4 (2130706433, 0x7f.1, 127.1) are
-// no hosts here.
+// A name has at least two labels of letters, digits and hyphens (an international name in its
+// xn-- form). It is not below localhost, local, internal or arpa, and has no dot at the end. An
+// address is dotted decimal, or IPv6 in brackets without a zone. The other spellings of IPv4
+// (2130706433, 0x7f.1, 127.1) are refused.
 func (g *Guard) CheckURL(_ context.Context, raw string) (*url.URL, error) {
 	if len(raw) > MaxURL {
 		return nil, refuse(ReasonTooLong)
@@ -63,8 +61,8 @@ func (g *Guard) CheckURL(_ context.Context, raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// plain refuses what parsers read in different ways: spaces, control
-// characters, backslashes and everything outside ASCII.
+// plain reports whether a URL has no characters that parsers read in different ways: spaces,
+// control characters, backslashes and everything outside ASCII.
 func plain(raw string) bool {
 	for i := range len(raw) {
 		if c := raw[i]; c <= ' ' || c >= 0x7f || c == '\\' {
@@ -74,8 +72,8 @@ func plain(raw string) bool {
 	return true
 }
 
-// portOf gives the port of an http or https URL. One without digits, with a
-// zero in front or out of range is refused.
+// portOf returns the port of an http or https URL. It refuses a port without digits, with a
+// leading zero or out of range.
 func portOf(u *url.URL) (uint16, error) {
 	s := u.Port()
 	if s == "" {
@@ -94,7 +92,7 @@ func portOf(u *url.URL) (uint16, error) {
 	return uint16(n), nil
 }
 
-// portLength is the length of ":port" at the end of a URL's host.
+// portLength returns the length of ":port" at the end of a URL's host.
 func portLength(u *url.URL) int {
 	if u.Port() == "" {
 		return 0
@@ -102,8 +100,8 @@ func portLength(u *url.URL) int {
 	return len(u.Port()) + 1
 }
 
-// literal gives the address that a URL's host is: IPv6 in brackets, IPv4
-// without. An address with a zone is none.
+// literal returns the address that is a URL's host: IPv6 in brackets, IPv4 without. ok is false
+// for an address with a zone.
 func literal(u *url.URL) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(u.Hostname())
 	if err != nil || addr.Zone() != "" || addr.Is6() != strings.HasPrefix(u.Host, "[") {
@@ -112,11 +110,11 @@ func literal(u *url.URL) (netip.Addr, bool) {
 	return addr, true
 }
 
-// notPublic are the top-level names that mean the machine itself, its network
-// or its cloud (RFC 6761, RFC 6762, RFC 9476's neighbours: ICANN's .internal).
+// notPublic has the top-level names that mean the machine itself, its network or its cloud (RFC
+// 6761, RFC 6762, and ICANN's .internal).
 var notPublic = map[string]bool{"localhost": true, "local": true, "internal": true, "arpa": true}
 
-// publicName says whether a host can be a name of the public DNS.
+// publicName reports whether a host can be a name of the public DNS.
 func publicName(host string) bool {
 	labels := strings.Split(strings.ToLower(host), ".")
 	if len(host) > 253 || len(labels) < 2 {
@@ -127,7 +125,7 @@ func publicName(host string) bool {
 			return false
 		}
 	}
-	// A top-level name begins with a letter; what ends in a number is an IPv4
+	// A top-level name begins with a letter. A host that ends in a number is an IPv4
 	// address to some parsers (127.1, 0x7f.1, 1.2.3.0x4).
 	top := labels[len(labels)-1]
 	return top[0] >= 'a' && top[0] <= 'z' && !notPublic[top]

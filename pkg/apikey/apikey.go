@@ -1,8 +1,8 @@
-// Package apikey is the grammar of API keys, that of package opaque: prefix is a
-// deploy parameter, and the locator has the key's id and the org's.
+// Package apikey is the grammar of API keys. It is that of package opaque: the prefix is a
+// deploy parameter, and the locator has the ids of the key and of its org.
 //
-// This package must not be used to decide whether a key is good: only its stored
-// hash, expiry and revocation do that.
+// This package must not be used to decide whether a key is good: only its stored hash, expiry
+// and revocation do that.
 package apikey
 
 import (
@@ -13,28 +13,27 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// ErrMalformed means that a text has not the form of a key, or not its checksum.
+// ErrMalformed means that a text does not have the form of a key, or has a wrong checksum.
 var ErrMalformed = opaque.ErrMalformed
 
-// ValidPrefix reports whether a deploy parameter can stand before a key: a lower
-// case letter and up to 15 more letters or digits, and not what link tokens begin
-// with.
+// ValidPrefix reports whether a text can be the prefix of keys: a lower-case letter and up to
+// 15 more letters or digits. The prefix of link tokens is not one.
 func ValidPrefix(prefix string) bool {
 	return opaque.ValidPrefix(prefix) && prefix != opaque.LinkPrefix
 }
 
-// Hash is the SHA-256 of a whole key: what is stored in its place.
+// Hash is the SHA-256 of a whole key. The table has it in place of the key.
 type Hash = opaque.Hash
 
-// Minted is a new key. Key is shown once and never stored; Prefix is its public
-// part, by which people tell keys apart.
+// Minted is a new key. Key is shown once and never stored. Prefix is its public part, by
+// which people recognise a key.
 type Minted struct {
 	Key    secret.String
 	Prefix string
 	Hash   Hash
 }
 
-// Mint makes the key text for a key's id in an org. random nil is crypto/rand.
+// Mint makes the text of a key with this id in an org. random nil means crypto/rand.
 func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, opaque.ErrPrefix
@@ -51,17 +50,16 @@ func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, erro
 	return Minted{Key: m.Text, Prefix: m.Prefix, Hash: m.Hash}, err
 }
 
-// Parsed is what a key's text tells without a read: where its row is, and the
-// hash to hold against the row's.
+// Parsed is the content of a key's text: the ids that lead to its row, and the hash to
+// compare with that of the row.
 type Parsed struct {
 	Org  id.Org
 	Key  id.Key
 	Hash Hash
 }
 
-// Parse takes a key's text apart. Any valid prefix is taken, so that keys
-// outlive a change of the deploy parameter; the hash covers it. The only error
-// is ErrMalformed.
+// Parse reads a key's text. It takes any valid prefix, so that keys survive a change of the
+// deploy parameter; the hash covers the prefix. The only error is ErrMalformed.
 func Parse(text string) (Parsed, error) {
 	p, err := opaque.Parse(text)
 	if err != nil || !ValidPrefix(p.Prefix) {

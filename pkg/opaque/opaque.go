@@ -2,13 +2,13 @@
 //
 //	<prefix>_<locator>_<secret><check>
 //
-// locator is where the row is (43 base62 characters: a ULID, its random part
-// first, then the id that its partition has); secret is 256 random bits in 43
-// base62 characters; check is the CRC-32 of all before it, in 6. A text of
-// another form or another checksum is refused without a read.
+// The locator says where the row is: 43 base62 characters of a ULID, its random part first,
+// and of the id that the row's partition has. The secret is 256 random bits in 43 base62
+// characters. The check is the CRC-32 of all characters before it, in 6. A text of another
+// form, or with a wrong checksum, is refused without a read.
 //
-// This package must not be used to decide whether a text is good: only the hash
-// that its row keeps does that.
+// This package must not be used to decide whether a text is good: only the hash in its row
+// does that.
 package opaque
 
 import (
@@ -24,9 +24,9 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// Errors of Mint and Parse.
+// The errors of Mint and Parse.
 var (
-	ErrMalformed = errors.New("opaque: malformed") // not the form, or not its checksum
+	ErrMalformed = errors.New("opaque: malformed") // another form, or a wrong checksum
 	ErrPrefix    = errors.New("opaque: a prefix is a lower-case letter and up to 15 letters or digits")
 )
 
@@ -34,16 +34,16 @@ const (
 	wordBytes = 32 // locator and secret
 	wordChars = 43 // 62^43 > 2^256
 	checkLen  = 6  // 62^6 > 2^32
-	shownLen  = 8  // of the locator, in the public beginning
+	shownLen  = 8  // characters of the locator in the public part
 	maxPrefix = 16
 	maxLen    = maxPrefix + 1 + wordChars + 1 + wordChars + checkLen
 )
 
-// LinkPrefix stands before link tokens, and before nothing else.
+// LinkPrefix begins link tokens, and no other text.
 const LinkPrefix = "lkt"
 
-// ValidPrefix reports whether a text can stand before others: a lower case letter
-// and up to 15 more letters or digits.
+// ValidPrefix reports whether a text can be a prefix: a lower-case letter and up to 15 more
+// letters or digits.
 func ValidPrefix(prefix string) bool {
 	if len(prefix) < 1 || len(prefix) > maxPrefix || prefix[0] < 'a' || prefix[0] > 'z' {
 		return false
@@ -56,22 +56,22 @@ func ValidPrefix(prefix string) bool {
 	return true
 }
 
-// Hash is the SHA-256 of a whole text: what is stored in its place.
+// Hash is the SHA-256 of a whole text. The table has it in place of the text.
 type Hash [sha256.Size]byte
 
-// Equal compares in constant time.
+// Equal reports whether two hashes are the same, in constant time.
 func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
-// Minted is a new text. Text is shown once and never stored; Prefix is its public
-// part, by which people tell texts apart.
+// Minted is a new text. Text is shown once and never stored. Prefix is its public part, by
+// which people recognise a text.
 type Minted struct {
 	Text   secret.String
 	Prefix string
 	Hash   Hash
 }
 
-// Mint makes a text that leads to a row: item is the bits of its ULID, owner those
-// of its partition's id. random nil is crypto/rand. Error: ErrPrefix.
+// Mint makes a text that leads to a row. item is the bits of the row's ULID, owner those of
+// its partition's id. random nil means crypto/rand. Errors: ErrPrefix, and those of random.
 func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, ErrPrefix
@@ -92,16 +92,15 @@ func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error)
 	}, nil
 }
 
-// Parsed is what a text tells without a read: where its row is, and the hash to
-// hold against the row's.
+// Parsed is the content of a text: the bits that lead to its row, and the hash to compare with
+// that of the row.
 type Parsed struct {
 	Prefix      string
 	Item, Owner [16]byte
 	Hash        Hash
 }
 
-// Parse takes a text apart. Any valid prefix is taken. The only error is
-// ErrMalformed.
+// Parse reads a text. It takes any valid prefix. The only error is ErrMalformed.
 func Parse(text string) (Parsed, error) {
 	if len(text) > maxLen {
 		return Parsed{}, ErrMalformed
@@ -125,8 +124,8 @@ func Parse(text string) (Parsed, error) {
 	return Parsed{Prefix: parts[0], Item: item, Owner: owner, Hash: sha256.Sum256([]byte(text))}, nil
 }
 
-// pack puts the item's 80 random bits first, then its 48 bits of time, then the
-// owner: the leading characters then tell texts apart and tell nothing of time.
+// pack puts the item's 80 random bits first, then its 48 bits of time, then the owner. The
+// leading characters then differ from text to text, and reveal no time.
 func pack(item, owner [16]byte) (w [wordBytes]byte) {
 	copy(w[0:], item[6:])
 	copy(w[10:], item[:6])
@@ -143,8 +142,8 @@ func unpack(w [wordBytes]byte) (item, owner [16]byte) {
 
 func encode(w [wordBytes]byte) string { return pad(new(big.Int).SetBytes(w[:]).Text(62), wordChars) }
 
-// decode refuses what encode never writes: other characters, and numbers of
-// more than 256 bits.
+// decode refuses texts that encode never writes: other characters, and numbers of more than
+// 256 bits.
 func decode(s string) (w [wordBytes]byte, err error) {
 	for i := range len(s) {
 		if !isBase62(s[i]) {

@@ -20,9 +20,9 @@ var charged = []string{
 	"POST /webhook_endpoint/create", "POST /webhook_endpoint/delete", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
 }
 
-// TestAnEmptyBudgetHoldsBackWhatKeysStartAlone asks every route of an app whose budget
+// TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart asks every route of an app whose budget
 // is empty.
-func TestAnEmptyBudgetHoldsBackWhatKeysStartAlone(t *testing.T) {
+func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com")

@@ -87,9 +87,9 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 	d.claim(t, token, firstDevice, 410, problem.LinkRevoked)
 }
 
-// TestAWrongSecretTellsNothingOfALink: whoever knows a link's id, but not its
+// TestAWrongSecretRevealsNothingOfALink: whoever knows a link's id, but not its
 // token, gets the answer of a link that never was, whatever became of it.
-func TestAWrongSecretTellsNothingOfALink(t *testing.T) {
+func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	d := newDesk(t)
 	states := map[string]string{}
 	for _, state := range []string{"expired", "pending", "claimed", "revoked"} {

@@ -121,8 +121,8 @@ func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 	}
 }
 
-// TestAnswersUnderV1AreSharedWithTheConsoleAlone: good ones and errors.
-func TestAnswersUnderV1AreSharedWithTheConsoleAlone(t *testing.T) {
+// TestAnswersUnderV1AreSharedOnlyWithTheConsole: good ones and errors.
+func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 	w := newWorld(t, newServer(t, console, local), "")
 	admin, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
 	ask := func(as *principal.Principal, method, pattern, body, origin string, status int, code problem.Code) string {

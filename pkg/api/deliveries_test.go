@@ -186,7 +186,7 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 	}
 }
 
-func TestWhichDeliveriesAreMeantIsSaidOnce(t *testing.T) {
+func TestARequestSelectsDeliveriesInOneWay(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	e := d.testEvent(t, h)

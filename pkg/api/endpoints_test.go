@@ -85,7 +85,7 @@ func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
 	}
 }
 
-func TestWhatAnEndpointIsGetsItsOwn422(t *testing.T) {
+func TestEachBadValueOfAnEndpointHasItsOwn422(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	before := len(d.Rows(t))

@@ -172,7 +172,7 @@ func TestOnlyAnAdminEnablesWhatAnAdminDisabled(t *testing.T) {
 	}
 }
 
-func TestOnlyDisableMayBeAskedOfARevocation(t *testing.T) {
+func TestARevocationTakesNoOtherQueryThanDisable(t *testing.T) {
 	w := newThief(t)
 	w.create(t, w.stolen)
 	for _, query := range []string{
@@ -260,9 +260,9 @@ func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
 	}
 }
 
-// TestAnEndpointOfTheMomentIsDisabledOrRefused has a request that was let in before
+// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused has a request that was let in before
 // come between the steps of the revocation.
-func TestAnEndpointOfTheMomentIsDisabledOrRefused(t *testing.T) {
+func TestAnEndpointMadeDuringARevocationIsDisabledOrRefused(t *testing.T) {
 	for step, want := range []int{201, 201, 409} { // before the revocation, the bar and the endpoint that there is
 		w := newThief(t)
 		w.create(t, w.stolen)

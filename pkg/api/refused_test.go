@@ -116,7 +116,7 @@ func TestABodyWithAContentCodingIsRefused(t *testing.T) {
 	s.want(t, request{as: ada, method: "GET", path: "/v1/orgs", header: map[string]string{"Content-Encoding": "gzip"}}, 200, "")
 }
 
-func TestTwoThatExcludeEachOtherConflict(t *testing.T) {
+func TestMembersThatExcludeEachOtherConflict(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
 	const list, again = "/webhook_delivery/list", "/webhook_delivery/redeliver"

@@ -122,7 +122,7 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 	}
 }
 
-func TestTheStateOfAKeyIsToldOnlyToWhoHasItsSecret(t *testing.T) {
+func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 	key, f := minted(t)
 	other, err := apikey.Mint("lk", f.key.OrgID, f.key.ID, nil) // this id, another secret
 	if err != nil {
@@ -191,7 +191,7 @@ func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 	wants(t, err, problem.Unavailable)
 }
 
-func TestAnAPIKeyOnARouteOfUsersIsToldSoWithoutARead(t *testing.T) {
+func TestAnAPIKeyOnARouteOfUsersIsRefusedWithoutARead(t *testing.T) {
 	key, f := minted(t)
 	_, err := authz.New(f, &tokens{}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + key})
 	wants(t, err, problem.UserTokenRequired)
@@ -281,7 +281,7 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	wants(t, err, problem.Unavailable)
 }
 
-func TestATokenWithoutAnyEmailNamesNobody(t *testing.T) {
+func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
 	for _, email := range []string{"", "not an email", strings.Repeat("a", 300) + "@b.c"} {
 		_, f := minted(t)
 		p, err := authz.New(f, &tokens{claims: token.Claims{Issuer: "i", Subject: "s", Email: email}}).

@@ -47,7 +47,7 @@ func TestEveryMissingOrMalformedVariableIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestDefaultsStandInForWhatIsNotSet(t *testing.T) {
+func TestDefaultsReplaceMissingVariables(t *testing.T) {
 	r := reader(map[string]string{"LIST": " a, b ,,c"})
 	if got := fmt.Sprintf("%v %v %v %v %v", r.List("LIST"), r.List("NONE"), r.Optional("O", "d"), r.Bool("B", true), r.Int("I", 7, 0)); got != "[a b c] [] d true 7" {
 		t.Errorf("got %s", got)

@@ -113,7 +113,7 @@ func TestTheChallengeHasAnErrorOnlyForABearerCredential(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyCanTellIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
+func TestAnUndecidedRequestIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
 	for name, decide := range map[string]Decide{
 		"database down":  refuse(problem.New(problem.Unavailable, "x")),
 		"our own fault":  refuse(errors.New("boom")),
@@ -131,7 +131,7 @@ func TestWhatNobodyCanTellIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
 	}
 }
 
-func TestHeadersStandInWhenThereAreNoMultiValueOnes(t *testing.T) {
+func TestPlainHeadersAreUsedWithoutMultiValueOnes(t *testing.T) {
 	var got []string
 	event := strings.Replace(sample, `"multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},`, "", 1)
 	_, err := ask(t, event, func(_ context.Context, _ principal.Credential, headers []string) (principal.Principal, error) {

@@ -101,7 +101,7 @@ func TestTheAuthorizersCallerReachesTheHandler(t *testing.T) {
 	})
 }
 
-func TestTheLambdaRequestIDStandsInForTheGateways(t *testing.T) {
+func TestTheLambdaRequestIDReplacesAMissingOne(t *testing.T) {
 	e := event()
 	e.RequestContext.ExtendedRequestID = ""
 	ctx := lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{AwsRequestID: "lambda-1"})

@@ -69,7 +69,7 @@ func TestAnAPIKeyIsNoLinkTokenAndTheReverse(t *testing.T) {
 	}
 }
 
-func TestIDsThatAreNoneMakeNoToken(t *testing.T) {
+func TestMalformedIDsMakeNoToken(t *testing.T) {
 	for _, c := range []struct {
 		app id.App
 		l   id.Link

@@ -45,7 +45,7 @@ func TestATextLeadsToItsRowAndHasTheGrammar(t *testing.T) {
 	}
 }
 
-func TestTheIdsOfNothingAndOfAllFit(t *testing.T) {
+func TestTheSmallestAndTheLargestIDsFit(t *testing.T) {
 	for _, b := range []byte{0, 1, 0xFF} {
 		var item, owner [16]byte
 		for i := range item {
@@ -152,9 +152,9 @@ func TestTextsOfOneRowDiffer(t *testing.T) {
 	}
 }
 
-// TestItsBeginningTellsNothingOfTime: ids of one moment begin with the same bits,
+// TestTheBeginningOfATextRevealsNoTime: ids of one moment begin with the same bits,
 // what is shown of their texts does not.
-func TestItsBeginningTellsNothingOfTime(t *testing.T) {
+func TestTheBeginningOfATextRevealsNoTime(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 200 {
 		var item [16]byte

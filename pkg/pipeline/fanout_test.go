@@ -60,7 +60,7 @@ func TestAnEventReachesEveryEndpointThatWantsItAndNoOther(t *testing.T) {
 	}
 }
 
-func TestATestEventGoesToItsEndpointAlone(t *testing.T) {
+func TestATestEventGoesOnlyToItsEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, nil, "link.claimed"), s.receiver(t, nil)
@@ -77,7 +77,7 @@ func TestATestEventGoesToItsEndpointAlone(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsNoEventIsLeft(t *testing.T) {
+func TestARecordThatIsNoEventIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.receiver(t, nil)

@@ -120,7 +120,7 @@ func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	}
 }
 
-func TestDisabledAgainWhileItIsReleasedHoldsTheRest(t *testing.T) {
+func TestAnEndpointDisabledDuringItsReleaseHoldsTheRest(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, status(http.StatusGone))

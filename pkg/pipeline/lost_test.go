@@ -294,9 +294,9 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	}
 }
 
-// TestWhatMeetsOthersAtEachTryIsLeftToTheSweep: a race on an endpoint's row is no fault
+// TestARowThatLosesEachRaceIsLeftToTheSweep: a race on an endpoint's row is no fault
 // that ends in the dead letters.
-func TestWhatMeetsOthersAtEachTryIsLeftToTheSweep(t *testing.T) {
+func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)

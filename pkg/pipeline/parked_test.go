@@ -48,7 +48,7 @@ func (r *receiver) parks(n int) {
 	}
 }
 
-func TestWhatIsParkedCostsNoLookUntilTheReceiverIsWell(t *testing.T) {
+func TestParkedDeliveriesCostNothingUntilTheReceiverIsWell(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 20)
 	r.parks(20)
@@ -283,8 +283,8 @@ func (r *receiver) delivered() error {
 	return nil
 }
 
-// TestAParkedDeliveryThatFailsIsSaidAndDoneLater: the endpoint's row stays due for it.
-func TestAParkedDeliveryThatFailsIsSaidAndDoneLater(t *testing.T) {
+// TestAParkedDeliveryThatFailsIsReportedAndDoneLater: the endpoint's row stays due for it.
+func TestAParkedDeliveryThatFailsIsReportedAndDoneLater(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
 	r.parks(6)

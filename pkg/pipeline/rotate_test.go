@@ -278,7 +278,7 @@ func TestTheLifeOfSigningKeys(t *testing.T) {
 	}
 }
 
-func TestWithoutADayOfRotationAKeySignsForEver(t *testing.T) {
+func TestWithoutRotationDaysAKeySignsWithoutEnd(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.Every = 0
 	for _, after := range []time.Duration{0, every, 4000 * day} {

@@ -97,7 +97,7 @@ func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	}
 }
 
-func TestWhatComesOfAnAttemptWhoseLeaseAnotherHasChangesNothing(t *testing.T) {
+func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	e := c.fanned(t, h.ID)

@@ -119,10 +119,10 @@ func (c *connected) settled(t *testing.T, h id.Endpoint) {
 	t.Fatalf("100 runs have not settled %s", h)
 }
 
-// TestAnEndpointThatChangesDuringFanOutLeavesNothingHeldForEver changes the endpoint
+// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint
 // between its reading and the transaction. After that the sweep has run, too: before,
 // and after the fan-out.
-func TestAnEndpointThatChangesDuringFanOutLeavesNothingHeldForEver(t *testing.T) {
+func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	enable := func(c *connected, h id.Endpoint, is bool) {
 		_, _ = c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &is})
 	}
@@ -177,9 +177,9 @@ func TestAnEndpointThatChangesDuringFanOutLeavesNothingHeldForEver(t *testing.T)
 	}
 }
 
-// TestHoldingMeetsADeletionAndLeavesNothingHeldForEver deletes the endpoint, and lets
+// TestADeletionDuringAHoldStrandsNoDelivery deletes the endpoint, and lets
 // the sweep pass the delivery, between reading and holding.
-func TestHoldingMeetsADeletionAndLeavesNothingHeldForEver(t *testing.T) {
+func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	e := c.fanned(t, h.ID)
@@ -207,7 +207,7 @@ func TestHoldingMeetsADeletionAndLeavesNothingHeldForEver(t *testing.T) {
 	}
 }
 
-func TestAnEventGoesToThoseWhoWantItAlone(t *testing.T) {
+func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	c := connect(t)
 	all, one, other, off := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked"), c.endpoint(t)
 	c.enable(t, off.ID, false)

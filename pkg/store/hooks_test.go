@@ -90,7 +90,7 @@ func TestChangesAtOnceAreAllKept(t *testing.T) {
 	}
 }
 
-func TestAnEndpointDisabledByItsAppTellsWhyAndStartsAfresh(t *testing.T) {
+func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	for range 6 {

@@ -90,9 +90,9 @@ func (b bounded) has(t *testing.T, c *connected, n int) {
 	}
 }
 
-// TestLimitsAreExactAlone fills each limit one by one: what makes it full is
+// TestLimitsAreExactOneByOne fills each limit one by one: what makes it full is
 // made, and the next is refused.
-func TestLimitsAreExactAlone(t *testing.T) {
+func TestLimitsAreExactOneByOne(t *testing.T) {
 	const full = 4
 	for _, b := range bounds() {
 		t.Run(b.name, func(t *testing.T) {

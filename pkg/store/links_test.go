@@ -155,7 +155,7 @@ func (c *connected) expire(t *testing.T) (due int, errs []error) {
 	return len(found), atOnce(len(found), func(i int) error { return c.ExpireLink(ctx, found[i].App, found[i].Link) })
 }
 
-func TestALinkExpiresOnceWithManySweepsAtOnceAndOnlyIfNobodyEndedIt(t *testing.T) {
+func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	c := connect(t)
 	lapsed, claimed, revoked, longer := c.link(t, time.Minute), c.link(t, time.Minute), c.link(t, time.Minute), c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")

@@ -91,10 +91,10 @@ func causes() []cause {
 	}
 }
 
-// TestAnEventStandsInTheTableIfAndOnlyIfItsCauseDoes breaks the transaction in
+// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs breaks the transaction in
 // every way, once and for ever: whatever the caller was told, both are there or
 // neither, and asking again makes no second event.
-func TestAnEventStandsInTheTableIfAndOnlyIfItsCauseDoes(t *testing.T) {
+func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	faults := []struct {
 		fault     storetest.Fault
 		times     int
@@ -189,7 +189,7 @@ func TestManyAtOnceWriteOneEvent(t *testing.T) {
 	}
 }
 
-func TestKeyEventsTellOfTheKeyAndNoSecret(t *testing.T) {
+func TestKeyEventsDescribeTheKeyAndHoldNoSecret(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, time.Hour)
 	fresh := rotate(t, c.Table, c.org, c.ada, k.ID, time.Minute, "")

@@ -20,9 +20,9 @@ func sealed(t *testing.T, r Request, answer string) item {
 	return tx.ops[0].Put.Item
 }
 
-// TestTheTableAloneOpensNoKeptAnswer tries everything that a thief of the whole
+// TestTheTableItselfOpensNoKeptAnswer tries everything that a thief of the whole
 // table has as the Idempotency-Key; only the caller's own opens the record.
-func TestTheTableAloneOpensNoKeptAnswer(t *testing.T) {
+func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	const header, answer = "6f2d9b0c-1111-4222-8333-444455556666", `{"key":"lk_secret"}`
 	o := Request{Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Body: []byte("{}")}
 	row := sealed(t, o, answer)

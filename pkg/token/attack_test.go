@@ -224,7 +224,7 @@ func (f fixed) Sign(string, any) ([]byte, error) { return make([]byte, f), nil }
 func (fixed) Verify(string, []byte, any) error   { return jwt.ErrTokenSignatureInvalid }
 func (fixed) Alg() string                        { return "ES256" }
 
-func TestExpiryIsToldOnlyOfAGenuineToken(t *testing.T) {
+func TestOnlyAGenuineTokenIsReportedAsExpired(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	payload := with(i.payload(), object{"exp": i.clock.now().Unix() - 30})

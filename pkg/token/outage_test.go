@@ -126,7 +126,7 @@ func TestFloodOfBadSignaturesIsNoFloodAtTheIssuer(t *testing.T) {
 	}
 }
 
-func TestTokenThatCannotBeGoodAsksNobody(t *testing.T) {
+func TestTokenThatCannotBeGoodCausesNoCall(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	for _, raw := range []string{

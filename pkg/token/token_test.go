@@ -181,7 +181,7 @@ func TestOddProfileClaimsAreNoProfile(t *testing.T) {
 	}
 }
 
-func TestAccessTokenIsToldFromAnAPIKey(t *testing.T) {
+func TestAccessTokenIsDistinguishedFromAnAPIKey(t *testing.T) {
 	for raw, want := range map[string]bool{
 		newIssuer(t).good(): true, "a.b.": true, "lk_abc_def": false, "a.b": false, "a.b.c.d": false, "": false,
 	} {

@@ -15,8 +15,8 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestHandlerAnswersWhatMakesTheSenderRight holds the four answers apart.
-func TestHandlerAnswersWhatMakesTheSenderRight(t *testing.T) {
+// TestHandlerAnswersByTheOutcome holds the four answers apart.
+func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
 	server := httptest.NewServer(v.Handler())
 	defer server.Close()

@@ -128,7 +128,7 @@ func TestRetryAfterMakesAWaitLongerUpToTwiceTheStep(t *testing.T) {
 	}
 }
 
-func TestABreakIsNothingToTheFourthFailureOrTheTenthSecondAndThenAMinuteAtMost(t *testing.T) {
+func TestABreakBeginsAtFiveFailuresOverTenSeconds(t *testing.T) {
 	want := map[int]time.Duration{
 		-1: 0, 0: 0, 1: 0, 4: 0, 5: 30 * time.Second, 6: time.Minute, 7: time.Minute, 100: time.Minute, 1 << 40: time.Minute,
 	}

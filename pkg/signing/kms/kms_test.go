@@ -91,7 +91,7 @@ func TestAMadeKeyHasTheExtraTags(t *testing.T) {
 	}
 }
 
-func TestAKeyThatKMSDoesNotKnowIsToldFromAFault(t *testing.T) {
+func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 	ctx, client := context.Background(), emulator(t)
 	k := kms.New(client, "test")
 	const gone = "arn:aws:kms:us-east-1:000000000000:key/00000000-0000-0000-0000-000000000000"

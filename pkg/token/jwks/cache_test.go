@@ -116,7 +116,7 @@ func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 	})
 }
 
-func TestPanicInAFetchLeavesNobodyWaiting(t *testing.T) {
+func TestPanicInAFetchLeavesNoCallerWaiting(t *testing.T) {
 	c := &cached[int]{now: time.Now, fetch: func(context.Context) (int, error) { panic("broken") }}
 	func() {
 		defer func() { _ = recover() }()

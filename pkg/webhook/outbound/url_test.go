@@ -104,7 +104,7 @@ func TestHostileURLsAreRefusedAtRegistration(t *testing.T) {
 	}
 }
 
-func TestGoodURLsAreAcceptedAsTheyStand(t *testing.T) {
+func TestGoodURLsAreAcceptedUnchanged(t *testing.T) {
 	for _, raw := range []string{
 		"https://example.com", "https://example.com/", "https://example.com:443/hook?a=b&c=%20d", "HTTPS://Example.COM/Hook",
 		"https://xn--bcher-kva.example/", "https://a.b.c.d.example.co.uk/", "https://1.example.com/", "https://local.example.com/",
@@ -124,7 +124,7 @@ func TestGoodURLsAreAcceptedAsTheyStand(t *testing.T) {
 	}
 }
 
-func TestARefusalTellsItsReasonAndNothingElse(t *testing.T) {
+func TestARefusalShowsItsReasonAndNothingElse(t *testing.T) {
 	_, err := NewGuard(nil).CheckURL(context.Background(), "https://10.1.2.3/secret")
 	if err == nil || err.Error() != "outbound: refused: "+ReasonAddress {
 		t.Errorf("%v", err)

@@ -67,8 +67,8 @@ func (a *audited) endpoints(t *testing.T) {
 	a.does(t, revoke, "", "", "")
 }
 
-// TestChangesOfAnEndpointAreToldToTheOthers reads the feed, and where each event went.
-func TestChangesOfAnEndpointAreToldToTheOthers(t *testing.T) {
+// TestChangesOfAnEndpointReachTheOthers reads the feed, and where each event went.
+func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 	w := newThief(t)
 	ours := w.create(t, w.honest)
 	theirs := w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", "https://t.example.com/in?token=secret")}, 201, "").str("id")

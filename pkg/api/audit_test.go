@@ -36,8 +36,8 @@ func (e entry) String() string {
 	return fmt.Sprintf("at %d %s by %v on %v: %s (%s)", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID)
 }
 
-// audited is an org whose clock goes on a minute with each request, and the
-// entries that its log must have, oldest first.
+// audited is an org whose clock goes on a minute with each request, with the entries that its
+// log must have, oldest first.
 type audited struct {
 	*server
 	at    time.Time
@@ -46,8 +46,8 @@ type audited struct {
 	want  []entry
 }
 
-// does makes a request, as the admin unless it says otherwise, that succeeds and, when action is not "", expects its
-// entry. changes is JSON in which %d is the time of the request.
+// does makes a request, as the admin unless it has another caller. The request must succeed and,
+// when action is not "", have its entry. changes is JSON in which %d is the time of the request.
 func (a *audited) does(t *testing.T, r request, action, target, changes string) reply {
 	t.Helper()
 	a.at = a.at.Add(time.Minute)
@@ -62,7 +62,7 @@ func (a *audited) does(t *testing.T, r request, action, target, changes string) 
 	return out
 }
 
-// expect adds an entry of the admin's, of this moment.
+// expect adds an entry of the admin with the present time.
 func (a *audited) expect(action, target, changes string) {
 	if action == "" {
 		return
@@ -75,8 +75,8 @@ func (a *audited) expect(action, target, changes string) {
 	})
 }
 
-// log gives the org's entries, oldest first; those of one moment, which are in no
-// order, by action.
+// log returns the org's entries, oldest first. Entries of the same time, whose order is not
+// defined, are in the order of their actions.
 func (a *audited) log(t *testing.T) []entry {
 	t.Helper()
 	out := a.do(t, request{as: user(a.admin), method: "GET", path: "/v1/orgs/" + string(a.org) + "/audit?limit=100"})
@@ -120,7 +120,7 @@ func (a *audited) members(t *testing.T) {
 	a.want[len(a.want)-1].Actor.ID = eve
 }
 
-// names renames the org, makes an app and renames it.
+// names renames the org, creates an app and renames it.
 func (a *audited) names(t *testing.T) (app string) {
 	t.Helper()
 	base := "/" + string(a.org)
@@ -160,7 +160,7 @@ func (a *audited) keys(t *testing.T, app string) {
 	a.does(t, revoke, "", "", "") // again
 }
 
-// numberOf gives a number of a row.
+// numberOf returns a number of a row.
 func numberOf(t *testing.T, row map[string]types.AttributeValue, name string) int64 {
 	t.Helper()
 	v, _ := row[name].(*types.AttributeValueMemberN)
@@ -174,8 +174,8 @@ func numberOf(t *testing.T, row map[string]types.AttributeValue, name string) in
 	return n
 }
 
-// end deletes the org, and gives what that adds to its log: only an operator can read it
-// now, on the rows.
+// end deletes the org, and returns the entries that this adds to the log. Only an operator can
+// read them now, in the rows.
 func (a *audited) end(t *testing.T) (added []entry) {
 	t.Helper()
 	before := map[string]bool{}
@@ -218,7 +218,7 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	}
 }
 
-// documented gives the values that a member of a schema has in the document.
+// documented returns the values that the document has for a member of a schema.
 func documented(t *testing.T, s *server, name string) (values []string) {
 	t.Helper()
 	schema, member, _ := strings.Cut(name, ".")
@@ -229,8 +229,8 @@ func documented(t *testing.T, s *server, name string) (values []string) {
 	return slices.Sorted(slices.Values(values))
 }
 
-// TestARefusedActionIsNotAudited: of every write under an org, no entry stays
-// when its caller, its target or its state refuses it.
+// TestARefusedActionIsNotAudited refuses every write in an org because of its caller, its target or
+// its state.
 func TestARefusedActionIsNotAudited(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)

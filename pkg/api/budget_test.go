@@ -14,14 +14,13 @@ import (
 	"latchkey/pkg/store"
 )
 
-// charged are the routes that ask the budget of an app.
+// charged are the routes that charge the budget of an app.
 var charged = []string{
 	"POST /link/create", "POST /webhook_delivery/redeliver",
 	"POST /webhook_endpoint/create", "POST /webhook_endpoint/delete", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
 }
 
-// TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart asks every route of an app whose budget
-// is empty.
+// TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart calls every route of an app whose budget is empty.
 func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000

@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// What two devices claim with.
+// The claim keys of two devices.
 const (
 	firstDevice  = "0123456789abcdefghijkl"
 	secondDevice = "lkjihgfedcba9876543210"
@@ -32,8 +32,7 @@ func (d *desk) claim(t *testing.T, token, claimKey string, status int, code prob
 	return d.want(t, request{method: "POST", path: "/link/claim", body: body}, status, code)
 }
 
-// eventTypes gives the types of the app's events, oldest first, those of keys left
-// out.
+// eventTypes returns the types of the app's events, oldest first, without those of keys.
 func (d *desk) eventTypes(t *testing.T) []string {
 	t.Helper()
 	d.pass(time.Minute) // the feed is behind
@@ -87,8 +86,8 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 	d.claim(t, token, firstDevice, 410, problem.LinkRevoked)
 }
 
-// TestAWrongSecretRevealsNothingOfALink: whoever knows a link's id, but not its
-// token, gets the answer of a link that never was, whatever became of it.
+// TestAWrongSecretRevealsNothingOfALink: a caller who knows a link's id, but not its token, gets
+// the answer of an unknown link, in every state of the link.
 func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	d := newDesk(t)
 	states := map[string]string{}
@@ -128,7 +127,7 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	}
 }
 
-// spell writes out whatever a value of a row holds.
+// spell returns any value of a row as text.
 func spell(t *testing.T, to *strings.Builder, value types.AttributeValue) {
 	t.Helper()
 	switch v := value.(type) {

@@ -15,8 +15,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// desk is an app's server with its API key, the key of another app of the same
-// org, and a clock that only moves when told.
+// desk is an app's server with its API key, the key of another app of the same org, and a clock
+// that moves only by pass.
 type desk struct {
 	*server
 	key, other *principal.Principal
@@ -40,7 +40,7 @@ func newDesk(t *testing.T) *desk {
 // pass moves the clock.
 func (d *desk) pass(by time.Duration) { d.at = d.at.Add(by) }
 
-// ask calls a route with the key, and wants a status and a code.
+// ask calls a route with the key, and requires a status and a code.
 func (d *desk) ask(t *testing.T, path, body string, status int, code problem.Code) reply {
 	t.Helper()
 	return d.want(t, request{as: d.key, method: "POST", path: path, body: body}, status, code)
@@ -52,10 +52,10 @@ func (d *desk) foreign(t *testing.T, path, body string, status int, code problem
 	return d.want(t, request{as: d.other, method: "POST", path: path, body: body}, status, code)
 }
 
-// with gives a body with one id.
+// with returns a body with one id.
 func with(name, value string) string { return fmt.Sprintf(`{%q:%q}`, name, value) }
 
-// num gives a number of the body, -1 when it is none.
+// num returns a number of the body, -1 when it is none.
 func (r reply) num(name string) int64 {
 	n, _ := r.body[name].(json.Number)
 	i, err := n.Int64()
@@ -65,7 +65,7 @@ func (r reply) num(name string) int64 {
 	return i
 }
 
-// list gives the objects of a list of the body.
+// list returns the objects of a list of the body.
 func (r reply) list(name string) []map[string]any {
 	rows, _ := r.body[name].([]any)
 	out := make([]map[string]any, len(rows))
@@ -75,7 +75,7 @@ func (r reply) list(name string) []map[string]any {
 	return out
 }
 
-// each gives one member of every object of a list.
+// each returns one member of every object of a list.
 func (r reply) each(list, member string) []string {
 	var out []string
 	for _, row := range r.list(list) {
@@ -84,8 +84,8 @@ func (r reply) each(list, member string) []string {
 	return out
 }
 
-// pages follows nextCursor to the end, and gives one member of every object.
-// fields are members of each body.
+// pages follows nextCursor to the end, and returns one member of every object. fields are
+// members of each body.
 func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int) []string {
 	t.Helper()
 	var out []string
@@ -133,7 +133,7 @@ func connectRoutes() map[string][]string {
 	}
 }
 
-// valid is, for each member, a value that is well formed and names nothing.
+// valid has, for each member, a well-formed value that names nothing.
 func valid() map[string]string {
 	return map[string]string{
 		"clientUserId": `"u"`, "metadata": `{}`, "expiresIn": `60`, "linkId": `"lnk_x"`, "url": `"https://hooks.example.com"`,
@@ -147,8 +147,7 @@ func required() []string {
 	return []string{"clientUserId", "linkId", "url", "endpointId", "eventId"}
 }
 
-// TestABadBodyIsA4xxOnEveryRouteOfAKey sends each member with each type, and
-// leaves each one out.
+// TestABadBodyIsA4xxOnEveryRouteOfAKey sends each member with each type, and leaves each one out.
 func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
 	d := newDesk(t)
 	routes := connectRoutes()
@@ -195,7 +194,7 @@ func (d *desk) badTypes(t *testing.T, path, member string) {
 	}
 }
 
-// invalid wants a 422 that points at a member.
+// invalid requires a 422 that points at a member.
 func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
 	t.Helper()
 	r := d.ask(t, path, body, 422, problem.ValidationFailed)

@@ -38,8 +38,7 @@ func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 	}
 }
 
-// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and needs it for the
-// length.
+// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and needs it for the length.
 func TestHEADIsAnsweredAsGET(t *testing.T) {
 	r := newRing(t)
 	for _, path := range []string{"/.well-known/jwks.json", "/openapi.yaml"} {

@@ -20,7 +20,7 @@ const (
 	local   = "http://localhost:5173"
 )
 
-// strangers are origins that no list of console and local has.
+// strangers are origins that a list of console and local does not have.
 var strangers = []string{
 	"https://evil.example", "http://console.example.com", "https://console.example.com.evil.example", "https://x.console.example.com",
 	"https://console.example.com:8443", "https://console.example.com/", "HTTPS://console.example.com", "null", "*", console + ", " + local, "",
@@ -70,8 +70,7 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 	}
 }
 
-// TestEveryPathUnderV1HasAPreflight: one, and no other path that takes a credential has
-// one.
+// TestEveryPathUnderV1HasAPreflight: exactly one. No other path that takes a credential has one.
 func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
 	paths, preflights := map[string]bool{}, map[string]bool{}
 	for _, r := range route.All() {
@@ -87,8 +86,8 @@ func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
 	}
 }
 
-// TestAFunctionsPathHasOneAuthorizer: SAM local gives the methods of a path and
-// function that of the last one.
+// TestAFunctionsPathHasOneAuthorizer: for all methods of a path and function, SAM local uses the
+// authorizer of the last one.
 func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 	public := map[[2]string]bool{}
 	for _, r := range route.All() {
@@ -138,7 +137,7 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 	}{
 		{admin, "GET", "/v1/orgs", "", 200, ""}, {admin, "POST", "/v1/orgs/{orgId}/apps", `{"name":"x"}`, 201, ""},
 		{viewer, "GET", "/v1/orgs/{orgId}/keys", "", 403, problem.InsufficientRole}, {admin, "GET", "/v1/orgs?x=1", "", 400, problem.UnknownParameter},
-		{user(w.nobody), "GET", "/v1/orgs/{orgId}/members", "", 404, problem.OrgNotFound}, {viewer, "DELETE", "/v1/orgs/{orgId}", "", 403, problem.InsufficientRole}, {admin, "POST", "/v1/orgs", "", 422, problem.ValidationFailed},
+		{user(w.orgless), "GET", "/v1/orgs/{orgId}/members", "", 404, problem.OrgNotFound}, {viewer, "DELETE", "/v1/orgs/{orgId}", "", 403, problem.InsufficientRole}, {admin, "POST", "/v1/orgs", "", 422, problem.ValidationFailed},
 		{nil, "GET", "/v1/orgs", "", 500, problem.Internal},
 	} {
 		for _, origin := range []string{console, local} {
@@ -157,14 +156,14 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 		t.Errorf("503: %s", got)
 	}
 	unlisted := newWorld(t, newServer(t), "")
-	r := unlisted.request("GET", "/v1/orgs", user(unlisted.nobody), "")
+	r := unlisted.request("GET", "/v1/orgs", user(unlisted.orgless), "")
 	r.header = from(console)
 	if got := sharedWith(unlisted.want(t, r, 200, "").header); got != "  " {
 		t.Errorf("without a list: %s", got)
 	}
 }
 
-// TestAPanicsAnswerIsSharedToo: the headers are there before the handler is called.
+// TestAPanicsAnswerIsSharedToo: the headers are set before the handler is called.
 func TestAPanicsAnswerIsSharedToo(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(principal.NewContext(t.Context(), principal.Principal{Kind: principal.User}), "GET", "/v1/orgs", nil)
@@ -203,7 +202,7 @@ func TestPublicAnswersAreSharedWithEveryPage(t *testing.T) {
 	}
 }
 
-// TestAnswersToAnAPIKeyAreSharedWithNoPage: it is a server's credential.
+// TestAnswersToAnAPIKeyAreSharedWithNoPage: an API key is a server's credential.
 func TestAnswersToAnAPIKeyAreSharedWithNoPage(t *testing.T) {
 	w := newWorld(t, newServer(t, console), "")
 	for _, path := range []string{"/app/get", "/link/list", "/webhook_endpoint/list"} {

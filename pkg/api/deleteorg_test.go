@@ -8,8 +8,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestADeletionCutShortIs503AndItsRepetition204 lets the database refuse every try of
-// the deletion's second transaction.
+// TestADeletionCutShortIs503AndItsRepetition204 makes the database refuse every try of the
+// deletion's second transaction.
 func TestADeletionCutShortIs503AndItsRepetition204(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -24,7 +24,7 @@ func TestADeletionCutShortIs503AndItsRepetition204(t *testing.T) {
 	}
 	w.Faults.Heal()
 	if l := w.want(t, w.request("GET", "/v1/orgs", ada, ""), 200, ""); len(l.body["orgs"].([]any)) != 1 {
-		t.Errorf("who can repeat it sees no org: %s", l.text)
+		t.Errorf("the admin who can repeat the deletion sees no org: %s", l.text)
 	}
 	w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", ada, `{}`), 404, problem.OrgNotFound)
 	ask(204, "")

@@ -47,7 +47,7 @@ func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
 	}
 }
 
-// status is that of one delivery.
+// status returns the status of one delivery.
 func (d *desk) status(t *testing.T, e, h string) string {
 	t.Helper()
 	for _, row := range d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").list("deliveries") {
@@ -176,7 +176,7 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 		same(t, "since", page(fmt.Sprintf(`,"since":%d`, from)), events[1:])
 	}
 	same(t, "of the other", d.pages(t, "/webhook_delivery/list", fmt.Sprintf(`"endpointId":%q`, second), "deliveries", "eventId", 2), events[:1])
-	// A cursor from before since is a client's mistake, and no fault of ours.
+	// A cursor from before since is a mistake of the client, not ours.
 	old := d.ask(t, "/webhook_delivery/list", `{`+of+`,"limit":1}`, 200, "").str("nextCursor")
 	body := fmt.Sprintf(`{%s,"since":%d,"cursor":%q}`, of, from, old)
 	same(t, "a cursor from before since", d.ask(t, "/webhook_delivery/list", body, 200, "").each("deliveries", "eventId"), events[1:])

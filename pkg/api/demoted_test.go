@@ -17,8 +17,7 @@ import (
 	"latchkey/pkg/route"
 )
 
-// setRole changes a member's role in the table, past the store: "" removes the
-// member.
+// setRole changes a member's role directly in the table. For "" it removes the member.
 func (w *world) setRole(t *testing.T, u id.User, to org.Role) {
 	t.Helper()
 	for _, k := range [][2]string{{"ORG#" + string(w.org), "MEM#" + string(u)}, {"USER#" + string(u), "ORG#" + string(w.org)}} {
@@ -39,7 +38,7 @@ func (w *world) setRole(t *testing.T, u id.User, to org.Role) {
 	}
 }
 
-// dump gives every row of the table as JSON, by key.
+// dump returns every row of the table as JSON, by key.
 func (s *server) dump(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -77,8 +76,8 @@ func changed(before, after map[string]string) (keys []string) {
 	return keys
 }
 
-// demotions lists, for a route, what the caller may become that it does not let in:
-// a lower role, or "" for no member.
+// demotions returns, for a route, the roles that the caller may get and that the route does not let
+// in; "" is no member.
 func demotions(r route.Route) (roles []org.Role) {
 	for _, role := range append(org.AllRoles(), "") {
 		if !slices.Contains(r.May.List(), role) {
@@ -116,8 +115,8 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 	}
 }
 
-// demoted calls a route as an admin who becomes something else right before the
-// transaction, and admin again at the end.
+// demoted calls a route as an admin whose role changes right before the transaction. At the end the
+// caller is an admin again.
 func (w *world) demoted(t *testing.T, r route.Route, to org.Role) {
 	t.Helper()
 	caller := w.byRole[org.Admin]

@@ -43,7 +43,7 @@ func (s *server) size(t *testing.T) map[string]int {
 	return out
 }
 
-// growth is what was added between two sizes.
+// growth returns the difference of two sizes.
 func growth(before, after map[string]int) map[string]int {
 	out := map[string]int{}
 	for kind, n := range after {
@@ -54,7 +54,7 @@ func growth(before, after map[string]int) map[string]int {
 	return out
 }
 
-// creation is a world in which one more of everything may be made.
+// creation is a world in which exactly one more of everything may be created.
 type creation struct {
 	*world
 	route route.Route
@@ -78,7 +78,7 @@ func newCreation(t *testing.T, route route.Route, body string) *creation {
 	return c
 }
 
-// create asks for the creation, with an Idempotency-Key or, when it is "", without.
+// create sends the creation with an Idempotency-Key or, when it is "", without.
 func (c *creation) create(t *testing.T, idempotencyKey string, status int, code problem.Code) reply {
 	t.Helper()
 	r := c.request(c.route.Method, c.route.Pattern, c.as, c.body)
@@ -88,7 +88,7 @@ func (c *creation) create(t *testing.T, idempotencyKey string, status int, code 
 	return c.want(t, r, status, code)
 }
 
-// holds fails unless the table holds what the answer of a creation says.
+// holds fails unless the table has what the answer of a creation shows.
 func (c *creation) holds(t *testing.T, r reply) {
 	t.Helper()
 	made, secret := r.str("id"), r.str("key")+r.str("token")
@@ -106,10 +106,9 @@ func (c *creation) holds(t *testing.T, r reply) {
 	t.Errorf("no row holds what was answered: %s", r.text)
 }
 
-// TestACreateThatWasDoneAnswersSo makes everything there is to make, on the last
-// free place of its limit, while the answer of the transaction is lost and the
-// database does not know the transaction again: the caller gets what was made, and
-// it was made once.
+// TestACreateThatWasDoneAnswersSo creates one of everything, on the last free place of its
+// limit. The answer of the transaction is lost, and the database does not recognise the
+// transaction again: the caller still gets the answer, and only one was created.
 func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	creates := 0
 	for _, route := range route.All() {
@@ -138,8 +137,8 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	}
 }
 
-// done makes what there is to make while a fault hits its transaction; grown is what
-// the table must grow by.
+// done makes a creation while a fault hits its transaction. grown is the expected growth of the
+// table.
 func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status int, grown map[string]int) {
 	t.Helper()
 	before := c.size(t)
@@ -164,8 +163,8 @@ func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status 
 	}
 }
 
-// TestTheLastFreePlaceIsTheLast shows that the creations above are made on the last
-// free place of their limits.
+// TestTheLastFreePlaceIsTheLast shows that the creations above take the last free place of their
+// limits.
 func TestTheLastFreePlaceIsTheLast(t *testing.T) {
 	for _, route := range route.All() {
 		switch route.Name() {

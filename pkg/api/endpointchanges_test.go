@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// endpoints makes every change of endpoints, by a key and by the admin, and some
-// that change nothing.
+// endpoints makes every change of endpoints, by a key and by the admin, and some requests that
+// change nothing.
 func (a *audited) endpoints(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
@@ -67,7 +67,7 @@ func (a *audited) endpoints(t *testing.T) {
 	a.does(t, revoke, "", "", "")
 }
 
-// TestChangesOfAnEndpointReachTheOthers reads the feed, and where each event went.
+// TestChangesOfAnEndpointReachTheOthers reads the events, and which endpoints each event went to.
 func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 	w := newThief(t)
 	ours := w.create(t, w.honest)
@@ -77,13 +77,13 @@ func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 	admin := user(w.byRole[org.Admin])
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", admin, `{"enabled":false}`), 200, "")
 	w.want(t, request{as: w.honest, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", theirs)}, 200, "")
-	var told []string
+	var sent []string
 	for _, row := range w.Rows(t) {
 		if !strings.HasPrefix(text(row, "PK"), "EVTS#") || text(row, "except") != theirs {
 			continue
 		}
 		if strings.Contains(text(row, "data"), "secret") || strings.Contains(text(row, "data"), "other") {
-			t.Errorf("the path or the query is told: %s", text(row, "data"))
+			t.Errorf("the event shows the path or the query: %s", text(row, "data"))
 		}
 		if _, err := w.FanOut(t.Context(), w.honest.AppID, id.Event(text(row, "SK"))); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 		if err != nil || len(deliveries) != 1 || string(deliveries[0].Endpoint) != ours {
 			t.Errorf("%s went to %+v, %v", text(row, "type"), deliveries, err)
 		}
-		told = append(told, text(row, "type")+" "+text(row, "data"))
+		sent = append(sent, text(row, "type")+" "+text(row, "data"))
 	}
 	data := func(rest string) string {
 		return `{"endpointId":"` + theirs + `","origin":"https://t.example.com","events":["*"],` + rest + `}`
@@ -104,9 +104,9 @@ func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 		"endpoint.updated " + data(disabled+`null,"changed":["disabledReason","enabled"]`),
 		"endpoint.deleted " + data(disabled+`"`+string(w.honest.KeyID)+`"`),
 	}
-	slices.Sort(told)
+	slices.Sort(sent)
 	slices.Sort(want)
-	same(t, "told", told, want)
+	same(t, "sent", sent, want)
 }
 
 func TestAnAdminSeesTheEndpointsInPages(t *testing.T) {

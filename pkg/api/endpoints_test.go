@@ -42,7 +42,8 @@ func TestAnEndpointIsMadeReadAndChanged(t *testing.T) {
 	if got := d.ask(t, "/webhook_endpoint/get", body, 200, ""); got.text != changed.text {
 		t.Errorf("%s, want %s", got.text, changed.text)
 	}
-	// A body that names nothing, one of nulls, and one of what is so already change nothing, not even the time.
+	// A body without a change, one of nulls, and one with the present values change nothing, not
+	// even updatedAt.
 	d.pass(time.Second)
 	for _, nothing := range []string{body, `{"endpointId":"` + made.str("id") + `","url":null,"events":null,"description":null,"enabled":null}`,
 		`{"endpointId":"` + made.str("id") + `","url":"https://new.example.com/","events":["link.claimed","test"],"description":"New","enabled":true}`} {
@@ -163,7 +164,7 @@ func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
 	d.want(t, r, 422, problem.IdempotencyKeyReused)
 }
 
-// aboutEndpoint are the bodies that name an endpoint, by route.
+// aboutEndpoint has the bodies that name an endpoint, by route.
 func aboutEndpoint(h string) map[string]string {
 	body := with("endpointId", h)
 	return map[string]string{

@@ -12,8 +12,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestEveryTypeOfEventIsAsDocumented makes one of each happen; the harness holds
-// what the feed shows of it against infra/openapi.yaml.
+// TestEveryTypeOfEventIsAsDocumented causes one event of each type. The harness checks what the
+// feed shows against infra/openapi.yaml.
 func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	w := newWorld(t, newServer(t), "") // key.created
 	at := time.Now()
@@ -39,7 +39,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	post("/link/claim", `{"token":"`+link().str("token")+`","claimKey":"`+firstDevice+`","device":{"platform":"ios"}}`)
 	expired := id.Link(link().str("id"))
 	at = at.Add(time.Minute)
-	// Of 15 days: one that lives shorter than 14 is not warned of.
+	// Of 15 days: a key with a life of up to 14 days has no key.expiring.
 	expiring := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", ada, `{"expiresIn":1296000}`), 201, "")
 	endpoint, err := w.Endpoint(t.Context(), key.AppID, id.Endpoint(h))
 	if err != nil {

@@ -28,8 +28,7 @@ import (
 	"latchkey/pkg/webhook/outbound"
 )
 
-// TestMain reports a route without a handler once, in place of a panic in whichever
-// test comes first.
+// TestMain reports a route without a handler once, in place of a panic in the first test.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if missing := withoutHandler(); missing != "" {
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// withoutHandler names a route that no function serves, "" when there is none.
+// withoutHandler returns a route that no function serves, "" when there is none.
 func withoutHandler() (missing string) {
 	defer func() {
 		if wrong := recover(); wrong != nil {
@@ -55,8 +54,8 @@ func withoutHandler() (missing string) {
 	return ""
 }
 
-// handlers are those of every function that serves HTTP, by its folder's name; console
-// is ConsoleOrigins.
+// handlers returns those of every function that serves HTTP, by its folder's name. console is
+// ConsoleOrigins.
 func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console), "members": api.Members(s, console),
@@ -65,14 +64,14 @@ func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Ha
 	}
 }
 
-// contractText is what the API's own route serves in these tests.
+// contractText is the document that the API's own route serves in these tests.
 const contractText = "openapi: 3.0.3\n"
 
 // loadContract reads infra/openapi.yaml once for all tests.
 var loadContract = sync.OnceValues(contract.Load)
 
-// server is the whole API behind net/http, with the caller given instead of
-// authorized: the authorizer has its own tests.
+// server is the whole API behind net/http. The test sets the caller, because the authorizer has
+// its own tests.
 type server struct {
 	*storetest.Table
 	woken    *wakes
@@ -80,7 +79,7 @@ type server struct {
 	contract *contract.Contract
 }
 
-// wakes is a queue that only remembers.
+// wakes is a queue that only records its messages.
 type wakes struct {
 	mu       sync.Mutex
 	messages []queue.Message
@@ -120,10 +119,10 @@ type reply struct {
 // code is the problem code of the answer, "" for a good one.
 func (r reply) code() string { s, _ := r.body["code"].(string); return s }
 
-// str gives a text member of the body.
+// str returns a text member of the body.
 func (r reply) str(name string) string { s, _ := r.body[name].(string); return s }
 
-// request is one call; nobody is a call without an authorizer's context.
+// request is one call. Without as it is a call without an authorizer's context.
 type request struct {
 	as          *principal.Principal
 	method      string
@@ -172,8 +171,8 @@ func (s *server) do(t *testing.T, r request) reply {
 	return out
 }
 
-// checkContract holds the answer, and the body of a request that was accepted,
-// against infra/openapi.yaml. What is no route is the gateway's to answer.
+// checkContract checks the answer, and the body of a request that was accepted, against
+// infra/openapi.yaml. The gateway answers paths that are no route.
 func (s *server) checkContract(t *testing.T, r request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if !s.contract.Has(r.method, r.path) {
@@ -189,7 +188,7 @@ func (s *server) checkContract(t *testing.T, r request, w *httptest.ResponseReco
 	}
 }
 
-// want does a request and fails unless it ends with the status and the code.
+// want sends a request and fails unless it ends with the status and the code.
 func (s *server) want(t *testing.T, r request, status int, code problem.Code) reply {
 	t.Helper()
 	out := s.do(t, r)
@@ -202,7 +201,7 @@ func (s *server) want(t *testing.T, r request, status int, code problem.Code) re
 	return out
 }
 
-// checkProblem holds an error answer to the one shape.
+// checkProblem checks the form of an error answer.
 func checkProblem(t *testing.T, r reply) {
 	t.Helper()
 	if got := r.header.Get("Content-Type"); got != "application/problem+json" {

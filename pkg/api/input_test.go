@@ -11,8 +11,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestEveryBadInputHasItsOwn4xx is the list of the contract's bad inputs. None
-// may be a 5xx, and none may change anything.
+// TestEveryBadInputHasItsOwn4xx is the list of the contract's bad inputs. None may be a 5xx or
+// change anything.
 func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -103,11 +103,12 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 	}
 }
 
-// TestABodyIsNestedEightDeepAtMost nests objects, arrays and both in turn, in a
-// member whose value is then refused as no text.
+// TestABodyIsNestedEightDeepAtMost nests objects, arrays and both in turn, in a member whose
+// value is then refused because it is no text.
 func TestABodyIsNestedEightDeepAtMost(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	// nested gives levels of these openings and closings, by turns, the body's own among them.
+	// nested returns a body of levels of these openings and closings, by turns. The body's own
+	// level counts.
 	nested := func(levels int, kinds ...[2]string) string {
 		begin, end := `{"role":`, "}"
 		for i := range levels - 1 {

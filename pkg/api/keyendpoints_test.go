@@ -45,7 +45,7 @@ func (w *thief) revoke(t *testing.T, query string, status int, code problem.Code
 	return w.want(t, request{as: user(w.byRole[org.Admin]), method: "DELETE", path: path}, status, code)
 }
 
-// reasons gives the disabledReason of the app's endpoints as an admin sees them.
+// reasons returns the disabledReason of the app's endpoints as an admin sees them.
 func (w *thief) reasons(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -89,8 +89,7 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	}
 }
 
-// TestRevokingDisablesWhatTheKeySet: each endpoint that the key made or set, and no
-// other.
+// TestRevokingDisablesWhatTheKeySet: each endpoint that the key created or set, and no other.
 func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 	w := newThief(t)
 	want := map[string]any{}
@@ -137,7 +136,7 @@ func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
 	h := w.create(t, w.stolen)
 	w.revoke(t, "", 204, "")
 	if got := w.reasons(t)[h]; got != nil {
-		t.Errorf("disabled by %v though nobody asked", got)
+		t.Errorf("disabled by %v without a request for it", got)
 	}
 	w.revoke(t, "?endpoints=disable", 204, "")
 	if got := w.reasons(t)[h]; got != "admin" {
@@ -187,8 +186,8 @@ func TestARevocationTakesNoOtherQueryThanDisable(t *testing.T) {
 	w.revoke(t, "?", 204, "")
 }
 
-// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks the transaction of each
-// step in turn: the key is revoked from the first on, and a repeat does the rest.
+// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks the transaction of each step in turn.
+// The key is revoked from the first step on, and a repetition does the rest.
 func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 	for step := 1; step <= 4; step++ { // the bar is 1; three endpoints
 		w := newThief(t)
@@ -219,7 +218,7 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 	}
 }
 
-// TestACallerDemotedMeanwhileDisablesNothing: the role is checked in each transaction.
+// TestACallerDemotedMeanwhileDisablesNothing: each transaction checks the role.
 func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
 	for step := range 2 { // before the bar, and before the endpoint
 		w := newThief(t)
@@ -260,8 +259,8 @@ func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
 	}
 }
 
-// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused has a request that was let in before
-// come between the steps of the revocation.
+// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused puts a request that was let in before
+// between the steps of the revocation.
 func TestAnEndpointMadeDuringARevocationIsDisabledOrRefused(t *testing.T) {
 	for step, want := range []int{201, 201, 409} { // before the revocation, the bar and the endpoint that there is
 		w := newThief(t)

@@ -45,8 +45,8 @@ func TestAClaimIsCheckedBeforeAnyLinkIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestAPageOfAnyOriginCanReadTheAnswerOfAClaim holds for errors too that no
-// handler sees: a browser hides an answer without the header from its page.
+// TestAPageOfAnyOriginCanReadTheAnswerOfAClaim is also for errors before any handler: a browser
+// hides an answer without the header from its page.
 func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 	s := newServer(t)
 	for name, r := range map[string]request{
@@ -66,7 +66,7 @@ func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 	}
 }
 
-// newLink makes a link that lives a minute.
+// newLink creates a link that lives a minute.
 func (d *desk) newLink(t *testing.T) (link, token string) {
 	t.Helper()
 	r := d.ask(t, "/link/create", `{"clientUserId":"u","expiresIn":60}`, 201, "")

@@ -17,8 +17,8 @@ import (
 	"latchkey/pkg/store"
 )
 
-// good is, for every route with roles, a request that an admin succeeds with,
-// and the status of that success. A new route without a row fails the matrix.
+// good has, for every route with roles, a request that succeeds for an admin, and the status of
+// that success. A new route without a row fails the matrix.
 func good() map[string]struct {
 	body   string
 	status int
@@ -65,15 +65,14 @@ func good() map[string]struct {
 	}
 }
 
-// world is an org with everything a route can name, made anew for each row of the
-// matrix.
+// world is an org with everything that a route can name, made anew for each row of the matrix.
 type world struct {
 	*server
 	org     id.Org
 	byRole  map[org.Role]id.User
-	target  id.User // a viewer whom others change
+	target  id.User // a viewer that others change
 	outside id.User // admin of another org
-	nobody  id.User // a user without any org
+	orgless id.User // a user without any org
 	key     id.Key
 
 	link, endpoint, event string // of connect
@@ -89,7 +88,7 @@ func newWorld(t *testing.T, s *server, suffix string) *world {
 		w.byRole[r] = w.add(t, mail(string(r)), r)
 	}
 	w.target = w.add(t, mail("target"), org.Viewer)
-	w.outside, w.nobody = s.NewUser(t, mail("outside")), s.NewUser(t, mail("nobody"))
+	w.outside, w.orgless = s.NewUser(t, mail("outside")), s.NewUser(t, mail("orgless"))
 	s.NewOrg(t, w.outside)
 	made := s.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(w.byRole[org.Admin]), `{}`), 201, "")
 	w.key = id.Key(made.str("id"))
@@ -129,7 +128,7 @@ func (w *world) connect(t *testing.T) {
 	}
 }
 
-// TestRoleMatrix holds every route against every kind of caller.
+// TestRoleMatrix calls every route as every kind of caller.
 func TestRoleMatrix(t *testing.T) {
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
@@ -150,7 +149,7 @@ func TestRoleMatrix(t *testing.T) {
 				w.connect(t)
 			}
 			callers := expected(route, ask.status)
-			// Those who are refused come first: they must leave the world as it is.
+			// Callers that are refused come first: they must not change the world.
 			names := slices.SortedFunc(maps.Keys(callers), func(a, b string) int {
 				return cmp.Or(cmp.Compare(callers[b].status, callers[a].status), cmp.Compare(a, b))
 			})
@@ -173,7 +172,7 @@ type outcome struct {
 	code   problem.Code
 }
 
-// expected derives every caller's outcome from the route's own line.
+// expected returns every caller's outcome by the line of the route.
 func expected(r route.Route, good int) map[string]outcome {
 	fine := outcome{good, ""}
 	unwired := outcome{http.StatusInternalServerError, problem.Internal}
@@ -212,7 +211,7 @@ func (w *world) caller(name string) *principal.Principal {
 	case "admin of another org":
 		return user(w.outside)
 	case "no member":
-		return user(w.nobody)
+		return user(w.orgless)
 	default:
 		return user(w.byRole[org.Role(name)])
 	}

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestARefusedRequestsLineNamesItsSource: and one that is let in does not.
+// TestARefusedRequestsLineNamesItsSource: the line of an accepted request does not.
 func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
@@ -27,7 +27,7 @@ func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 		caller, source        string
 	}{
 		{user(w.byRole[org.Viewer]), "GET", "/v1/orgs/{orgId}/keys", "", 403, problem.InsufficientRole, string(w.byRole[org.Viewer]), from},
-		{user(w.nobody), "GET", "/v1/orgs/{orgId}", "", 404, problem.OrgNotFound, string(w.nobody), from},
+		{user(w.orgless), "GET", "/v1/orgs/{orgId}", "", 404, problem.OrgNotFound, string(w.orgless), from},
 		{w.caller("none"), "GET", "/v1/orgs", "", 403, problem.IdentityIncomplete, "", from},
 		{w.caller("key"), "POST", "/link/get", `{"linkId":"lnk_x"}`, 404, problem.LinkNotFound, string(w.key), from},
 		{nil, "POST", "/link/claim", `{"token":"lkt_x","claimKey":"0123456789abcdefghijkl"}`, 404, problem.LinkNotFound, "", from},

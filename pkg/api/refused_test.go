@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/route"
 )
 
-// fields gives the errors of an answer, as "pointer code".
+// fields returns the errors of an answer, as "pointer code".
 func fields(r reply) (out []string) {
 	list, _ := r.body["errors"].([]any)
 	for _, v := range list {
@@ -44,8 +44,7 @@ func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
 	}
 }
 
-// TestAnEscapedReplacementCharacterIsTaken: the escape is ASCII, and so arrives as
-// it was sent.
+// TestAnEscapedReplacementCharacterIsTaken: the escape is ASCII, and so arrives as it was sent.
 func TestAnEscapedReplacementCharacterIsTaken(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
@@ -57,8 +56,8 @@ func TestAnEscapedReplacementCharacterIsTaken(t *testing.T) {
 	}
 }
 
-// TestUnknownParametersAreRefusedWithACredential asks every route, before its body
-// is looked at.
+// TestUnknownParametersAreRefusedWithACredential calls every route. The query is checked before
+// the body.
 func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
@@ -88,7 +87,7 @@ func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
 	}
 }
 
-// TestAParameterIsSentOnce: of two, no one can know which was meant.
+// TestAParameterIsSentOnce: of two, it is not known which one is meant.
 func TestAParameterIsSentOnce(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])

@@ -22,8 +22,8 @@ const (
 	keyByPath       = "/webhook_verification_key/"
 )
 
-// ring is a key in each state, made as rotation makes them; now is the server's
-// clock, which starts when the last was made.
+// ring has a key in each state, made as the rotation makes them. now is the server's clock,
+// which starts when the last key was made.
 type ring struct {
 	*server
 	now                        *time.Time
@@ -91,8 +91,8 @@ func (r *ring) activate(t *testing.T) string {
 	return jwk.Kid
 }
 
-// lookup asks for a key in each of the three ways, whose answers are the same, and
-// gives one.
+// lookup looks a key up in each of the three ways. The answers must be the same, and lookup
+// returns one.
 func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
 	t.Helper()
 	posted := r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
@@ -171,7 +171,7 @@ func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
 	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
 }
 
-// TestARetiredKeyOfTheSetNamesItsEnd: what it signed then or later proves nothing.
+// TestARetiredKeyOfTheSetNamesItsEnd: its signatures from then on prove nothing.
 func TestARetiredKeyOfTheSetNamesItsEnd(t *testing.T) {
 	r := newRing(t)
 	end := r.lookup(t, r.old, 200, "").body["expiredAt"]
@@ -196,8 +196,8 @@ func TestTheKeySetHasNextActiveAndLatelyRetiredKeys(t *testing.T) {
 	}
 }
 
-// TestARevokedKidIsRefusedWithinAMinute: a process keeps what it read for a
-// minute, and no longer.
+// TestARevokedKidIsRefusedWithinAMinute: a process keeps a key that it read for a minute, and no
+// longer.
 func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	r := newRing(t)
 	r.lookup(t, r.active, 200, "")
@@ -216,7 +216,7 @@ func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	}
 }
 
-// TestAKeyJustPublishedIsFoundAtOnce: that a kid was unknown is not kept.
+// TestAKeyJustPublishedIsFoundAtOnce: an unknown kid is not kept.
 func TestAKeyJustPublishedIsFoundAtOnce(t *testing.T) {
 	r := newRing(t)
 	jwk := newJWK(t)

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook/outbound"
 )
 
-// answering is a sender whose every attempt ends with one result.
+// answering is a sender whose attempts all end with one result.
 type answering struct {
 	outbound.Result
 	before func() // runs before the answer; nil: nothing
@@ -31,7 +31,7 @@ func (a answering) Post(context.Context, string, http.Header, []byte) outbound.R
 	return a.Result
 }
 
-// attempt makes one attempt of a new event, which ends with a result.
+// attempt makes one attempt of a new event, which ends with this result.
 func (r *receiver) attempt(ctx context.Context, post answering) (id.Event, error) {
 	r.t.Helper()
 	e := r.event()
@@ -69,8 +69,8 @@ func TestOnlyA2xxIsADelivery(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNo2xxIsNotADelivery sends answers over a connection, those
-// that net/http does not send too.
+// TestAnAnswerThatIsNo2xxIsNotADelivery sends answers over a connection, also those that net/http
+// does not send.
 func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -108,8 +108,8 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 	r.wants("the address of a redirect", 0)
 }
 
-// TestAnAnswerAtTheDeadlineIsNoted ends the function's time before the answer is
-// written down: the webhook was sent, and would be sent again.
+// TestAnAnswerAtTheDeadlineIsNoted ends the function's time before the result is written.
+// Without the result, the webhook would be sent again.
 func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -141,7 +141,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 	}
 }
 
-// hanging is a signer that answers nothing until the caller's time is over.
+// hanging is a signer that does not answer until the caller's time is over.
 type hanging struct{ end func() }
 
 func (h hanging) Sign(ctx context.Context, _ string, _ [sha256.Size]byte) (signing.Signature, error) {
@@ -150,8 +150,7 @@ func (h hanging) Sign(ctx context.Context, _ string, _ [sha256.Size]byte) (signi
 	return signing.Signature{}, ctx.Err()
 }
 
-// TestAnAttemptUnsignedAtTheDeadlineIsGivenBack: nothing was sent, so no attempt
-// is counted.
+// TestAnAttemptUnsignedAtTheDeadlineIsGivenBack: nothing was sent, so no attempt counts.
 func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

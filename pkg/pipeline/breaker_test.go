@@ -9,15 +9,15 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// tripped is a receiver that answered 500 five times in a row, so that nothing is
-// sent to it for 30 s, with n deliveries that wait.
+// tripped is a receiver that answered 500 five times in a row, so that nothing is sent to it for
+// 30 s. n deliveries wait for it.
 func tripped(t *testing.T, n int) (*stack, *receiver) {
 	t.Helper()
 	s := newStack(t)
 	return s, s.trip(t, n)
 }
 
-// trip makes such a receiver.
+// trip makes a tripped receiver.
 func (s *stack) trip(t *testing.T, n int) *receiver {
 	t.Helper()
 	r := s.receiver(t, status(http.StatusInternalServerError))
@@ -65,9 +65,9 @@ func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 		r.wants("open", 5)
 	}
 	if n := s.signer.n.Load(); n != signed {
-		t.Errorf("%d signatures while it stood open", n-signed)
+		t.Errorf("%d signatures while the breaker was open", n-signed)
 	}
-	// It half-opens: one probe, which fails, and opens it for longer.
+	// The breaker is half-open: one probe, which fails, and the breaker opens for longer.
 	s.pass(time.Second)
 	s.pass(10 * time.Second) // those that wait are spread over ten seconds
 	r.wake()
@@ -83,14 +83,14 @@ func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 	r.wake()
 	s.pump(t)
 	r.wants("open again", 6)
-	// The receiver is well: the probe succeeds, and the rest follows.
+	// The receiver answers again: the probe succeeds, and the rest follows.
 	r.answers(nil)
 	s.minutes(t, 8)
 	if got := r.statuses(); got["delivered"] != 20 {
 		t.Errorf("%v", got)
 	}
 	if h := r.now(); h.Failures != 0 || h.OpenUntil != 0 || h.FailingSince != 0 {
-		t.Errorf("it is closed: %+v", h)
+		t.Errorf("the breaker is not closed: %+v", h)
 	}
 }
 

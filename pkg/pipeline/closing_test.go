@@ -26,7 +26,7 @@ func (s *stack) deletes(t *testing.T) {
 	}
 }
 
-// linked makes a link of an app, and gives a claim of it.
+// linked creates a link of an app, and returns a claim of it.
 func (s *stack) linked(t *testing.T, a id.App, life time.Duration) (id.Link, store.Claim) {
 	t.Helper()
 	l := s.newLink(t, s.org, a, life)
@@ -48,7 +48,7 @@ func (s *stack) waiting(t *testing.T) (rows []string) {
 	return rows
 }
 
-// of gives the rows of a partition as text, by sort key.
+// of returns the rows of a partition as text, by sort key.
 func (s *stack) of(t *testing.T, pk string) map[string]string {
 	t.Helper()
 	rows := map[string]string{}
@@ -64,7 +64,7 @@ func (s *stack) of(t *testing.T, pk string) map[string]string {
 	return rows
 }
 
-// busy is an org with something of everything that the sweep has to end.
+// busy is an org with something of everything that the sweep has to delete.
 type busy struct {
 	*stack
 	second      id.App
@@ -101,7 +101,7 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// ended fails unless nothing of the org is left but what is kept.
+// ended fails unless only those rows of the org are left that are kept.
 func (b *busy) ended(t *testing.T) {
 	t.Helper()
 	if rows := b.waiting(t); len(rows) != 0 {
@@ -131,8 +131,8 @@ func (b *busy) ended(t *testing.T) {
 	}
 }
 
-// TestADeletedOrgIsEndedWithinTenSweeps: also what requests make that were let in
-// before its keys were revoked. The sweep writes no key, and nothing new is sent.
+// TestADeletedOrgIsEndedWithinTenSweeps: also the rows of requests that were let in before the
+// org's keys were revoked. The sweep writes no key, and nothing new is sent.
 func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)
@@ -163,7 +163,7 @@ func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
 	}
 }
 
-// TestADeletionCutShortEndsNothingUntilItIsRepeated: its keys may work still.
+// TestADeletionCutShortEndsNothingUntilItIsRepeated: keys of the org may still be good.
 func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)
@@ -185,8 +185,7 @@ func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
 	b.ended(t)
 }
 
-// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each sweep before its second
-// transaction.
+// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each sweep before its second transaction.
 func TestTheSweepGoesOnWithAnEndThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)

@@ -9,8 +9,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// TestARowThatFailsStopsNoOther deals with one row after the other, of which the first
-// fails.
+// TestARowThatFailsStopsNoOther processes rows one after the other. The first fails.
 func TestARowThatFailsStopsNoOther(t *testing.T) {
 	d := dealer{rows: map[lane][]store.Due{}}
 	d.add(store.DueLink, store.Due{App: "app_1", Link: "lnk_bad"}, store.Due{App: "app_1", Link: "lnk_good"})
@@ -25,15 +24,14 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 		return false, nil
 	})
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "lnk_bad") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("it says %v, want the row that failed, once", err)
+		t.Errorf("the error is %v, want the row that failed, once", err)
 	}
 	if slices.Sort(done); !slices.Equal(done, []string{"key_good", "lnk_good"}) {
 		t.Errorf("done: %v", done)
 	}
 }
 
-// TestEachTenantHasItsTurn deals the one row of an app that came behind all rows of
-// another.
+// TestEachTenantHasItsTurn has one row of an app behind all rows of another app.
 func TestEachTenantHasItsTurn(t *testing.T) {
 	d := dealer{rows: map[lane][]store.Due{}}
 	for range 30 {

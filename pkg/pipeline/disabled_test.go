@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/webhook/outbound"
 )
 
-// before is a signer and a poster that do something before they sign or post.
+// before is a signer and a poster that call a function before they sign or post.
 type before struct {
 	pipeline.Signer
 	pipeline.Poster
@@ -30,10 +30,10 @@ func (b before) Post(ctx context.Context, url string, header http.Header, body [
 	return b.Poster.Post(ctx, url, header, body)
 }
 
-// TestNoAttemptBeginsAfterADisablingIsAnswered disables or deletes the endpoint, and
-// gets the answer, before each step of an attempt in turn. The attempt is not made and
-// does not count; the delivery is held or cancelled. Only an attempt that has read its
-// endpoint for the last time goes on.
+// TestNoAttemptBeginsAfterADisablingIsAnswered disables or deletes the endpoint before each step
+// of an attempt in turn, and waits for the answer. The attempt is not made and does not count,
+// and the delivery is held or cancelled. Only an attempt that has read its endpoint for the last
+// time goes on.
 func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	t.Parallel()
 	admin := func(s *stack) store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
@@ -100,7 +100,7 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAnAttemptGoesToTheURLOfNow: one that changed since the attempt was leased is sent
+// TestAnAttemptGoesToTheURLOfNow changes the URL after the attempt was leased: the webhook goes
 // to the new URL.
 func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// crowd has an app with so many overdue deliveries and links that are over, and then
-// another tenant with one of each, the last.
+// crowd has an app with many overdue deliveries and expired links, and then another tenant with
+// one of each, the last.
 func crowd(t *testing.T, deliveries, links int) (s *stack, of *receiver, link id.Link) {
 	t.Helper()
 	s = newStack(t)
@@ -67,8 +67,8 @@ func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {
 	}
 }
 
-// TestARunThatEndsEarlyHasDealtWithEachTenant holds up what a run does with its first
-// sixteen links until it may begin with no others.
+// TestARunThatEndsEarlyHasDealtWithEachTenant holds a run at its first sixteen links until it
+// may begin no others.
 func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
 	t.Parallel()
 	s, _, link := crowd(t, 0, 60)

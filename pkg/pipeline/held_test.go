@@ -15,8 +15,8 @@ func message(d store.Delivery) queue.Message {
 	return queue.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
 }
 
-// told gives the endpoint.disabled that a receiver got last.
-func (r *receiver) told() (data struct {
+// lastDisabled returns the data of the endpoint.disabled that a receiver got last.
+func (r *receiver) lastDisabled() (data struct {
 	EndpointID  id.Endpoint
 	URL, Reason string
 	DisabledAt  int64
@@ -24,7 +24,7 @@ func (r *receiver) told() (data struct {
 	r.t.Helper()
 	all := r.all()
 	if len(all) == 0 || all[len(all)-1].kind != "endpoint.disabled" {
-		r.t.Fatalf("it was told %+v", all)
+		r.t.Fatalf("it got %+v", all)
 	}
 	if err := json.Unmarshal(all[len(all)-1].data, &data); err != nil {
 		r.t.Fatal(err)
@@ -49,8 +49,8 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	}
 	s.stream(t) // the event of its disabling
 	s.pump(t)
-	other.wants("told", 1)
-	if got := other.told(); got.EndpointID != r.ID || got.URL != r.URL || got.Reason != "gone" || got.DisabledAt != h.DisabledAt {
+	other.wants("endpoint.disabled", 1)
+	if got := other.lastDisabled(); got.EndpointID != r.ID || got.URL != r.URL || got.Reason != "gone" || got.DisabledAt != h.DisabledAt {
 		t.Errorf("%+v", got)
 	}
 	for range 3 {
@@ -79,7 +79,7 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	if n, err := s.HeldCount(ctx, r.now()); err != nil || n != 0 {
 		t.Errorf("%d are held still, %v", n, err)
 	}
-	other.wants("told once", 1)
+	other.wants("endpoint.disabled once", 1)
 }
 
 func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
@@ -143,7 +143,7 @@ func TestAnEndpointDisabledDuringItsReleaseHoldsTheRest(t *testing.T) {
 	r.wants("well", 7)
 }
 
-// TestFiveDaysOfNothingButFailuresDisable, and a success among them does not.
+// TestFiveDaysOfNothingButFailuresDisable: with a success among them, the endpoint is not disabled.
 func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -186,8 +186,8 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	}
 	s.stream(t)
 	s.pump(t)
-	other.wants("told", 1)
-	if got := other.told(); got.EndpointID != r.ID || got.Reason != "failing" {
+	other.wants("endpoint.disabled", 1)
+	if got := other.lastDisabled(); got.EndpointID != r.ID || got.Reason != "failing" {
 		t.Errorf("%+v", got)
 	}
 	r.answers(nil)
@@ -226,7 +226,7 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 	if got := r.statuses(); got["cancelled"] != 6 || len(got) != 1 {
 		t.Errorf("%v", got)
 	}
-	// The app's events tell it.
+	// The deliveries of the app's event show it.
 	got, err := s.DeliveriesOf(ctx, s.app, late)
 	if err != nil || len(got) != 1 || got[0].Status != store.DeliveryCancelled {
 		t.Errorf("%+v, %v", got, err)

@@ -52,7 +52,7 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 	if len(r.all()) == 0 {
 		t.Fatal("the sweep did not wake it")
 	}
-	// Down after an attempt: the next is due, and no message wakes it.
+	// The queue is down after an attempt: the next one is due, and no message wakes it.
 	before := len(r.all())
 	s.queue.lose()
 	s.queue.down.Store(true)
@@ -73,8 +73,8 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 	}
 }
 
-// TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that nobody takes up are
-// queued ever more seldom, by two sweeps at once as by one.
+// TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that no process takes are queued less
+// and less often, by two sweeps at once as by one.
 func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -102,8 +102,7 @@ func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 	r.wants("each once, of seven messages each", 40)
 }
 
-// breaking fails three tries in a row, which is all that the SDK makes, from the
-// nth call on.
+// breaking fails three tries in a row, which are all tries of the SDK, from the nth call on.
 type breaking struct {
 	next  http.RoundTripper
 	after bool // it is done, and the answer is lost
@@ -138,9 +137,9 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errBroken
 }
 
-// TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing breaks each call of the
-// table in turn, before and after it is done: the webhook comes once or twice, never
-// without a lease (the receiver looks), and the delivery ends.
+// TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing breaks each call of the table in turn,
+// before and after it is done. The webhook comes once or twice, never without a lease (the
+// receiver checks it), and the delivery ends.
 func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, int){
@@ -233,12 +232,13 @@ func (p *poison) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r)
 }
 
-// TestTheSweepGoesOnPastRowsThatFail, of every kind, and says that they did.
+// TestTheSweepGoesOnPastRowsThatFail has rows of every kind. The sweep's error names those that
+// failed.
 func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	// Events whose records were lost, deliveries that no message wakes, links, and
-	// endpoints to be released: the first of each fails.
+	// Events whose records were lost, deliveries that no message wakes, links, and endpoints to be
+	// released: the first of each fails.
 	pending, held, bad := s.receiver(t, nil), s.receiver(t, nil), s.receiver(t, nil)
 	no := false
 	for _, r := range []*receiver{held, bad} {
@@ -261,7 +261,7 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	s.Faults.Next = &poison{under, []string{string(badEvent), string(badDelivery), links[0], "HOOK#" + string(bad.ID)}}
 	s.pass(2 * time.Minute)
 	if err := s.sweep.Run(ctx); !errors.Is(err, errBroken) {
-		t.Errorf("the sweep says %v", err)
+		t.Errorf("the error of the sweep is %v", err)
 	}
 	s.pump(t)
 	got := map[string]bool{}
@@ -294,8 +294,8 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	}
 }
 
-// TestARowThatLosesEachRaceIsLeftToTheSweep: a race on an endpoint's row is no fault
-// that ends in the dead letters.
+// TestARowThatLosesEachRaceIsLeftToTheSweep: a race for an endpoint's row is no fault that ends
+// in the dead-letter queue.
 func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

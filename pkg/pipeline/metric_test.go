@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/metric"
 )
 
-// logged is where a log of several goroutines goes.
+// logged holds the log of several goroutines.
 type logged struct {
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -26,7 +26,7 @@ func (l *logged) Write(b []byte) (int, error) {
 	return l.out.Write(b)
 }
 
-// values gives what logged said of a metric.
+// values returns the logged values of a metric.
 func (l *logged) values(m metric.Metric) (out []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,8 +36,8 @@ func (l *logged) values(m metric.Metric) (out []string) {
 	return out
 }
 
-// TestThePipelineCountsWhatItDoes lets a delivery fail, wait and arrive, with a KMS that
-// is away for a while. It runs apart: the log is the program's.
+// TestThePipelineCountsWhatItDoes makes a delivery fail, wait and arrive, with a KMS that is
+// down for a while. It does not run in parallel, because the log belongs to the program.
 func TestThePipelineCountsWhatItDoes(t *testing.T) {
 	s := newStack(t)
 	log := &logged{}

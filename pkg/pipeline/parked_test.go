@@ -25,8 +25,7 @@ func (r *receiver) parked() (n int) {
 	return n
 }
 
-// waits counts the rows of the receiver that are in the index: its deliveries and its
-// endpoint.
+// waits counts the rows of the receiver that are in the index: its deliveries and its endpoint.
 func (r *receiver) waits() (n int) {
 	r.t.Helper()
 	for _, row := range r.stack.Rows(r.t) {
@@ -37,7 +36,7 @@ func (r *receiver) waits() (n int) {
 	return n
 }
 
-// parks has every waiting delivery of a tripped receiver parked.
+// parks parks every waiting delivery of a tripped receiver.
 func (r *receiver) parks(n int) {
 	r.t.Helper()
 	r.stack.pass(10 * time.Second) // those that failed before are due again
@@ -123,8 +122,8 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 	}
 }
 
-// TestADeliveryParkedLateIsNotMissed parks one by what was read before the breaker
-// closed, after the sweep found no other.
+// TestADeliveryParkedLateIsNotMissed parks a delivery by an old read of the endpoint, after the
+// breaker has closed and the sweep has found no other.
 func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
@@ -152,8 +151,8 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	}
 }
 
-// killed is a transport that loses the table right after the nth write was done, as a
-// process does that is killed.
+// killed is a transport that loses the table right after the nth write, as a process that is
+// killed does.
 type killed struct {
 	next  http.RoundTripper
 	kills func() // what else ends with the process
@@ -188,9 +187,9 @@ func (k *killed) at(write int) {
 	k.writes, k.from = 0, write
 }
 
-// TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery kills the process after each write of
-// what opens the breaker, parks, probes, closes the breaker and empties
-// the park. Its messages are lost.
+// TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery kills the process after each write that
+// opens the breaker, parks, probes, closes the breaker or releases the parked deliveries. The
+// messages of the process are lost.
 func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 	t.Parallel()
 	const n = 5
@@ -273,7 +272,7 @@ func (s *stack) pumpAny() {
 	}
 }
 
-// delivered is an error as long as one of the receiver's deliveries is not.
+// delivered returns an error as long as one of the receiver's deliveries is not delivered.
 func (r *receiver) delivered() error {
 	all := r.statuses()
 	delete(all, store.DeliveryDelivered)

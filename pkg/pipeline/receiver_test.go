@@ -31,7 +31,7 @@ type received struct {
 	data        json.RawMessage
 }
 
-// receiver is an endpoint of an app, and what came to it.
+// receiver is an endpoint of an app, with the requests that came to it.
 type receiver struct {
 	store.Endpoint
 	stack *stack
@@ -42,8 +42,8 @@ type receiver struct {
 	answer func(w http.ResponseWriter, n int) // n from 1; nil: 204
 }
 
-// receiver makes an endpoint of the app that wants these types, or all but those that
-// tell of the making and changing of the test's other receivers.
+// receiver makes an endpoint of the app for these types, or for all but those about the test's
+// other endpoints.
 func (s *stack) receiver(t *testing.T, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
 	return s.receiverOf(t, s.org, s.app, answer, kinds...)
@@ -69,20 +69,19 @@ func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.
 	return r
 }
 
-// status answers with a status always.
+// status answers every request with this status.
 func status(code int) func(http.ResponseWriter, int) {
 	return func(w http.ResponseWriter, _ int) { w.WriteHeader(code) }
 }
 
-// answers sets what comes next.
+// answers sets the next answers.
 func (r *receiver) answers(answer func(w http.ResponseWriter, n int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-// ServeHTTP verifies what comes against the key that the table has, and that whoever
-// sent it had the lease.
+// ServeHTTP verifies a webhook by the key in the table, and checks that its sender had the lease.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -158,7 +157,7 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 	return got, nil
 }
 
-// all gives what came.
+// all returns the requests that came.
 func (r *receiver) all() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +171,7 @@ func (r *receiver) wants(when string, n int) {
 	}
 }
 
-// event makes a test event for the receiver.
+// event writes a test event for the receiver.
 func (r *receiver) event() id.Event {
 	r.t.Helper()
 	e, err := r.stack.TestEndpoint(ctx, r.AppID, r.ID, "hello")

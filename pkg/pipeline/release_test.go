@@ -7,7 +7,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// enables sets whether the receiver's endpoint is enabled.
+// enables enables or disables the receiver's endpoint.
 func (r *receiver) enables(enabled bool) {
 	r.t.Helper()
 	if _, err := r.stack.UpdateEndpoint(ctx, r.AppID, r.ID, store.EndpointChange{Enabled: &enabled}); err != nil {
@@ -15,16 +15,16 @@ func (r *receiver) enables(enabled bool) {
 	}
 }
 
-// held makes an event whose delivery is held: the endpoint is disabled.
+// held writes an event whose delivery is held, because the endpoint is disabled.
 func (r *receiver) held() {
 	r.t.Helper()
 	r.event()
 	r.stack.stream(r.t)
 }
 
-// TestAnEndpointChangedDuringItsReleaseLosesNothing changes the endpoint while the
-// sweep releases three held deliveries: before the first of them, and before the
-// sweep notes that none is left.
+// TestAnEndpointChangedDuringItsReleaseLosesNothing changes the endpoint while the sweep
+// releases three held deliveries: before the first of them, and before the sweep writes that
+// none is left.
 func TestAnEndpointChangedDuringItsReleaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]struct {

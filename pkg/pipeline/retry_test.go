@@ -10,8 +10,8 @@ import (
 	"latchkey/pkg/store"
 )
 
-// until lets time pass up to a moment, in steps of a sweep, which is all that wakes
-// what waits longer than the queue can.
+// until lets time pass up to a moment, in steps of a sweep. Only the sweep wakes deliveries that
+// wait longer than the queue can.
 func (s *stack) until(t *testing.T, at int64) {
 	t.Helper()
 	s.pass(time.UnixMilli(at).Sub(s.Now()))
@@ -19,8 +19,7 @@ func (s *stack) until(t *testing.T, at int64) {
 	s.pass(time.Second) // a message's delay is in whole seconds
 }
 
-// TestRetriesFollowTheScheduleAndTheTwelfthNeverComes fails a delivery through its
-// 72 hours.
+// TestRetriesFollowTheScheduleAndTheTwelfthNeverComes makes a delivery fail for its 72 hours.
 func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -72,12 +71,12 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	if len(jtis) != 11 || len(iats) != 11 {
 		t.Errorf("%d jtis and %d times of 11 attempts", len(jtis), len(iats))
 	}
-	// It can be redelivered, from the beginning.
+	// The delivery can be redelivered, from the first attempt on.
 	r.answers(nil)
 	if wakes, err := s.Again(ctx, s.app, r.ID, e); err != nil || !wakes {
 		t.Fatalf("%v, %v", wakes, err)
 	}
-	s.minutes(t, 7) // a breaker may stand open, and the sweep wakes it
+	s.minutes(t, 7) // a breaker may be open, and the sweep wakes the delivery
 	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 1 {
 		t.Errorf("redelivered: %+v", w.Delivery)
 	}
@@ -101,7 +100,7 @@ func TestAReceiversRetryAfterIsHonouredUpToTwiceTheStep(t *testing.T) {
 	}
 }
 
-// TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt: the queue only wakes.
+// TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt: a message only wakes a delivery.
 func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -154,7 +153,7 @@ func TestWhatIsNotDoneIn90HoursIsGivenUp(t *testing.T) {
 	r.wants("given up", 0)
 }
 
-// TestADeliveryThatDiedInTheMiddleIsTriedAgain takes a lease and never comes back.
+// TestADeliveryThatDiedInTheMiddleIsTriedAgain takes a lease and makes no attempt.
 func TestADeliveryThatDiedInTheMiddleIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

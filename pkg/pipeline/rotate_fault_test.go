@@ -11,9 +11,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestAFaultMidwayLeavesNothingHalfDone stops a run at every call of KMS, and at
-// the table right after it, in every phase of a key's life. The keys stay as
-// they were, or go one whole step; the next run finishes.
+// TestAFaultMidwayLeavesNothingHalfDone stops a run at every call of KMS, and at the table right
+// after it, in every state of a key. The keys stay as they were, or go one whole step. The next
+// run finishes.
 func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	phases := []struct {
 		name           string
@@ -63,8 +63,8 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain: KMS refuses to show a new key
-// for up to five minutes.
+// TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain: KMS refuses to show a new key for up to five
+// minutes.
 func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.FirstARN = ""
@@ -82,8 +82,8 @@ func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// TestARunThatLostItsLeaseChangesNothing lets a run sleep, in the middle, until
-// its lease is over and another has done its work.
+// TestARunThatLostItsLeaseChangesNothing makes a run sleep, in the middle, until its lease is
+// over and another run has done its work.
 func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
@@ -140,8 +140,8 @@ func TestARunThatWaitsEndsWithItsTime(t *testing.T) {
 	w.wants(t, "nothing", "")
 }
 
-// TestKeysThatKMSForgotAreReplacedAtOnce restarts the local KMS, whose keys are
-// gone then, at every stage; the template's key is made anew by the stack.
+// TestKeysThatKMSForgotAreReplacedAtOnce restarts the local KMS, which loses its keys, at every
+// step. The stack creates the template's key again.
 func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		after  []time.Duration // runs before the restart
@@ -189,8 +189,8 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	})
 }
 
-// TestARevokedKeyIsReplacedAtOnce revokes the active key: the next one takes its
-// place although it was not published for a day, and else a new one.
+// TestARevokedKeyIsReplacedAtOnce revokes the active key. The next key replaces it although it
+// was not published for a day; without a next key a new one does.
 func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	for i, c := range []struct {
@@ -230,8 +230,8 @@ func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// TestARevokeDuringARotationIsNotUndone revokes the active key between the
-// reading of the rows and the flip.
+// TestARevokeDuringARotationIsNotUndone revokes the active key between the read of the rows and
+// the activation of another key.
 func TestARevokeDuringARotationIsNotUndone(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)

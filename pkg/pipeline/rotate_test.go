@@ -34,13 +34,13 @@ func TestMain(m *testing.M) {
 
 var errFault = errors.New("KMS is down")
 
-// observed is the real KMS of the local stack, with what it does not do by
-// itself: fail, and be seen. It is safe for concurrent use.
+// observed is the real KMS of the local stack. It can also fail, and it counts its calls. It is
+// safe for concurrent use.
 type observed struct {
 	mu     sync.Mutex
 	real   *kms.Keys
 	calls  []string
-	faults map[string]int // by operation; < 0: for ever
+	faults map[string]int // by operation; < 0: without end
 	off    sync.Map       // ARNs of disabled keys
 	before func(operation string)
 	after  func(operation string)
@@ -99,7 +99,7 @@ func (o *observed) Disable(ctx context.Context, arn string) error {
 	return o.real.Disable(ctx, arn)
 }
 
-// count tells how often an operation was called.
+// count returns how often an operation was called.
 func (o *observed) count(operation string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -122,7 +122,7 @@ type world struct {
 	begun    time.Time
 }
 
-// newWorld has no key but the template's, which is not registered.
+// newWorld has only the template's key, which is not registered.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
@@ -148,8 +148,8 @@ var emulator struct {
 	process *backing.Process
 }
 
-// newKMS gives the one KMS of the test program. Without Python the test fails,
-// and says so.
+// newKMS returns the one KMS of the test program. Without Python the test fails, and its text
+// says so.
 func newKMS(t *testing.T) *kms.Keys {
 	t.Helper()
 	emulator.Lock()
@@ -164,7 +164,7 @@ func newKMS(t *testing.T) *kms.Keys {
 	return kms.New(backing.NewKMSClient(emulator.process.Endpoint), "test")
 }
 
-// otherKMS gives a KMS that knows no key: a local one after a restart.
+// otherKMS returns a KMS without the keys: a local one after a restart.
 func otherKMS(t *testing.T) *kms.Keys {
 	t.Helper()
 	p, err := backing.StartKMS(ctx, backing.KMSOptions{})
@@ -189,7 +189,7 @@ func (w *world) run(t *testing.T) {
 	}
 }
 
-// keys gives the table's keys, oldest first.
+// keys returns the table's keys, oldest first.
 func (w *world) keys(t *testing.T) []signing.Key {
 	t.Helper()
 	keys, err := w.VerificationKeys(ctx)
@@ -202,8 +202,7 @@ func (w *world) keys(t *testing.T) []signing.Key {
 	return keys
 }
 
-// states tells the states of all keys, oldest first: "retired (disabled),
-// active".
+// states returns the states of all keys, oldest first: "retired (disabled), active".
 func (w *world) states(t *testing.T) string {
 	t.Helper()
 	var out []string
@@ -234,8 +233,7 @@ func (w *world) wants(t *testing.T, when, states string) {
 	}
 }
 
-// TestTheLifeOfSigningKeys goes through half a year. Each run is run again, and
-// finds nothing to do.
+// TestTheLifeOfSigningKeys goes through half a year. Each run is repeated, and finds nothing to do.
 func TestTheLifeOfSigningKeys(t *testing.T) {
 	w := newWorld(t)
 	flip := every + day

@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// TestAKMSThatIsAwayDelaysAndCountsNoAttempt for half an hour.
+// TestAKMSThatIsAwayDelaysAndCountsNoAttempt has a KMS that is down for half an hour.
 func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -30,10 +30,10 @@ func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
 		t.Errorf("%+v", w.Delivery)
 	}
 	if h := r.now(); h.Failures != 0 {
-		t.Errorf("the receiver is blamed: %+v", h)
+		t.Errorf("failures of the receiver: %+v", h)
 	}
 	s.signer.away.Store(false)
-	s.pass(15 * time.Second) // the queue alone wakes it
+	s.pass(15 * time.Second) // only the queue wakes it
 	s.pump(t)
 	r.wants("KMS is back", 1)
 	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 1 {
@@ -58,7 +58,7 @@ func TestWithoutAnActiveKeyDeliveriesWaitAndCountNoAttempt(t *testing.T) {
 	r.wants("a key", 1)
 }
 
-// kid gives the kid of the active key.
+// kid returns the kid of the active key.
 func (s *stack) kid(t *testing.T) string {
 	t.Helper()
 	keys, err := s.SigningKeys(ctx)
@@ -68,8 +68,8 @@ func (s *stack) kid(t *testing.T) string {
 	return keys.ActiveKid
 }
 
-// TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns: a process that remembers
-// the old key signs with it for a minute, and what it signs is good.
+// TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns: a process that remembers the old
+// key signs with it for a minute, and these signatures are good.
 func TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -114,8 +114,8 @@ func TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns(t *testing.T) {
 	r.wants("all", 3)
 }
 
-// TestAKeyThatKMSRefusesIsAskedForAnewAtOnce: after an emergency revoke and the
-// rotation that follows, no delivery waits for the memory of the old key to end.
+// TestAKeyThatKMSRefusesIsAskedForAnewAtOnce: after an emergency revocation and the rotation
+// that follows, no delivery waits until a process forgets the old key.
 func TestAKeyThatKMSRefusesIsAskedForAnewAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -141,8 +141,8 @@ func TestAKeyThatKMSRefusesIsAskedForAnewAtOnce(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatIsSentIsSigned: nothing is signed for a delivery that
-// is done, held, cancelled or another's.
+// TestOnlyWhatIsSentIsSigned: a delivery that is done, held, cancelled or leased by another
+// process is not signed.
 func TestOnlyWhatIsSentIsSigned(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

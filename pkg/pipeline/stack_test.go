@@ -25,8 +25,8 @@ import (
 
 const issuer = "https://latchkey.test"
 
-// stack is the whole pipeline on a table, a KMS and a clock, with a queue that the
-// test pumps and a stream that it reads.
+// stack is the whole pipeline on a table, a KMS and a clock. The test itself runs the queue and
+// reads the stream.
 type stack struct {
 	*world
 	ada     id.User
@@ -46,7 +46,7 @@ func newStack(t *testing.T) *stack {
 	return s
 }
 
-// unsigned has no active signing key yet.
+// unsigned returns a stack that has no active signing key yet.
 func unsigned(t *testing.T) *stack {
 	t.Helper()
 	s := &stack{world: newWorld(t)}
@@ -74,7 +74,7 @@ func (s *stack) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// signer counts signatures, and may be away.
+// signer counts signatures, and can be down.
 type signer struct {
 	real *kms.Keys
 	n    atomic.Int64
@@ -89,8 +89,7 @@ func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte)
 	return s.real.Sign(ctx, arn, digest)
 }
 
-// recorder is the queue, in memory. A message shows after its delay, in whole
-// seconds as SQS has it.
+// recorder is the queue, in memory. A message appears after its delay, in whole seconds as in SQS.
 type recorder struct {
 	now  func() time.Time
 	down atomic.Bool
@@ -122,7 +121,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...queu
 	return nil
 }
 
-// ready takes the messages that show now.
+// ready takes the messages that have appeared.
 func (r *recorder) ready() (out []queue.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +137,7 @@ func (r *recorder) ready() (out []queue.Message) {
 	return out
 }
 
-// lose forgets every message, and tells how many there were.
+// lose removes every message, and returns how many there were.
 func (r *recorder) lose() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ func (s *stack) dueLink(t *testing.T) due {
 	return due{"link", string(s.app) + "/" + l, func() bool { return s.has(t, webhook.LinkExpired, l) }}
 }
 
-// dueKey is warned of after eight days.
+// dueKey is a key that is due for key.expiring after eight days.
 func (s *stack) dueKey(t *testing.T) due {
 	t.Helper()
 	made, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{ExpiresIn: 15 * 24 * time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
@@ -77,7 +77,7 @@ func (s *stack) dueOrg(t *testing.T) due {
 	return due{"org", string(o), func() bool { return s.value(t, "ORG#"+string(o), "META", "emptiedAt") != "" }}
 }
 
-// value gives an attribute of a row.
+// value returns an attribute of a row.
 func (s *stack) value(t *testing.T, pk, sk, name string) string {
 	t.Helper()
 	for _, r := range s.Rows(t) {
@@ -88,7 +88,7 @@ func (s *stack) value(t *testing.T, pk, sk, name string) string {
 	return ""
 }
 
-// has reports whether an event of a type tells of an id.
+// has reports whether there is an event of a type about an id.
 func (s *stack) has(t *testing.T, kind webhook.Type, about string) bool {
 	t.Helper()
 	for _, r := range s.Rows(t) {
@@ -99,7 +99,7 @@ func (s *stack) has(t *testing.T, kind webhook.Type, about string) bool {
 	return false
 }
 
-// lines gives an error's lines, sorted.
+// lines returns an error's lines, sorted.
 func lines(err error) []string {
 	if err == nil {
 		return nil
@@ -107,8 +107,7 @@ func lines(err error) []string {
 	return slices.Sorted(slices.Values(strings.Split(err.Error(), "\n")))
 }
 
-// TestEachKindOfTheSweepNamesItsOwnFailedRow has three rows of each kind, of
-// which two fail.
+// TestEachKindOfTheSweepNamesItsOwnFailedRow has three rows of each kind, of which two fail.
 func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -131,7 +130,7 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	err := s.sweep.Run(ctx)
 	got := lines(err)
 	if !errors.Is(err, errBroken) || len(got) != len(bad) {
-		t.Fatalf("the sweep says %d things, want %d: %v", len(got), len(bad), err)
+		t.Fatalf("the error of the sweep has %d lines, want %d: %v", len(got), len(bad), err)
 	}
 	for i, b := range bad {
 		if !strings.HasPrefix(got[i], b.kind+" "+b.id+": ") || b.done() {

@@ -36,8 +36,8 @@ func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 	}
 }
 
-// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: the SDK sends the update again, finds
-// its own change, and whoever asked has the attempt; nobody else has.
+// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: the SDK sends the update again and finds its own
+// change. The caller has the attempt, and no other process has.
 func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
 		for _, times := range []int{1, 2} {
@@ -147,7 +147,7 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(90*time.Second-time.Millisecond), 10); err != nil || len(left) != 0 {
 		t.Errorf("it is due again at once: %v, %v", left, err)
 	}
-	// The older it is, the later it is queued again.
+	// The older the delivery is, the later it is queued again.
 	c.pass(time.Hour)
 	again, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(again) != 1 {
@@ -204,7 +204,7 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
 	}
-	// One that took a webhook meanwhile is not disabled for what was seen before.
+	// An endpoint that took a webhook meanwhile is not disabled for earlier failures.
 	wants(t, c.DisableEndpoint(ctx, slow, store.DisabledByFailing), "")
 	if !c.seen(t, h.ID).Enabled {
 		t.Error("disabled as failing, after a success")

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// wait is how long a refusal says to wait.
+// wait returns the RetryAfter of a refusal.
 func wait(t *testing.T, err error) time.Duration {
 	t.Helper()
 	wants(t, err, problem.RateLimited)
@@ -73,7 +73,7 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	wants(t, c.SpendDeliveries(ctx, c.app, 1), problem.RateLimited)
 }
 
-// TestABudgetOutlivesAnotherRate: the number in the row was written at a higher one.
+// TestABudgetOutlivesAnotherRate: the number in the row was written at a higher rate.
 func TestABudgetOutlivesAnotherRate(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}

@@ -14,8 +14,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as much as it may have. The
-// process ends before each transaction, and the same admin asks again: each time one
+// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as much as it may have. The process
+// ends before each transaction, and the same admin repeats the request: each time one
 // transaction more is done.
 func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	c, keys := full(t)
@@ -31,7 +31,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		}
 		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // who can ask again
 	}
-	// One that closes, six of 250 keys, twelve of the other members, one of the caller.
+	// One transaction that closes, six of 250 keys, twelve of the other members, one of the caller.
 	if crashes != 20 {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
@@ -52,7 +52,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	}
 }
 
-// TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one go.
+// TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one request.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	c, _ := full(t)
 	c.Faults.Calls()
@@ -68,8 +68,8 @@ func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	}
 }
 
-// TestWhatIsMadeDuringADeletionIsRefusedOrGone lets another admin make everything right
-// before each transaction of a deletion.
+// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin create everything right before
+// each transaction of a deletion.
 func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 	const transactions = 4 // it closes the org, revokes its keys, removes its members, and its caller
 	for n := range transactions + 1 {
@@ -110,7 +110,7 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 	}
 }
 
-// TestAKeyMadeWhileItsOrgIsDeletedIsRefused lets deletions and creations race for real.
+// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs deletions and creates at the same time.
 func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	s := settle(t)
 	const creators = 8
@@ -163,8 +163,8 @@ func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 	}
 }
 
-// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may make: the user
-// who made the org gets the place back, also when another admin deletes it.
+// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may create. The creator of
+// the org gets the place back, also when another admin deletes it.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1

@@ -24,7 +24,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// connected is an app on a table of its own, with a clock that stands still.
+// connected is an app on a table of its own, with a clock that moves only by pass.
 type connected struct {
 	*storetest.Table
 	ada id.User // its org's admin
@@ -55,7 +55,7 @@ func (c *connected) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// rowsOf gives the rows whose partition key has a prefix.
+// rowsOf returns the rows whose partition key has a prefix.
 func (c *connected) rowsOf(t *testing.T, pk string) (rows []map[string]types.AttributeValue) {
 	t.Helper()
 	for _, r := range c.Rows(t) {
@@ -66,7 +66,7 @@ func (c *connected) rowsOf(t *testing.T, pk string) (rows []map[string]types.Att
 	return rows
 }
 
-// text gives an attribute of a row as text, "" when it is not there.
+// text returns an attribute of a row as text, "" when it is absent.
 func text(row map[string]types.AttributeValue, name string) string {
 	switch v := row[name].(type) {
 	case *types.AttributeValueMemberS:
@@ -77,7 +77,7 @@ func text(row map[string]types.AttributeValue, name string) string {
 	return ""
 }
 
-// events gives the data of the app's events of a type.
+// events returns the data of the app's events of a type.
 func (c *connected) events(t *testing.T, kind webhook.Type) (data []map[string]any) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "EVTS#"+string(c.app)) {
@@ -132,7 +132,7 @@ func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	return c.seen(t, made.Made.ID)
 }
 
-// wanted is an endpoint that a key is to make.
+// wanted returns an endpoint to create by the key.
 func (c *connected) wanted(by id.Key) store.NewEndpoint {
 	return store.NewEndpoint{OrgID: c.org, AppID: c.app, By: by}
 }
@@ -155,7 +155,7 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 	return changed
 }
 
-// test makes an event for one endpoint, and gives its id.
+// test writes an event for one endpoint, and returns its id.
 func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
 	e, err := c.TestEndpoint(ctx, c.app, h, "hello")
@@ -165,7 +165,7 @@ func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	return e
 }
 
-// stream fans out every event there is, as the stream does.
+// stream fans out every event, as the stream does.
 func (c *connected) stream(t *testing.T) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "EVTS#") {
@@ -173,7 +173,7 @@ func (c *connected) stream(t *testing.T) {
 	}
 }
 
-// fanned makes an event for one endpoint with its delivery.
+// fanned writes an event for one endpoint, with its delivery.
 func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
 	e := c.test(t, h)
@@ -192,13 +192,13 @@ func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
 	return w
 }
 
-// status tells how far a delivery is.
+// status returns the status of a delivery.
 func (c *connected) status(t *testing.T, h id.Endpoint, e id.Event) store.DeliveryStatus {
 	t.Helper()
 	return c.work(t, h, e).Status
 }
 
-// atOnce runs do n times at once and gives the errors.
+// atOnce runs do n times at once and returns the errors.
 func atOnce(n int, do func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
@@ -227,9 +227,9 @@ func tally(errs []error) map[problem.Code]int {
 	return out
 }
 
-// persistent repeats what was unavailable because others got in between too often,
-// as a caller does: each time later, or forty callers keep a database on a busy
-// machine from ever answering one of them in time.
+// persistent repeats a call that was unavailable because of too many races, as a caller does. It
+// waits longer each time: otherwise forty callers could keep the database of a busy machine from
+// answering any of them in time.
 func persistent(do func() error) error {
 	const tries = 12
 	for try := 0; ; try++ {
@@ -241,7 +241,7 @@ func persistent(do func() error) error {
 	}
 }
 
-// once asks for a create that happens once and is answered so.
+// once returns an idempotent create that happens once.
 func once[Made any](c *connected, key, request, answer string) store.Once[Made] {
 	return store.Once[Made]{
 		Request: store.Request{Key: secret.New(key), Principal: string(c.app), Method: "POST", Path: "/x", Body: []byte(request)},
@@ -249,7 +249,7 @@ func once[Made any](c *connected, key, request, answer string) store.Once[Made] 
 	}
 }
 
-// seeing notes what a create is about to make, whatever comes of it.
+// seeing records what a create is about to make, with any outcome.
 func seeing[Made any](made *Made) store.Once[Made] {
 	return store.Once[Made]{Render: func(m Made) ([]byte, error) { *made = m; return nil, nil }}
 }
@@ -260,10 +260,10 @@ func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errWrong}, args...)...)
 }
 
-// hashOf is the hash that no token has.
+// hashOf returns a hash that no token has.
 func hashOf(s string) opaque.Hash { return sha256.Sum256([]byte(s)) }
 
-// write puts rows of texts into the table, past the store.
+// write puts rows of texts directly into the table.
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 	t.Helper()
 	for len(rows) > 0 {

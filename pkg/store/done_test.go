@@ -14,9 +14,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestADoneTransactionIsDoneForItsCaller loses the answer of one transaction each,
-// and lets the database not know it again: the use case succeeds, whatever the
-// second try meets. API tests do the same with everything that is created.
+// TestADoneTransactionIsDoneForItsCaller loses the answer of one transaction of each use case,
+// and the database does not recognise the transaction again. The use case still succeeds. Tests
+// of the API do the same with everything that is created.
 func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
@@ -93,8 +93,8 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	}
 }
 
-// TestAnEventFannedOutMeanwhileIsStillOnesOwn lets the stream be faster than the
-// second try: the event's row has changed by then.
+// TestAnEventFannedOutMeanwhileIsStillOnesOwn makes the stream faster than the second try: the
+// event's row has changed by then.
 func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -112,8 +112,8 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneTransaction repeats creates with ids that are taken,
-// which ids never are: what is there was written by another transaction.
+// TestOnlyOnesOwnWriteIsADoneTransaction repeats creates with ids that are taken, which never
+// happens: the row was written by another transaction.
 func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	c := connect(t)
 	var app store.App

@@ -21,7 +21,7 @@ func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 	short, never, revoked, rotated := key(14*dayLong), key(0), key(30*dayLong), key(30*dayLong)
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
 	fresh := rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "").ID
-	// The row of the warning is that of the last use, too.
+	// The row of the last use is also the one that is due.
 	c.NoteUse(ctx, row(t, c.Table, c.org, long), c.Now().UnixMilli())
 
 	warned := func() (keys []string) {
@@ -61,7 +61,7 @@ func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 	expect(23*dayLong-time.Millisecond, edge)
 	expect(23*dayLong, edge, long, fresh)
 	expect(31*dayLong, edge, long, fresh)
-	// The index may be behind: whoever is told of these again leaves them.
+	// The index may be behind: a second run for these keys changes nothing.
 	for _, k := range []id.Key{long, short, never, revoked, rotated} {
 		wants(t, c.WarnOfKey(ctx, c.org, k), "")
 	}
@@ -117,7 +117,7 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	// A cursor of the future reveals nothing and costs no error; another app's feed is empty.
+	// A cursor in the future reveals nothing and is no error. Another app's feed is empty.
 	if found, next, err := c.Events(ctx, c.app, "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz", 5); err != nil || len(found) != 0 || next == "" {
 		t.Errorf("%v, %q, %v", found, next, err)
 	}
@@ -130,8 +130,8 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 	}
 }
 
-// TestDeliveriesAreListedInPagesAndByStatus goes through 250 deliveries, every third
-// of which failed.
+// TestDeliveriesAreListedInPagesAndByStatus goes through 250 deliveries, of which every third
+// failed.
 func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -178,7 +178,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		"none held": {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
 		"since":     {store.DeliverySpan{Limit: 7, Since: since}, all[200:]},
 		"behind":    {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
-		// A cursor of a call with another since: the later of the two counts.
+		// A cursor with another since: the later of the two counts.
 		"since before the cursor": {store.DeliverySpan{Limit: 7, Since: c.Now(), After: all[199]}, all[200:]},
 		"since after the cursor":  {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, all[200:]},
 	} {

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// claimed makes a link.claimed event, for whoever wants it, and gives its id.
+// claimed writes a link.claimed event for every endpoint that takes it, and returns its id.
 func (c *connected) claimed(t *testing.T) id.Event {
 	t.Helper()
 	before := map[string]bool{}
@@ -90,13 +90,12 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	}
 }
 
-// between runs change after the reading of a use case and before its transaction.
+// between runs change after the reads of a use case and before its transaction.
 func (c *connected) between(change func()) {
 	c.Faults.Before("TransactWriteItems", change)
 }
 
-// settled does what the sweep does with held deliveries of an endpoint until
-// nothing waits.
+// settled does for held deliveries of an endpoint what the sweep does, until none waits.
 func (c *connected) settled(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	for range 100 {
@@ -119,9 +118,8 @@ func (c *connected) settled(t *testing.T, h id.Endpoint) {
 	t.Fatalf("100 runs have not settled %s", h)
 }
 
-// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint
-// between its reading and the transaction. After that the sweep has run, too: before,
-// and after the fan-out.
+// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint between its read
+// and the transaction. The sweep has run, too: after the change, and after the fan-out.
 func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	enable := func(c *connected, h id.Endpoint, is bool) {
 		_, _ = c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &is})
@@ -169,7 +167,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			if !slices.Equal(statuses, v.want) {
 				t.Errorf("%v, want %v", statuses, v.want)
 			}
-			// A message that comes now never meets an endpoint that is gone.
+			// A message that comes now never meets a deleted endpoint.
 			if strings.HasPrefix(name, "forgotten") && v.enabled && !c.work(t, h.ID, e).To.Deleted {
 				t.Error("it would be sent")
 			}
@@ -177,8 +175,8 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	}
 }
 
-// TestADeletionDuringAHoldStrandsNoDelivery deletes the endpoint, and lets
-// the sweep pass the delivery, between reading and holding.
+// TestADeletionDuringAHoldStrandsNoDelivery deletes the endpoint, and has the sweep pass the
+// delivery, between the read and the hold.
 func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -190,7 +188,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
-	// Enabled again: the message that found it disabled must not hold it.
+	// The endpoint is enabled again: the message that found it disabled must not hold the delivery.
 	h = c.endpoint(t)
 	e = c.fanned(t, h.ID)
 	c.enable(t, h.ID, false)

@@ -19,8 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// crash deletes the org as Ada, in a process that ends before its transaction n,
-// counted from 0. Without an error there were no more than n.
+// crash deletes the org as Ada, in a process that ends before its transaction n, counted from 0.
+// Without an error, there were at most n transactions.
 func (c *connected) crash(n int) error {
 	ending, end := context.WithCancel(ctx)
 	defer end()
@@ -32,7 +32,7 @@ func (c *connected) crash(n int) error {
 	return c.DeleteOrg(ending, admin(c.ada), c.org)
 }
 
-// crowd adds members past the store, which takes long for many.
+// crowd adds members directly in the table, because the store takes long for many.
 func (c *connected) crowd(t *testing.T, n int) {
 	t.Helper()
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
@@ -60,8 +60,8 @@ func (c *connected) crowd(t *testing.T, n int) {
 
 func ptr[T any](v T) *T { return &v }
 
-// full makes an org with 200 active keys and 50 in their grace, and 500 members. It
-// returns the keys' texts.
+// full creates an org with 200 active keys and 50 in their grace, and 500 members. It returns
+// the texts of the keys.
 func full(t *testing.T) (c *connected, keys []secret.String) {
 	t.Helper()
 	const active, rotated, members = 200, 50, 500
@@ -80,7 +80,7 @@ func full(t *testing.T) (c *connected, keys []secret.String) {
 	return c, keys
 }
 
-// warm gives authorizers that have let every key in.
+// warm returns authorizers that have let every key in.
 func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authz.Authorizer) {
 	t.Helper()
 	for range n {
@@ -94,8 +94,8 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 	return all
 }
 
-// storm asks authorizers about keys in turn, from clients at once, and counts the
-// requests that are not refused as revoked.
+// storm calls authorizers with the keys in turn, from clients at once, and counts the requests
+// that are not refused as revoked.
 func storm(all []*authz.Authorizer, keys []secret.String, clients, requests int) int64 {
 	var wrong, next atomic.Int64
 	var wg sync.WaitGroup
@@ -114,7 +114,7 @@ func storm(all []*authz.Authorizer, keys []secret.String, clients, requests int)
 	return wrong.Load()
 }
 
-// named counts the rows whose key begins so and names the org.
+// named counts the rows that name the org and whose key begins with a prefix.
 func (c *connected) named(t *testing.T, begins string) (n int) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, begins) {
@@ -125,7 +125,7 @@ func (c *connected) named(t *testing.T, begins string) (n int) {
 	return n
 }
 
-// memberRows counts both copies of the org's memberships.
+// memberRows counts both rows of each of the org's memberships.
 func (c *connected) memberRows(t *testing.T) int {
 	t.Helper()
 	return c.named(t, "USER#") + c.named(t, "ORG#") - 1 - len(c.apps(t))
@@ -141,7 +141,7 @@ func (c *connected) apps(t *testing.T) (apps []string) {
 	return apps
 }
 
-// everyEnd deletes two orgs, of which the sweep has ended one.
+// everyEnd deletes two orgs. The sweep ends one of them.
 func (c *connected) everyEnd(t *testing.T) {
 	t.Helper()
 	ended := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}

@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// settled is an org with something of everything that can be changed under it.
+// settled is an org with something of everything that can be changed in it.
 type settled struct {
 	*connected
 	bob, eve id.User // a viewer and another admin
@@ -40,7 +40,7 @@ func settle(t *testing.T) *settled {
 	return s
 }
 
-// change is a use case of Eve's that changes something under an org.
+// change is a use case of Eve's that changes something in an org.
 type change struct {
 	name string
 	do   func(s *settled) error
@@ -88,7 +88,7 @@ func changes() []change {
 	}
 }
 
-// lose deletes rows of the org past the store.
+// lose deletes rows of the org directly in the table.
 func (s *settled) lose(t *testing.T, keys ...string) {
 	t.Helper()
 	for _, pk := range keys {
@@ -106,7 +106,7 @@ func (s *settled) cut(t *testing.T) {
 	wants(t, s.crash(1), problem.Unavailable)
 }
 
-// content is every row of the table as text, by key.
+// content returns every row of the table as text, by key.
 func (c *connected) content(t *testing.T) map[string]string {
 	t.Helper()
 	rows := map[string]string{}
@@ -118,8 +118,8 @@ func (c *connected) content(t *testing.T) map[string]string {
 	return rows
 }
 
-// TestAnOrgThatIsGoneIsTheSame404ForEveryChange tries every change under an org whose
-// deletion has begun, and under one whose rows are not there.
+// TestAnOrgThatIsGoneIsTheSame404ForEveryChange tries every change in an org whose deletion has
+// begun, and in one whose rows are missing.
 func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
 	for state, end := range map[string]func(s *settled){
 		"deletion has begun": func(s *settled) { s.cut(t) },
@@ -151,8 +151,8 @@ func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
-// TestAnOrgDeletedBeforeTheTransactionTakesNoChange lets the deletion begin between
-// the reads of each change and its transaction.
+// TestAnOrgDeletedBeforeTheTransactionTakesNoChange begins the deletion between the reads of
+// each change and its transaction.
 func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 	for _, c := range changes() {
 		if c.same {
@@ -174,7 +174,7 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 	}
 }
 
-// TestAReplayUnderAnOrgThatIsGoneIs404 sends a create again whose answer was kept.
+// TestAReplayUnderAnOrgThatIsGoneIs404 repeats a create whose answer was kept.
 func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 	s := settle(t)
 	key := func(n int) string { return fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n) }
@@ -210,8 +210,8 @@ func (s *settled) turn(o store.Once[store.MintedKey]) error {
 	return second(s.RotateKey(ctx, admin(s.eve), s.org, store.Rotation{Old: s.key.ID, Grace: time.Hour, Prefix: "lk"}, o))
 }
 
-// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short,
-// and of one without its map of active keys.
+// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short, and of one
+// without its map of active keys.
 func TestNothingPreventsARevocation(t *testing.T) {
 	for state, end := range map[string]func(s *settled){
 		"deletion has begun": func(s *settled) { s.cut(t) },
@@ -231,8 +231,7 @@ func TestNothingPreventsARevocation(t *testing.T) {
 	}
 }
 
-// TestAMalformedRequestIsOurOwnMistake: what the database calls malformed stays so, and
-// is no 503.
+// TestAMalformedRequestIsOurOwnMistake: a request that the database calls malformed is no 503.
 func TestAMalformedRequestIsOurOwnMistake(t *testing.T) {
 	s := settle(t)
 	for operation, do := range map[string]func() error{

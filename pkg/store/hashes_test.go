@@ -17,7 +17,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// alter changes one byte of a hash that a row holds.
+// alter changes one byte of a hash in a row.
 func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, attribute string, at int) {
 	t.Helper()
 	held, ok := row[attribute].(*types.AttributeValueMemberB)
@@ -34,8 +34,8 @@ func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, att
 	wants(t, err, "")
 }
 
-// TestHashesThatDifferInOneByteAreRefused changes every byte, one at a time, of
-// each hash that the table holds.
+// TestHashesThatDifferInOneByteAreRefused changes every byte of each hash in the table, one at a
+// time.
 func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0)

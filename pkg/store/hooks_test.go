@@ -108,8 +108,8 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	if got := c.seen(t, h.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
 		t.Errorf("%+v", got)
 	}
-	if told := c.events(t, webhook.EndpointDisabled); len(told) != 0 {
-		t.Errorf("endpoint.disabled for what the app did itself: %v", told)
+	if disabled := c.events(t, webhook.EndpointDisabled); len(disabled) != 0 {
+		t.Errorf("endpoint.disabled for what the app did itself: %v", disabled)
 	}
 }
 
@@ -165,8 +165,8 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	}
 }
 
-// TestARetryOf410DoesNotDisableWhatTheAppHasChanged: a 410 of the old URL, or of
-// before the endpoint was enabled again, says nothing of the new.
+// TestARetryOf410DoesNotDisableWhatTheAppHasChanged: a 410 of the old URL, or from before the
+// endpoint was enabled again, proves nothing about the new one.
 func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -177,10 +177,10 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 		t.Error("the new URL is disabled for the old one's answer")
 	}
 	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByGone), "")
-	got, told := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
-	if got.Enabled || got.DisabledReason != store.DisabledByGone || len(told) != 1 ||
-		told[0]["url"] != url || told[0]["reason"] != "gone" || told[0]["endpointId"] != string(h.ID) || told[0]["disabledAt"] != float64(got.DisabledAt) {
-		t.Errorf("%+v, %v", got, told)
+	got, disabled := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
+	if got.Enabled || got.DisabledReason != store.DisabledByGone || len(disabled) != 1 ||
+		disabled[0]["url"] != url || disabled[0]["reason"] != "gone" || disabled[0]["endpointId"] != string(h.ID) || disabled[0]["disabledAt"] != float64(got.DisabledAt) {
+		t.Errorf("%+v, %v", got, disabled)
 	}
 }
 
@@ -202,8 +202,8 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 	}
 }
 
-// TestAnotherPathIsTheSameReceiver: a new URL of the same scheme, host and port ends
-// neither the breaker nor the five days of failures.
+// TestAnotherPathIsTheSameReceiver: a new URL with the same scheme, host and port ends neither
+// the breaker nor the five days of failures.
 func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -218,15 +218,14 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 			t.Errorf("%s: %+v, was %+v", url, got, was)
 		}
 	}
-	// A 410 of the new path disables it, and so do five days that began before it.
+	// A 410 of the new path disables the endpoint, and so do five days that began before it.
 	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByFailing), "")
 	if got := c.seen(t, h.ID); got.DisabledReason != store.DisabledByFailing {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestAnAdminsReasonStays: nothing that comes after it changes why an endpoint is
-// disabled.
+// TestAnAdminsReasonStays: no later act changes the reason of the disabling.
 func TestAnAdminsReasonStays(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -243,8 +242,8 @@ func TestAnAdminsReasonStays(t *testing.T) {
 	}
 }
 
-// TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile disables the endpoint between the
-// reads of the app's change and its transaction.
+// TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile disables the endpoint between the reads of
+// the app's change and its transaction.
 func TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

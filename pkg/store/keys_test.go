@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// wantedKey is a key of the default app; life 0: it never expires.
+// wantedKey is a key of the default app. With life 0 it never expires.
 func wantedKey(life time.Duration) store.NewKey { return store.NewKey{ExpiresIn: life, Prefix: "lk"} }
 
 func makeKey(t *testing.T, tb *storetest.Table, o id.Org, by id.User, life time.Duration) store.MintedKey {
@@ -109,7 +109,7 @@ func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 }
 
-// rotate rotates a key and gives the new one; it fails unless the outcome is code.
+// rotate rotates a key and returns the new one. It fails unless the outcome is code.
 func rotate(t *testing.T, tb *storetest.Table, o id.Org, by id.User, old id.Key, grace time.Duration, code problem.Code) store.MintedKey {
 	t.Helper()
 	fresh, err := tb.RotateKey(ctx, admin(by), o, store.Rotation{Old: old, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{})
@@ -169,7 +169,7 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	if again := row(t, tb, o, k.ID); again != found {
 		t.Errorf("the key's row changed: %+v", again)
 	}
-	// A database that hangs costs a check 200 ms and fails nothing.
+	// A database that hangs costs a check 200 ms and causes no error.
 	tb.Faults.Plan("UpdateItem", storetest.Hang, 1)
 	begun := time.Now()
 	tb.NoteUse(ctx, found, at+2*3_600_000)
@@ -178,7 +178,7 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	}
 }
 
-// onceFor asks for a key that is made once. Its answer is the key's text.
+// onceFor returns an idempotent create of a key. Its answer is the key's text.
 func onceFor(u id.User, key, request string) store.Once[store.MintedKey] {
 	return store.Once[store.MintedKey]{
 		Request: store.Request{Key: secret.New(key), Principal: string(u), Method: "POST", Path: "/v1/x", Body: []byte(request)},
@@ -186,7 +186,7 @@ func onceFor(u id.User, key, request string) store.Once[store.MintedKey] {
 	}
 }
 
-// keptOf is the answer of a create that was sent before, "" of the first.
+// keptOf returns the answer of a replay, "" for the first create.
 func keptOf[Made any](c store.Created[Made]) string {
 	if !c.Replayed {
 		return ""
@@ -222,7 +222,7 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	// A replay checks the caller again.
 	wants(t, second(tb.ChangeRole(ctx, admin(bob), o, ada, org.Member)), "")
 	wants(t, second(create(ada, "{}")), problem.InsufficientRole)
-	// After 24 hours the record is no more.
+	// After 24 hours the record no longer counts.
 	tb.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
 	if later, err := create(bob, "{}"); err != nil || later.Replayed {
 		t.Fatalf("a day later: %+v, %v", later, err)

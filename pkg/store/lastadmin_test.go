@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// duel is an org with two admins who go at each other.
+// duel is an org with two admins who try to demote or remove each other.
 type duel struct {
 	*storetest.Table
 	org    id.Org
@@ -27,7 +27,7 @@ type duel struct {
 	emails [2]string
 }
 
-// move is one of the things an admin may try; it reports the outcome.
+// move is an act that an admin may try. It reports the outcome.
 func (d *duel) move(who, kind int) error {
 	self, other := d.admins[who], d.admins[1-who]
 	switch kind {
@@ -42,9 +42,8 @@ func (d *duel) move(who, kind int) error {
 	}
 }
 
-// watch reads the counters and both memberships in one transaction, again and
-// again until it sees what must not be. It returns how often it looked, and what it
-// saw.
+// watch reads the counters and both memberships in one transaction, again and again until it
+// sees a forbidden state. It returns how often it read, and the state.
 func (d *duel) watch(until context.Context) (looks int, seen string) {
 	key := func(sk string) types.TransactGetItem {
 		return types.TransactGetItem{Get: &types.Get{TableName: &d.Name, Key: map[string]types.AttributeValue{
@@ -96,7 +95,7 @@ func (d *duel) restore(t *testing.T) {
 	}
 }
 
-// survivor is an admin who is left.
+// survivor returns an admin who is left.
 func (d *duel) survivor(t *testing.T) id.User {
 	t.Helper()
 	for _, u := range d.admins {
@@ -117,9 +116,8 @@ func newDuel(t *testing.T) *duel {
 	return d
 }
 
-// TestLastAdminSurvivesConcurrentDemotions plays rounds of two admins who demote or
-// remove each other or themselves within 5 ms, many more than a planted bug needs to
-// be seen (infra/mutants).
+// TestLastAdminSurvivesConcurrentDemotions plays rounds of two admins who demote or remove each
+// other or themselves within 5 ms. A planted bug is seen in far fewer rounds (infra/mutants).
 func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
 	const rounds = 200
 	d := newDuel(t)

@@ -13,16 +13,16 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// patient lets a call of the table take as long as it takes: a last use has 200 ms,
-// which is little on a busy machine.
+// patient returns a call of the table unlimited time: a last use has 200 ms, which is little on
+// a busy machine.
 type patient struct{ next http.RoundTripper }
 
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 }
 
-// checks lets one process check a key n times, and gives the calls of the table
-// that it made: all reads, then all others.
+// checks makes one process check a key n times, and returns its calls of the table: all reads,
+// then all others.
 func (c *connected) checks(t *testing.T, process *authz.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
 	c.Faults.Calls()
@@ -40,7 +40,7 @@ func (c *connected) checks(t *testing.T, process *authz.Authorizer, k store.Mint
 	return reads, others
 }
 
-// usedAt gives a key's last use as the list of keys shows it.
+// usedAt returns a key's last use as the list of keys shows it.
 func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
@@ -49,8 +49,8 @@ func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	return keys[at].LastUsedAt
 }
 
-// TestAProcessWritesAKeysLastUseOnceAnHour counts every call of the table: a
-// check is one read, and the hour's first check of a key one write more.
+// TestAProcessWritesAKeysLastUseOnceAnHour counts every call of the table. A check is one read;
+// the hour's first check of a key is one write more.
 func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	c := connect(t)
 	c.Faults.Next = patient{c.Faults.Next}
@@ -94,7 +94,7 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	}
 }
 
-// TestALastUseThatCannotBeWrittenIsTriedOnce and refuses nobody.
+// TestALastUseThatCannotBeWrittenIsTriedOnce and refuses no request.
 func TestALastUseThatCannotBeWrittenIsTriedOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.ServerError, storetest.Throttle, storetest.Hang} {
 		c := connect(t)

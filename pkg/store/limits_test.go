@@ -22,8 +22,8 @@ func TestLimitsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// bounded is a limit of the store: how to make one more of what it counts, the
-// row that counts it, and the rows that it counts.
+// bounded is a limit of the store: a create of one more, the row that counts, and the rows that
+// are counted.
 type bounded struct {
 	name    string
 	limit   func(*store.Limits) *int
@@ -67,7 +67,7 @@ func bounds() []bounded {
 
 func memberEmail(n int) string { return fmt.Sprintf("member%d@example.com", n) }
 
-// count gives the counter of a limit, and the rows that it counts.
+// count returns the counter of a limit, and the number of rows that it counts.
 func (b bounded) count(t *testing.T, c *connected) (counter string, rows int) {
 	t.Helper()
 	pk, prefix := b.rows(c)
@@ -90,8 +90,8 @@ func (b bounded) has(t *testing.T, c *connected, n int) {
 	}
 }
 
-// TestLimitsAreExactOneByOne fills each limit one by one: what makes it full is
-// made, and the next is refused.
+// TestLimitsAreExactOneByOne fills each limit one by one: the last place is taken, and the next
+// create is refused.
 func TestLimitsAreExactOneByOne(t *testing.T) {
 	const full = 4
 	for _, b := range bounds() {
@@ -114,8 +114,7 @@ func TestLimitsAreExactOneByOne(t *testing.T) {
 	}
 }
 
-// TestLimitsAreExactAtOnce lets sixteen calls meet three places, with conflicts as
-// AWS has them.
+// TestLimitsAreExactAtOnce makes sixteen calls for three places, with conflicts as in AWS.
 func TestLimitsAreExactAtOnce(t *testing.T) {
 	const calls, places, full = 16, 3, 4
 	for _, b := range bounds() {
@@ -135,8 +134,8 @@ func TestLimitsAreExactAtOnce(t *testing.T) {
 	}
 }
 
-// TestARemovedMemberMakesRoomForOne counts members and admins through every way
-// to come and go.
+// TestARemovedMemberMakesRoomForOne counts members and admins through every way to join and to
+// leave.
 func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	c := connect(t)
 	c.Limits.Members = 3
@@ -157,7 +156,7 @@ func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 			t.Errorf("%s admins, want 2", text(r, "admins"))
 		}
 	}
-	// Another org has places of its own.
+	// Another org has its own places.
 	other := c.NewOrg(t, c.ada)
 	wants(t, second(c.AddMember(ctx, admin(c.ada), other, "kim@example.com", org.Viewer, store.Once[id.User]{})), "")
 }

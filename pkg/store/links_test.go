@@ -168,7 +168,7 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	for _, err := range atOnce(20, func(int) error { return persistent(func() error { _, errs := c.expire(t); return tallyError(errs) }) }) {
 		wants(t, err, "")
 	}
-	// The index may be behind: whoever is told of these must leave them.
+	// The index may be behind: a run for these links changes nothing.
 	for _, l := range []madeLink{claimed, revoked, longer, lapsed} {
 		wants(t, c.ExpireLink(ctx, c.app, l.ID), "")
 	}

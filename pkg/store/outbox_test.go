@@ -12,12 +12,12 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// cause is something that writes an event with what it does.
+// cause is a use case that writes an event.
 type cause struct {
 	name  string
 	kind  webhook.Type
-	again bool // it may be asked for again, and is then done once
-	// prepare gives what does it, and what tells whether it is done.
+	again bool // it may be repeated, and is still done once
+	// prepare returns the use case, and a function that reports whether it is done.
 	prepare func(t *testing.T, c *connected) (do func() error, done func() bool)
 }
 
@@ -91,9 +91,9 @@ func causes() []cause {
 	}
 }
 
-// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs breaks the transaction in
-// every way, once and for ever: whatever the caller was told, both are there or
-// neither, and asking again makes no second event.
+// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs breaks the transaction in every way, once and
+// without end. With any answer to the caller, both are written or neither is, and a repetition
+// writes no second event.
 func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	faults := []struct {
 		fault     storetest.Fault
@@ -164,8 +164,8 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceWriteOneEvent lets each cause that may be asked for again be asked
-// for at once: claims and revocations 40 times.
+// TestManyAtOnceWriteOneEvent runs each cause that may be repeated many times at once: claims
+// and revocations 40 times.
 func TestManyAtOnceWriteOneEvent(t *testing.T) {
 	for _, what := range causes() {
 		if !what.again {

@@ -26,8 +26,8 @@ const (
 	keyKept  = 90 * keptDay
 )
 
-// kept says of the rows of one kind in one state how long they are kept, from a
-// time of their own; DynamoDB deletes a row when purgeAt is over.
+// kept is how long the rows of one kind in one state are kept, from a time of their own.
+// DynamoDB deletes a row when purgeAt is over.
 type kept struct {
 	pk, sk string // of store.AccessPatterns
 	state  string
@@ -36,7 +36,7 @@ type kept struct {
 	long   int64            // seconds
 }
 
-// has gives the condition that a row has attributes, and lacks those with "!".
+// has returns the condition that a row has attributes, and lacks those with "!".
 func has(names ...string) func(dbRow) bool {
 	return func(r dbRow) bool {
 		for _, name := range names {
@@ -49,13 +49,13 @@ func has(names ...string) func(dbRow) bool {
 	}
 }
 
-// is gives the condition that an attribute has a value, and other conditions.
+// is returns the condition that an attribute has a value, and other conditions.
 func is(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
 
-// howLong says how long each row is kept (infra/docs/api.md, "Limits"). A row that
-// it does not name is kept until it is deleted.
+// howLong lists how long each row is kept (infra/docs/api.md, "Limits"). A row that is not in it
+// is kept until it is deleted.
 func howLong() []kept {
 	key, link, hook := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
 	vkeys, used, delivery := "VKEYS", "USED#<orgId>", "DLV#<endpointId>"
@@ -113,13 +113,13 @@ func howLong() []kept {
 	}
 }
 
-// matches reports whether a key is of a pattern as store.AccessPatterns has them.
+// matches reports whether a key has a pattern of store.AccessPatterns.
 func matches(pattern, key string) bool {
 	prefix, _, open := strings.Cut(pattern, "<")
 	return key == pattern || open && strings.HasPrefix(key, prefix) && len(key) > len(prefix)
 }
 
-// purgeOf is the purgeAt that a line of the table wants of a row, "" for none.
+// purgeOf returns the purgeAt that a row must have by a line of the table, "" for none.
 func (k kept) purgeOf(t *testing.T, r dbRow) string {
 	t.Helper()
 	if k.long == never {
@@ -132,8 +132,8 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 	return strconv.FormatInt(from/1000+k.long, 10)
 }
 
-// expect adds the attribute "expected" to rows that have no time of their own: that
-// of an Idempotency-Key, and the end of the key that a last use is of.
+// expect adds the attribute "expected" to rows that have no time of their own: the time of an
+// Idempotency-Key, and the end of the key of a last use.
 func expect(rows []dbRow, asked int64) {
 	purge := map[string]int64{}
 	for _, r := range rows {
@@ -193,8 +193,8 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// everything makes rows of every kind in every state, each at another time, and
-// gives the time of the Idempotency-Key in milliseconds.
+// everything makes rows of every kind in every state, each at another time, and returns the time
+// of the Idempotency-Key in milliseconds.
 func (c *connected) everything(t *testing.T) (asked int64) {
 	t.Helper()
 	addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
@@ -208,8 +208,8 @@ func (c *connected) everything(t *testing.T) (asked int64) {
 	return c.Now().UnixMilli()
 }
 
-// everyKey makes keys that live, that end, and that ended in every way, each used:
-// before what ended it, and noted after that.
+// everyKey makes keys that live, that will end, and that have ended in every way. Each was used
+// before its end, and its use is written after it.
 func (c *connected) everyKey(t *testing.T) {
 	t.Helper()
 	use := func(k id.Key, end func()) {
@@ -231,13 +231,13 @@ func (c *connected) everyKey(t *testing.T) {
 		unused := makeKey(t, c.Table, c.org, c.ada, life).ID
 		wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, unused), "")
 
-		// Three keys, one after the other: the first ends when the third is made.
+		// Three keys, one after the other: the first ends when the third is created.
 		chain := makeKey(t, c.Table, c.org, c.ada, life).ID
 		for range 2 {
 			old := chain
 			use(old, func() { chain = rotate(t, c.Table, c.org, c.ada, old, 7*dayLong, "").ID })
 		}
-		// The same, of which the first is revoked in its grace.
+		// The same, but the first is revoked in its grace.
 		chain = makeKey(t, c.Table, c.org, c.ada, life).ID
 		old := chain
 		use(old, func() { chain = rotate(t, c.Table, c.org, c.ada, old, 7*dayLong, "").ID })
@@ -246,7 +246,7 @@ func (c *connected) everyKey(t *testing.T) {
 	}
 }
 
-// everySigningKey makes one of each state.
+// everySigningKey makes a key of each state.
 func (c *connected) everySigningKey(t *testing.T) {
 	t.Helper()
 	l := lease(t, c.Table)

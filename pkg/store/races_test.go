@@ -29,8 +29,8 @@ func (c *connected) overtaken(t *testing.T, do, first func() error) (err, firstE
 	return err, firstErr
 }
 
-// counters compares the org's counters with its rows, and both copies of each
-// membership with each other.
+// counters compares the org's counters with its rows, and both rows of each membership with each
+// other.
 func (c *connected) counters(t *testing.T, what string) {
 	t.Helper()
 	admins, members := 0, 0
@@ -61,8 +61,8 @@ func (c *connected) counters(t *testing.T, what string) {
 	}
 }
 
-// TestCountersEqualRowsAfterEveryRaceOnAMember lets two admins change one member
-// at once, each in every way.
+// TestCountersEqualRowsAfterEveryRaceOnAMember has two admins change one member at once, each in
+// every way.
 func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
@@ -116,8 +116,8 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 	c.counters(t, "added twice")
 }
 
-// keysAre compares the org's keys that are neither revoked nor rotated, those in
-// the map of active keys, and those wanted; total is how many rows there are.
+// keysAre compares the org's keys that are neither revoked nor rotated with those in the map of
+// active keys, and both with wanted. total is the number of rows.
 func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
@@ -147,8 +147,8 @@ func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key
 	}
 }
 
-// told counts the audit entries of an action, and the events of a kind.
-func (c *connected) told(t *testing.T, action string, kind webhook.Type) (entries, events int) {
+// written counts the audit entries of an action, and the events of a kind.
+func (c *connected) written(t *testing.T, action string, kind webhook.Type) (entries, events int) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "AUD#") {
 		if text(r, "action") == action {
@@ -158,8 +158,8 @@ func (c *connected) told(t *testing.T, action string, kind webhook.Type) (entrie
 	return entries, len(c.events(t, kind))
 }
 
-// TestKeysThatAreChangedAtOnceChangeOnce pairs rotations and revocations of one
-// key: one comes between the reads of the other and its transaction.
+// TestKeysThatAreChangedAtOnceChangeOnce pairs rotations and revocations of one key. One comes
+// between the reads of the other and its transaction.
 func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	type race struct {
 		*connected
@@ -185,7 +185,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			r.old = makeKey(t, r.Table, r.org, r.ada, 0).ID
 			at := r.Now().Add(time.Second).UnixMilli()
 			err, first := r.overtaken(t, func() error { return v.do(r, 0) }, func() error {
-				r.pass(time.Second) // so that the times tell which of the two was first
+				r.pass(time.Second) // so that the times show which of the two was first
 				return v.first(r, 1)
 			})
 			wants(t, first, "")
@@ -202,10 +202,10 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			if v.rotated == 0 && old.RevokedAt != at {
 				t.Errorf("revoked at %d, want the first time, %d", old.RevokedAt, at)
 			}
-			if entries, events := r.told(t, "key.revoked", webhook.KeyRevoked); entries != v.revocations || events != v.revocations {
+			if entries, events := r.written(t, "key.revoked", webhook.KeyRevoked); entries != v.revocations || events != v.revocations {
 				t.Errorf("%d entries and %d events of %d revocations", entries, events, v.revocations)
 			}
-			if entries, events := r.told(t, "key.rotated", webhook.KeyCreated); entries != v.rotated || events != 1+v.rotated {
+			if entries, events := r.written(t, "key.rotated", webhook.KeyCreated); entries != v.rotated || events != 1+v.rotated {
 				t.Errorf("%d entries of %d rotations, %d keys created", entries, v.rotated, events)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: who moved a delivery queues it,
-// and the other sweep, which found it moved, does not.
+// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: the sweep that moved a delivery queues it. The
+// other sweep, which finds it moved, does not.
 func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
@@ -46,7 +46,7 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// parked makes a parked delivery of an endpoint.
+// parked returns a parked delivery of an endpoint.
 func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 	t.Helper()
 	wants(t, c.Park(ctx, c.work(t, h, c.fanned(t, h)), c.Now().Add(time.Minute).UnixMilli()), "")
@@ -57,7 +57,7 @@ func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 	return parked[0]
 }
 
-// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: a message of before may wake it.
+// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: an earlier message may wake it.
 func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

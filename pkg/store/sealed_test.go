@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// sealed is a record as the table holds it.
+// sealed is a record in the table.
 func sealed(t *testing.T, r Request, answer string) item {
 	t.Helper()
 	s := &Store{Now: time.Now, table: new(string)}
@@ -20,8 +20,8 @@ func sealed(t *testing.T, r Request, answer string) item {
 	return tx.ops[0].Put.Item
 }
 
-// TestTheTableItselfOpensNoKeptAnswer tries everything that a thief of the whole
-// table has as the Idempotency-Key; only the caller's own opens the record.
+// TestTheTableItselfOpensNoKeptAnswer tries everything that a thief of the whole table has as
+// the Idempotency-Key. Only the caller's own key opens the record.
 func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	const header, answer = "6f2d9b0c-1111-4222-8333-444455556666", `{"key":"lk_secret"}`
 	o := Request{Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Body: []byte("{}")}
@@ -50,8 +50,8 @@ func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	}
 }
 
-// TestARecordMovedToAnotherRowDoesNotOpen binds a record to its row: its
-// partition is part of the key it is sealed with.
+// TestARecordMovedToAnotherRowDoesNotOpen: the partition of a record is part of the key that
+// seals it.
 func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
 	o := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Principal: "usr_1", Method: "POST", Path: "/a"}
 	row := sealed(t, o, "x")

@@ -20,7 +20,7 @@ var (
 
 func admin(u id.User) store.Actor { return store.Actor{User: u, May: admins} }
 
-// wants fails unless err has the code; "" wants no error.
+// wants fails unless err has the code; "" means no error.
 func wants(t *testing.T, err error, code problem.Code) {
 	t.Helper()
 	if code == "" && err != nil || code != "" && !problem.Is(err, code) {

@@ -13,7 +13,7 @@ import (
 
 const issuer = "https://issuer.test"
 
-// signIn is one request with a token: what the authorizer does.
+// signIn does what the authorizer does for one request with a token.
 func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified bool, iat int64) id.User {
 	t.Helper()
 	known, ok, err := tb.Identity(ctx, issuer, subject)
@@ -30,7 +30,7 @@ func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified b
 	return u
 }
 
-// holder gives the user whom an invite to the address adds, "" for nobody.
+// holder returns the user that an invitation to the address adds, "" for none.
 func holder(t *testing.T, tb *storetest.Table, email string) id.User {
 	t.Helper()
 	ada := tb.NewUser(t, "inviter@example.com")
@@ -143,7 +143,7 @@ func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
 	if got := holder(t, tb, "x@example.com"); got != a {
 		t.Fatal("a later proof did not take the address")
 	}
-	// b leaves the address it no longer holds: a keeps it.
+	// b leaves the address that it no longer holds: a keeps it.
 	signIn(t, tb, "b", "y@example.com", true, 400)
 	if got := holder(t, tb, "x@example.com"); got != a {
 		t.Fatalf("holder %q after the other one left", got)

@@ -9,15 +9,15 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAKeyIsNotWarnedOfAtItsEndOrLater lets the sweep come late, as it does after
-// days without a table: a warning comes before the end, to the millisecond, and
-// what comes too late is taken off the list.
+// TestAKeyIsNotWarnedOfAtItsEndOrLater makes the sweep come late, as after days without a table.
+// The warning comes before the end, to the millisecond, and a key that has ended is no longer
+// due.
 func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 	for late, want := range map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0} {
 		c := connect(t)
 		const life = 30 * dayLong
 		k := makeKey(t, c.Table, c.org, c.ada, life).ID
-		// The grace of a rotated key ends before its life did.
+		// The grace of a rotated key ends before its life would have.
 		rotated := makeKey(t, c.Table, c.org, c.ada, life).ID
 		rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "") // its successor lives as long, from now
 		c.pass(life + late)

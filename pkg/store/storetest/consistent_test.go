@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// recorder is a test that notes its failures and goes on.
+// recorder is a test that records its failures and goes on.
 type recorder struct {
 	testing.TB
 	errors []string

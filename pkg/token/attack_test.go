@@ -64,7 +64,7 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 		"ID token by c_hash":         {"c_hash": "x"},
 		"logout token":               {"events": object{"http://schemas.openid.net/event/backchannel-logout": object{}}},
 		"re-cased SUB beside sub":    {"SUB": "mallory"},
-		"re-cased SUB alone":         {"sub": nil, "SUB": "alice"},
+		"only a re-cased SUB":        {"sub": nil, "SUB": "alice"},
 		"long s in ſub":              {"ſub": "mallory"},
 		"re-cased Aud":               {"Aud": audience},
 		"re-cased EXP":               {"EXP": now + 9999},
@@ -81,8 +81,8 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-// TestATokenSaysThatItIsAnAccessToken takes the same claims with and without what
-// tells an access token from an ID token.
+// TestATokenSaysThatItIsAnAccessToken takes the same claims with and without the marks that
+// distinguish an access token from an ID token.
 func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
 	i := newIssuer(t)
 	for name, c := range map[string]struct {
@@ -129,8 +129,8 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 		"kid is a number":          {"kid": 1},
 		"kid is huge":              {"kid": long(257)},
 		"kid in another case":      {"kid": "EC"},
-		"unknown kid":              {"kid": "nobody"},
-		"unknown kid with its jwk": {"kid": "nobody", "jwk": ecJWK("nobody", ecKey())},
+		"unknown kid":              {"kid": "unknown"},
+		"unknown kid with its jwk": {"kid": "unknown", "jwk": ecJWK("unknown", ecKey())},
 		"crit":                     {"crit": []string{"exp"}},
 		"crit is empty":            {"crit": []string{}},
 		"crit re-cased":            {"Crit": []string{"exp"}},
@@ -157,8 +157,8 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-// The classic: a verifier that takes the algorithm from the token uses a public
-// key as what it is not.
+// The classic attack: a verifier that takes the algorithm from the token uses a public key as a
+// key of another kind.
 func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 	i := newIssuer(t)
 	i.keys = append(i.keys,
@@ -210,14 +210,14 @@ func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 			refused(t, err, problem.TokenInvalid, raw)
 		})
 	}
-	// The neighbours that must pass, so that the list above proves something.
+	// Similar tokens that must be accepted, so that the list above proves something.
 	raw := i.token(object{"alg": "RS256", "kid": "rsa-rs256"}, i.payload())
 	if _, err := v.Verify(t.Context(), raw); err != nil {
 		t.Errorf("RS256 by a key for RS256: %v", err)
 	}
 }
 
-// fixed is a signing method that gives n zero bytes.
+// fixed is a signing method whose signature is n zero bytes.
 type fixed int
 
 func (f fixed) Sign(string, any) ([]byte, error) { return make([]byte, f), nil }

@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Signed as it stands, and still refused: two readers could see two tokens.
+// Signed in this very form, and still refused: two parsers could read two tokens.
 func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -49,8 +49,8 @@ func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 	}
 }
 
-// The signature covers the text, so a change in form cannot be signed: each of
-// these is a good token, written otherwise.
+// The signature covers the text, so a change in form cannot be signed: each of these is a good
+// token in another spelling.
 func TestOnlyTheExactFormOfATokenIsAccepted(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -87,8 +87,8 @@ func TestOnlyTheExactFormOfATokenIsAccepted(t *testing.T) {
 	}
 }
 
-// nonCanonical sets a bit that no byte of the signature has: 64 bytes take 86
-// characters, of which the last has 4 bits to spare.
+// nonCanonical sets a bit that no byte of the signature has: 64 bytes take 86 characters, of
+// which the last has 4 spare bits.
 func nonCanonical(t *testing.T, raw string) string {
 	t.Helper()
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

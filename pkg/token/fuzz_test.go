@@ -13,10 +13,10 @@ import (
 	"latchkey/pkg/token"
 )
 
-// FuzzVerify: no text makes the verifier panic, and none is accepted that the
-// issuer's key did not sign as it stands.
+// FuzzVerify: no text makes the verifier panic, and none is accepted that the issuer's key has
+// not signed in this form.
 func FuzzVerify(f *testing.F) {
-	// A fixed key, because each worker process makes the seeds anew.
+	// A fixed key, because each worker process makes the seeds again.
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), []byte("a key that is for this test only"))
 	if err != nil {
 		f.Fatal(err)
@@ -50,10 +50,10 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		_, err := v.Verify(t.Context(), raw)
-		// An ECDSA signature has a second valid form, so what is held against the
-		// good token is what it signs.
+		// An ECDSA signature has a second valid form, so only the signed part is compared with
+		// the good token.
 		if at := strings.LastIndex(raw, "."); err == nil && raw[:at] != input {
-			t.Errorf("accepted, and signed by nobody: %q", raw)
+			t.Errorf("accepted without a signature: %q", raw)
 		}
 	})
 }

@@ -13,12 +13,12 @@ import (
 	"latchkey/pkg/token"
 )
 
-// roundTrip is a transport without a network, for time that is not real.
+// roundTrip is a transport without a network, for a clock that is not real.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// hang answers nothing until the caller gives up.
+// hang does not answer until the caller ends the call.
 func hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, context.Cause(r.Context())
@@ -65,7 +65,7 @@ func TestHangingIssuerIs503Within3Seconds(t *testing.T) {
 	}
 }
 
-// While the issuer hangs, kept keys answer: one caller waits, the next do not.
+// While the issuer hangs, kept keys are used: one caller waits, the next ones do not.
 func TestHangingIssuerHoldsUpOneCallerIn10Seconds(t *testing.T) {
 	i := newIssuer(t)
 	v := token.New(i.config(), &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

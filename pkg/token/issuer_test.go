@@ -25,7 +25,7 @@ import (
 
 const audience = "https://api.example"
 
-// clock is a time that moves only when told.
+// clock is a time that moves only by its methods.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -99,7 +99,7 @@ func (i *issuer) requests(path string) int {
 	return i.asked[path]
 }
 
-// set changes what the issuer does.
+// set changes the behaviour of the issuer.
 func (i *issuer) set(change func(*issuer)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -130,16 +130,16 @@ func (i *issuer) payload() object {
 	}
 }
 
-// hourOld is the payload of a token that was made before the issuer was asked for
-// its keys: one of an unknown kid is bad, and not just too new.
+// hourOld is the payload of a token that was made before the issuer was called for its keys: a
+// token of an unknown kid is then bad, and not only too new.
 func (i *issuer) hourOld() object {
 	return with(i.payload(), object{"iat": i.clock.now().Add(-time.Hour).Unix()})
 }
 
-// good is a token that is accepted.
+// good returns a token that is accepted.
 func (i *issuer) good() string { return i.token(i.header(), i.payload()) }
 
-// token signs by the issuer's own keys, whichever the header's algorithm wants.
+// token signs by the issuer's own key for the header's algorithm.
 func (i *issuer) token(header, payload object) string {
 	i.t.Helper()
 	var key any = ecKey()
@@ -168,7 +168,7 @@ func text(t *testing.T, o object) string {
 
 func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
-// signed makes a token of two texts, whatever they hold.
+// signed makes a token of any two texts.
 func signed(t testing.TB, header, payload string, method jwt.SigningMethod, key any) string {
 	t.Helper()
 	input := b64(header) + "." + b64(payload)
@@ -179,7 +179,7 @@ func signed(t testing.TB, header, payload string, method jwt.SigningMethod, key 
 	return input + "." + b64(string(sig))
 }
 
-// with is a copy of an object with members set; a nil value removes one.
+// with returns a copy of an object with members set. A nil value removes one.
 func with(o object, edits object) object {
 	out := maps.Clone(o)
 	for name, v := range edits {
@@ -192,8 +192,8 @@ func with(o object, edits object) object {
 	return out
 }
 
-// refused checks an error, and that it holds neither a part of the token nor
-// what would break out of a JSON template.
+// refused checks an error, and that it holds neither a part of the token nor characters that
+// would end a string in a JSON template.
 func refused(t *testing.T, err error, want problem.Code, raw string) {
 	t.Helper()
 	if !problem.Is(err, want) {
@@ -202,7 +202,7 @@ func refused(t *testing.T, err error, want problem.Code, raw string) {
 	var p *problem.Error
 	errors.As(err, &p)
 	if p.Detail == "" || strings.ContainsAny(p.Detail, "\"\\{}$\n") {
-		t.Errorf("the detail %q cannot stand in a template", p.Detail)
+		t.Errorf("the detail %q cannot be put into a template", p.Detail)
 	}
 	for _, part := range append(strings.Split(raw, "."), raw) {
 		if len(part) > 8 && strings.Contains(err.Error(), part) {

@@ -30,8 +30,8 @@ func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, old)
 }
 
-// TestAGenuineTokenIsNeverRefusedForAMadeUpKid has a stranger's token spend the one
-// question to the issuer just before its keys change.
+// TestAGenuineTokenIsNeverRefusedForAMadeUpKid has a stranger's token use up the one allowed
+// call to the issuer just before its keys change.
 func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -85,8 +85,8 @@ func TestRemovedKeyIsForgottenAfter15Minutes(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
-// flood verifies n bad tokens a second for a minute and gives the requests that
-// the issuer saw for its keys.
+// flood verifies n bad tokens a second for a minute. It returns how often the issuer was called
+// for its keys.
 func flood(t *testing.T, i *issuer, v *token.Verifier, bad func(n int) string) int {
 	t.Helper()
 	for second := range 60 {
@@ -103,7 +103,7 @@ func flood(t *testing.T, i *issuer, v *token.Verifier, bad func(n int) string) i
 	return i.requests("/jwks")
 }
 
-// mostFetches in a minute: one because nothing is kept, then one in 10 seconds.
+// mostFetches in a minute: one because no keys are kept, then one in 10 seconds.
 const mostFetches = 1 + 6
 
 func TestFloodOfUnknownKidsIsNoFloodAtTheIssuer(t *testing.T) {
@@ -143,7 +143,7 @@ func TestTokenThatCannotBeGoodCausesNoCall(t *testing.T) {
 
 func TestUnknownKidIsNotAskedForTwiceInOneCall(t *testing.T) {
 	i := newIssuer(t)
-	raw := i.token(with(i.header(), object{"kid": "nobody"}), i.payload())
+	raw := i.token(with(i.header(), object{"kid": "unknown"}), i.payload())
 	_, err := i.verifier().Verify(t.Context(), raw)
 	refused(t, err, problem.TokenInvalid, raw)
 	if got := i.requests("/jwks"); got != 1 {
@@ -166,10 +166,10 @@ func TestUnreadableKeyTakesNoOtherWithIt(t *testing.T) {
 	}
 }
 
-// Each fault of the issuer: 503 when nothing is kept; the kept keys while they
-// are younger than a day; 503 after it; and good again when the fault is over.
+// Each fault of the issuer: 503 when no keys are kept; the kept keys are used while they are
+// younger than a day; 503 after that; and good again when the fault is over.
 func TestIssuerDownIsNeverAFalse401(t *testing.T) {
-	// Good as far as it is read: it is the size that is refused.
+	// The part that is read is good. The size is refused.
 	huge := text(t, object{"keys": []any{ecJWK("ec", ecKey())}}) + strings.Repeat(" ", 1<<20)
 	for name, fault := range map[string]http.HandlerFunc{
 		"500":        status(http.StatusInternalServerError),
@@ -216,8 +216,7 @@ func TestIssuerDownIsNeverAFalse401(t *testing.T) {
 	}
 }
 
-// Perhaps the token is by a new key: while the issuer cannot be asked, nobody
-// can tell.
+// The token may be signed by a new key. While the issuer cannot be called, this is not known.
 func TestUnknownKidWhileTheIssuerIsDownIs503(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()

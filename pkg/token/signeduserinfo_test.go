@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/token"
 )
 
-// saysSigned is a userinfo that answers a JWT (OpenID Connect Core, section 5.3.2).
+// saysSigned is a userinfo endpoint that answers a JWT (OpenID Connect Core, section 5.3.2).
 func saysSigned(raw string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwt; charset=utf-8")
@@ -92,7 +92,7 @@ func TestASignedUserinfoThatIsNotTheIssuersIs503(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhatItsDeveloperCanMend where an issuer's setting is the cause.
+// TestARefusalSaysWhatItsDeveloperCanMend when a setting of the issuer is the cause.
 func TestARefusalSaysWhatItsDeveloperCanMend(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()

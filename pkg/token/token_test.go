@@ -27,8 +27,7 @@ func TestGoodTokenIsAcceptedWithEachAlgorithm(t *testing.T) {
 	}
 }
 
-// What a good token may look like besides the plainest one: the base of the
-// attack list, which refuses its neighbours.
+// Variants of a good token, which the attack list changes slightly and refuses.
 func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -165,7 +164,7 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 	if err != nil || got.Email != "bob@example.com" || !got.EmailVerified || got.Name != "Bob" {
 		t.Errorf("got %+v %v", got, err)
 	}
-	// The default names mean nothing then.
+	// The default names have no meaning then.
 	got, err = i.verifierOf(c).Verify(t.Context(), i.good())
 	if err != nil || got.Email != "" || got.EmailVerified || got.Name != "" {
 		t.Errorf("got %+v %v", got, err)

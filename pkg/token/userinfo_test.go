@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/token"
 )
 
-// answer is an answer of JSON.
+// answer is a JSON answer.
 func answer(code int, body string) *http.Response {
 	return &http.Response{
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
@@ -20,7 +20,7 @@ func answer(code int, body string) *http.Response {
 	}
 }
 
-// says is a userinfo that answers every good request with a body.
+// says is a userinfo endpoint that answers every good request with a body.
 func says(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ey") {
@@ -57,7 +57,7 @@ func TestUserinfoReadsTheConfiguredClaims(t *testing.T) {
 	}
 }
 
-// No profile is a fact, not a fault: it is remembered for 5 minutes.
+// A user without a profile is no fault: that is remembered for 5 minutes.
 func TestNoProfileIsRemembered5Minutes(t *testing.T) {
 	for name, userinfo := range map[string]http.HandlerFunc{
 		"401":             status(http.StatusUnauthorized),
@@ -85,7 +85,7 @@ func TestNoProfileIsRemembered5Minutes(t *testing.T) {
 			asked(1)
 			i.clock.pass(time.Second)
 			asked(2)
-			// Another token of the same user is asked about.
+			// For another token of the same user, userinfo is called.
 			raw = i.token(i.header(), with(i.payload(), object{"jti": "2"}))
 			asked(3)
 		})

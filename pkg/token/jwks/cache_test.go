@@ -65,7 +65,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	})
 }
 
-// Whoever fetches for all may go away: the others must not pay for it.
+// The caller who fetches for all may end its call. The others must not notice.
 func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -128,7 +128,7 @@ func TestPanicInAFetchLeavesNoCallerWaiting(t *testing.T) {
 	}
 }
 
-// With nothing kept, a failure holds for a second: as long as Retry-After says.
+// With no value kept, a failure counts for a second: as long as Retry-After.
 func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

@@ -29,7 +29,7 @@ func ecJWK(t testing.TB) object {
 	return object{"kty": "EC", "crv": "P-256", "kid": "k", "x": b64(point[1:33]), "y": b64(point[33:])}
 }
 
-// rsaJWK is an RSA key by size alone: an odd modulus of so many bits.
+// rsaJWK is an RSA key only by its size: an odd modulus of this many bits.
 func rsaJWK(bits int, e int64) object {
 	n := new(big.Int).SetBit(big.NewInt(1), bits-1, 1)
 	return object{"kty": "RSA", "kid": "k", "n": b64(n.Bytes()), "e": b64(big.NewInt(e).Bytes())}
@@ -173,8 +173,7 @@ func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text makes it panic, and no key comes out that is for more than
-// it may be.
+// FuzzParse: no text makes parse panic, and no key is for an algorithm that it may not be for.
 func FuzzParse(f *testing.F) {
 	f.Add(set(f, ecJWK(f), rsaJWK(2048, 65537)))
 	f.Add([]byte(`{"keys":[{"kty":"RSA","kid":"k","n":"","e":"AQAB"}]}`))
@@ -188,7 +187,7 @@ func FuzzParse(f *testing.F) {
 			for _, k := range found {
 				_, isEC := k.(*ecdsa.PublicKey)
 				if isEC != (r.alg == ES256) || r.kid == "" {
-					t.Errorf("%T stands under %+v", k, r)
+					t.Errorf("%T is the key of %+v", k, r)
 				}
 			}
 		}

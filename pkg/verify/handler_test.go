@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestHandlerAnswersByTheOutcome holds the four answers apart.
+// TestHandlerAnswersByTheOutcome distinguishes the four answers.
 func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
 	server := httptest.NewServer(v.Handler())
@@ -63,7 +63,7 @@ func TestHandlerAnswersByTheOutcome(t *testing.T) {
 			t.Errorf("%s: Retry-After %q", c.name, w.Header().Get("Retry-After"))
 		}
 		if strings.Contains(w.Body.String(), "disk") || strings.Contains(w.Body.String(), "signature") {
-			t.Errorf("%s: the answer tells why: %s", c.name, w.Body)
+			t.Errorf("%s: the answer shows the reason: %s", c.name, w.Body)
 		}
 	}
 
@@ -74,7 +74,7 @@ func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends, and counts what is taken of it.
+// endless is a body that never ends, and counts the bytes that were read.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -82,7 +82,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHandlerReadsNoMoreThanAWebhook of a body without end.
+// TestHandlerReadsNoMoreThanAWebhook from a body without end.
 func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
 	r, l := receiver(t, v)

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// lookups counts lookups, and may hold or replace their answers.
+// lookups counts lookups, and may hold up or replace their answers.
 type lookups struct {
 	mu     sync.Mutex
 	n      int
@@ -56,7 +56,7 @@ func status(code int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 }
 
-// world is a Verifier whose clock and lookups a test moves.
+// world is a Verifier with the clock and the lookups of a test.
 type world struct {
 	*lookups
 	*verify.Verifier
@@ -89,8 +89,8 @@ func (w *world) verify(token string) error {
 	return err
 }
 
-// lasting is a webhook that does not expire within the test: its times are later
-// than the clock, within the leeway.
+// lasting is a webhook that does not expire within the test: its times are later than the clock,
+// within the leeway.
 func (w *world) lasting(t *testing.T) string {
 	t.Helper()
 	later := vectors.Mint(time.Unix(w.Now+3600, 0))
@@ -109,7 +109,7 @@ func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	}
 }
 
-// TestRevocationCountsFromTheNextLookup: then nothing that the key signed is good.
+// TestRevocationCountsFromTheNextLookup: from then on no signature of the key is good.
 func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := w.lasting(t)
@@ -123,7 +123,8 @@ func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	}
 }
 
-// TestFaultOfTheLookupIsNoAnswer: neither good nor bad, and asked again at once.
+// TestFaultOfTheLookupIsNoAnswer: the webhook is neither good nor bad, and the next one causes a
+// lookup at once.
 func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	webhook := w.lasting(t)
@@ -162,10 +163,10 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Handler is the vectors' own, which the embedded Verifier's hides.
+// Handler is that of the vectors, which the embedded Verifier's Handler hides.
 func (w *world) Handler() http.Handler { return w.Vectors.Handler() }
 
-// madeUp gives tokens for this endpoint, each by a key of its own.
+// madeUp returns tokens for this endpoint, each by a key of its own.
 func (w *world) madeUp(t *testing.T, n int) []string {
 	t.Helper()
 	payload := strings.Split(w.lasting(t), ".")[1]
@@ -179,8 +180,8 @@ func (w *world) madeUp(t *testing.T, n int) []string {
 	return tokens
 }
 
-// TestMadeUpKidsDoNotBecomeAFloodOfLookups, one after the other or all at once,
-// and webhooks by a known key pass meanwhile.
+// TestMadeUpKidsDoNotBecomeAFloodOfLookups, one after the other or all at once. Webhooks by a
+// known key are accepted meanwhile.
 func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	w := newWorld(t)
 	webhook := w.lasting(t)
@@ -236,8 +237,7 @@ func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestManyWebhooksShareALookup, and one that gives up does not end it for the
-// others.
+// TestManyWebhooksShareALookup. A caller that ends its call does not end the lookup for the others.
 func TestManyWebhooksShareALookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := w.lasting(t)
@@ -271,7 +271,7 @@ func TestManyWebhooksShareALookup(t *testing.T) {
 	}
 }
 
-// TestForgedTokenCostsNoLookup when it is not for this endpoint or not for now.
+// TestForgedTokenCostsNoLookup when it is not for this endpoint or not for this time.
 func TestForgedTokenCostsNoLookup(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"audience: another endpoint", "expired a day ago", "iat is missing", "no event", "alg none, a signature", "kid: a URL"} {

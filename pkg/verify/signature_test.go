@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestKeysThatAreNoneVerifyNothing, even when the issuer says they are.
+// TestKeysThatAreNoneVerifyNothing, even when the issuer publishes them as keys.
 func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
 	header, err := base64.RawURLEncoding.DecodeString(strings.Split(good(t, v), ".")[0])
@@ -94,8 +94,8 @@ func TestRandomSignaturesVerify(t *testing.T) {
 	}
 }
 
-// TestMemoryOfKidsIsBounded: however many there are and however long they are to
-// be kept, the oldest are asked for again.
+// TestMemoryOfKidsIsBounded: with any number of kids and any max-age, the oldest are looked up
+// again.
 func TestMemoryOfKidsIsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// receiver is a Verifier in the vectors' world.
+// receiver is a Verifier at the time and with the keys of the vectors.
 func receiver(t *testing.T, v vectors.Vectors) (*verify.Verifier, *lookups) {
 	t.Helper()
 	l := &lookups{next: v.Handler()}
@@ -31,7 +31,7 @@ func receiver(t *testing.T, v vectors.Vectors) (*verify.Verifier, *lookups) {
 	return r, l
 }
 
-// check feeds one case to a Verifier that has seen no kid yet.
+// check returns one case to a Verifier that has seen no kid yet.
 func check(t *testing.T, v vectors.Vectors, c vectors.Case) {
 	t.Helper()
 	r, _ := receiver(t, v)
@@ -56,7 +56,7 @@ func check(t *testing.T, v vectors.Vectors, c vectors.Case) {
 	}
 }
 
-// TestVectorsAreVerifiedAndRefused reads the file as anybody's test would.
+// TestVectorsAreVerifiedAndRefused reads the file as any receiver's test would.
 func TestVectorsAreVerifiedAndRefused(t *testing.T) {
 	b, err := os.ReadFile("../../infra/vectors/webhooks.json")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestEventIsWhatWasSent(t *testing.T) {
 	}
 }
 
-// TestAnyIssuerWhenNoneIsSet is the one check that may be left to the keys.
+// TestAnyIssuerWhenNoneIsSet: only this check may be left to the keys.
 func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
 	v.Issuer = ""
@@ -119,7 +119,7 @@ func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 	}
 }
 
-// TestLeewayIsHeld at both ends of the time in which a token may be sent.
+// TestLeewayIsHeld at both ends of the time in which a token is good.
 func TestLeewayIsHeld(t *testing.T) {
 	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
 	webhook := []byte(token(t, v, "ten minutes old, not expired")) // iat: 600 s before now; exp: 300 s after
@@ -148,8 +148,7 @@ func TestLeewayIsHeld(t *testing.T) {
 	}
 }
 
-// TestConfigurationThatVerifiesNothingIsRefused at the start, not at the first
-// webhook.
+// TestConfigurationThatVerifiesNothingIsRefused at the start, not at the first webhook.
 func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
 	for _, c := range []verify.Config{
 		{},

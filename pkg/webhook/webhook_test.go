@@ -56,7 +56,7 @@ func TestATokenHasTheHeaderAndClaimsOfTheDesignAndNoOthers(t *testing.T) {
 	if err != nil || !bytes.Equal(signature, raw[:]) {
 		t.Fatalf("signature %x, %v", signature, err)
 	}
-	// The digest that was signed is the one that a receiver computes (RFC 7515 section 5.2).
+	// The signed digest is the one that a receiver computes (RFC 7515 section 5.2).
 	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 	if !ecdsa.Verify(&private.PublicKey, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])) {
 		t.Error("the signature does not verify")
@@ -69,7 +69,7 @@ func TestDataThatIsNoJSONMakesNoToken(t *testing.T) {
 	}
 }
 
-// TestElevenAttemptsIn72Hours holds the schedule to the contract's, wait by wait.
+// TestElevenAttemptsIn72Hours compares the waits with those of the contract.
 func TestElevenAttemptsIn72Hours(t *testing.T) {
 	want := []time.Duration{
 		0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
@@ -184,8 +184,8 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	}
 }
 
-// TestATokenNamesNoOneButItsEndpoint: two drafts of the same event to two endpoints
-// differ, so that neither can pass its own on.
+// TestATokenNamesNoOneButItsEndpoint: two drafts of the same event to two endpoints differ, so
+// that no receiver can use its webhook at another.
 func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
 	of := func(h id.Endpoint) [32]byte {
 		d, err := webhook.Attempt{ID: "A", Endpoint: h, Event: webhook.Event{Data: json.RawMessage(`{}`)}}.Draft("kid")

@@ -17,7 +17,7 @@ func onLoopback(t *testing.T) *Guard {
 	return NewGuard(allow)
 }
 
-// reasonOf gives the reason of a refusal, and "" of no error.
+// reasonOf returns the reason of a refusal, "" for no error.
 func reasonOf(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
@@ -64,8 +64,8 @@ var hostileAddresses = []string{
 	"fe80::1%eth0", "2606:4700::1111%eth0",
 }
 
-// publicAddresses stand next to the refused ranges wherever they can: a range
-// that is written too wide fails here.
+// publicAddresses are next to the refused ranges where possible: a range that is too wide fails
+// here.
 var publicAddresses = []string{
 	"1.0.0.0", "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
 	"126.255.255.255", "128.0.0.0", "168.63.129.15", "168.63.129.17", "169.253.255.255", "169.255.0.0",

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// raw is a receiver on loopback that speaks whatever it wants on each
-// connection, and gives its URL.
+// raw is a receiver on loopback that sends any bytes on each connection. It returns its URL.
 func raw(t *testing.T, speak func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -40,10 +39,10 @@ func raw(t *testing.T, speak func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// silent takes everything and says nothing.
+// silent reads everything and sends nothing.
 func silent(c net.Conn) { io.Copy(io.Discard, c) }
 
-// afterRequest reads a request without a body, and then speaks.
+// afterRequest reads a request without a body, and then sends.
 func afterRequest(speak func(net.Conn)) func(net.Conn) {
 	return func(c net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
@@ -52,8 +51,8 @@ func afterRequest(speak func(net.Conn)) func(net.Conn) {
 	}
 }
 
-// trickle sends a text and then a byte each pause, until nobody reads; drip
-// hears a request before.
+// trickle sends a text and then a byte after each pause, until the connection is closed. drip
+// reads a request first.
 func trickle(start string, pause time.Duration) func(net.Conn) {
 	return func(c net.Conn) {
 		_, err := io.WriteString(c, start)
@@ -67,8 +66,7 @@ func drip(start string, pause time.Duration) func(net.Conn) {
 	return afterRequest(trickle(start, pause))
 }
 
-// flood sends a text and then one block again and again; sent counts the bytes
-// that left.
+// flood sends a text and then one block again and again. sent counts the bytes that were sent.
 func flood(start, block string, sent *atomic.Int64) func(net.Conn) {
 	again := []byte(strings.Repeat(block, 1+4096/len(block)))
 	return afterRequest(func(c net.Conn) {
@@ -79,7 +77,7 @@ func flood(start, block string, sent *atomic.Int64) func(net.Conn) {
 	})
 }
 
-// quick gives a sender with a short time for the whole.
+// quick returns a sender with a short time for the whole attempt.
 func quick(t *testing.T) *Sender {
 	t.Helper()
 	s := NewSender(onLoopback(t), WithTimeouts(400*time.Millisecond, 200*time.Millisecond))
@@ -89,8 +87,8 @@ func quick(t *testing.T) *Sender {
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
-// hostileReceivers are what a stranger may put behind an address, with what an
-// attempt by quick makes of each.
+// hostileReceivers are what a stranger may put behind an address, each with the result of an
+// attempt by quick.
 func hostileReceivers(sent *atomic.Int64) map[string]struct {
 	speak  func(net.Conn)
 	tls    bool
@@ -133,7 +131,7 @@ func hostileReceivers(sent *atomic.Int64) map[string]struct {
 	}
 }
 
-// gzipped gives n zero bytes, compressed: some thousandth of it.
+// gzipped returns n zero bytes, compressed to about a thousandth.
 func gzipped(n int) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -158,8 +156,8 @@ func TestHostileReceiversEndInTimeAndKeepNothing(t *testing.T) {
 			if r.Took > time.Second {
 				t.Errorf("took %v", r.Took)
 			}
-			// What a loopback's socket buffers take is megabytes; the rest of it
-			// must not have been asked for.
+			// The socket buffers of a loopback take megabytes. The rest of the answer must not
+			// have been read.
 			time.Sleep(20 * time.Millisecond)
 			if n := sent.Load(); n > 16<<20 {
 				t.Errorf("the receiver got rid of %d bytes", n)

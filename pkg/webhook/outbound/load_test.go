@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Hundreds of attempts at the greediest receivers: what is alive after them and
-// what was taken from the system for them stay small, and so do the goroutines.
+// Hundreds of attempts at the greediest receivers. The memory that is alive after them, the
+// memory that was taken for them, and the number of goroutines stay small.
 func TestMemoryStaysFlatUnderHostileAnswers(t *testing.T) {
 	var sent atomic.Int64
 	all := hostileReceivers(&sent)
@@ -46,8 +46,8 @@ func TestMemoryStaysFlatUnderHostileAnswers(t *testing.T) {
 	}
 }
 
-// settled gives the memory after a collection, once the receivers' goroutines
-// have noticed that nobody reads.
+// settled returns the memory after a collection, once the receivers' goroutines have noticed the
+// closed connections.
 func settled() (m runtime.MemStats, goroutines int) {
 	time.Sleep(100 * time.Millisecond)
 	runtime.GC()
@@ -71,7 +71,7 @@ func TestHostileReceiversDoNotSlowOthers(t *testing.T) {
 		slices.Sort(took)
 		return took[25]
 	}
-	alone := median()
+	idle := median()
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	slow := []string{raw(t, silent), raw(t, drip(ok+"A: ", 50*time.Millisecond)), strings.Replace(raw(t, silent), "http:", "https:", 1)}
@@ -86,9 +86,9 @@ func TestHostileReceiversDoNotSlowOthers(t *testing.T) {
 	among := median()
 	stop()
 	wg.Wait()
-	t.Logf("median of a healthy receiver: %v alone, %v among 30 hostile ones", alone, among)
-	if among > 10*alone+50*time.Millisecond {
-		t.Errorf("median %v alone, %v among hostile ones", alone, among)
+	t.Logf("median of a healthy receiver: %v without others, %v among 30 hostile ones", idle, among)
+	if among > 10*idle+50*time.Millisecond {
+		t.Errorf("median %v without others, %v among hostile ones", idle, among)
 	}
 }
 

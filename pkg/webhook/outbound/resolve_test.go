@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// answers is a resolver: each lookup takes the next of its answers, the last
-// one again and again.
+// answers is a resolver: each lookup takes the next of its answers, and in the end always the
+// last one.
 type answers struct {
 	mu    sync.Mutex
 	list  [][]string
@@ -43,9 +43,8 @@ func (a *answers) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, 
 
 var errStop = errors.New("a test does not leave the machine")
 
-// stayHome notes the sockets that the guard permits and lets them connect to
-// loopback only, where a listener notices: the tests with addresses of the world
-// go through it.
+// stayHome records the sockets that the guard permits. It lets them connect only to loopback,
+// where a listener notices. Tests with real addresses use it.
 type stayHome struct {
 	mu        sync.Mutex
 	permitted []string
@@ -61,7 +60,7 @@ func (s *stayHome) stop(to string) error {
 	return errStop
 }
 
-// homebound gives a sender that resolves by r and does not leave the machine.
+// homebound returns a sender that resolves by r and connects only to this machine.
 func homebound(g *Guard, r Resolver) (*Sender, *stayHome) {
 	home := &stayHome{}
 	s := NewSender(g, WithResolver(r))
@@ -69,7 +68,7 @@ func homebound(g *Guard, r Resolver) (*Sender, *stayHome) {
 	return s, home
 }
 
-// counting listens on loopback and counts who comes.
+// counting listens on loopback and counts connections.
 func counting(t *testing.T) (l net.Listener, accepts *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -107,8 +106,7 @@ func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
 	}
 }
 
-// unreachable says that the machine has no IPv6 socket to put the question to,
-// so nothing was connected.
+// unreachable reports that the machine has no IPv6 socket for the test, so nothing was connected.
 func unreachable(addr string, r Result) bool {
 	return netip.MustParseAddr(addr).Is6() && r.Err == ErrConnect && !hasIPv6()
 }
@@ -170,9 +168,9 @@ func TestANameOfManyAddressesIsTriedAFewTimes(t *testing.T) {
 	}
 }
 
-// The name is public when it is looked at and loopback when it is dialled. The
-// listener has a port of its own, so the port rule is moved out of the way: the
-// dial goes to the listener's port by the very code that would go to 443.
+// The name resolves to a public address at the check and to loopback at the dial. The listener
+// has a port of its own, so the rule for ports is switched off: the dial to the listener's port
+// runs the same code as one to 443.
 func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 	l, accepts := counting(t)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -182,7 +180,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 		var home stayHome
 		s.permitted = home.stop
 
-		// The look before: the URL is fine, and so is what its name resolves to.
+		// The check: the URL is fine, and so is the address of its name.
 		u, err := g.CheckURL(context.Background(), "https://rebind.example.com/")
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +189,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 		if err != nil || g.decide("https", false, netip.AddrPortFrom(first[0], 443)) != nil {
 			t.Fatalf("the first answer is refused: %v, %v", first, err)
 		}
-		// The dial: the whole way by Post, then at the listener's own port.
+		// The dial: first the whole Post, then to the listener's own port.
 		if got := s.Post(context.Background(), u.String(), nil, nil); got.Err != ErrRefused {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -208,7 +206,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 	if n := accepts.Load(); n != 0 {
 		t.Errorf("the listener had %d connections", n)
 	}
-	// The listener does notice one that comes.
+	// The listener does notice a connection.
 	c, err := net.Dial("tcp4", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -242,8 +240,8 @@ func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
 	}
 }
 
-// net/http reads the environment once a process, so setting it here would prove
-// nothing; that a transport has no proxy function does.
+// net/http reads the environment once in a process, so setting it here would prove nothing. A
+// transport without a proxy function does.
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	if tr := NewSender(onLoopback(t)).transport(&attempt{}); tr.Proxy != nil || tr.OnProxyConnectResponse != nil {
 		t.Error("the transport asks for a proxy")

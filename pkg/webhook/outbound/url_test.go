@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// hostileURLs are refused whatever the allow list holds; loopback is in it when
-// the test runs them a second time, but for those marked as literals.
+// hostileURLs are refused with any allow list. The test also runs with loopback in the list,
+// without the URLs that are marked as literals.
 var hostileURLs = []struct{ url, want string }{
 	// No absolute URL.
 	{"", ReasonMalformed}, {"/hook", ReasonMalformed}, {"example.com/hook", ReasonMalformed},
@@ -45,7 +45,7 @@ var hostileURLs = []struct{ url, want string }{
 	{"https://metadata.google.internal/", ReasonHost}, {"https://ip-10-0-0-1.ec2.internal/", ReasonHost},
 	{"https://1.0.0.127.in-addr.arpa/", ReasonHost}, {"https://router.home.arpa/", ReasonHost},
 	{"https://metadata/", ReasonHost}, {"https://intranet/", ReasonHost}, {"https://com/", ReasonHost},
-	// Forms of a name that are none.
+	// Forms that are no name.
 	{"https://example.com./", ReasonHost}, {"https://.example.com/", ReasonHost}, {"https://example..com/", ReasonHost},
 	{"https://-a.example.com/", ReasonHost}, {"https://a-.example.com/", ReasonHost}, {"https://a_b.example.com/", ReasonHost},
 	{"https://exa*mple.com/", ReasonHost}, {"https://example.com,evil.com/", ReasonHost}, {"https://$(id).example.com/", ReasonHost},
@@ -67,7 +67,7 @@ var hostileURLs = []struct{ url, want string }{
 	{"https://[::ffff:127.0.0.1]/", ReasonAddress}, {"https://[::ffff:7f00:1]/", ReasonAddress},
 	{"https://[0:0:0:0:0:ffff:a9fe:a9fe]/", ReasonAddress}, {"https://[::127.0.0.1]/", ReasonAddress},
 	{"https://[fec0::1]/", ReasonAddress}, {"https://[::ffff:8.8.8.8]/", ReasonAddress},
-	// IPv6 in forms that are none.
+	// IPv6 in forms that are no address.
 	{"https://[fe80::1%25eth0]/", ReasonHost}, {"https://[2606:4700::1111%25lo]/", ReasonHost}, {"https://[fe80::1%eth0]/", ReasonMalformed},
 	{"https://[127.0.0.1]/", ""}, {"https://[::1/", ReasonMalformed}, {"https://::1/", ""}, {"https://[v1.a]/", ""}, {"https://[]/", ""},
 	{"https://[::1]a/", ReasonMalformed}, {"https://[example.com]/", ""},

@@ -1,4 +1,4 @@
-// Package pkg_test holds the imports of the tree to one direction. See
+// Package pkg_test tests which package imports which, and that a function is only wiring. See
 // infra/docs/design.md, "Where things are".
 package pkg_test
 
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// mayImport says, for each package below pkg, which others of them it may
-// import. A package that is not here may not be added without a decision.
+// mayImport has, for each package below pkg, the others that it may import. A new package needs a
+// line here.
 var mayImport = map[string][]string{
 	"problem":     {},
 	"secret":      {},
@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"store/storetest": {"env", "id", "org", "store"},
 }
 
-// onlyIn says which packages may import what comes from outside.
+// onlyIn has the packages that may import a module from outside.
 var onlyIn = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2":                  {"store", "signing/kms", "queue/sqs", "env", "store/storetest"},
 	"github.com/aws/aws-lambda-go":                  {"lambdahttp", "lambdaevent"},
@@ -75,7 +75,7 @@ func TestImportsRunOneWay(t *testing.T) {
 				t.Errorf("%s imports %s: %s may not", file, imported, pkg)
 			}
 			if strings.HasPrefix(imported, "latchkey/infra") && pkg != "store/storetest" {
-				t.Errorf("%s imports %s: pkg stands on its own", file, imported)
+				t.Errorf("%s imports %s: pkg depends on no other folder", file, imported)
 			}
 			checkOutside(t, file, pkg, imported)
 		}
@@ -96,8 +96,7 @@ func checkOutside(t *testing.T, file, pkg, imported string) {
 	}
 }
 
-// TestAFunctionIsWiring holds every function to one file of at most 40 lines of
-// code that imports no SDK.
+// TestAFunctionIsWiring: each function is one file of at most 40 lines of code that imports no SDK.
 func TestAFunctionIsWiring(t *testing.T) {
 	files := importsOf(t, "../functions")
 	if len(files) < 2 {
@@ -116,8 +115,8 @@ func TestAFunctionIsWiring(t *testing.T) {
 	}
 }
 
-// importsOf gives the imports of every Go file below a folder, by the file's
-// path from there; tests are left out.
+// importsOf returns the imports of every Go file below a folder but tests, by the file's path from
+// there.
 func importsOf(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}

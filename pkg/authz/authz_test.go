@@ -129,7 +129,7 @@ func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := authz.New(f, &tokens{})
-	// ask wants a refusal that names the key where its secret matched, for the log.
+	// ask requires a refusal. For the log, it names the key if the secret matched.
 	ask := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
 		t.Helper()
 		p, err := a.Authorize(context.Background(), want, []string{"Bearer " + credential})
@@ -228,8 +228,8 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownOfAUserIsVerified gives tokens of a user who is known to a table
-// that remembers what it was given.
+// TestWhatIsShownOfAUserIsVerified sends tokens of a known user, with a table that records its
+// calls.
 func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 	for name, c := range map[string]struct {
 		claims token.Claims
@@ -274,7 +274,7 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	if ask(); issuer.asked != 2 {
 		t.Fatalf("after a day: asked %d", issuer.asked)
 	}
-	// An issuer that is down is a 503, and never makes a known user nobody.
+	// An issuer that is down is a 503, and never makes a known user unknown.
 	issuer.askErr = problem.New(problem.Unavailable, "down")
 	f.known.AskedAt = 0
 	_, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})

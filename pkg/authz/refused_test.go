@@ -11,8 +11,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestOtherSchemesOfSixLettersAreNotBearer changes each letter to every other
-// one. The scheme's letters may be of either case (RFC 9110, section 11.1).
+// TestOtherSchemesOfSixLettersAreNotBearer changes each letter to every other one. The scheme's
+// letters may be in either case (RFC 9110, section 11.1).
 func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 	key, f := minted(t)
 	a := authz.New(f, &tokens{})

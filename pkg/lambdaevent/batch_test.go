@@ -33,8 +33,7 @@ func answered(t *testing.T, a batchAnswer, err error) string {
 	return string(text)
 }
 
-// TestFromARecordThatFailsTheBatchIsGivenBack though all of it is tried, beside
-// each other.
+// TestFromARecordThatFailsTheBatchIsGivenBack although all its records are tried, at the same time.
 func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
 	for fails, want := range map[string]string{
 		"":   `{"batchItemFailures":[]}`,

@@ -16,8 +16,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestARefusalsLineNamesItsSourceAndAProvedKey looks at the whole line: it has
-// nothing that a caller chooses.
+// TestARefusalsLineNamesItsSourceAndAProvedKey compares the whole line: no caller can choose any
+// part of it.
 func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
@@ -51,7 +51,7 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	}
 }
 
-// TestAcceptedCredentialsAreOneLineAMinute: a check that lets in costs no line of its own.
+// TestAcceptedCredentialsAreOneLineAMinute: an accepted credential has no line of its own.
 func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

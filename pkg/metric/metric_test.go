@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// logged gives the lines that do writes.
+// logged returns the lines that do writes.
 func logged(t *testing.T, do func()) (lines []map[string]any) {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,8 +28,8 @@ func logged(t *testing.T, do func()) (lines []map[string]any) {
 	return lines
 }
 
-// TestALineHasItsMetricAsCloudWatchReadsIt follows the specification of the embedded
-// metric format: a directive, and each dimension and value as a member of the line.
+// TestALineHasItsMetricAsCloudWatchReadsIt follows the specification of the embedded metric
+// format: a directive, and each dimension and value as a member of the line.
 func TestALineHasItsMetricAsCloudWatchReadsIt(t *testing.T) {
 	for _, m := range All() {
 		begun := time.Now().UnixMilli()
@@ -61,7 +61,7 @@ func TestALineHasItsMetricAsCloudWatchReadsIt(t *testing.T) {
 	}
 }
 
-// TestACounterWritesOneLineAMinute: each count is in one line, whatever time passes.
+// TestACounterWritesOneLineAMinute: each count is in exactly one line.
 func TestACounterWritesOneLineAMinute(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	var c Counter

@@ -92,7 +92,7 @@ func TestATextOfAnotherFormIsRefused(t *testing.T) {
 	parts := strings.Split(text, "_")
 	for name, bad := range map[string]string{
 		"empty": "", "shorter": text[:len(text)-1], "longer": text + "0", "doubled": text + text, "a megabyte": strings.Repeat(text, 10_000),
-		"space before": " " + text, "space behind": text + " ", "newline": text + "\n", "no prefix": text[2:], "prefix alone": "lk_",
+		"space before": " " + text, "space behind": text + " ", "newline": text + "\n", "no prefix": text[2:], "only a prefix": "lk_",
 		"upper case": strings.ToUpper(text), "two parts": parts[0] + "_" + parts[1], "four parts": text + "_" + parts[2],
 		"three empty parts": "__", "number over 256 bits": "lk_" + strings.Repeat("Z", 43) + "_" + parts[2],
 	} {
@@ -102,15 +102,15 @@ func TestATextOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
-// forged gives a text of any parts, with the checksum that they have.
+// forged returns a text of any parts, with the right checksum.
 func forged(locator, secret string) string {
 	body := "lk_" + locator + "_" + secret
 	check := big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62)
 	return body + strings.Repeat("0", 6-len(check)) + check
 }
 
-// TestAWordIsA256BitNumberInBase62 holds both words to it, with a checksum that is
-// right: anyone can compute one.
+// TestAWordIsA256BitNumberInBase62 tries both words with a right checksum, which anyone can
+// compute.
 func TestAWordIsA256BitNumberInBase62(t *testing.T) {
 	over := new(big.Int).Lsh(big.NewInt(1), 256)
 	good := strings.Repeat("0", 43)
@@ -152,8 +152,8 @@ func TestTextsOfOneRowDiffer(t *testing.T) {
 	}
 }
 
-// TestTheBeginningOfATextRevealsNoTime: ids of one moment begin with the same bits,
-// what is shown of their texts does not.
+// TestTheBeginningOfATextRevealsNoTime: ids of the same time begin with the same bits, but the
+// public parts of their texts do not.
 func TestTheBeginningOfATextRevealsNoTime(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 200 {

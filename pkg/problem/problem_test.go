@@ -32,7 +32,7 @@ func TestEveryCodeHasItsOwnDocument(t *testing.T) {
 			t.Errorf("%s: %d %v", c, w.Code, body)
 		}
 		if seen[c.Title()] {
-			t.Errorf("%s: the title stands twice", c)
+			t.Errorf("%s: two codes have this title", c)
 		}
 		seen[c.Title()] = true
 		if retry := w.Header().Get("Retry-After"); (retry == "1") != (w.Code == 503 || w.Code == 429) {

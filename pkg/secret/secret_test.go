@@ -38,6 +38,6 @@ func TestASecretPrintsRedactedEverywhere(t *testing.T) {
 		}
 	}
 	if s.Reveal() != hidden {
-		t.Error("Reveal does not give the secret")
+		t.Error("Reveal does not return the secret")
 	}
 }

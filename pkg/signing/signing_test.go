@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestAThumbprintIsThatOfRFC7638 takes the key of RFC 7517, appendix A.1; the
-// thumbprint was computed by another program.
+// TestAThumbprintIsThatOfRFC7638 takes the key of RFC 7517, appendix A.1. Another program
+// computed the thumbprint.
 func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
 	k := JWK{X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
 	if got, want := k.thumbprint(), "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"; got != want {
@@ -24,9 +24,9 @@ func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
 	}
 }
 
-// TestEveryKeyAndSignatureKeepsItsLeadingZeros makes keys and signatures until
-// each of x, y, r and s had a leading zero, and verifies all of them: a number
-// that is not padded fails one in a hundred and never in a short test.
+// TestEveryKeyAndSignatureKeepsItsLeadingZeros makes keys and signatures until each of x, y, r
+// and s has had a leading zero, and verifies all of them. Without padding, one in a hundred
+// would fail, and a short test would not show it.
 func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 	zeros := map[string]int{}
 	for i := 0; i < 20_000 && len(zeros) < 4 || i < 300; i++ {
@@ -60,7 +60,7 @@ func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 		}
 	}
 	if len(zeros) != 4 {
-		t.Errorf("leading zeros occurred in %v alone", zeros)
+		t.Errorf("leading zeros occurred only in %v", zeros)
 	}
 }
 

@@ -26,7 +26,7 @@ type entry struct {
 	MessageGroupID string `json:"MessageGroupId"`
 }
 
-// service answers as SQS does to SendMessageBatch, and refuses messages that name
+// service answers SendMessageBatch as SQS does, and refuses messages whose body has the text
 // refuse.
 func service(t *testing.T, refuse string) (q *sqs.Queue, batches *[][]entry) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/signing/kms"
 )
 
-// emulator runs a KMS for one test. Without Python the test fails, and says so.
+// emulator runs a KMS for one test. Without Python the test fails, and its text says so.
 func emulator(t *testing.T) *awskms.Client {
 	t.Helper()
 	p, err := backing.StartKMS(context.Background(), backing.KMSOptions{})
@@ -71,7 +71,7 @@ func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
 	}
 }
 
-// TestAMadeKeyHasTheExtraTags beside the stack's, which none of them replaces.
+// TestAMadeKeyHasTheExtraTags besides the stack's tag, which none of them replaces.
 func TestAMadeKeyHasTheExtraTags(t *testing.T) {
 	ctx, client := context.Background(), emulator(t)
 	arn, err := kms.New(client, "acme", [2]string{"team", "payments"}, [2]string{signing.StackTag, "other"}, [2]string{"env", "prod"}).Create(ctx)
@@ -115,8 +115,8 @@ func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 	}
 }
 
-// TestDisableDisablesTheKey asks KMS for the key's state, because the local one
-// signs with a disabled key nevertheless.
+// TestDisableDisablesTheKey reads the key's state from KMS, because the local one still signs
+// with a disabled key.
 func TestDisableDisablesTheKey(t *testing.T) {
 	ctx, client := context.Background(), emulator(t)
 	k := kms.New(client, "test")

@@ -30,7 +30,7 @@ const (
 )
 
 // NewHTTPClient returns the client of the AWS SDK. Each try has its own short time-out. The
-// client trusts *.amazonaws.com by the embedded roots, and if they do not do, by the
+// client trusts *.amazonaws.com by the embedded roots or, where these do not suffice, by the
 // system's. It follows no redirects.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout}

@@ -133,7 +133,7 @@ func (k *keys) mayAsk(now time.Time) bool {
 	return true
 }
 
-// forget makes room: it removes expired answers or, if there are none, every answer for which no
+// forget makes room: it removes expired answers and, if that is not enough, every answer for which no
 // caller waits.
 func (k *keys) forget(now time.Time) {
 	for _, all := range []bool{false, true} {

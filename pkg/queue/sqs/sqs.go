@@ -37,7 +37,7 @@ func New(cfg aws.Config, endpoint, url string) *Queue {
 
 // Send sends messages that appear after a delay, which is rounded up to seconds and limited to
 // queue.MaxDelay. The message group is the endpoint, so that in a fair queue one endpoint's
-// backlog does not slow the others. The error counts the messages that were not sent.
+// backlog does not slow the others. An error means that some messages were not sent.
 func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...queue.Message) error {
 	var failed []error
 	for len(messages) > 0 {

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
 	"time"
 
 	"latchkey/pkg/authz"
@@ -16,25 +14,23 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-	tokens := token.Config{
-		Issuer:              e.Required("ISSUER"),
-		JWKSURL:             e.Optional("JWKS_URL", ""),
-		UserinfoURL:         e.Optional("USERINFO_URL", ""),
-		Audience:            e.Optional("AUDIENCE", ""),
-		ClientIDs:           e.List("CLIENT_IDS"),
-		EmailClaim:          e.Optional("EMAIL_CLAIM", ""),
-		EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
-		NameClaim:           e.Optional("NAME_CLAIM", ""),
-		EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
-		AllowUnmarkedTokens: e.Bool("ALLOW_UNMARKED_TOKENS", false),
-	}
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	a := authz.New(table, token.New(tokens, env.NewIssuerClient(), time.Now))
-	lambdaevent.StartAuthorizer(a.Authorize, route.CredentialOf)
+	env.Run(func(e *env.Reader) func() {
+		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		tokens := token.Config{
+			Issuer:              e.Required("ISSUER"),
+			JWKSURL:             e.Optional("JWKS_URL", ""),
+			UserinfoURL:         e.Optional("USERINFO_URL", ""),
+			Audience:            e.Optional("AUDIENCE", ""),
+			ClientIDs:           e.List("CLIENT_IDS"),
+			EmailClaim:          e.Optional("EMAIL_CLAIM", ""),
+			EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
+			NameClaim:           e.Optional("NAME_CLAIM", ""),
+			EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
+			AllowUnmarkedTokens: e.Bool("ALLOW_UNMARKED_TOKENS", false),
+		}
+		return func() {
+			a := authz.New(table, token.New(tokens, env.NewIssuerClient(), time.Now))
+			lambdaevent.StartAuthorizer(a.Authorize, route.CredentialOf)
+		}
+	})
 }

@@ -2,9 +2,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
-
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdaevent"
 	"latchkey/pkg/pipeline"
@@ -15,23 +12,19 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	cfg := e.AWS()
-	allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
-	if err != nil {
-		e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
-	}
-	d := pipeline.Deliver{
-		Store:  store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-		Queue:  sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
-		Signer: kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK")),
-		Post:   outbound.NewSender(outbound.NewGuard(allow)),
-		Issuer: e.Required("WEBHOOK_ISSUER"),
-	}
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	lambdaevent.StartQueue(d.Body)
+	env.Run(func(e *env.Reader) func() {
+		cfg := e.AWS()
+		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
+		if err != nil {
+			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
+		}
+		d := pipeline.Deliver{
+			Store:  store.New(e.DynamoDB(cfg), e.Required("TABLE")),
+			Queue:  sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
+			Signer: kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK")),
+			Post:   outbound.NewSender(outbound.NewGuard(allow)),
+			Issuer: e.Required("WEBHOOK_ISSUER"),
+		}
+		return func() { lambdaevent.StartQueue(d.Body) }
+	})
 }

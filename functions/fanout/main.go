@@ -2,9 +2,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
-
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdaevent"
 	"latchkey/pkg/pipeline"
@@ -13,16 +10,12 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	cfg := e.AWS()
-	f := pipeline.FanOut{
-		Store: store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-		Queue: sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
-	}
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	lambdaevent.StartStream(f.Record)
+	env.Run(func(e *env.Reader) func() {
+		cfg := e.AWS()
+		f := pipeline.FanOut{
+			Store: store.New(e.DynamoDB(cfg), e.Required("TABLE")),
+			Queue: sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
+		}
+		return func() { lambdaevent.StartStream(f.Record) }
+	})
 }

@@ -2,9 +2,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
-
 	"latchkey/pkg/api"
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdahttp"
@@ -12,13 +9,9 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-	console := e.List("CONSOLE_ORIGINS")
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	lambdahttp.Start(api.Orgs(table, console))
+	env.Run(func(e *env.Reader) func() {
+		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		console := e.List("CONSOLE_ORIGINS")
+		return func() { lambdahttp.Start(api.Orgs(table, console)) }
+	})
 }

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
 	"time"
 
 	"latchkey/pkg/env"
@@ -15,19 +13,15 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	cfg := e.AWS()
-	keys := kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
-	r := pipeline.Rotation{
-		Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-		KMS:      keys,
-		FirstARN: e.Required("SIGNING_KEY_ARN"),
-		Every:    time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
-	}
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	lambdaevent.StartSchedule(r.Run)
+	env.Run(func(e *env.Reader) func() {
+		cfg := e.AWS()
+		keys := kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
+		r := pipeline.Rotation{
+			Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
+			KMS:      keys,
+			FirstARN: e.Required("SIGNING_KEY_ARN"),
+			Every:    time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
+		}
+		return func() { lambdaevent.StartSchedule(r.Run) }
+	})
 }

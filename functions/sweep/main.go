@@ -2,9 +2,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
-
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdaevent"
 	"latchkey/pkg/pipeline"
@@ -13,15 +10,13 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	cfg := e.AWS()
-	table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-	queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	s := pipeline.Sweep{Store: table, Queue: queue, FanOut: pipeline.FanOut{Store: table, Queue: queue}}
-	lambdaevent.StartSchedule(s.Run)
+	env.Run(func(e *env.Reader) func() {
+		cfg := e.AWS()
+		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		return func() {
+			s := pipeline.Sweep{Store: table, Queue: queue, FanOut: pipeline.FanOut{Store: table, Queue: queue}}
+			lambdaevent.StartSchedule(s.Run)
+		}
+	})
 }

@@ -3,9 +3,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
-
 	"latchkey/infra"
 	"latchkey/pkg/api"
 	"latchkey/pkg/env"
@@ -14,13 +11,9 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-	console := e.List("CONSOLE_ORIGINS")
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	lambdahttp.Start(api.WebhookKeys(table, infra.OpenAPI, console))
+	env.Run(func(e *env.Reader) func() {
+		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		console := e.List("CONSOLE_ORIGINS")
+		return func() { lambdahttp.Start(api.WebhookKeys(table, infra.OpenAPI, console)) }
+	})
 }

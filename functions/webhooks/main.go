@@ -3,9 +3,6 @@
 package main
 
 import (
-	"log/slog"
-	"os"
-
 	"latchkey/pkg/api"
 	"latchkey/pkg/env"
 	"latchkey/pkg/lambdahttp"
@@ -15,20 +12,16 @@ import (
 )
 
 func main() {
-	slog.SetDefault(env.Logger())
-	e := env.New()
-	cfg := e.AWS()
-	table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-	queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
-	allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
-	if err != nil {
-		e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
-	}
-	budget := &table.Limits.Budget
-	budget.PerSecond, budget.Burst = e.Int("DELIVERIES_PER_SECOND", budget.PerSecond, 1), e.Int("DELIVERIES_BURST", budget.Burst, 1)
-	if err := e.Err(); err != nil {
-		slog.Error("start", "error", err)
-		os.Exit(1)
-	}
-	lambdahttp.Start(api.Webhooks(table, outbound.NewGuard(allow), queue))
+	env.Run(func(e *env.Reader) func() {
+		cfg := e.AWS()
+		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
+		if err != nil {
+			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
+		}
+		budget := &table.Limits.Budget
+		budget.PerSecond, budget.Burst = e.Int("DELIVERIES_PER_SECOND", budget.PerSecond, 1), e.Int("DELIVERIES_BURST", budget.Burst, 1)
+		return func() { lambdahttp.Start(api.Webhooks(table, outbound.NewGuard(allow), queue)) }
+	})
 }

@@ -43,7 +43,7 @@ func startAPI(ctx context.Context, say backing.Progress) (*api, error) {
 	return a, nil
 }
 
-// token gives an access token of a user.
+// token returns an access token of a user.
 func (a *api) token(ctx context.Context, email string) (string, error) {
 	return backing.IssueToken(ctx, a.stack.Issuer, backing.User, "", email, "Client")
 }

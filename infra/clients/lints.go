@@ -68,7 +68,7 @@ func spectral(ctx context.Context, _ *api) error {
 	})
 }
 
-// nodeOutput gives what a Node tool prints. A linter that finds something fails,
+// nodeOutput returns what a Node tool prints. A linter that finds something fails,
 // which is no failure to run.
 func nodeOutput(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	modules, err := nodeModules(ctx)

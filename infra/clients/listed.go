@@ -57,7 +57,7 @@ func readListed(text string) ([]listed, error) {
 	return all, nil
 }
 
-// against gives the reports of a tool that are not listed.
+// against returns the reports of a tool that are not listed.
 func against(tool string, found []report) error {
 	list, err := readListed(listedText)
 	if err != nil {
@@ -66,7 +66,7 @@ func against(tool string, found []report) error {
 	return compare(tool, found, list)
 }
 
-// compare gives the reports of a tool that the list lacks, and what the list has
+// compare returns the reports of a tool that the list lacks, and what the list has
 // of the tool that was not reported. Schemathesis need not report all: it answers
 // to what the API answers.
 func compare(tool string, found []report, list []listed) error {

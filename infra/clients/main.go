@@ -36,7 +36,7 @@ type part struct {
 	try  func(context.Context, *api) error
 }
 
-// parts gives what there is to try. Schemathesis comes last: the webhooks that it
+// parts returns what there is to try. Schemathesis comes last: the webhooks that it
 // leaves keep the stack busy.
 func parts(short bool) []part {
 	all := []part{{"redocly", redocly}, {"spectral", spectral}}

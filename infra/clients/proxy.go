@@ -70,7 +70,7 @@ func withNewMember(value any) any {
 	return value
 }
 
-// withNewCode gives an error, and each invalid value that it names, a new code.
+// withNewCode returns an error, and each invalid value that it names, a new code.
 func withNewCode(value any) any {
 	problem, _ := value.(map[string]any)
 	if _, ok := problem["code"]; !ok {

@@ -109,7 +109,7 @@ type content struct {
 	Base64 []byte `json:"$base64"`
 }
 
-// readEvents gives the checks that failed. A run that did not come to its end, or
+// readEvents returns the checks that failed. A run that did not come to its end, or
 // tried nothing, is an error.
 func readEvents(text []byte) ([]report, error) {
 	var found []report
@@ -142,7 +142,7 @@ func readEvents(text []byte) ([]report, error) {
 	return found, nil
 }
 
-// failed gives the checks of a scenario that failed, of how many cases.
+// failed returns the checks of a scenario that failed, of how many cases.
 func (e event) failed() (cases int, found []report) {
 	r := e.ScenarioFinished.Recorder
 	for id, checks := range r.Checks {

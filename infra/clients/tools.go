@@ -39,7 +39,7 @@ func openAPIGenerator(language, output string, options ...string) func(context.C
 	}
 }
 
-// pythonBin gives the folder of the Python tools' programs.
+// pythonBin returns the folder of the Python tools' programs.
 func pythonBin(ctx context.Context) (string, error) {
 	python, err := backing.VirtualEnv(ctx, "clients-python", pin("requirements.txt"), nil)
 	return filepath.Dir(python), err
@@ -53,7 +53,7 @@ func pythonTool(ctx context.Context, dir, name string, args ...string) error {
 	return run(ctx, dir, filepath.Join(bin, name), args...)
 }
 
-// nodeModules gives the node_modules of the Node tools.
+// nodeModules returns the node_modules of the Node tools.
 func nodeModules(ctx context.Context) (string, error) {
 	dir, err := backing.NodeModules(ctx, "clients-node", pin("package.json"), pin("package-lock.json"), nil)
 	return filepath.Join(dir, "node_modules"), err

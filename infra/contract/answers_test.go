@@ -38,7 +38,7 @@ const (
 	invalid    = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 
-// answers gives, by name, answers as documented.
+// answers returns, by name, answers as documented.
 func answers() map[string]seen {
 	anyOrigin := headers("application/problem+json")
 	anyOrigin.Set("Access-Control-Allow-Origin", "*")

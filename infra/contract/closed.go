@@ -12,7 +12,7 @@ import (
 // value into a broken client; generators make constants of the schema.
 const knownKey = "x-known-values"
 
-// Known gives the x-known-values of a schema: the name of a component schema, ""
+// Known returns the x-known-values of a schema: the name of a component schema, ""
 // when it has none.
 func Known(s *openapi3.Schema) string {
 	name, _ := s.Extensions[knownKey].(string)

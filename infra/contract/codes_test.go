@@ -88,7 +88,7 @@ func checkProblems(doc *openapi3.T) []string {
 	return wrong
 }
 
-// problems gives the examples of an error answer, as JSON.
+// problems returns the examples of an error answer, as JSON.
 func problems(media *openapi3.MediaType) []map[string]any {
 	var out []map[string]any
 	if media == nil {

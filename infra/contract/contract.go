@@ -51,7 +51,7 @@ func Load() (*Contract, error) {
 	return Parse(text)
 }
 
-// Text gives infra/openapi.yaml as it is written.
+// Text returns infra/openapi.yaml as it is written.
 func Text() ([]byte, error) {
 	root, err := backing.Root()
 	if err != nil {
@@ -90,7 +90,7 @@ func read(text []byte, change func(*openapi3.T) error) (*openapi3.T, error) {
 	return doc, doc.Validate(loader.Context, openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
 }
 
-// Document gives the document as it stands. It is not to be changed.
+// Document returns the document as it stands. It is not to be changed.
 func (c *Contract) Document() *openapi3.T { return c.doc }
 
 // Has reports whether a method and path (escaped, a query may follow) are a route

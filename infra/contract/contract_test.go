@@ -51,7 +51,7 @@ func TestTheDocumentIsThatOfTheTables(t *testing.T) {
 	}
 }
 
-// operations gives the operations of the document by Route.Name.
+// operations returns the operations of the document by Route.Name.
 func operations(doc *openapi3.T) map[string]*openapi3.Operation {
 	out := map[string]*openapi3.Operation{}
 	for path, item := range doc.Paths.Map() {
@@ -238,7 +238,7 @@ func checkBodies(doc *openapi3.T) []string {
 	return wrong
 }
 
-// closedIn gives the objects of an answer that do not say that they may gain
+// closedIn returns the objects of an answer that do not say that they may gain
 // members.
 func closedIn(where string, ref *openapi3.SchemaRef) []string {
 	if ref == nil {

@@ -11,7 +11,7 @@ import (
 // anyOf would say it too, and would turn a new type into a broken client.
 const dataKey = "x-data"
 
-// DataOf gives the x-data of a schema: names of component schemas by type, nil when
+// DataOf returns the x-data of a schema: names of component schemas by type, nil when
 // it has none.
 func DataOf(s *openapi3.Schema) map[string]string {
 	list, _ := s.Extensions[dataKey].(map[string]any)

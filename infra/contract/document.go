@@ -9,13 +9,13 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Codes gives the x-error-codes of an operation or of the document.
+// Codes returns the x-error-codes of an operation or of the document.
 func Codes(extensions map[string]any) []string { return texts(extensions[codesKey]) }
 
-// Roles gives the x-roles of an operation, nil when it has none.
+// Roles returns the x-roles of an operation, nil when it has none.
 func Roles(op *openapi3.Operation) []string { return texts(op.Extensions["x-roles"]) }
 
-// texts gives the strings of a list; one that is no string shows as what it is.
+// texts returns the strings of a list; one that is no string shows as what it is.
 func texts(list any) []string {
 	values, _ := list.([]any)
 	var out []string
@@ -25,7 +25,7 @@ func texts(list any) []string {
 	return out
 }
 
-// find gives the operation of a method and a requested path, nil when there is
+// find returns the operation of a method and a requested path, nil when there is
 // none. A path that is written out wins over one with parameters. The document
 // does not repeat for HEAD what it says of GET.
 func find(doc *openapi3.T, method, path string) *openapi3.Operation {

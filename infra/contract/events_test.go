@@ -61,7 +61,7 @@ func checkEvents(doc *openapi3.T) []string {
 	return wrong
 }
 
-// listed gives the values of an enum, open or closed.
+// listed returns the values of an enum, open or closed.
 func listed(s *openapi3.Schema) []string {
 	list := s.Enum
 	if open, ok := s.Extensions["x-extensible-enum"].([]any); ok {

@@ -47,7 +47,7 @@ func OpenAPI31(text []byte) ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// member gives the value at a path of names in a mapping, nil when there is none.
+// member returns the value at a path of names in a mapping, nil when there is none.
 func member(n *yaml.Node, path ...string) *yaml.Node {
 	for _, name := range path {
 		i := -1
@@ -135,7 +135,7 @@ func webhookNodes(data *yaml.Node) (schemas, webhooks *yaml.Node, err error) {
 	return s.Content[0], w.Content[0], nil
 }
 
-// camel gives LinkClaimed for link.claimed.
+// camel returns LinkClaimed for link.claimed.
 func camel(kind string) string {
 	var out string
 	for _, word := range strings.Split(kind, ".") {

@@ -101,7 +101,7 @@ func TestNullIsATypeInOpenAPI31(t *testing.T) {
 	}
 }
 
-// dataShown gives the data of the document's example of each schema.
+// dataShown returns the data of the document's example of each schema.
 func dataShown(doc *openapi3.T) map[string]any {
 	shown := map[string]any{}
 	for _, example := range operations(doc)["POST /webhook_event/get"].Responses.Value("200").Value.Content.Get("application/json").Examples {
@@ -112,7 +112,7 @@ func dataShown(doc *openapi3.T) map[string]any {
 	return shown
 }
 
-// claims gives the claims of a webhook.
+// claims returns the claims of a webhook.
 func claims(kind string, data any) map[string]any {
 	return map[string]any{
 		"iss": "https://api.example.com", "aud": "whe_1", "iat": 1790000060.0, "exp": 1790000360.0, "jti": "j",

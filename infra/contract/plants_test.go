@@ -112,7 +112,7 @@ func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 	}
 }
 
-// spoiled gives the document with the first place of old replaced.
+// spoiled returns the document with the first place of old replaced.
 func spoiled(t *testing.T, old, changed string) []byte {
 	t.Helper()
 	text, err := contract.Text()

@@ -63,7 +63,7 @@ func readGiven(lookup func(string) (string, bool)) (given, error) {
 	return g, nil
 }
 
-// architecture gives the template's name of a processor; Go's and make build's
+// architecture returns the template's name of a processor; Go's and make build's
 // name of x86_64 is amd64.
 func architecture(name string) (string, error) {
 	switch name {

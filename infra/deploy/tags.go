@@ -80,7 +80,7 @@ func checkTag(name, value string) error {
 // which CloudFormation does not make.
 var tagParameters = [2]string{"KeyTagNames", "KeyTagValues"}
 
-// parametersOfTags gives their values.
+// parametersOfTags returns their values.
 func parametersOfTags(tags []tag) map[string]string {
 	var names, values []string
 	for _, t := range tags {

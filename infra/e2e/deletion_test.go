@@ -43,7 +43,7 @@ func aDeletedOrg(t *testing.T, tg *target) {
 	tg.want(t, newDevice().claims(pending), 404, "link_not_found")
 }
 
-// fullOrg gives the server's org 200 active keys, 50 more in their grace, and 500
+// fullOrg returns the server's org 200 active keys, 50 more in their grace, and 500
 // members. It returns the keys' texts.
 func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	t.Helper()

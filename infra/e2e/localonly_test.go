@@ -38,7 +38,7 @@ func tokenKinds(t *testing.T, tg *target) {
 
 const authorizer = "AuthorizerFunction"
 
-// answered gives, for each copy of the authorizer, how many calls it answered.
+// answered returns, for each copy of the authorizer, how many calls it answered.
 func answered(s *stack.Stack) map[int]int {
 	out := map[int]int{}
 	for _, c := range s.Copies(authorizer) {
@@ -198,7 +198,7 @@ func findSecret(text []byte, secret string) string {
 	return ""
 }
 
-// dump gives every row of the table as JSON, binary values raw.
+// dump returns every row of the table as JSON, binary values raw.
 func dump(t *testing.T, s *stack.Stack) []byte {
 	t.Helper()
 	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
@@ -228,7 +228,7 @@ func dump(t *testing.T, s *stack.Stack) []byte {
 	}
 }
 
-// logs gives everything that the stack's processes have logged.
+// logs returns everything that the stack's processes have logged.
 func logs(t *testing.T, s *stack.Stack) []byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.LogDir, "*"))

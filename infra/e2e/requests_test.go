@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pointers gives the errors of an answer, as "pointer code".
+// pointers returns the errors of an answer, as "pointer code".
 func (r reply) pointers() string {
 	var out []string
 	for _, e := range r.list("errors") {

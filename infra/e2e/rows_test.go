@@ -58,7 +58,7 @@ func getRow(t *testing.T, s *stack.Stack, k rowKey) map[string]types.AttributeVa
 	return out.Item
 }
 
-// newestIn gives the sort key of a partition's last row.
+// newestIn returns the sort key of a partition's last row.
 func newestIn(t *testing.T, s *stack.Stack, pk string) string {
 	t.Helper()
 	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{

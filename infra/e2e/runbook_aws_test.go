@@ -80,7 +80,7 @@ func newRestoring(t *testing.T, s *stack.Stack) *restoring {
 	return r
 }
 
-// asAWSNames gives ARNs the stack's region, which DynamoDB Local calls ddblocal.
+// asAWSNames returns ARNs the stack's region, which DynamoDB Local calls ddblocal.
 func asAWSNames(res *http.Response) error {
 	body, err := io.ReadAll(res.Body)
 	if err != nil {

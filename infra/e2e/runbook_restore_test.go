@@ -159,7 +159,7 @@ func signingKeysAreBack(r *rehearsal, _ string) {
 	}
 }
 
-// plain gives the texts and numbers of a row.
+// plain returns the texts and numbers of a row.
 func plain(row map[string]types.AttributeValue) map[string]string {
 	out := map[string]string{}
 	for name, v := range row {
@@ -216,7 +216,7 @@ func (r *rehearsal) otherIssuer() string {
 	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
 }
 
-// at gives a person with a token of an issuer.
+// at returns a person with a token of an issuer.
 func (r *rehearsal) at(issuer, email string) *person {
 	r.t.Helper()
 	token, err := backing.IssueToken(r.t.Context(), issuer, backing.User, subject, email, "Ada")

@@ -25,7 +25,7 @@ type section struct {
 // fenced is a block, at the margin or in a list.
 var fenced = regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$")
 
-// readRunbook gives its sections; what comes before the first has no title.
+// readRunbook returns its sections; what comes before the first has no title.
 func readRunbook(t *testing.T) []section {
 	t.Helper()
 	text, err := os.ReadFile("../runbook.md")

@@ -248,7 +248,7 @@ func awsCLI(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// physical gives the name of a resource of the stack.
+// physical returns the name of a resource of the stack.
 func (p awsPlatform) physical(t *testing.T, logical string) string {
 	t.Helper()
 	var out struct {

@@ -54,10 +54,10 @@ type person struct {
 	token string
 }
 
-// person gives somebody of this run, who has not signed in yet.
+// person returns somebody of this run, who has not signed in yet.
 func (tg *target) person(t *testing.T, name string) *person { return tg.kind(t, "", name) }
 
-// kind gives somebody whose token is of a kind of the local issuer: unverified,
+// kind returns somebody whose token is of a kind of the local issuer: unverified,
 // service, idtoken.
 func (tg *target) kind(t *testing.T, kind, name string) *person {
 	t.Helper()
@@ -80,7 +80,7 @@ type reply struct {
 func (r reply) str(name string) string { s, _ := r.body[name].(string); return s }
 func (r reply) code() string           { return r.str("code") }
 
-// list gives the objects of a list in the body.
+// list returns the objects of a list in the body.
 func (r reply) list(name string) []map[string]any {
 	rows, _ := r.body[name].([]any)
 	out := make([]map[string]any, 0, len(rows))
@@ -242,7 +242,7 @@ func (p *person) invite(t *testing.T, org string, other *person, role string) {
 	p.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+other.email+`","role":"`+role+`"}`, http.StatusCreated, "")
 }
 
-// userID gives the id of a member.
+// userID returns the id of a member.
 func (p *person) userID(t *testing.T, org, email string) string {
 	t.Helper()
 	for _, m := range p.want(t, "GET", "/v1/orgs/"+org+"/members", "", http.StatusOK, "").list("members") {

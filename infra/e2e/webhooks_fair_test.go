@@ -68,7 +68,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// delivery gives a delivery as its event lists it, and nothing while it has none.
+// delivery returns a delivery as its event lists it, and nothing while it has none.
 func (c *server) delivery(t *testing.T, endpoint, event string) map[string]any {
 	t.Helper()
 	for _, d := range c.ok(t, "/webhook_delivery/list", members{"eventId": event}).list("deliveries") {

@@ -98,7 +98,7 @@ func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 	}
 }
 
-// happened gives the ids of all events about links: what the feed shows, in which
+// happened returns the ids of all events about links: what the feed shows, in which
 // each link that was claimed or revoked stands once.
 func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool {
 	t.Helper()
@@ -229,7 +229,7 @@ func loseDB(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// unread gives the events of an app that are older than a moment and were not
+// unread returns the events of an app that are older than a moment and were not
 // fanned out.
 func unread(t *testing.T, s *stack.Stack, c *server) (events []string) {
 	t.Helper()

@@ -150,7 +150,7 @@ func (r *receiver) arrivals() []arrival {
 	return slices.Clone(r.got)
 }
 
-// about gives the webhooks of a type whose data names a thing.
+// about returns the webhooks of a type whose data names a thing.
 func (r *receiver) about(kind, thing string) []arrival {
 	return slices.DeleteFunc(r.arrivals(), func(a arrival) bool {
 		return a.Type != kind || thing != "" && !containsID(a.Data, thing)

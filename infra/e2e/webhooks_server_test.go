@@ -79,7 +79,7 @@ func (c *server) endpoint(t *testing.T, url string, events ...string) (id string
 	return r.str("id")
 }
 
-// deliveries gives all deliveries of an endpoint in a status, any with "".
+// deliveries returns all deliveries of an endpoint in a status, any with "".
 func (c *server) deliveries(t *testing.T, endpoint, status string) []map[string]any {
 	t.Helper()
 	body := members{"endpointId": endpoint, "limit": 100}

@@ -22,7 +22,7 @@ type bug struct {
 // edit replaces text that occurs in the file exactly once.
 type edit struct{ file, old, new string }
 
-// apply gives the file's text with the replacement. An old text that does not
+// apply returns the file's text with the replacement. An old text that does not
 // occur exactly once is an error: the bug no longer fits the code.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {

@@ -119,7 +119,7 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 	return each(len(bugs), func(c *tree, i int) error { return c.finds(ctx, bugs[i]) }), nil
 }
 
-// testsOf gives one bug without replacements for each package, whose pattern is
+// testsOf returns one bug without replacements for each package, whose pattern is
 // of all its tests.
 func testsOf(bugs []bug) []bug {
 	var out []bug

@@ -100,7 +100,7 @@ func (a *account) apply(stack string, parameters map[string]string) (out applied
 	return out
 }
 
-// delete gives the types of resource that moto cannot delete.
+// delete returns the types of resource that moto cannot delete.
 func (a *account) delete(stack string) []string {
 	a.t.Helper()
 	var out struct{ Kept []string }

@@ -88,7 +88,7 @@ func alarms(tpl *translated.Template) []string {
 	return differences("alarm", got, alarmList)
 }
 
-// runbook gives the titles of its sections, and its text.
+// runbook returns the titles of its sections, and its text.
 func runbook() (sections []string, text string, err error) {
 	root, err := backing.Root()
 	if err != nil {

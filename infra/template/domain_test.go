@@ -115,7 +115,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-// publicPaths gives the paths that take no credential, preflights of /v1 among them.
+// publicPaths returns the paths that take no credential, preflights of /v1 among them.
 func publicPaths(t *testing.T, tpl *translated.Template) (paths []string) {
 	t.Helper()
 	a, err := tpl.API()

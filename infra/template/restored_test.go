@@ -45,7 +45,7 @@ func restored(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// onTable gives the resources and outputs, as text, of a stack whose own table has this
+// onTable returns the resources and outputs, as text, of a stack whose own table has this
 // name and whose TableStreamArn is stream.
 func onTable(tpl *translated.Template, own, stream string) (map[string]string, error) {
 	o := options()

@@ -277,7 +277,7 @@ func rawProperties(tpl *translated.Template, name string) map[string]any {
 	return object(object(object(tpl.Raw["Resources"])[name])["Properties"])
 }
 
-// without gives a value as JSON with sorted names, members of these names left
+// without returns a value as JSON with sorted names, members of these names left
 // out at every depth.
 func without(v any, names ...string) string { return quoted(pruned(v, names)) }
 
@@ -301,7 +301,7 @@ func pruned(v any, names []string) any {
 	return v
 }
 
-// quoted gives a value as JSON; none of the template's is without one.
+// quoted returns a value as JSON; none of the template's is without one.
 func quoted(v any) string {
 	out, err := json.Marshal(v)
 	if err != nil {

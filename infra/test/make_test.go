@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recipe gives the commands of a target.
+// recipe returns the commands of a target.
 func recipe(t *testing.T, target string) []string {
 	t.Helper()
 	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", target)

@@ -22,7 +22,7 @@ func (m *mint) good() {
 	m.ok("150 KB of data", m.active.by(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat(`a\"`, 50<<10)+`"`)))
 }
 
-// zeroAt gives a token whose r (0) or s (32) begins with a zero byte, as one in
+// zeroAt returns a token whose r (0) or s (32) begins with a zero byte, as one in
 // 256 does, and the other does not.
 func (m *mint) zeroAt(at int) string {
 	for i := 0; ; i++ {

@@ -60,7 +60,7 @@ func (m *mint) claims(replace ...string) string {
 	return m.claimsAt(m.Now-2, m.Now+298, replace...)
 }
 
-// claimsAt gives a good payload for two times, in which pairs of old and new text
+// claimsAt returns a good payload for two times, in which pairs of old and new text
 // are replaced. It panics when an old one is not there.
 func (m *mint) claimsAt(iat, exp int64, replace ...string) string {
 	c := fmt.Sprintf(`{"iss":%q,"aud":%q,"iat":%d,"exp":%d,"jti":"att_vector","event":{"id":"evt_01k5vectors00000000000000b",`+

@@ -80,7 +80,7 @@ func members(in url.Values, list string, names ...string) []fields {
 	return out
 }
 
-// parametersOf gives the values that the template's parameters would get: what is
+// parametersOf returns the values that the template's parameters would get: what is
 // given, what the stack has, or the default. Nothing else has a value.
 func (k *Stack) parametersOf(in url.Values, text string) (map[string]string, error) {
 	t, err := parse(text)

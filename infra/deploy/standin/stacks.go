@@ -53,7 +53,7 @@ func (k *Stack) id() string {
 // physical is the name of a resource.
 func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
 
-// now gives a time after each that it gave before, as events have.
+// now returns a time after each that it gave before, as events have.
 func (s *Standin) now() string {
 	s.clock++
 	return time.Now().Add(time.Duration(s.clock) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")

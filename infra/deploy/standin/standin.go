@@ -80,7 +80,7 @@ func (s *Standin) Regions() []string {
 	return slices.Sorted(maps.Keys(s.regions))
 }
 
-// Stack gives a copy of a stack; nil is none.
+// Stack returns a copy of a stack; nil is none.
 func (s *Standin) Stack(name string) *Stack {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ type tool struct {
 	build   func(ctx context.Context, dir string) error
 }
 
-// install gives the tool's folder, after building it when this recipe has not
+// install returns the tool's folder, after building it when this recipe has not
 // been built yet. Several processes may ask at once: one builds, the others
 // wait. A build that was cut short is started afresh.
 func install(ctx context.Context, t tool, say Progress) (string, error) {

@@ -98,7 +98,7 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
 // IssuerURL is the iss of a local issuer on the port.
 func IssuerURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, issuerID) }
 
-// issuerKey gives the private P-256 key as a JWK in JSON.
+// issuerKey returns the private P-256 key as a JWK in JSON.
 func issuerKey(path string) (string, error) {
 	if path != "" {
 		if b, err := os.ReadFile(path); err == nil {

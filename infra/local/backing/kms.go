@@ -36,7 +36,7 @@ func StartKMS(ctx context.Context, o KMSOptions) (*Process, error) {
 	})
 }
 
-// NewKMSClient gives a client for a KMS's endpoint.
+// NewKMSClient returns a client for a KMS's endpoint.
 func NewKMSClient(endpoint string) *kms.Client {
 	return kms.New(kms.Options{
 		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),

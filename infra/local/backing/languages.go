@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// VirtualEnv gives the path of the interpreter of a Python virtual environment
+// VirtualEnv returns the path of the interpreter of a Python virtual environment
 // that has what a list requires (as in a requirements.txt), installing it first
 // if need be. It fails with a *MissingError when there is no Python.
 func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (string, error) {
@@ -16,7 +16,7 @@ func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (s
 	return filepath.Join(dir, "bin", "python"), err
 }
 
-// NodeModules gives a folder whose node_modules has what a package.json and its
+// NodeModules returns a folder whose node_modules has what a package.json and its
 // package-lock.json name, installing it first if need be. It fails with a
 // *MissingError when there is no Node.
 func NodeModules(ctx context.Context, name, manifest, lockfile string, say Progress) (string, error) {
@@ -44,7 +44,7 @@ func missingNode() error {
 	return missing(programs)
 }
 
-// Jars gives a folder with the jars that a pom names, installing them first if
+// Jars returns a folder with the jars that a pom names, installing them first if
 // need be. It fails with a *MissingError when there is no Java or Maven.
 func Jars(ctx context.Context, name, pom string, say Progress) (string, error) {
 	return install(ctx, tool{

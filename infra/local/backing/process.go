@@ -77,7 +77,7 @@ func start(ctx context.Context, c child) (*Process, error) {
 	}
 }
 
-// pickPort gives the port that is asked for, or a free one.
+// pickPort returns the port that is asked for, or a free one.
 func pickPort(c child) (int, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.port))
 	if err != nil {

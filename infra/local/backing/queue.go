@@ -43,7 +43,7 @@ func StartQueue(ctx context.Context, o QueueOptions) (*Process, error) {
 	})
 }
 
-// NewSQSClient gives a client for the endpoint of a server of queues.
+// NewSQSClient returns a client for the endpoint of a server of queues.
 func NewSQSClient(endpoint string) *sqs.Client {
 	return sqs.New(sqs.Options{
 		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Root gives the repository's folder: the nearest one at or above the working
+// Root returns the repository's folder: the nearest one at or above the working
 // directory whose go.mod names the module latchkey.
 func Root() (string, error) {
 	dir, err := os.Getwd()

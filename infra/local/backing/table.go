@@ -21,14 +21,14 @@ import (
 // tableResource is the logical id of the table in template.yaml.
 const tableResource = "Table"
 
-// NewDynamoDBClient gives a client for a DynamoDB Local's endpoint.
+// NewDynamoDBClient returns a client for a DynamoDB Local's endpoint.
 func NewDynamoDBClient(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
 	})
 }
 
-// NewStreamsClient gives a client for the streams of a DynamoDB Local.
+// NewStreamsClient returns a client for the streams of a DynamoDB Local.
 func NewStreamsClient(endpoint string) *dynamodbstreams.Client {
 	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
@@ -160,7 +160,7 @@ func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name 
 	return nil
 }
 
-// shape gives the key of the table, under "", and of each index.
+// shape returns the key of the table, under "", and of each index.
 func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex) map[string]string {
 	out := map[string]string{"": keyNames(key)}
 	for _, i := range indexes {

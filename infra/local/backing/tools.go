@@ -128,7 +128,7 @@ func mavenOptions(tools string) []string {
 	return options
 }
 
-// mavenHomeExists tells whether this user works with Maven; if not, nothing is
+// mavenHomeExists reports whether this user works with Maven; if not, nothing is
 // written to the home folder.
 func mavenHomeExists() bool {
 	home, err := os.UserHomeDir()
@@ -157,7 +157,7 @@ func virtualEnv(name, requirements string) tool {
 	}
 }
 
-// Python gives the path of the interpreter of the local stack's virtual
+// Python returns the path of the interpreter of the local stack's virtual
 // environment (moto, the SAM translator, PyYAML), installing it first if need
 // be. It fails with a *MissingError when there is no Python.
 func Python(ctx context.Context, say Progress) (string, error) {
@@ -165,14 +165,14 @@ func Python(ctx context.Context, say Progress) (string, error) {
 	return filepath.Join(dir, "bin", "python"), err
 }
 
-// SAM gives the path of the SAM CLI, installing it first if need be. It fails
+// SAM returns the path of the SAM CLI, installing it first if need be. It fails
 // with a *MissingError when there is no Python.
 func SAM(ctx context.Context, say Progress) (string, error) {
 	dir, err := install(ctx, pythonTool("sam", "sam.txt"), say)
 	return filepath.Join(dir, "bin", "sam"), err
 }
 
-// AWS gives the path of the AWS CLI, installing it first if need be. It fails with a
+// AWS returns the path of the AWS CLI, installing it first if need be. It fails with a
 // *MissingError when there is no Python.
 func AWS(ctx context.Context, say Progress) (string, error) {
 	dir, err := install(ctx, pythonTool("aws", "aws.txt"), say)

@@ -127,7 +127,7 @@ func (x *exchange) forwardedHeaders() http.Header {
 	return h
 }
 
-// last gives the last value of each name, which is what the single-valued maps
+// last returns the last value of each name, which is what the single-valued maps
 // hold; nil when there is none.
 func last[M http.Header | url.Values](all M) map[string]string {
 	var out map[string]string

@@ -15,7 +15,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// throttledAPI gives the test API's gateway with a clock that the test moves. The
+// throttledAPI returns the test API's gateway with a clock that the test moves. The
 // open route has a limit of its own.
 func throttledAPI(t *testing.T, on bool) (f *functions, now *time.Time, ask func(method, path string) *httptest.ResponseRecorder) {
 	t.Helper()

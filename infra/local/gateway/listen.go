@@ -76,7 +76,7 @@ func (c *mendingConn) takeStart() bool {
 	return start
 }
 
-// peekLine gives the first line, its end included, without reading it; nil when
+// peekLine returns the first line, its end included, without reading it; nil when
 // none comes.
 func (c *mendingConn) peekLine() []byte {
 	for n := 1; n <= longestLine; n = c.in.Buffered() + 1 {

@@ -118,7 +118,7 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	x.send(w, status, x.render(text, e))
 }
 
-// parameterValue gives a header's value: a constant in quotes, or a variable of
+// parameterValue returns a header's value: a constant in quotes, or a variable of
 // the context. A nil exchange only asks whether it is known.
 func parameterValue(x *exchange, value string) (string, bool) {
 	if len(value) >= 2 && value[0] == '\'' && value[len(value)-1] == '\'' {

@@ -34,7 +34,7 @@ func compile(all []translated.Route) ([]route, error) {
 	return out, nil
 }
 
-// find gives the most particular route: a literal segment goes before a
+// find returns the most particular route: a literal segment goes before a
 // parameter, a parameter before a greedy one, a method before ANY.
 func find(routes []route, method, escapedPath string) (match, bool) {
 	segments := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")

@@ -86,7 +86,7 @@ var transactActions = map[string]string{
 	"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem", "Get": "GetItem",
 }
 
-// dynamoDB gives the rights for one call. AWS does not say whether the partitions
+// dynamoDB returns the rights for one call. AWS does not say whether the partitions
 // of a batch or transaction are looked at together or one by one: here each right
 // needs one statement that allows all of the call's, which is enough either way.
 func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Need, error) {
@@ -216,7 +216,7 @@ func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need,
 	return []Need{need}, nil
 }
 
-// sqsNeeds gives the right for a call: that of a batch is the single call's.
+// sqsNeeds returns the right for a call: that of a batch is the single call's.
 func sqsNeeds(_ context.Context, operation string, body []byte) ([]Need, error) {
 	var in struct {
 		QueueURL string `json:"QueueUrl"`

@@ -26,7 +26,7 @@ func options() translated.Options {
 	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}}
 }
 
-// template gives the repository's template, with replacements (old, new) in its
+// template returns the repository's template, with replacements (old, new) in its
 // resources.
 func template(t *testing.T, replace ...string) *translated.Template {
 	t.Helper()

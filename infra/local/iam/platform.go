@@ -36,7 +36,7 @@ func (a *Authority) Platform(t *translated.Template) error {
 	return errors.Join(wrong...)
 }
 
-// on gives the needs of several actions on one resource.
+// on returns the needs of several actions on one resource.
 func on(resource string, actions ...string) []Need {
 	needs := make([]Need, len(actions))
 	for i, action := range actions {

@@ -174,7 +174,7 @@ func object(v any) map[string]any {
 	return m
 }
 
-// list gives a list, or the one value that a policy may have in its place.
+// list returns a list, or the one value that a policy may have in its place.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l

@@ -30,7 +30,7 @@ func newPool(s *Service, f Function, log *os.File) *pool {
 	return &pool{service: s, function: f, log: log, room: make(chan struct{}, s.options.MaxCopies), copies: make(map[int]*process)}
 }
 
-// take gives an idle copy or a new one; at the limit it waits for one. Error of a
+// take returns an idle copy or a new one; at the limit it waits for one. Error of a
 // function that was stopped: ErrThrottled.
 func (p *pool) take(ctx context.Context) (*process, error) {
 	if p.stopped.Load() {
@@ -53,7 +53,7 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	}
 }
 
-// pick gives the idle copy that was used last, a new one when none is idle, or
+// pick returns the idle copy that was used last, a new one when none is idle, or
 // nil when the one it saw had died meanwhile.
 func (p *pool) pick() (*process, error) {
 	p.mu.Lock()

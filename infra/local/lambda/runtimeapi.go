@@ -47,7 +47,7 @@ func (s *Service) find(who string) *process {
 	return p.find(id)
 }
 
-// serveNext gives the copy its next event. While there is none the copy is
+// serveNext returns the copy its next event. While there is none the copy is
 // frozen.
 func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	c.first.Do(func() { close(c.asked) })

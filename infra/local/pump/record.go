@@ -18,7 +18,7 @@ type record struct {
 	event    json.RawMessage
 }
 
-// newRecord gives the record as Lambda's event has it, and as a tree for filters.
+// newRecord returns the record as Lambda's event has it, and as a tree for filters.
 func newRecord(r types.Record, streamARN string) (record, map[string]any, error) {
 	d := r.Dynamodb
 	if d == nil {

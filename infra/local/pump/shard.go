@@ -18,7 +18,7 @@ type reader struct {
 	iterator *string
 }
 
-// next gives the records that follow, none when there are none yet. After an
+// next returns the records that follow, none when there are none yet. After an
 // error it goes on from at, which the caller moves.
 func (r *reader) next(ctx context.Context) ([]types.Record, error) {
 	records, err := r.read(ctx)

@@ -16,7 +16,7 @@ type forwarder struct {
 	open      map[net.Conn]struct{}
 }
 
-// bridge gives the address of this machine on Docker's bridge; "" where there is
+// bridge returns the address of this machine on Docker's bridge; "" where there is
 // none, as with Docker Desktop, whose containers reach loopback as it is.
 func bridge() (string, error) {
 	i, err := net.InterfaceByName("docker0")

@@ -278,7 +278,7 @@ func freePort(port int) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// portOf gives the port of a base URL.
+// portOf returns the port of a base URL.
 func portOf(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {

@@ -109,7 +109,7 @@ func (s *Stack) stopBacking() []error {
 	return wrong
 }
 
-// Token gives an access token of the local issuer; see backing.IssueToken.
+// Token returns an access token of the local issuer; see backing.IssueToken.
 func (s *Stack) Token(ctx context.Context, kind backing.Kind, sub, email, name string) (string, error) {
 	if !s.OwnIssuer() {
 		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)

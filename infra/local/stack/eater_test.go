@@ -50,7 +50,7 @@ func calls(t *testing.T, s *stack.Stack, function string) []call {
 	return out
 }
 
-// got gives the names that start with prefix: of each call, as they came, and as
+// got returns the names that start with prefix: of each call, as they came, and as
 // they were done.
 func got(t *testing.T, s *stack.Stack, function, prefix string) (came [][]string, done []string) {
 	t.Helper()

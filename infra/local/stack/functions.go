@@ -71,7 +71,7 @@ func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port)
 
 func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
 
-// foldersOf gives the folder of each function, relative to the module. A CodeUri
+// foldersOf returns the folder of each function, relative to the module. A CodeUri
 // is relative to its template.
 func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]string, error) {
 	out := make(map[string]string)

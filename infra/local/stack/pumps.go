@@ -126,7 +126,7 @@ func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
 	return d, errors.Join(wrong...)
 }
 
-// QueueURL gives the URL of a queue, by its logical id, for a client of
+// QueueURL returns the URL of a queue, by its logical id, for a client of
 // DataPlane.SQS.
 func (s *Stack) QueueURL(queue string) (string, error) {
 	q, err := s.queueNamed(queue)

@@ -109,7 +109,7 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	}
 }
 
-// children gives the processes that this one has started, of any stack.
+// children returns the processes that this one has started, of any stack.
 func children(t *testing.T) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

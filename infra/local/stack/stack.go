@@ -53,7 +53,7 @@ type Ports struct {
 	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS int
 }
 
-// PortsFrom gives the ports of the stack whose gateway listens on port.
+// PortsFrom returns the ports of the stack whose gateway listens on port.
 func PortsFrom(port int) Ports {
 	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5, port + 6, port + 7}
 }
@@ -265,7 +265,7 @@ func (s *Stack) fail(err error) {
 	}
 }
 
-// Failed gives the reason when something the stack needs ended by itself. The
+// Failed returns the reason when something the stack needs ended by itself. The
 // stack is of no use then; Close it.
 func (s *Stack) Failed() <-chan error { return s.failed }
 

@@ -55,7 +55,7 @@ const AllMethods = "* /*"
 // open is SAM's name for a route without authorizer; it has no security scheme.
 const open = "NONE"
 
-// API gives the one REST API of the template.
+// API returns the one REST API of the template.
 func (t *Template) API() (*API, error) {
 	names := t.Named("AWS::ApiGateway::RestApi")
 	if len(names) != 1 {

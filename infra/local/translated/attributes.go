@@ -63,7 +63,7 @@ func (r *resolver) getAtt(arg any) (any, error) {
 	return strings.Replace(pattern, "%s", fmt.Sprint(id), 1), nil
 }
 
-// queueName gives the name of the queue with that logical id.
+// queueName returns the name of the queue with that logical id.
 func (r *resolver) queueName(id string) (string, error) {
 	properties, _ := r.resources[id]["Properties"].(map[string]any)
 	name, err := r.resolve(properties["QueueName"])

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// condition tells whether a resource or output is there at all.
+// condition reports whether a resource or output is there at all.
 func (r *resolver) condition(of map[string]any) (bool, error) {
 	name, ok := of["Condition"].(string)
 	if !ok {

@@ -18,7 +18,7 @@ type Function struct {
 	Env     map[string]string
 }
 
-// Functions gives every function of the template, by logical id. Other runtimes
+// Functions returns every function of the template, by logical id. Other runtimes
 // and handlers than a bootstrap's are an error.
 func (t *Template) Functions() (map[string]Function, error) {
 	out := make(map[string]Function)
@@ -67,7 +67,7 @@ type Schedule struct {
 
 var rate = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
 
-// Schedules gives the enabled schedules of the template.
+// Schedules returns the enabled schedules of the template.
 func (t *Template) Schedules() ([]Schedule, error) {
 	var out []Schedule
 	var wrong []error

@@ -23,7 +23,7 @@ var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "D
 // queueIgnored has no effect on one machine.
 var queueIgnored = []string{"QueueName", "RedrivePolicy", "Tags", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"}
 
-// Queues gives every queue of the template. A property that the local stack does
+// Queues returns every queue of the template. A property that the local stack does
 // not know is an error.
 func (t *Template) Queues() ([]Queue, error) {
 	var out []Queue

@@ -57,7 +57,7 @@ func (r *resolver) setParameters(declared map[string]any) error {
 	return errors.Join(wrong...)
 }
 
-// resolve gives v with every function replaced.
+// resolve returns v with every function replaced.
 func (r *resolver) resolve(v any) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -91,7 +91,7 @@ func (r *resolver) resolve(v any) (any, error) {
 	return v, nil
 }
 
-// function tells whether the object is a call: one member, Ref or Fn::….
+// function reports whether the object is a call: one member, Ref or Fn::….
 // {"Condition": name} is one too, but only inside a condition.
 func function(v map[string]any) (name string, arg any, ok bool) {
 	if len(v) != 1 {

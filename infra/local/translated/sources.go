@@ -40,7 +40,7 @@ const (
 	mostConcurrency  = 1000
 )
 
-// EventSources gives the enabled event source mappings of the template. What the
+// EventSources returns the enabled event source mappings of the template. What the
 // local stack cannot do as they say is an error.
 func (t *Template) EventSources() ([]EventSource, error) {
 	var out []EventSource
@@ -157,10 +157,10 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 	}
 }
 
-// tableName gives the name of the table with that logical id.
+// tableName returns the name of the table with that logical id.
 func (t *Template) tableName(id string) string { return cmp.Or(t.physical[id], id) }
 
-// tableOf gives the name of the table whose stream an ARN is of, which may be a table
+// tableOf returns the name of the table whose stream an ARN is of, which may be a table
 // beside the template's; "" is no stream of a table.
 func tableOf(streamARN string) string {
 	_, table, _ := strings.Cut(streamARN, ":table/")
@@ -225,7 +225,7 @@ func (p *properties) list(name string) []any {
 	return v
 }
 
-// object gives an object that may have one member.
+// object returns an object that may have one member.
 func (p *properties) object(name, member string) map[string]any {
 	v, _ := p.get(name).(map[string]any)
 	for k := range v {

@@ -1,6 +1,6 @@
 package translated
 
-// HashKeys gives the attribute that is the partition key of each table, by the
+// HashKeys returns the attribute that is the partition key of each table, by the
 // table's name, and of each of its indexes, by <table>/index/<name>. A table beside the
 // template's, whose stream it names, is a copy of the template's one table.
 func (t *Template) HashKeys() map[string]string {

@@ -178,7 +178,7 @@ func (t *Template) resolveOutputs(r *resolver) error {
 	return errors.Join(wrong...)
 }
 
-// Named gives the logical ids of the resources of a type, sorted.
+// Named returns the logical ids of the resources of a type, sorted.
 func (t *Template) Named(typ string) []string {
 	var names []string
 	for name, r := range t.Resources {

@@ -77,7 +77,7 @@ func (a *api) post(ctx context.Context, token, path, body string, into any) erro
 	return json.NewDecoder(res.Body).Decode(into)
 }
 
-// close ends it, and gives what went wrong while it ran.
+// close stops the stack and the proxies, and returns an error that ended the stack early.
 func (a *api) close() error {
 	for _, server := range a.servers {
 		server.Close()

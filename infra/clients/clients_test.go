@@ -18,7 +18,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// TestGeneratedClientsWork tries two generators whole; `make clients` tries all.
+// TestGeneratedClientsWork tries the generators of the short form; `make clients` tries all.
 func TestGeneratedClientsWork(t *testing.T) {
 	a, err := startAPI(t.Context(), func(line string) { t.Log(line) })
 	if err != nil {
@@ -52,7 +52,8 @@ func TestGeneratedClientsWork(t *testing.T) {
 	}
 }
 
-// TestEachGeneratorHasAShortProgram that a customer reads in one look.
+// TestEachGeneratorHasAShortProgram wants an example for each generator, short enough to
+// read at once.
 func TestEachGeneratorHasAShortProgram(t *testing.T) {
 	folders, err := os.ReadDir("examples")
 	if err != nil {
@@ -189,12 +190,12 @@ func TestSchemathesisIsReadToItsEnd(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 	for name, text := range map[string]string{
-		"it tried nothing":        end,
-		"it was stopped":          finished("good", "success") + strings.Replace(end, "completed", "interrupted", 1),
-		"it has no end":           finished("good", "success"),
-		"it failed on the way":    finished("good", "success") + `{"NonFatalError":{"value":"x"}}` + "\n" + end,
-		"it failed at the start":  `{"FatalError":{"value":"x"}}` + "\n" + end,
-		"it prints what it likes": "oops\n" + end,
+		"it tried nothing":       end,
+		"it was stopped":         finished("good", "success") + strings.Replace(end, "completed", "interrupted", 1),
+		"it has no end":          finished("good", "success"),
+		"it failed on the way":   finished("good", "success") + `{"NonFatalError":{"value":"x"}}` + "\n" + end,
+		"it failed at the start": `{"FatalError":{"value":"x"}}` + "\n" + end,
+		"it prints no JSON":      "oops\n" + end,
 	} {
 		if _, err := readEvents([]byte(text)); err == nil {
 			t.Errorf("%s: taken", name)
@@ -202,7 +203,7 @@ func TestSchemathesisIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestLockFilesNameNoHost, so that every registry will do.
+// TestLockFilesNameNoHost lets the tools be installed from any registry.
 func TestLockFilesNameNoHost(t *testing.T) {
 	lock := pin("package-lock.json")
 	if strings.Contains(lock, `"resolved"`) || !strings.Contains(lock, `"integrity"`) {

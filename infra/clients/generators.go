@@ -9,8 +9,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// generator generates a client and has a program that uses it, in the folder of
-// its name below examples.
+// generator generates a client. The program that uses the client is in the folder
+// examples/<name>.
 type generator struct {
 	name  string
 	short bool // tried by `make test`

@@ -12,7 +12,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// documents are what the linters read.
+// documents are the files that the linters read.
 var documents = []string{"openapi.yaml", "openapi-3.1.yaml"}
 
 // redocly runs Redocly's recommended rules.
@@ -68,8 +68,8 @@ func spectral(ctx context.Context, _ *api) error {
 	})
 }
 
-// nodeOutput returns what a Node tool prints. A linter that finds something fails,
-// which is no failure to run.
+// nodeOutput returns what a Node tool prints. A linter that finds something exits with an
+// error, which counts only when it printed nothing.
 func nodeOutput(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	modules, err := nodeModules(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func nodeOutput(ctx context.Context, env []string, name string, args ...string) 
 	return "", errors.Join(fmt.Errorf("%s printed nothing", name), err)
 }
 
-// lint runs a linter on each document, and holds what it reports against the list.
+// lint runs a linter on each document, and compares its reports with the list.
 func lint(_ context.Context, tool string, run func(document string) (string, error), read func(said string) ([]report, error)) error {
 	root, err := backing.Root()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // report is one thing that a tool found.
 type report struct {
 	tool, rule, where string
-	example           string // a request that shows it; "": none
+	example           string // a request that shows the fault; "": none
 }
 
 // listed is a report that is expected, with the reason.
@@ -25,7 +25,7 @@ type listed struct {
 //go:embed listed.txt
 var listedText string
 
-// readListed reads a list: "tool rule where" in a line, where a regular
+// readListed reads a list: a line "tool rule where", in which where is a regular
 // expression, and the reason in indented lines below it.
 func readListed(text string) ([]listed, error) {
 	var all []listed
@@ -57,7 +57,7 @@ func readListed(text string) ([]listed, error) {
 	return all, nil
 }
 
-// against returns the reports of a tool that are not listed.
+// against compares the reports of a tool with listed.txt.
 func against(tool string, found []report) error {
 	list, err := readListed(listedText)
 	if err != nil {
@@ -66,9 +66,9 @@ func against(tool string, found []report) error {
 	return compare(tool, found, list)
 }
 
-// compare returns the reports of a tool that the list lacks, and what the list has
-// of the tool that was not reported. Schemathesis need not report all: it answers
-// to what the API answers.
+// compare returns an error for each report that the list lacks, and for each entry of the
+// tool that was not reported. Entries of Schemathesis need not be reported: its requests
+// depend on the API's answers.
 func compare(tool string, found []report, list []listed) error {
 	used := map[int]bool{}
 	var errs []error

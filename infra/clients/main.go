@@ -1,9 +1,8 @@
-// Command clients is `make clients`: it generates a client of infra/openapi.yaml
-// with each of the generators that customers use, compiles it, and runs a program
-// that uses it on the local stack, and again through proxies whose answers have
-// members and codes that do not exist yet. Then it lints the document and has
-// Schemathesis try the stack. What they report is a failure unless listed.txt has
-// the reason for it.
+// Command clients is `make clients`. It lints the OpenAPI documents. It generates a client
+// of infra/openapi.yaml with each of the generators that customers use, compiles it, and
+// runs a program with it on the local stack, and again through proxies whose answers have
+// members and codes that do not exist yet. Then Schemathesis tries the stack. A report of
+// a linter or of Schemathesis is a failure unless listed.txt has the reason for it.
 package main
 
 import (
@@ -36,8 +35,8 @@ type part struct {
 	try  func(context.Context, *api) error
 }
 
-// parts returns what there is to try. Schemathesis comes last: the webhooks that it
-// leaves keep the stack busy.
+// parts returns all parts in their order. Schemathesis comes last: the webhooks that it
+// causes keep the stack busy.
 func parts(short bool) []part {
 	all := []part{{"redocly", redocly}, {"spectral", spectral}}
 	if !short {

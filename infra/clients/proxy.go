@@ -22,10 +22,10 @@ func changing(api *url.URL, change func(value any) any) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(api)
-			r.Out.Header.Del("Accept-Encoding") // the transport's own is decoded
+			r.Out.Header.Del("Accept-Encoding") // the transport sets its own, and decodes the answer
 		},
 		ModifyResponse: func(res *http.Response) error {
-			media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // none is not JSON
+			media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // "" is not JSON
 			isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
 			if !isJSON || res.StatusCode == http.StatusNoContent {
 				return nil
@@ -48,11 +48,11 @@ func changing(api *url.URL, change func(value any) any) http.Handler {
 	}
 }
 
-// maps are members whose values are maps by names of the caller's, and not
-// objects with members that the API may add.
+// maps are members whose values are maps by names that the caller chose. The API adds no
+// members to them.
 var maps = map[string]bool{"metadata": true, "changes": true}
 
-// withNewMember adds a member to each object of a value, those inside others too.
+// withNewMember adds a member to each object of a value, nested objects included.
 func withNewMember(value any) any {
 	switch v := value.(type) {
 	case []any:

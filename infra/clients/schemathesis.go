@@ -15,9 +15,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// schemathesis has Schemathesis try the API in all its phases: under /v1 with an
-// access token, elsewhere with an API key. The key comes first: under /v1 its org may
-// be deleted.
+// schemathesis runs Schemathesis on the API: under /v1 with an access token, elsewhere with
+// an API key. The run with the key comes first: the run under /v1 may delete the key's org.
 func schemathesis(ctx context.Context, a *api) error {
 	token, err := a.token(ctx, "schemathesis@example.com")
 	if err != nil {
@@ -41,8 +40,8 @@ func schemathesis(ctx context.Context, a *api) error {
 	return against("schemathesis", found)
 }
 
-// fuzz runs Schemathesis and gives the checks that failed. The seed is fixed, so
-// that a run on the same document tries the same again.
+// fuzz runs all phases of Schemathesis and returns the checks that failed. The seed is
+// fixed, so that runs on the same document try the same requests.
 func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
 	root, err := backing.Root()
 	if err != nil {
@@ -67,7 +66,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 		return nil, errors.Join(err, failed)
 	}
 	reports, err := readEvents(text)
-	if err == nil && len(reports) == 0 { // it failed in another way
+	if err == nil && len(reports) == 0 { // a failure without a report
 		err = failed
 	}
 	if err != nil {
@@ -76,7 +75,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 	return reports, nil
 }
 
-// event is what is read of a line of Schemathesis's report.
+// event has the fields that are read from a line of Schemathesis's report.
 type event struct {
 	ScenarioFinished *struct {
 		Status   string
@@ -109,8 +108,8 @@ type content struct {
 	Base64 []byte `json:"$base64"`
 }
 
-// readEvents returns the checks that failed. A run that did not come to its end, or
-// tried nothing, is an error.
+// readEvents returns the checks that failed. A run that was not completed, or that tried
+// nothing, is an error.
 func readEvents(text []byte) ([]report, error) {
 	var found []report
 	tried, ended := 0, false
@@ -142,7 +141,7 @@ func readEvents(text []byte) ([]report, error) {
 	return found, nil
 }
 
-// failed returns the checks of a scenario that failed, of how many cases.
+// failed returns how many cases a scenario had, and its checks that failed.
 func (e event) failed() (cases int, found []report) {
 	r := e.ScenarioFinished.Recorder
 	for id, checks := range r.Checks {
@@ -165,7 +164,7 @@ func (x *exchange) said() string {
 		Code   string
 		Errors []struct{ Pointer, Code string }
 	}
-	_ = json.Unmarshal(x.Content.Base64, &problem) // an answer that is no problem has no code
+	_ = json.Unmarshal(x.Content.Base64, &problem) // an answer without a problem document has no code
 	said := strings.TrimSpace(fmt.Sprint(x.Status, " ", problem.Code))
 	for _, e := range problem.Errors {
 		said += " " + e.Pointer + " " + e.Code

@@ -25,8 +25,7 @@ func pin(path string) string {
 	return string(b)
 }
 
-// openAPIGenerator returns what calls openapi-generator for a language, with no
-// option but output folder, library and package name.
+// openAPIGenerator returns a function that runs openapi-generator for a language.
 func openAPIGenerator(language, output string, options ...string) func(context.Context, string, string) error {
 	return func(ctx context.Context, dir, document string) error {
 		jars, err := backing.Jars(ctx, "openapi-generator", pin("openapi-generator.xml"), nil)
@@ -39,7 +38,7 @@ func openAPIGenerator(language, output string, options ...string) func(context.C
 	}
 }
 
-// pythonBin returns the folder of the Python tools' programs.
+// pythonBin returns the folder of the Python tools' programs. It installs them first.
 func pythonBin(ctx context.Context) (string, error) {
 	python, err := backing.VirtualEnv(ctx, "clients-python", pin("requirements.txt"), nil)
 	return filepath.Dir(python), err
@@ -53,7 +52,7 @@ func pythonTool(ctx context.Context, dir, name string, args ...string) error {
 	return run(ctx, dir, filepath.Join(bin, name), args...)
 }
 
-// nodeModules returns the node_modules of the Node tools.
+// nodeModules returns the node_modules of the Node tools. It installs them first.
 func nodeModules(ctx context.Context) (string, error) {
 	dir, err := backing.NodeModules(ctx, "clients-node", pin("package.json"), pin("package-lock.json"), nil)
 	return filepath.Join(dir, "node_modules"), err
@@ -67,19 +66,19 @@ func nodeTool(ctx context.Context, dir, name string, args ...string) error {
 	return run(ctx, dir, filepath.Join(modules, ".bin", name), args...)
 }
 
-// run runs a program to its end; its error carries what the program said.
+// run runs a program to its end. The error has the program's output.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	_, err := output(ctx, dir, nil, name, args...)
 	return err
 }
 
-// output is run that gives what the program wrote to its standard output. env is
-// beside the environment of this process.
+// output runs a program and returns its standard output. It adds env to the environment of
+// this process.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	if filepath.IsAbs(name) { // a tool finds those that are installed with it
+	if filepath.IsAbs(name) { // a tool finds the tools that are installed with it
 		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(name)+":"+os.Getenv("PATH"))
 	}
 	var out, said bytes.Buffer
@@ -90,7 +89,7 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 	return out.String(), nil
 }
 
-// last is the end of what a program said, enough to see its error.
+// last returns the end of a program's output, enough to see its error.
 func last(said []byte) []byte {
 	const most = 8000
 	return said[max(0, len(said)-most):]

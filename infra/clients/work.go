@@ -12,8 +12,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// try generates a client, compiles it with its program, and runs the program on
-// the API and through each proxy. It gives what went wrong.
+// try generates a client, compiles it with its program, and runs the program on the API
+// and through each proxy.
 func (g generator) try(ctx context.Context, a *api) error {
 	root, err := backing.Root()
 	if err != nil {
@@ -39,7 +39,7 @@ func (g generator) try(ctx context.Context, a *api) error {
 	return errors.Join(errs...)
 }
 
-// run1 runs a program one way, as a user of its own, and compares what it prints.
+// run1 runs a program one way, as a user of its own, and checks what the program prints.
 func run1(ctx context.Context, dir string, command []string, a *api, name string, w way) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -61,14 +61,14 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }
 
-// way is how a program reaches the API.
+// way is a base URL by which a program reaches the API.
 type way struct {
 	name string
 	url  string
-	code string // what each error's code is replaced by; "": nothing
+	code string // replaces each error's code; "": codes stay
 }
 
-// expected is what each program prints.
+// expected returns what each program prints.
 func (w way) expected() string {
 	code := func(documented string) string {
 		if w.code != "" {

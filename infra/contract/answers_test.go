@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/contract"
 )
 
-// seen is an answer, as a client sees it.
+// seen is an answer as a client gets it, and the request.
 type seen struct {
 	method, path string
 	status       int
@@ -38,7 +38,7 @@ const (
 	invalid    = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 
-// answers returns, by name, answers as documented.
+// answers returns documented answers by name.
 func answers() map[string]seen {
 	anyOrigin := headers("application/problem+json")
 	anyOrigin.Set("Access-Control-Allow-Origin", "*")

@@ -7,13 +7,12 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// knownKey names, on a member of an answer, the component schema whose enum lists
-// the values of today. The member itself has no enum, which would turn a new
-// value into a broken client; generators make constants of the schema.
+// knownKey names, on a member of an answer, the component schema whose enum lists the
+// values of today. The member itself has no enum: a new value would then break clients.
+// Generators make constants of the schema.
 const knownKey = "x-known-values"
 
-// Known returns the x-known-values of a schema: the name of a component schema, ""
-// when it has none.
+// Known returns the x-known-values of a schema: the name of a component schema, or "".
 func Known(s *openapi3.Schema) string {
 	name, _ := s.Extensions[knownKey].(string)
 	return name
@@ -25,8 +24,8 @@ type closer struct {
 	seen map[*openapi3.Schema]bool
 }
 
-// closeAnswers closes the schemas of all answers: objects have the members that
-// are named and no others, x-extensible-enum and x-known-values are enums.
+// closeAnswers closes the schemas of all answers: objects have only the members that are
+// named, and x-extensible-enum and x-known-values become enums.
 func closeAnswers(doc *openapi3.T) error {
 	c := closer{doc, map[*openapi3.Schema]bool{}}
 	var errs []error
@@ -53,8 +52,8 @@ func closeAnswers(doc *openapi3.T) error {
 	return errors.Join(errs...)
 }
 
-// close closes a schema and those inside it. Clients see each object open by
-// additionalProperties: true, which some generators need to be written.
+// close closes a schema and the schemas inside it. In the document each object is open:
+// some generators need additionalProperties: true to be written.
 func (c closer) close(ref *openapi3.SchemaRef) error {
 	if ref == nil || ref.Value == nil || c.seen[ref.Value] {
 		return nil
@@ -103,8 +102,8 @@ func (c closer) closeData() error {
 	return errors.Join(errs...)
 }
 
-// permitNull lets members without a type be null, as OpenAPI 3.0 has it and
-// kin-openapi does not.
+// permitNull lets members without a type be null. OpenAPI 3.0 permits it, kin-openapi does
+// not.
 func permitNull(doc *openapi3.T) {
 	if doc.Components == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// checkCodes: under each status of an operation stand examples of the operation's
-// codes of that status, all of them and no others.
+// checkCodes reports an operation whose examples under a status are not exactly its
+// x-error-codes of that status.
 func checkCodes(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -60,7 +60,7 @@ func checkAllCodes(doc *openapi3.T) []string {
 	return append(onlyIn("x-error-codes", used, known), onlyIn("the codes of Problem", listed, known)...)
 }
 
-// checkProblems: each example of an error is what the product writes.
+// checkProblems reports each example of an error that differs from what the product writes.
 func checkProblems(doc *openapi3.T) []string {
 	var wrong []string
 	check := func(where, status string, ref *openapi3.ResponseRef) {
@@ -70,7 +70,7 @@ func checkProblems(doc *openapi3.T) []string {
 				wrong = append(wrong, fmt.Sprintf("%s: the example of %s: type %v, title %v, status %v", where, code, p["type"], p["title"], p["status"]))
 			}
 			if status != "" && status != "default" && fmt.Sprint(code.Status()) != status {
-				wrong = append(wrong, fmt.Sprintf("%s: %s stands under %s", where, code, status))
+				wrong = append(wrong, fmt.Sprintf("%s: %s is under %s", where, code, status))
 			}
 			if shown, _ := p["errors"].([]any); !contract.ErrorsFit(string(code), len(shown)) {
 				wrong = append(wrong, fmt.Sprintf("%s: the example of %s: errors %v", where, code, p["errors"]))
@@ -88,7 +88,7 @@ func checkProblems(doc *openapi3.T) []string {
 	return wrong
 }
 
-// problems returns the examples of an error answer, as JSON.
+// problems returns the examples of an error answer.
 func problems(media *openapi3.MediaType) []map[string]any {
 	var out []map[string]any
 	if media == nil {
@@ -97,7 +97,7 @@ func problems(media *openapi3.MediaType) []map[string]any {
 	for _, ref := range media.Examples {
 		text, _ := json.Marshal(ref.Value.Value)
 		p := map[string]any{}
-		_ = json.Unmarshal(text, &p) // one that is no object has no code, which is found
+		_ = json.Unmarshal(text, &p) // an example that is no object has no code, which the check reports
 		out = append(out, p)
 	}
 	return out

@@ -1,10 +1,10 @@
-// Package contract holds what the API answers against infra/openapi.yaml. Tests
-// use it; the product does not.
+// Package contract checks the API's answers against infra/openapi.yaml, and makes the
+// document of OpenAPI 3.1 from it. Tests use the package; the product does not.
 //
-// Clients must let answers gain members. The tests of this repository must not:
-// the document is read once as it stands and once with every answer closed, so
-// that a member, or a value of an x-extensible-enum or of x-known-values, that the
-// document does not name is a failure here.
+// Clients must let answers gain members. The tests of this repository must not. So the
+// document is read once as it is and once with every answer closed: here a member, or a
+// value of an x-extensible-enum or of x-known-values, that the document does not name is a
+// failure.
 package contract
 
 import (
@@ -38,7 +38,7 @@ const (
 
 // Contract is the OpenAPI document, validated with its examples.
 type Contract struct {
-	doc    *openapi3.T // as it stands
+	doc    *openapi3.T // as it is
 	strict *openapi3.T // with every answer closed
 }
 
@@ -51,7 +51,7 @@ func Load() (*Contract, error) {
 	return Parse(text)
 }
 
-// Text returns infra/openapi.yaml as it is written.
+// Text returns the text of infra/openapi.yaml.
 func Text() ([]byte, error) {
 	root, err := backing.Root()
 	if err != nil {
@@ -60,8 +60,8 @@ func Text() ([]byte, error) {
 	return os.ReadFile(filepath.Join(root, "infra", "openapi.yaml"))
 }
 
-// Parse reads an OpenAPI document. Its examples are held against their schemas,
-// those of answers against the closed ones.
+// Parse reads an OpenAPI document. It validates the examples by their schemas, those of
+// answers by the closed ones.
 func Parse(text []byte) (*Contract, error) {
 	doc, err := read(text, func(*openapi3.T) error { return nil })
 	if err != nil {
@@ -90,17 +90,16 @@ func read(text []byte, change func(*openapi3.T) error) (*openapi3.T, error) {
 	return doc, doc.Validate(loader.Context, openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
 }
 
-// Document returns the document as it stands. It is not to be changed.
+// Document returns the document. The caller must not change it.
 func (c *Contract) Document() *openapi3.T { return c.doc }
 
-// Has reports whether a method and path (escaped, a query may follow) are a route
-// of the document.
+// Has reports whether the document has a method and path. The path is escaped, and a query
+// may follow it.
 func (c *Contract) Has(method, path string) bool { return find(c.doc, method, path) != nil }
 
-// Check holds an answer against the document: the status, the headers, the
-// content type, the body, and the problem code. path is as it was requested:
-// escaped, a query may follow. Where the document has no such route, the one
-// right answer is 404 route_not_found.
+// Check checks an answer against the document: the status, the headers, the content type,
+// the body, and the problem code. The path is escaped, and a query may follow it. When the
+// document has no such route, the only right answer is 404 route_not_found.
 func (c *Contract) Check(method, path string, status int, header http.Header, body []byte) error {
 	op := find(c.strict, method, path)
 	var response *openapi3.ResponseRef
@@ -125,8 +124,8 @@ func (c *Contract) Check(method, path string, status int, header http.Header, bo
 	return nil
 }
 
-// CheckRequest holds a body that the API has accepted against the document, so
-// that the document refuses nothing the API takes. An empty body is {}.
+// CheckRequest checks a body that the API has accepted against the document, so that the
+// document refuses nothing that the API takes. An empty body counts as {}.
 func (c *Contract) CheckRequest(method, path string, body []byte) error {
 	op := find(c.doc, method, path)
 	if op == nil {
@@ -144,8 +143,8 @@ func (c *Contract) CheckRequest(method, path string, body []byte) error {
 	return nil
 }
 
-// checkHeader holds the headers that the document names: there when they are
-// required, and of their schema.
+// checkHeader checks the headers that the document names: they are there when required, at
+// most once, and fit their schema.
 func checkHeader(response *openapi3.Response, header http.Header) error {
 	var errs []error
 	for name, ref := range response.Headers {
@@ -218,7 +217,7 @@ func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationO
 	return value, media.Schema.Value.VisitJSON(value, as, openapi3.MultiErrors(), openapi3.DisableSchemaErrorDetails())
 }
 
-// problem is what the checks read of an error's body.
+// problem has the members that the checks read of an error's body.
 type problem struct {
 	Type   string            `json:"type"`
 	Title  string            `json:"title"`
@@ -227,9 +226,9 @@ type problem struct {
 	Errors []json.RawMessage `json:"errors"`
 }
 
-// checkProblem holds an error to what a schema cannot say: the operation has the
-// code, the status is the answer's, type and title are those of the code's
-// example, and errors are there where the code has them.
+// checkProblem checks what a schema cannot express: the operation has the code, the status
+// is that of the answer, type and title are those of the code's example, and the number of
+// errors fits the code.
 func checkProblem(media *openapi3.MediaType, status int, codes []string, body []byte) error {
 	var p problem
 	if err := json.Unmarshal(body, &p); err != nil {
@@ -259,9 +258,8 @@ func checkProblem(media *openapi3.MediaType, status int, codes []string, body []
 	return fmt.Errorf("%s is not an example of the answer", p.Code)
 }
 
-// ErrorsFit reports whether an error of a code may have so many errors: one or more
-// of invalid input, either of JSON, which has one for an unknown member, and else
-// none.
+// ErrorsFit reports whether an error with this code may list so many errors: invalid input
+// lists one or more; invalid_json lists one for an unknown member; other codes list none.
 func ErrorsFit(code string, errors int) bool {
 	switch code {
 	case "validation_failed", "unknown_parameter":

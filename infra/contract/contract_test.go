@@ -17,8 +17,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// checks hold the document against the repository's own tables. Each gives what
-// is wrong; plants_test.go shows that each finds what it is there for.
+// checks compare the document with the repository's own tables. Each returns the
+// differences; plants_test.go shows that each finds its fault.
 var checks = map[string]func(*openapi3.T) []string{
 	"operations": checkOperations,
 	"parameters": checkParameters,
@@ -62,7 +62,7 @@ func operations(doc *openapi3.T) map[string]*openapi3.Operation {
 	return out
 }
 
-// onlyIn says what is in one of two sets and not in the other.
+// onlyIn returns a line for each value that is in only one of two sets.
 func onlyIn(what string, document, tables []string) []string {
 	var wrong []string
 	for _, v := range document {
@@ -78,8 +78,8 @@ func onlyIn(what string, document, tables []string) []string {
 	return wrong
 }
 
-// checkOperations: the document says in its text what HEAD is, and that OPTIONS under
-// /v1 depends on the deployment.
+// checkOperations compares the operations with the routes. HEAD, and OPTIONS under /v1,
+// which depends on the deployment, are only in the document's text.
 func checkOperations(doc *openapi3.T) []string {
 	var routes, documented []string
 	for _, r := range route.All() {
@@ -97,8 +97,8 @@ func checkOperations(doc *openapi3.T) []string {
 	return onlyIn("operations", documented, routes)
 }
 
-// checkParameters: an operation has the query parameters that its route takes, and
-// the route refuses others where it takes a credential.
+// checkParameters reports an operation whose query parameters are not those of its route,
+// and one whose codes differ from what the route refuses.
 func checkParameters(doc *openapi3.T) []string {
 	var wrong []string
 	ops := operations(doc)
@@ -121,7 +121,7 @@ func checkParameters(doc *openapi3.T) []string {
 	return wrong
 }
 
-// TestHEADIsServedOnPublicReads: RFC 9110, section 9.3.2.
+// TestHEADIsServedOnPublicReads follows RFC 9110, section 9.3.2.
 func TestHEADIsServedOnPublicReads(t *testing.T) {
 	var reads, heads []string
 	for _, r := range route.All() {
@@ -139,8 +139,8 @@ func TestHEADIsServedOnPublicReads(t *testing.T) {
 	}
 }
 
-// checkSecurity: an operation without a security of its own would take what the
-// document says for all, so it must have one, an empty one when it is public.
+// checkSecurity reports an operation whose security differs from its route's credential. A
+// public operation needs an empty security: without any, the document's default would apply.
 func checkSecurity(doc *openapi3.T) []string {
 	takes := map[principal.Credential]string{principal.UserToken: "[userToken]", principal.APIKey: "[apiKey]", principal.Public: "[]"}
 	var wrong []string
@@ -187,8 +187,7 @@ func checkRoles(doc *openapi3.T) []string {
 	return wrong
 }
 
-// checkExamples: who reads the document sees each body once. Parse has held the
-// examples against their schemas.
+// checkExamples reports each body without an example. Parse has validated the examples.
 func checkExamples(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -210,9 +209,9 @@ func hasExample(m *openapi3.MediaType) bool {
 	return m != nil && (m.Example != nil || len(m.Examples) > 0)
 }
 
-// checkBodies: requests are strict, and an empty body is {}, so a body is
-// required just where a member is. Answers are open to clients and say so, and
-// each operation has an answer for errors that do not exist yet.
+// checkBodies reports a request that permits unknown members, or whose body is not required
+// exactly when a member is (an empty body counts as {}). It reports an answer that is closed
+// to clients, and an operation without an answer for errors that do not exist yet.
 func checkBodies(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -238,8 +237,7 @@ func checkBodies(doc *openapi3.T) []string {
 	return wrong
 }
 
-// closedIn returns the objects of an answer that do not say that they may gain
-// members.
+// closedIn returns the objects of an answer that do not say that they may gain members.
 func closedIn(where string, ref *openapi3.SchemaRef) []string {
 	if ref == nil {
 		return nil
@@ -257,7 +255,8 @@ func closedIn(where string, ref *openapi3.SchemaRef) []string {
 	return wrong
 }
 
-// checkCaching: every answer says how it may be kept; one to a credential never.
+// checkCaching reports an answer without Cache-Control, and an answer to a credential that
+// may be cached.
 func checkCaching(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -274,8 +273,8 @@ func checkCaching(doc *openapi3.T) []string {
 	return wrong
 }
 
-// checkRetries: a create takes an Idempotency-Key, can refuse it, and says when
-// an answer is sent again; all of that or nothing.
+// checkRetries reports a create that does not take an Idempotency-Key, refuse a wrong one and
+// mark a replay, and another operation that does any of these.
 func checkRetries(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -296,8 +295,8 @@ func checkRetries(doc *openapi3.T) []string {
 	return wrong
 }
 
-// checkKey: the key that the document shows is one, of the org, id and prefix
-// beside it.
+// checkKey checks that the key in the document is well formed, with the id and the prefix
+// that are beside it.
 func checkKey(doc *openapi3.T) []string {
 	example, _ := doc.Components.Responses["CreatedKey"].Value.Content.Get("application/json").Example.(map[string]any)
 	text, _ := example["key"].(string)

@@ -7,12 +7,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// dataKey is of the schema of events: which schema `data` has for each `type`. An
-// anyOf would say it too, and would turn a new type into a broken client.
+// dataKey is an extension of the schema of events. It names the schema of `data` for each
+// `type`. An anyOf would do so too, but a new type would then break clients.
 const dataKey = "x-data"
 
-// DataOf returns the x-data of a schema: names of component schemas by type, nil when
-// it has none.
+// DataOf returns the x-data of a schema: names of component schemas by type, or nil.
 func DataOf(s *openapi3.Schema) map[string]string {
 	list, _ := s.Extensions[dataKey].(map[string]any)
 	if list == nil {
@@ -25,8 +24,7 @@ func DataOf(s *openapi3.Schema) map[string]string {
 	return out
 }
 
-// CheckData holds the data of every event inside a value of a schema against the
-// schema of its type.
+// CheckData checks the data of every event inside a value by the schema of the event's type.
 func CheckData(doc *openapi3.T, s *openapi3.Schema, value any) error {
 	var errs []error
 	switch v := value.(type) {

@@ -15,7 +15,7 @@ func Codes(extensions map[string]any) []string { return texts(extensions[codesKe
 // Roles returns the x-roles of an operation, nil when it has none.
 func Roles(op *openapi3.Operation) []string { return texts(op.Extensions["x-roles"]) }
 
-// texts returns the strings of a list; one that is no string shows as what it is.
+// texts returns the values of a list as strings.
 func texts(list any) []string {
 	values, _ := list.([]any)
 	var out []string
@@ -25,9 +25,8 @@ func texts(list any) []string {
 	return out
 }
 
-// find returns the operation of a method and a requested path, nil when there is
-// none. A path that is written out wins over one with parameters. The document
-// does not repeat for HEAD what it says of GET.
+// find returns the operation of a method and a requested path, or nil. The path with the
+// fewest parameters wins. HEAD is looked up as GET.
 func find(doc *openapi3.T, method, path string) *openapi3.Operation {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -45,8 +44,8 @@ func find(doc *openapi3.T, method, path string) *openapi3.Operation {
 	return found
 }
 
-// match reports whether a requested path, escaped, is one of a template, and how
-// many parameters it has.
+// match reports whether an escaped path fits a template, and returns how many parameters
+// the template has.
 func match(template, path string) (params int, ok bool) {
 	want, got := strings.Split(template, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {

@@ -13,7 +13,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// checkToken: the link token that the document shows is one, of the link beside it.
+// checkToken checks that the link token in the document is well formed, with the link's id
+// that is beside it.
 func checkToken(doc *openapi3.T) []string {
 	example, _ := doc.Components.Responses["CreatedLink"].Value.Content.Get("application/json").Example.(map[string]any)
 	text, _ := example["token"].(string)
@@ -24,7 +25,7 @@ func checkToken(doc *openapi3.T) []string {
 	return nil
 }
 
-// checkEvents: the document's lists of event types and of statuses are the
+// checkEvents compares the document's lists of event types and of statuses with the
 // product's.
 func checkEvents(doc *openapi3.T) []string {
 	schemas := doc.Components.Schemas
@@ -74,7 +75,7 @@ func listed(s *openapi3.Schema) []string {
 	return out
 }
 
-// checkData: the events of the document's examples have the data of their type.
+// checkData checks that the events in the document's examples have the data of their type.
 func checkData(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {

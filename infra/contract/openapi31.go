@@ -13,9 +13,9 @@ import (
 // made31 is the first line of the document of OpenAPI 3.1.
 const made31 = "# Made from openapi.yaml by: go run ./infra/contract/generate\n"
 
-// OpenAPI31 makes a document of OpenAPI 3.1 from one of 3.0: what is nullable is of
-// the type null too, and webhooks describe each event as it arrives, which 3.0
-// cannot.
+// OpenAPI31 makes a document of OpenAPI 3.1 from one of 3.0. It replaces nullable by the
+// type null, and adds webhooks, which 3.0 does not have: they describe each event as it
+// arrives.
 func OpenAPI31(text []byte) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -47,7 +47,7 @@ func OpenAPI31(text []byte) ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// member returns the value at a path of names in a mapping, nil when there is none.
+// member returns the value at a path of names in a mapping, or nil.
 func member(n *yaml.Node, path ...string) *yaml.Node {
 	for _, name := range path {
 		i := -1
@@ -62,8 +62,7 @@ func member(n *yaml.Node, path ...string) *yaml.Node {
 	return n
 }
 
-// nullTypes replaces nullable: true, which 3.1 does not know, wherever a schema can
-// be. Examples are not schemas.
+// nullTypes replaces nullable: true, which 3.1 does not have, everywhere but in examples.
 func nullTypes(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.Join(each(n.Content, nullTypes)...)
@@ -91,8 +90,8 @@ func each(nodes []*yaml.Node, f func(*yaml.Node) error) []error {
 	return errs
 }
 
-// permitNullType adds the type null to a schema: beside its type, or beside the
-// schema that its allOf refers to.
+// permitNullType adds the type null to a schema: beside its type, or beside the schema that
+// its allOf refers to.
 func permitNullType(schema *yaml.Node) error {
 	kind := member(schema, "type")
 	if kind == nil || kind.Kind != yaml.ScalarNode {
@@ -111,7 +110,7 @@ func permitNullType(schema *yaml.Node) error {
 	return nil
 }
 
-// webhookNodes describes the webhooks by the schema of each type's data.
+// webhookNodes returns the webhooks and their schemas. data is x-data of the schema Event.
 func webhookNodes(data *yaml.Node) (schemas, webhooks *yaml.Node, err error) {
 	if data == nil {
 		return nil, nil, fmt.Errorf("the schema Event has no %s", dataKey)
@@ -135,7 +134,7 @@ func webhookNodes(data *yaml.Node) (schemas, webhooks *yaml.Node, err error) {
 	return s.Content[0], w.Content[0], nil
 }
 
-// camel returns LinkClaimed for link.claimed.
+// camel turns link.claimed into LinkClaimed.
 func camel(kind string) string {
 	var out string
 	for _, word := range strings.Split(kind, ".") {

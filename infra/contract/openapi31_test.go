@@ -59,7 +59,7 @@ func TestOpenAPI31IsMadeFromTheDocument(t *testing.T) {
 	}
 }
 
-// TestOpenAPI31HasEveryOperation, with as many answers, and nothing of 3.0.
+// TestOpenAPI31HasEveryOperation wants each operation with as many answers, and no nullable.
 func TestOpenAPI31HasEveryOperation(t *testing.T) {
 	early, late := operations(load(t).Document()), operations(load31(t))
 	if len(early) != len(late) {
@@ -75,7 +75,7 @@ func TestOpenAPI31HasEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(text), `"nullable"`) {
-		t.Error("nullable is of 3.0")
+		t.Error("the document has nullable, which is of 3.0")
 	}
 }
 
@@ -120,8 +120,8 @@ func claims(kind string, data any) map[string]any {
 	}
 }
 
-// TestEachTypeOfWebhookHasItsOwnData: a token's claims have the data of its type
-// and of no other, by the one schema and by that of the type's own webhook.
+// TestEachTypeOfWebhookHasItsOwnData wants the data of a type to be valid for this type only,
+// by the schema of all claims and by the schema of the type's own webhook.
 func TestEachTypeOfWebhookHasItsOwnData(t *testing.T) {
 	early, doc := load(t).Document(), load31(t)
 	of, shown := contract.DataOf(early.Components.Schemas["Event"].Value), dataShown(early)
@@ -150,7 +150,7 @@ func TestEachTypeOfWebhookHasItsOwnData(t *testing.T) {
 	}
 }
 
-// TestTokensHaveTheClaimsOfTheDocument: those that the product writes.
+// TestTokensHaveTheClaimsOfTheDocument validates the tokens that the product writes.
 func TestTokensHaveTheClaimsOfTheDocument(t *testing.T) {
 	schema := load31(t).Components.Schemas["WebhookClaims"].Value
 	early := load(t).Document()

@@ -10,8 +10,8 @@ import (
 // plant is a fault: the first place of old in the document becomes new.
 type plant struct{ check, old, new string }
 
-// TestEveryCheckFindsItsFault spoils the document in one place, and wants the
-// check that is there for it to say so.
+// TestEveryCheckFindsItsFault spoils the document in one place, and wants the check for this
+// fault to report it.
 func TestEveryCheckFindsItsFault(t *testing.T) {
 	const claim = "  /link/claim:\n    post:"
 	found := map[string]bool{}
@@ -32,10 +32,10 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 		"an example without its code":        {"codes", "x-error-codes: [invalid_cursor, missing", "x-error-codes: [missing"},
 		"a status without a code":            {"codes", "        '401': { $ref: '#/components/responses/TokenRefused' }\n", "        '401': { $ref: '#/components/responses/TokenRefused' }\n        '409': { $ref: '#/components/responses/Done' }\n"},
 		"a code without a status":            {"codes", "        '429': { $ref: '#/components/responses/RateLimited' }\n", ""},
-		"a code that stands twice":           {"codes", "x-error-codes: [invalid_cursor, missing", "x-error-codes: [invalid_cursor, invalid_cursor, missing"},
+		"a code that is listed twice":        {"codes", "x-error-codes: [invalid_cursor, missing", "x-error-codes: [invalid_cursor, invalid_cursor, missing"},
 		"a code that the product has not":    {"all codes", "x-error-codes: [route_not_found]", "x-error-codes: [route_not_found, teapot]"},
 		"a code that no route has":           {"all codes", "x-error-codes: [route_not_found]", "x-error-codes: []"},
-		"a code that Problem alone lists":    {"all codes", "member_exists, last_admin, limit_reached, key", "member_exists, last_admin, teapot, limit_reached, key"},
+		"a code that only Problem lists":     {"all codes", "member_exists, last_admin, limit_reached, key", "member_exists, last_admin, teapot, limit_reached, key"},
 		"an example's title":                 {"problems", "title: No such org\n", "title: No such organisation\n"},
 		"an example's type":                  {"problems", "type: urn:latchkey:problem:org_not_found", "type: urn:latchkey:problem:not_found"},
 		"an example's status":                {"problems", "title: No such org\n        status: 404", "title: No such org\n        status: 410"},
@@ -60,13 +60,13 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 		"a token beside another link's id":   {"the token", "            id: lnk_01kb5x8w3v0f7k1w2q3r4s5t6v\n            token", "            id: lnk_01kb5x8w3v0f7k1w2q3r4s5t6w\n            token"},
 		"a type of event without data":       {"events", "        test: TestData\n", ""},
 		"a type of event that there is not":  {"events", "        test: TestData\n", "        test: TestData\n        link.lost: Link\n"},
-		"a status that nobody can ask for":   {"events", "enum: [pending, delivered, failed, held, cancelled]", "enum: [pending, delivered, failed, held]"},
+		"a status that no one can ask for":   {"events", "enum: [pending, delivered, failed, held, cancelled]", "enum: [pending, delivered, failed, held]"},
 		"a status to ask for in its own way": {"events", "          allOf: [{ $ref: '#/components/schemas/DeliveryStatus' }]\n", "          enum: [failed, null]\n"},
-		"an event that nobody can ask for":   {"events", "endpoint.deleted, endpoint.disabled, test]\n      x-enum", "endpoint.disabled, test]\n      x-enum"},
+		"an event that no one can ask for":   {"events", "endpoint.deleted, endpoint.disabled, test]\n      x-enum", "endpoint.disabled, test]\n      x-enum"},
 		"an event without a constant":        {"events", "[EVERY_EVENT, ", "["},
 		"an event with another one's data":   {"data", "        link.claimed: Link\n", "        link.claimed: TestData\n"},
 		"an example of data lacks a member":  {"data", "      data: { message: This", "      data: { text: This"},
-		"an Idempotency-Key nobody may have": {"retries", "        - $ref: '#/components/parameters/limit'\n", "        - $ref: '#/components/parameters/idempotencyKey'\n"},
+		"an Idempotency-Key that is ignored": {"retries", "        - $ref: '#/components/parameters/limit'\n", "        - $ref: '#/components/parameters/idempotencyKey'\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := contract.Parse(spoiled(t, p.old, p.new))
@@ -86,7 +86,7 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 	}
 }
 
-// TestADocumentThatContradictsItselfIsNotRead: Parse itself refuses.
+// TestADocumentThatContradictsItselfIsNotRead wants Parse to refuse it.
 func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 	for name, p := range map[string]plant{
 		"an example of the wrong type":        {"", "orgs:\n                      - { id: org_5yt695b9bqryh4dy0xdqrpbr21, name: Acme", "orgs:\n                      - { id: 5, name: Acme"},

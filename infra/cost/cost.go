@@ -2,8 +2,8 @@
 // stack.
 package cost
 
-// PricesOf is when the prices were looked up. They are AWS's public prices in us-east-1
-// without any free tier, in dollars; functions run on arm64.
+// PricesOf is the month in which the prices were looked up. They are AWS's public prices in
+// us-east-1 in dollars, without any free tier, for functions on arm64.
 const PricesOf = "June 2026"
 
 // The prices of a million, or of a month.
@@ -24,7 +24,7 @@ const (
 	WebACLMonth    = 6.00 // with one rule
 )
 
-// Use is what one call of something takes of AWS.
+// Use counts what one call uses of AWS's services.
 type Use struct {
 	Requests      float64 // that API Gateway answers
 	Invocations   float64 // of functions
@@ -35,7 +35,7 @@ type Use struct {
 	LogKB         float64
 }
 
-// Of returns the dollars for a million of one use.
+// Of returns the dollars for a million of the use, by service.
 func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
 	return u.Requests * gatewayRequests,
 		u.Invocations*invocations + u.GBSeconds*gbSecond,
@@ -44,7 +44,7 @@ func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
 		u.LogKB * logs / 1000
 }
 
-// Million returns the dollars for a million of the use, all in all.
+// Million returns the dollars for a million of the use, in total.
 func (u Use) Million() float64 {
 	gateway, functions, rows, signing, logged := u.Of()
 	return gateway + functions + rows + signing + logged

@@ -14,8 +14,8 @@ import (
 //go:embed aws.py
 var awsProgram string
 
-// cloud calls AWS by the SAM CLI's own boto3, so that whatever credentials the
-// one finds (variables, a profile, a sign-in) the other finds too.
+// cloud calls AWS by the SAM CLI's own boto3. So both use the same credentials: variables, a
+// profile or a sign-in.
 type cloud struct {
 	region  string
 	cmd     *exec.Cmd
@@ -23,14 +23,14 @@ type cloud struct {
 	answers *json.Decoder
 }
 
-// awsError is AWS's answer to a call, or why there was none.
+// awsError is an error answer of AWS, or the reason why there was no answer.
 type awsError struct{ Code, Message string }
 
 func (e *awsError) Error() string {
 	return e.Code + ": " + strings.Join(strings.Fields(e.Message), " ")
 }
 
-// params are the parameters of a call, as boto3 names them.
+// params are the parameters of a call, by boto3's names.
 type params map[string]any
 
 func newCloud(ctx context.Context, python string, env []string, region string) (*cloud, error) {
@@ -79,8 +79,7 @@ func (c *cloud) answer(out any) error {
 	return json.Unmarshal(a.Result, out)
 }
 
-// close ends the program, which ends with its input. What it says then is of no
-// use any more.
+// close ends the program by the end of its input.
 func (c *cloud) close() {
 	_ = c.calls.Close()
 	_ = c.cmd.Wait()

@@ -10,15 +10,15 @@ import (
 
 const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
 
-// given is what make passed on.
+// given has the settings that make passes on.
 type given struct {
 	stack        string
 	region       string            // "": of the environment or the profile
 	architecture string            // "": of the deployed stack
 	parameters   map[string]string // of the template, without Architecture
 	tags         []tag             // of the stack and of its keys
-	tagsGiven    bool              // TAGS= is, which takes all away
-	yes          bool              // ask nothing
+	tagsGiven    bool              // TAGS is given; empty, it removes all tags
+	yes          bool              // deploy without a question
 }
 
 func readGiven(lookup func(string) (string, bool)) (given, error) {
@@ -63,8 +63,8 @@ func readGiven(lookup func(string) (string, bool)) (given, error) {
 	return g, nil
 }
 
-// architecture returns the template's name of a processor; Go's and make build's
-// name of x86_64 is amd64.
+// architecture returns the template's name of a processor. Go and make build call x86_64
+// amd64.
 func architecture(name string) (string, error) {
 	switch name {
 	case "", "arm64", "x86_64":

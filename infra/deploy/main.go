@@ -1,6 +1,6 @@
-// Command deploy is `make deploy` and `make undeploy`. It asks AWS first whether a
-// deployment can succeed, has the SAM CLI build and deploy, and then looks from
-// outside whether the deployment works.
+// Command deploy is `make deploy` and `make undeploy`. A deployment first checks whether it
+// can succeed, has the SAM CLI build and deploy, activates a signing key, and then checks
+// the API from outside.
 package main
 
 import (
@@ -50,19 +50,19 @@ func start(ctx context.Context, args []string) error {
 type program struct {
 	given
 	root, sam, python string
-	environment       []string // of the SAM CLI and of our calls to AWS
+	environment       []string // of the SAM CLI and of the program that calls AWS
 	in                io.Reader
 	out               io.Writer
 	terminal          bool // a person can answer
 
 	pause       time.Duration // between two tries
-	patience    time.Duration // with a rotation that may not reach its key yet
-	firstAnswer time.Duration // until a new API answers as it should
+	patience    time.Duration // for a rotation that may not use its keys yet
+	firstAnswer time.Duration // for a new API to answer as it should
 
 	aws      *cloud
 	account  string
 	declared map[string]declaration // the template's parameters
-	deployed *deployedStack         // nil: there is none
+	deployed *deployedStack         // nil: no stack is deployed
 }
 
 func (p *program) deploy(ctx context.Context) error {
@@ -87,7 +87,7 @@ func (p *program) deploy(ctx context.Context) error {
 
 func (p *program) say(format string, a ...any) { fmt.Fprintf(p.out, format+"\n", a...) }
 
-// isTerminal reports whether a person is at the other end.
+// isTerminal reports whether a file is a terminal, at which a person can answer.
 func isTerminal(f *os.File) bool {
 	here, err := f.Stat()
 	if err != nil || here.Mode()&os.ModeCharDevice == 0 {

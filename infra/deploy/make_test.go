@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMakePassesOnWhatItIsGiven to both commands, to the letter.
+// TestMakePassesOnWhatItIsGiven wants both commands to get each variable unchanged.
 func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

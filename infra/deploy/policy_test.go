@@ -9,8 +9,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// creates is the right that making a resource takes, for each type there is in the
-// template. Others go with it in the runbook.
+// creates is the right that creates a resource, for each type in the template. The runbook's
+// policy has further rights for each.
 var creates = map[string]string{
 	"AWS::ApiGateway::Authorizer":      "apigateway:POST",
 	"AWS::ApiGateway::Deployment":      "apigateway:POST",
@@ -46,7 +46,7 @@ func (l *texts) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// operatorMay reports whether the runbook's policy allows an action.
+// operatorMay returns a function that reports whether the runbook's policy allows an action.
 func operatorMay(t *testing.T) func(action string) bool {
 	t.Helper()
 	_, section, ok := strings.Cut(readFile(t, "../runbook.md"), "\n## An operator's rights\n")
@@ -85,7 +85,8 @@ func operatorMay(t *testing.T) func(action string) bool {
 	}
 }
 
-// TestTheOperatorsPolicyMakesEveryResource of the template, and reads no row.
+// TestTheOperatorsPolicyMakesEveryResource wants a right to create each resource of the
+// template, and none to read rows.
 func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	t.Parallel()
 	may := operatorMay(t)
@@ -111,7 +112,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	}
 }
 
-// mayCall holds calls that were made to the policy.
+// mayCall wants the runbook's policy to allow each call that was made.
 func (r *rig) mayCall() {
 	r.t.Helper()
 	may, calls := operatorMay(r.t), r.aws.Calls()

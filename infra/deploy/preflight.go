@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// leftToOthers is how much of the account's concurrency AWS lets no function keep
-// for itself. An account with less can keep none.
+// leftToOthers is the part of the account's concurrency that AWS lets no function reserve. In
+// an account with less, no function can reserve any.
 const leftToOthers = 100
 
-// connect finds the region and the credentials.
+// connect starts the program that calls AWS, and finds the region and the account.
 func (p *program) connect(ctx context.Context) error {
 	var err error
 	if p.aws, err = newCloud(ctx, p.python, p.environment, p.region); err != nil {
@@ -38,8 +38,8 @@ func (p *program) identify() error {
 	return nil
 }
 
-// preflight refuses, before anything is built, what cannot succeed, and says what
-// the deployment will meet.
+// preflight refuses, before the build, a deployment that cannot succeed, and prints what the
+// deployment finds.
 func (p *program) preflight(context.Context) error {
 	for _, look := range []func() error{p.lookAtStack, p.lookAtIssuer, p.lookAtConcurrency} {
 		if err := look(); err != nil {
@@ -87,8 +87,7 @@ func (p *program) lookAtIssuer() error {
 	return nil
 }
 
-// lookAtConcurrency compares what the account runs at once with what the
-// parameters take of it.
+// lookAtConcurrency compares the account's concurrency with what the parameters take of it.
 func (p *program) lookAtConcurrency() error {
 	var out struct {
 		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
@@ -116,7 +115,7 @@ func (p *program) lookAtConcurrency() error {
 	return nil
 }
 
-// keptAlready is what the deployed authorizer keeps for itself.
+// keptAlready returns the concurrency that the deployed authorizer reserves.
 func (p *program) keptAlready() int {
 	if p.deployed == nil {
 		return 0
@@ -124,7 +123,7 @@ func (p *program) keptAlready() int {
 	text, _ := p.deployed.parameter("AuthorizerConcurrency")
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0 // a stack of before the parameter keeps none
+		return 0 // a stack older than the parameter reserves none
 	}
 	return n
 }

@@ -7,8 +7,8 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
-// TestWhatCannotSucceedIsRefusedBeforeABuild holds each refusal to one line that
-// says what to do.
+// TestWhatCannotSucceedIsRefusedBeforeABuild wants each refusal to be one line that says what
+// to do.
 func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 	t.Parallel()
 	issuer, audience := "ISSUER=https://issuer.example", "AUDIENCE=https://api.example"
@@ -23,7 +23,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		},
 		"no audience":    {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
 		"no credentials": {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials that work", "NoCredentialsError", "set AWS_PROFILE"}},
-		"a profile that is none": {
+		"a profile that does not exist": {
 			[]string{issuer, audience}, func(r *rig) { r.env["AWS_PROFILE"] = "gone" }, []string{"no AWS credentials: ProfileNotFound", "gone"},
 		},
 		"no terminal": {[]string{issuer, audience}, nil, []string{"no terminal", "YES=1"}},
@@ -34,10 +34,10 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"a processor that the build would not know of": {
 			[]string{"PARAMETERS=Architecture=arm64"}, nil, []string{"give ARCH=arm64 or ARCH=amd64"},
 		},
-		"a parameter twice":        {[]string{issuer, "PARAMETERS=Issuer=https://b.example"}, nil, []string{"Issuer is given twice"}},
-		"no parameter":             {[]string{"PARAMETERS=Issuer"}, nil, []string{`"Issuer"`, "Name=value"}},
-		"a parameter that is none": {[]string{issuer, audience, "PARAMETERS=Emails=true"}, nil, []string{"the template has no parameter Emails"}},
-		"a quote":                  {[]string{issuer, `PARAMETERS=KeyPrefix="lk`}, nil, []string{"KeyPrefix has a blank, a quote"}},
+		"a parameter twice":    {[]string{issuer, "PARAMETERS=Issuer=https://b.example"}, nil, []string{"Issuer is given twice"}},
+		"no parameter":         {[]string{"PARAMETERS=Issuer"}, nil, []string{`"Issuer"`, "Name=value"}},
+		"an unknown parameter": {[]string{issuer, audience, "PARAMETERS=Emails=true"}, nil, []string{"the template has no parameter Emails"}},
+		"a quote":              {[]string{issuer, `PARAMETERS=KeyPrefix="lk`}, nil, []string{"KeyPrefix has a blank, a quote"}},
 		"no right to read stacks": {
 			[]string{issuer, audience}, func(r *rig) {
 				r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DescribeStacks": "not authorized to describe"}})
@@ -54,7 +54,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"concurrency that a new account has not": {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "10 left"},
 		},
-		"a number that is none": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
+		"no number": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
 		"a first deployment that failed": {
 			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
 		},
@@ -76,8 +76,8 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestThePreflightSaysWhatTheDeploymentMeets shows account, region, stack, cost and
-// concurrency before the build.
+// TestThePreflightSaysWhatTheDeploymentMeets wants account, region, stack, cost and concurrency
+// to be printed before the build.
 func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	r := newRig(t)
 	r.aws.Set(standin.Faults{Concurrency: 10})
@@ -92,8 +92,8 @@ func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	}
 }
 
-// TestReservedConcurrencyIsCountedOnce takes what the deployed authorizer keeps as
-// free for its next deployment.
+// TestReservedConcurrencyIsCountedOnce wants the concurrency that the deployed authorizer
+// reserves to count as free for the next deployment.
 func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	r := newRig(t)
 	r.aws.Set(standin.Faults{Concurrency: 150})
@@ -102,7 +102,7 @@ func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	succeeded(t, out, err)
 }
 
-// TestAStackThatTakesNoDeploymentSaysWhatToDo knows CloudFormation's states.
+// TestAStackThatTakesNoDeploymentSaysWhatToDo tries CloudFormation's states.
 func TestAStackThatTakesNoDeploymentSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for status, word := range map[string]string{

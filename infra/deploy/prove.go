@@ -15,11 +15,11 @@ const (
 	betweenAsks    = 2 * time.Second
 )
 
-// errNotYet is the rotation's failure while a tag does not count yet.
+// errNotYet is the rotation's failure while a key's tag has no effect yet.
 var errNotYet = errors.New("the rotation may not use its keys yet")
 
-// rotate has the rotation make the signing keys what they should be. A key's tag
-// may take five minutes to count; any other failure is final.
+// rotate calls the rotation, which activates a signing key. A key's tag may take five minutes to
+// have an effect; any other failure is final.
 func (p *program) rotate(ctx context.Context) error {
 	function := p.deployed.output("RotateFunctionName")
 	if function == "" {
@@ -58,8 +58,8 @@ func (p *program) invoke(function string) error {
 	return fmt.Errorf("the rotation failed: %s", said.ErrorMessage)
 }
 
-// check asks the API from outside: for a signing key, for a refusal without a
-// credential, and for a route that is none.
+// check sends three requests to the API: for the signing keys, without a credential, and to a
+// route that does not exist.
 func (p *program) check(ctx context.Context) error {
 	api := or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // DNS of an own domain may come later
 	if api == "" {
@@ -107,8 +107,8 @@ func ask(ctx context.Context, client *http.Client, url string, want int) error {
 	return nil
 }
 
-// until tries again, with a pause between, what may pass, and gives the last
-// error once the patience is over.
+// until repeats try, with a pause between, until it succeeds, wants no other try, or the patience
+// is over. It returns the last error.
 func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
 	end := time.Now().Add(patience)
 	for {

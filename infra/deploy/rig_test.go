@@ -21,21 +21,21 @@ import (
 	"latchkey/infra/local/sam"
 )
 
-// rig runs the command in a root of its own, against a stand-in for AWS.
+// rig runs the command in a root folder of its own, against a stand-in for AWS.
 type rig struct {
 	t    *testing.T
 	aws  *standin.Standin
 	root string
-	cli  string // what is run as the SAM CLI
+	cli  string // the program that is run as the SAM CLI
 	real string // the SAM CLI
-	warm string // the same, loaded before
+	warm string // the command to the loaded SAM CLI; see warm
 	env  map[string]string
-	in   string // what a person types; "": there is no terminal
+	in   string // a person's input; "": there is no terminal
 
-	patience time.Duration // with what may yet become good
+	patience time.Duration // see program
 }
 
-// newRig has a SAM CLI that only notes how it is called.
+// newRig returns a rig whose SAM CLI only writes down its arguments.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
@@ -63,8 +63,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// small is the template's parameters and two resources: the SAM CLI takes three
-// times as long for all of them.
+// small returns a template with all parameters and two resources. With all resources the SAM CLI
+// takes three times as long.
 func small(t *testing.T) string {
 	t.Helper()
 	head, _, ok := strings.Cut(readFile(t, "../../template.yaml"), "\nConditions:\n")
@@ -82,10 +82,10 @@ Resources:
 `
 }
 
-// warmEnd ends the process of warm when it is closed, by the end of this one.
+// warmEnd is the input of warm's process, which ends when this process does.
 var warmEnd io.Closer
 
-// warm gives the command that leads to a process which has the SAM CLI loaded, for all
+// warm returns a command that runs the SAM CLI in a process which has it loaded already, for all
 // tests.
 var warm = sync.OnceValues(func() (string, error) {
 	cli, err := backing.SAM(context.Background(), nil)
@@ -111,7 +111,7 @@ var warm = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%s -I -S %s.py %s", python, at, at), nil
 })
 
-// withSAM makes it the real SAM CLI, but for the build, which is put there.
+// withSAM uses the real SAM CLI, but copies a finished build instead of building.
 func (r *rig) withSAM() *rig {
 	r.script(`if [ "$1" = build ]; then mkdir -p "$5" && cp -r built/. "$5"; else exec ` + r.warm + ` "$@"; fi`)
 	r.write("built/template.yaml", small(r.t))
@@ -119,7 +119,7 @@ func (r *rig) withSAM() *rig {
 	return r
 }
 
-// folders are those of the functions.
+// folders returns the folders of the functions.
 func (r *rig) folders() []string {
 	var all []string
 	for _, m := range regexp.MustCompile(`CodeUri: (functions/[a-z]+)`).FindAllStringSubmatch(readFile(r.t, "../../template.yaml"), -1) {
@@ -128,7 +128,7 @@ func (r *rig) folders() []string {
 	return all
 }
 
-// withBuild makes it the real SAM CLI, with functions that do nothing.
+// withBuild uses the real SAM CLI, and functions that do nothing.
 func (r *rig) withBuild() *rig {
 	r.cli = r.real
 	r.write("go.mod", "module latchkey\n\ngo 1.26\n")
@@ -163,7 +163,7 @@ func (r *rig) write(name, text string) {
 	}
 }
 
-// calls lists how the SAM CLI was called.
+// calls returns the arguments of each call of the SAM CLI.
 func (r *rig) calls() []string {
 	text, err := os.ReadFile(filepath.Join(r.root, "sam.log"))
 	if os.IsNotExist(err) {
@@ -175,7 +175,7 @@ func (r *rig) calls() []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// deploy is make deploy with these variables; it gives all that is said.
+// deploy is make deploy with these variables. It returns the output.
 func (r *rig) deploy(variables ...string) (string, error) { return r.run((*program).deploy, variables) }
 
 func (r *rig) undeploy(variables ...string) (string, error) {
@@ -215,7 +215,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	return out.String(), err
 }
 
-// withoutAWS leaves out what this machine's person is signed in with.
+// withoutAWS removes AWS's variables, such as credentials, from an environment.
 func withoutAWS(env []string) []string {
 	var out []string
 	for _, v := range env {
@@ -226,7 +226,7 @@ func withoutAWS(env []string) []string {
 	return out
 }
 
-// refused wants a failure whose one line has these words.
+// refused wants an error of one line that has these words.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -242,7 +242,7 @@ func refused(t *testing.T, err error, words ...string) {
 	}
 }
 
-// succeeded wants no failure.
+// succeeded wants no error.
 func succeeded(t *testing.T, out string, err error) {
 	t.Helper()
 	if err != nil {
@@ -259,7 +259,7 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// parameters of a stack, as if it had been deployed with these and the defaults.
+// deployedWith returns the parameters of a stack that was deployed with these and the defaults.
 func deployedWith(t *testing.T, more ...string) map[string]string {
 	t.Helper()
 	p := &program{root: "../.."}

@@ -11,12 +11,12 @@ import (
 	"slices"
 )
 
-// noConfig is a section that samconfig.toml does not have. Whatever somebody's
-// sam deploy --guided saved there for one stack is not for another.
+// noConfig is a section that samconfig.toml does not have: what sam deploy --guided saved there
+// for one stack must not be used for another.
 const noConfig = "none"
 
-// buildDir is a folder of the stack's own: what is built for one is never
-// deployed as another.
+// buildDir returns a folder for this stack only, so that one stack's build is never deployed as
+// another's.
 func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.stack) }
 
 func (p *program) build(ctx context.Context) error {
@@ -24,8 +24,8 @@ func (p *program) build(ctx context.Context) error {
 		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.architecture))
 }
 
-// change makes the change set, shows it, and carries it out once it is confirmed.
-// It is empty when nothing changes, which is no failure.
+// change creates the change set, shows it, and executes it once it is confirmed. An empty change
+// set is no error.
 func (p *program) change(ctx context.Context) error {
 	confirm := "--confirm-changeset"
 	if p.yes {
@@ -62,8 +62,8 @@ func (p *program) change(ctx context.Context) error {
 	return err
 }
 
-// waiting lists the change sets that could be carried out. After a deployment
-// there is a new one only if it was declined.
+// waiting returns the change sets that could be executed. After a deployment there is a new one
+// only if it was declined.
 func (p *program) waiting() ([]string, error) {
 	if now, err := p.describe(); err != nil || now == nil {
 		return nil, err
@@ -83,7 +83,8 @@ func (p *program) waiting() ([]string, error) {
 	return ids, nil
 }
 
-// declined removes what was declined: of a new stack, all of it.
+// declined removes a declined change set, or the whole stack when it is new. It always returns an
+// error.
 func (p *program) declined(set string) error {
 	var err error
 	if p.deployed == nil {
@@ -94,7 +95,7 @@ func (p *program) declined(set string) error {
 	return errors.Join(errors.New("nothing was deployed: the change set was declined"), err)
 }
 
-// run runs the SAM CLI, which says itself what is wrong.
+// run runs the SAM CLI, which prints its own errors.
 func (p *program) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, p.sam, append(args, "--config-env", noConfig)...)
 	cmd.Dir, cmd.Env = p.root, p.environment
@@ -108,7 +109,7 @@ func (p *program) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// override passes a parameter on. The quotes are for an empty value.
+// override returns a parameter as the SAM CLI takes it. The quotes are for an empty value.
 func override(name, value string) string {
 	return fmt.Sprintf(`ParameterKey=%s,ParameterValue="%s"`, name, value)
 }

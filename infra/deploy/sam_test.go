@@ -40,7 +40,7 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// translates has SAM's translator read what was uploaded, as CloudFormation would.
+// translates wants SAM's translator to read the uploaded template, as CloudFormation would.
 func translates(t *testing.T, s *standin.Stack) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.yaml")
@@ -56,8 +56,8 @@ func translates(t *testing.T, s *standin.Stack) {
 	}
 }
 
-// TestDeployingAgainKeepsWhatIsNotGiven: the second change set is empty, the third
-// is declined, and the fourth has one parameter.
+// TestDeployingAgainKeepsWhatIsNotGiven deploys four times: the second change set is empty, the
+// third is declined, and the fourth has one parameter.
 func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "PARAMETERS=EmailsAreVerified=true", "YES=1")
@@ -83,7 +83,7 @@ func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
 
 const restoredStream = "arn:aws:dynamodb:eu-central-1:123456789012:table/latchkey-Table-1-restored/stream/2026-01-31T12:00:00.000"
 
-// TestARestoredTableStaysInUse until the parameter is emptied.
+// TestARestoredTableStaysInUse wants it in use until the parameter is empty.
 func TestARestoredTableStaysInUse(t *testing.T) {
 	r := newRig(t).withSAM()
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestARestoredTableStaysInUse(t *testing.T) {
 	}
 }
 
-// TestUndeployNamesARestoredTable, which is no resource of the stack.
+// TestUndeployNamesARestoredTable wants it named although it is no resource of the stack.
 func TestUndeployNamesARestoredTable(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "TableStreamArn="+restoredStream))
@@ -110,8 +110,8 @@ func TestUndeployNamesARestoredTable(t *testing.T) {
 	has(t, "undeploy", out, "Kept: the table latchkey-Table-1-restored with", "delete-table --region eu-central-1 --table-name latchkey-Table-1-restored")
 }
 
-// TestTwoStacksShareNoParameter deploys a second one beside the first, and removes
-// the first with what it uploaded.
+// TestTwoStacksShareNoParameter deploys a second stack beside the first, and removes the first
+// with its uploads.
 func TestTwoStacksShareNoParameter(t *testing.T) {
 	r := newRig(t).withSAM()
 	r.in = "n\n"

@@ -17,7 +17,7 @@ type declaration struct {
 	Default *string `yaml:"Default"`
 }
 
-// deployedStack is what CloudFormation says of the stack.
+// deployedStack is the stack as CloudFormation describes it.
 type deployedStack struct {
 	StackStatus       string
 	StackStatusReason string
@@ -28,8 +28,8 @@ type deployedStack struct {
 
 type output struct{ OutputKey, OutputValue string }
 
-// reviewed is the status of a stack that has only a change set, which was never
-// carried out: to the SAM CLI, and here, it is as good as none.
+// reviewed is the status of a stack that only has a change set which was never executed. Here, as
+// for the SAM CLI, such a stack does not exist.
 const reviewed = "REVIEW_IN_PROGRESS"
 
 func (s *deployedStack) parameter(name string) (string, bool) {
@@ -50,15 +50,14 @@ func (s *deployedStack) output(name string) string {
 	return ""
 }
 
-// isOurs reports whether the stack is one of Latchkey's, by parameters that each
-// has had.
+// isOurs reports whether the stack is one of Latchkey's, by parameters that every version has had.
 func (s *deployedStack) isOurs() bool {
 	_, issuer := s.parameter("Issuer")
 	_, prefix := s.parameter("KeyPrefix")
 	return issuer && prefix
 }
 
-// takesADeployment returns why CloudFormation would refuse one.
+// takesADeployment returns an error when CloudFormation would refuse a deployment.
 func (s *deployedStack) takesADeployment(name string) error {
 	switch status := s.StackStatus; {
 	case strings.HasSuffix(status, "_IN_PROGRESS"):
@@ -71,7 +70,7 @@ func (s *deployedStack) takesADeployment(name string) error {
 	return nil
 }
 
-// describe reads the stack; nil is none.
+// describe reads the stack. It returns nil when there is none.
 func (p *program) describe() (*deployedStack, error) {
 	var out struct{ Stacks []deployedStack }
 	err := p.aws.call("cloudformation", "describe_stacks", params{"StackName": p.stack}, &out)
@@ -88,8 +87,8 @@ func (p *program) describe() (*deployedStack, error) {
 	return &out.Stacks[0], nil
 }
 
-// readTemplate reads what parameters there are. One that is given must be one of
-// them: the SAM CLI would leave it out without a word.
+// readTemplate reads the template's parameters. Each given parameter must be one of them: the SAM
+// CLI would ignore another one silently.
 func (p *program) readTemplate() error {
 	text, err := os.ReadFile(filepath.Join(p.root, "template.yaml"))
 	if err != nil {
@@ -110,8 +109,8 @@ func (p *program) readTemplate() error {
 	return nil
 }
 
-// value is the parameter's in the deployment that is to come: given, or that of
-// the deployed stack, or the template's.
+// value returns the parameter's value in the coming deployment: the given one, that of the deployed
+// stack, or the template's default.
 func (p *program) value(name string) string {
 	if v, ok := p.parameters[name]; ok {
 		return v

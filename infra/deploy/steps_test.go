@@ -12,7 +12,7 @@ import (
 
 const late = "rotation: operation error KMS: GetPublicKey, api error AccessDeniedException: no identity-based policy allows it"
 
-// TestStackRegionAndProcessorReachEveryStep reads how the SAM CLI is called.
+// TestStackRegionAndProcessorReachEveryStep reads the arguments of the SAM CLI.
 func TestStackRegionAndProcessorReachEveryStep(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("second", "CREATE_COMPLETE", deployedWith(t))
@@ -36,7 +36,7 @@ func TestStackRegionAndProcessorReachEveryStep(t *testing.T) {
 	has(t, "the end", out, "make smoke STACK=second AWS_REGION=eu-west-1 BASE_URL="+r.aws.URL+"/api/second")
 }
 
-// TestTheProcessorOfADeployedStackStays, unless another is given.
+// TestTheProcessorOfADeployedStackStays wants it kept unless another is given.
 func TestTheProcessorOfADeployedStackStays(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "Architecture=x86_64"))
@@ -47,7 +47,7 @@ func TestTheProcessorOfADeployedStackStays(t *testing.T) {
 	}
 }
 
-// TestAFailedStepEndsTheDeployment wants the failure, and none of what follows.
+// TestAFailedStepEndsTheDeployment wants the failure to be shown, and no later step to be done.
 func TestAFailedStepEndsTheDeployment(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,7 +86,7 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 	}
 }
 
-// TestAnAPIThatAnswersWronglyIsNoSuccess asks the three routes.
+// TestAnAPIThatAnswersWronglyIsNoSuccess tries the three routes.
 func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
@@ -100,7 +100,7 @@ func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestATagThatCountsLateIsWaitedFor calls the rotation again.
+// TestATagThatCountsLateIsWaitedFor wants the rotation to be called again.
 func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -112,7 +112,7 @@ func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestUndeployNeedsAYes, and touches no stack but Latchkey's.
+// TestUndeployNeedsAYes also wants stacks of others to be left as they are.
 func TestUndeployNeedsAYes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,19 +12,18 @@ import (
 	"latchkey/pkg/signing"
 )
 
-// mostTags is how many tags a stack may have beside signing.StackTag, which its
-// signing keys have too: AWS takes 50 on each resource.
+// mostTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have
+// signing.StackTag too.
 const mostTags = 49
 
-// tag is one of the stack, which CloudFormation puts on its resources.
+// tag is a tag of the stack. CloudFormation puts it on the stack's resources.
 type tag struct{ Key, Value string }
 
-// characters are those that the SAM CLI, CloudFormation's parameters and AWS's tags
-// all take.
+// characters matches what the SAM CLI, CloudFormation's parameters and AWS's tags all take.
 var characters = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@-]+$`)
 
-// readTags takes TAGS, if it is given, for the stack and for the parameters that
-// carry it to the rotation.
+// readTags reads TAGS, if it is given, as the stack's tags and as the parameters that pass them
+// to the rotation.
 func (g *given) readTags(text string, isGiven bool) (err error) {
 	for _, name := range tagParameters {
 		if _, ok := g.parameters[name]; ok {
@@ -41,8 +40,7 @@ func (g *given) readTags(text string, isGiven bool) (err error) {
 	return nil
 }
 
-// parseTags reads tags as name=value, with blanks between them. It sorts them by
-// their names.
+// parseTags reads tags as name=value, with blanks between them, and sorts them by name.
 func parseTags(text string) ([]tag, error) {
 	all, err := stack.ParseParameters(text)
 	if err != nil {
@@ -76,11 +74,11 @@ func checkTag(name, value string) error {
 	return nil
 }
 
-// tagParameters are the parameters that carry the tags to keys made by the rotation,
-// which CloudFormation does not make.
+// tagParameters are the parameters that pass the tags to the rotation. CloudFormation does not
+// make, and so does not tag, the keys that the rotation makes.
 var tagParameters = [2]string{"KeyTagNames", "KeyTagValues"}
 
-// parametersOfTags returns their values.
+// parametersOfTags returns the values of tagParameters.
 func parametersOfTags(tags []tag) map[string]string {
 	var names, values []string
 	for _, t := range tags {
@@ -89,8 +87,8 @@ func parametersOfTags(tags []tag) map[string]string {
 	return map[string]string{tagParameters[0]: strings.Join(names, ","), tagParameters[1]: strings.Join(values, ",")}
 }
 
-// stackTags are those of the deployment that is to come. The SAM CLI removes what it is
-// not given, so those that the deployed stack has are given again.
+// stackTags returns the tags of the coming deployment. Without TAGS they are the deployed stack's:
+// the SAM CLI removes tags that it is not given.
 func (p *program) stackTags() []tag {
 	if p.tagsGiven || p.deployed == nil {
 		return p.tags
@@ -98,7 +96,7 @@ func (p *program) stackTags() []tag {
 	return p.deployed.Tags
 }
 
-// tagArguments are those of the SAM CLI.
+// tagArguments returns the SAM CLI's arguments for tags.
 func tagArguments(tags []tag) []string {
 	args := []string{"--tags"}
 	for _, t := range tags {

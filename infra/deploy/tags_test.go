@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTagsReachTheStackAndTheRotation at a first deployment, stay when they are not given
-// again, and go when TAGS is given empty.
+// TestTagsReachTheStackAndTheRotation wants tags to be set at a first deployment, to stay when
+// TAGS is not given, and to be removed when TAGS is empty.
 func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 	r := newRig(t).withSAM()
 	first := []string{"env=prod", "team=payments", "url=https://a.example/b=c"}
@@ -38,8 +38,8 @@ func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 	}
 }
 
-// TestTagsThatCannotBeAreRefusedBeforeABuild: of Latchkey itself, of AWS, and what one of the
-// programs between here and KMS does not take.
+// TestTagsThatCannotBeAreRefusedBeforeABuild tries tags of Latchkey's own, tags of AWS's own, and
+// tags that a program between make and KMS does not take.
 func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	var many []string
 	for i := range mostTags + 1 {
@@ -62,7 +62,7 @@ func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestTagsPutByOthersAreKept, which the SAM CLI would take away.
+// TestTagsPutByOthersAreKept fails when the SAM CLI removes them.
 func TestTagsPutByOthersAreKept(t *testing.T) {
 	r := newRig(t).withSAM()
 	first := []string{"ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1"}

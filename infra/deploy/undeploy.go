@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// undeploy deletes the stack, and says what stays.
+// undeploy deletes the stack, and prints what stays.
 func (p *program) undeploy(ctx context.Context) error {
 	if err := p.connect(ctx); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (p *program) undeploy(ctx context.Context) error {
 	return nil
 }
 
-// tables finds the stack's own table, if there ever was one, and the one in its place.
+// tables returns the stack's own table, if it has one, and the restored table in its place.
 func (p *program) tables(now *deployedStack) ([]string, error) {
 	var out struct {
 		StackResources []struct{ LogicalResourceID, PhysicalResourceID string }
@@ -72,7 +72,7 @@ func (p *program) confirm(question string) error {
 	return nil
 }
 
-// kept says what a deleted stack leaves, and how to remove it.
+// kept returns a text that lists what a deleted stack leaves, and how to remove it.
 func kept(stack, region string, tables []string) string {
 	text := "Kept: the signing keys, the first and those of the rotation, at about a dollar a month each. To remove those of every stack of this name, for good:\n" +
 		fmt.Sprintf("  for key in $(aws resourcegroupstaggingapi get-resources --region %s --resource-type-filters kms:key --tag-filters Key=latchkey:stack,Values=%s --query 'ResourceTagMappingList[].ResourceARN' --output text); do\n", region, stack) +

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// changeSet is one of a stack.
+// changeSet is a change set of a stack.
 type changeSet struct {
 	name, status, reason string
 	template             string
@@ -49,7 +49,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	if c.parameters, err = k.parametersOf(in, c.template); err != nil {
 		return "", err
 	}
-	// What is left out keeps the stack's tags; an empty list takes them away.
+	// Without a list the stack keeps its tags; an empty list removes them.
 	if c.tags = k.tags; in.Has("Tags") || in.Has("Tags.member.1.Key") {
 		c.tags = members(in, "Tags", "Key", "Value")
 	}
@@ -67,7 +67,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	return xml(fields{{"Id", c.id(k)}, {"StackId", k.id()}}), nil
 }
 
-// members reads a list of a form.
+// members reads a list from a form.
 func members(in url.Values, list string, names ...string) []fields {
 	var out []fields
 	for i := 1; in.Has(fmt.Sprintf("%s.member.%d.%s", list, i, names[0])); i++ {
@@ -80,8 +80,8 @@ func members(in url.Values, list string, names ...string) []fields {
 	return out
 }
 
-// parametersOf returns the values that the template's parameters would get: what is
-// given, what the stack has, or the default. Nothing else has a value.
+// parametersOf returns the values that the template's parameters would get: the given value, the
+// stack's, or the default.
 func (k *Stack) parametersOf(in url.Values, text string) (map[string]string, error) {
 	t, err := parse(text)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Standin) deleteChangeSet(k *Stack, in url.Values) (string, error) {
 	return "", nil
 }
 
-// executeChangeSet deploys at once, or fails and undoes it.
+// executeChangeSet deploys at once, or fails and rolls back.
 func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	c, err := k.set(in)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	return "", nil
 }
 
-// Tags are the stack's, as name=value.
+// Tags returns the stack's tags as name=value.
 func (k *Stack) Tags() []string {
 	var out []string
 	for _, t := range k.tags {
@@ -201,7 +201,7 @@ func (k *Stack) Tags() []string {
 	return out
 }
 
-// Tag puts a tag on a stack, as others than make deploy may.
+// Tag puts a tag on a stack, as someone may without make deploy.
 func (s *Standin) Tag(stack, name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +209,7 @@ func (s *Standin) Tag(stack, name, value string) {
 	k.tags = append(k.tags, fields{{"Key", name}, {"Value", value}})
 }
 
-// Waiting is how many change sets of the stack could be carried out.
+// Waiting returns how many change sets of the stack could be executed.
 func (k *Stack) Waiting() int {
 	n := 0
 	for _, c := range k.sets {

@@ -9,30 +9,30 @@ import (
 	"strings"
 )
 
-// Live is a stack that runs: what is asked of AWS about it reaches it.
+// Live is a running stack. Calls about it reach the stack.
 type Live struct {
 	Outputs func() map[string]string
 
-	// Services answer for those that the stand-in is not, by the name in a signature; ""
-	// is all others.
+	// Services answer for services that the stand-in does not have, by the name in a
+	// signature; "" answers for all others.
 	Services map[string]http.Handler
 
-	// Invoke calls a function by its name. Error: ErrThrottled, or what it failed with.
+	// Invoke calls a function by its name. Error: ErrThrottled, or the function's failure.
 	Invoke func(function string, payload []byte) ([]byte, error)
-	// Reserve sets a function's reserved concurrency; less than 0 is none.
+	// Reserve sets a function's reserved concurrency; less than 0 removes it.
 	Reserve func(function string, copies int) error
 }
 
-// ErrThrottled is why Lambda does not call a function.
+// ErrThrottled means that Lambda does not call a function because of its concurrency.
 var ErrThrottled = errors.New("the function is throttled")
 
-// Lead puts a stack there that runs elsewhere. It is called before the first request.
+// Lead adds a stack that runs elsewhere. The caller must call it before the first request.
 func (s *Standin) Lead(name string, live Live) {
 	s.Put(name, "CREATE_COMPLETE", nil)
 	s.stacks[name].live, s.live = &live, &live
 }
 
-// serveLive answers a call that reaches the stack that runs; false is one that does not.
+// serveLive answers a call that is for the running stack. It returns false for other calls.
 func (s *Standin) serveLive(w http.ResponseWriter, r *http.Request, service string) bool {
 	_, path, found := strings.Cut(r.URL.Path, "/functions/")
 	if service == "lambda" && found {
@@ -96,7 +96,7 @@ func (s *Standin) invoke(w http.ResponseWriter, function string, payload []byte)
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		answer(w, map[string]any{"errorMessage": err.Error(), "errorType": "error"})
 	default:
-		_, _ = w.Write(out) // a client that went away is no matter
+		_, _ = w.Write(out) // an error: the client is gone
 	}
 }
 

@@ -16,7 +16,7 @@ func invalid(format string, a ...any) error {
 	return &fault{"ValidationError", fmt.Sprintf(format, a...)}
 }
 
-// serveQuery answers a call of the query protocol: a form in, XML out.
+// serveQuery answers a call of the query protocol: the request is a form, the answer is XML.
 func (s *Standin) serveQuery(w http.ResponseWriter, r *http.Request, service string) {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -65,7 +65,7 @@ func (s *Standin) getCallerIdentity(url.Values) (string, error) {
 	return xml(fields{{"Arn", "arn:aws:iam::" + Account + ":user/ada"}, {"UserId", "AIDA"}, {"Account", Account}}), nil
 }
 
-// onStack finds the stack that a call names, by its name or its id.
+// onStack makes an action of one that needs the stack. It finds the stack by its name or its id.
 func (s *Standin) onStack(do func(*Stack, url.Values) (string, error)) func(url.Values) (string, error) {
 	return func(in url.Values) (string, error) {
 		name := in.Get("StackName")
@@ -78,7 +78,7 @@ func (s *Standin) onStack(do func(*Stack, url.Values) (string, error)) func(url.
 	}
 }
 
-// field is an element of an answer; its value is a text, fields or a list of them.
+// field is an element of an answer. Its value is a text, fields or a list of fields.
 type field struct {
 	name  string
 	value any

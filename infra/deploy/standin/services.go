@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// s3Calls are the rights that S3's methods on an object take.
+// s3Calls are the rights that S3's methods need.
 var s3Calls = map[string]string{"HEAD": "s3:GetObject", "GET": "s3:ListBucket", "PUT": "s3:PutObject", "DELETE": "s3:DeleteObject"}
 
-// serveS3 keeps objects.
+// serveS3 stores, lists and deletes objects.
 func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 	object := strings.TrimPrefix(r.URL.Path, "/")
 	if refused := s.noted(s3Calls[r.Method]); refused != "" {
@@ -49,14 +49,14 @@ func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Objects lists what the bucket has.
+// Objects returns the names of the bucket's objects.
 func (s *Standin) Objects() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.objects))
 }
 
-// serveLambda knows the account's settings, and calls of the rotation.
+// serveLambda answers for the account's settings and for calls of the rotation.
 func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	function, isCall := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/2015-03-31/functions/"), "/invocations")
@@ -90,5 +90,5 @@ func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 }
 
 func answer(w io.Writer, body any) {
-	_ = json.NewEncoder(w).Encode(body) // a client that went away is no matter
+	_ = json.NewEncoder(w).Encode(body) // an error: the client is gone
 }

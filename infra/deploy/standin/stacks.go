@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// bucketStack is the SAM CLI's own stack, which has the bucket.
+// bucketStack is the SAM CLI's own stack, which has the bucket for uploads.
 const bucketStack = "aws-sam-cli-managed-default"
 
 // Stack is a stack of CloudFormation.
@@ -20,13 +20,13 @@ type Stack struct {
 	Template     string
 	Parameters   map[string]string
 
-	live   *Live // nil: nothing is deployed
+	live   *Live // nil: the stack does not run
 	tags   []fields
 	sets   []*changeSet
 	events []fields
 }
 
-// template is what the stand-in reads of one.
+// template has the parts of a template that the stand-in reads.
 type template struct {
 	Parameters map[string]struct {
 		Default       *string  `yaml:"Default"`
@@ -50,16 +50,16 @@ func (k *Stack) id() string {
 	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:stack/%s/1", Account, k.Name)
 }
 
-// physical is the name of a resource.
+// physical returns the physical id of a resource.
 func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
 
-// now returns a time after each that it gave before, as events have.
+// now returns a time that is later than all that it returned before, for events.
 func (s *Standin) now() string {
 	s.clock++
 	return time.Now().Add(time.Duration(s.clock) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// event adds one to the front, where the latest is.
+// event adds an event to the front of the list: the latest comes first.
 func (s *Standin) event(k *Stack, logical, resource, status, reason string) {
 	physical := k.physical(logical)
 	if resource == "AWS::CloudFormation::Stack" {
@@ -71,7 +71,7 @@ func (s *Standin) event(k *Stack, logical, resource, status, reason string) {
 	})
 }
 
-// become gives the stack a status, with its event.
+// become sets the stack's status and adds the event.
 func (s *Standin) become(k *Stack, status string) {
 	k.Status = status
 	s.event(k, k.Name, "AWS::CloudFormation::Stack", status, "")

@@ -1,8 +1,8 @@
-// Package standin plays the part of AWS that `make deploy` meets, on loopback, for
-// tests: STS, CloudFormation's stacks and change sets, the bucket that the SAM CLI
-// uploads to, Lambda's settings and calls of the rotation, and the deployed API. It
-// deploys nothing: what a stack consists of is its template's text and parameters. Lead
-// makes it the front of a stack that runs elsewhere.
+// Package standin is a stand-in on loopback for the services of AWS that `make deploy` uses, for
+// tests: STS, CloudFormation's stacks and change sets, the bucket that the SAM CLI uploads to,
+// Lambda's settings and calls of the rotation, and the deployed API. It deploys nothing: a stack
+// is only a template's text and its parameters. Lead puts it in front of a stack that runs
+// elsewhere.
 package standin
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// Account is the account that every credential is of.
+// Account is the account of every credential.
 const Account = "123456789012"
 
 // Standin is a running stand-in. AWS_ENDPOINT_URL leads clients to its URL.
@@ -31,19 +31,19 @@ type Standin struct {
 	objects map[string][]byte // by bucket/key
 	rotated map[string]bool   // by stack
 	clock   int
-	live    *Live // nil: nothing is deployed
+	live    *Live // nil: no stack runs
 }
 
-// Faults are what goes wrong. The zero value is nothing.
+// Faults are the faults to inject. The zero value injects none.
 type Faults struct {
-	Refuse      map[string]string // by a call (cloudformation:CreateChangeSet), the message it is refused with, but for the bucket's stack
-	ChangeSet   string            // why every change set of a stack of Latchkey fails
-	Execution   string            // why a resource of the template fails
-	Rotations   []string          // with what the next calls of the rotation fail
+	Refuse      map[string]string // messages of refusals, by call (cloudformation:CreateChangeSet); not for the bucket's stack
+	ChangeSet   string            // the reason why every change set of a stack of Latchkey fails
+	Execution   string            // the reason why a resource of the template fails
+	Rotations   []string          // the errors of the next calls of the rotation
 	NoKey       bool              // the rotation makes no key
-	KeyAtOnce   bool              // there is one before the rotation
-	Answers     map[string]int    // by path, the status that the API answers instead
-	Concurrency int               // of the account; 0: 1000
+	KeyAtOnce   bool              // there is a key before the rotation
+	Answers     map[string]int    // statuses that the API answers instead, by path
+	Concurrency int               // the account's; 0: 1000
 }
 
 // Start starts a stand-in.
@@ -54,17 +54,17 @@ func Start() *Standin {
 	return s
 }
 
-// Close ends it.
+// Close stops the stand-in.
 func (s *Standin) Close() { s.server.Close() }
 
-// Set changes what goes wrong.
+// Set replaces the faults.
 func (s *Standin) Set(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = f
 }
 
-// Calls lists, once each, the calls so far, as a policy names them.
+// Calls returns the calls so far, each once, as a policy names them.
 func (s *Standin) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,14 +73,14 @@ func (s *Standin) Calls() []string {
 	return slices.Compact(calls)
 }
 
-// Regions lists the regions that calls were signed for.
+// Regions returns the regions that calls were signed for.
 func (s *Standin) Regions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.regions))
 }
 
-// Stack returns a copy of a stack; nil is none.
+// Stack returns a copy of a stack, or nil.
 func (s *Standin) Stack(name string) *Stack {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,17 +93,18 @@ func (s *Standin) Stack(name string) *Stack {
 	return &clone
 }
 
-// Put puts a stack there as if it had been deployed.
+// Put adds a stack as if it had been deployed.
 func (s *Standin) Put(name, status string, parameters map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stacks[name] = &Stack{Name: name, Status: status, Parameters: maps.Clone(parameters)}
 }
 
-// scope is what a signature names: the region and the service.
+// scope matches the scope of a signature: the region and the service.
 var scope = regexp.MustCompile(`Credential=[^/]+/\d{8}/([^/]+)/([^/]+)/aws4_request`)
 
-// serve tells AWS's services apart by the signature. What has none is for the API.
+// serve finds the service by the request's signature. A request without a signature is for the
+// deployed API.
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	found := scope.FindStringSubmatch(r.Header.Get("Authorization"))
 	if found != nil && s.live != nil && s.serveLive(w, r, found[2]) {
@@ -128,13 +129,13 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noted records a call, and gives the message it is to be refused with; "" is none.
+// noted records a call. It returns the message of its refusal, or "".
 func (s *Standin) noted(call string) string {
 	s.calls = append(s.calls, call)
 	return s.faults.Refuse[call]
 }
 
-// serveAPI answers as the deployed API would that has no credential.
+// serveAPI answers as the deployed API does to a request without a credential.
 func (s *Standin) serveAPI(w http.ResponseWriter, r *http.Request) {
 	name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
 	path = "/" + path
@@ -152,5 +153,5 @@ func (s *Standin) serveAPI(w http.ResponseWriter, r *http.Request) {
 		status = other
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // a client that went away is no matter
+	_, _ = w.Write([]byte(body)) // an error: the client is gone
 }

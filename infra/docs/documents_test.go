@@ -1,5 +1,5 @@
-// Package docs_test holds the documents together: links, headings, and the tests,
-// commands, files, routes, errors, events and parameters that they name.
+// Package docs_test checks the documents: their words and links, and the headings, tests,
+// commands, files, routes, roles, errors, events and parameters that they name.
 package docs_test
 
 import (
@@ -125,8 +125,8 @@ func TestEveryLinkLeadsToAFileAndAHeading(t *testing.T) {
 	}
 }
 
-// TestCommentsPointAtDocumentsAndHeadings reads mentions such as `runbook, "Who may
-// sign"` in every kind of text: the document and the heading must be there.
+// TestCommentsPointAtDocumentsAndHeadings reads mentions such as `runbook, "Who may sign"` in
+// every kind of text. The document and the heading must be there.
 func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
 	all, seen := documents(t), 0
 	for path, text := range texts(t, ".go", ".md", ".yaml", ".yml", ".py", ".mjs", ".sh", "Makefile", "run") {

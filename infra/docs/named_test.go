@@ -18,7 +18,7 @@ var (
 	target    = regexp.MustCompile("(?:`|^|; |&& )make ([a-z][a-z0-9-]*)")
 )
 
-// testsOf returns the top-level tests of the packages, and their texts.
+// testsOf returns the names of each package's top-level tests, and the texts of its test files.
 func testsOf(t *testing.T) (tests map[string][]string, text map[string]string) {
 	t.Helper()
 	tests, text = map[string][]string{}, map[string]string{}
@@ -32,8 +32,8 @@ func testsOf(t *testing.T) (tests map[string][]string, text map[string]string) {
 	return tests, text
 }
 
-// TestEachGuaranteeNamesItsTest reads the table of guarantees in the README: the
-// package must have the test, and the case when one is named behind a slash.
+// TestEachGuaranteeNamesItsTest reads the table of guarantees in the README. The package must
+// have the test, and the case when one follows a slash.
 func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	_, section, _ := strings.Cut(document(t, "README.md"), "\n## What it guarantees\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -106,7 +106,7 @@ func TestEveryFileThatADocumentNamesIsThere(t *testing.T) {
 	}
 }
 
-// TestTheLayoutListsEveryFolder reads "Where things are" of the design.
+// TestTheLayoutListsEveryFolder reads the section "Where things are" of the design.
 func TestTheLayoutListsEveryFolder(t *testing.T) {
 	_, section, _ := strings.Cut(document(t, "infra/docs/design.md"), "\n## Where things are\n")
 	_, section, _ = strings.Cut(section, "```\n")

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// openAPI is what the tables are compared with.
+// openAPI has the parts of the OpenAPI document that the tables are compared with.
 type openAPI struct {
 	Paths      map[string]map[string]yaml.Node `yaml:"paths"`
 	Components struct {
@@ -23,7 +23,7 @@ type openAPI struct {
 	} `yaml:"components"`
 }
 
-// listed is a schema with the values that there are.
+// listed is a schema with a closed list of values.
 type listed struct {
 	Enum []string `yaml:"enum"`
 }
@@ -36,7 +36,7 @@ func load(t *testing.T) (doc openAPI) {
 	return doc
 }
 
-// rows returns the cells of the table under a heading, without its head.
+// rows returns the cells of the table under a heading, without the table's head.
 func rows(t *testing.T, file, heading string) [][]string {
 	t.Helper()
 	_, section, ok := strings.Cut(document(t, file), "\n"+heading+"\n")
@@ -56,7 +56,7 @@ func rows(t *testing.T, file, heading string) [][]string {
 	return out[1:]
 }
 
-// same reports what only one of two lists has.
+// same reports each value that only one of two lists has.
 func same(t *testing.T, what string, documented, actual []string) {
 	t.Helper()
 	for _, s := range documented {
@@ -71,7 +71,7 @@ func same(t *testing.T, what string, documented, actual []string) {
 	}
 }
 
-// TestRoutesAreThoseOfTheOpenAPIDocument, with their credentials and roles.
+// TestRoutesAreThoseOfTheOpenAPIDocument compares credentials and roles too.
 func TestRoutesAreThoseOfTheOpenAPIDocument(t *testing.T) {
 	var documented, actual []string
 	for _, row := range rows(t, "infra/docs/api.md", "## Routes") {

@@ -1,5 +1,5 @@
-// Package home holds `make home` to its promise: the module moves to its owner's path in
-// one step, and other modules import it from there.
+// Package home tests `make home`: the module moves to its owner's path in one step, and other
+// modules can import it from there.
 package home
 
 import (
@@ -81,7 +81,7 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 	return strings.TrimSpace(string(out))
 }
 
-// atHome returns a copy of the repository that has moved.
+// atHome returns a copy of the repository after `make home`.
 func atHome(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -96,8 +96,8 @@ func atHome(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestTheModuleMovesInOneStep looks for imports that lead nowhere, and lets the test of the
-// imports run at home.
+// TestTheModuleMovesInOneStep wants every import to be found after the move, and the tests that
+// know the module's path to pass.
 func TestTheModuleMovesInOneStep(t *testing.T) {
 	dir := atHome(t)
 	if got := run(t, dir, nil, "go", "list", "-m"); got != moved {
@@ -122,7 +122,7 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	}
 }
 
-// TestAnotherModuleImportsVerify does so from a module proxy, as after a release, and from a
+// TestAnotherModuleImportsVerify imports it from a module proxy, as after a release, and from a
 // checkout, as the documentation shows.
 func TestAnotherModuleImportsVerify(t *testing.T) {
 	root, err := filepath.Abs("../..")

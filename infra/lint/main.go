@@ -1,6 +1,6 @@
-// Command lint is `make lint`: the linters of .golangci.yml and deadcode, pinned in
-// tools.mod apart from the product's own modules; go.mod; the actions of the workflows; the
-// template's linter; and shellcheck where it is installed.
+// Command lint is `make lint`. It runs the linters of .golangci.yml and deadcode, which
+// tools.mod pins apart from the product's own modules, the template's linter, and shellcheck
+// where it is installed. It checks that go.mod is tidy and that workflows pin their actions.
 package main
 
 import (
@@ -53,7 +53,7 @@ func lint(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// silent runs a program that prints what is wrong and exits 0 all the same.
+// silent runs a program that exits 0 when it finds faults. What it prints is the error.
 func silent(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

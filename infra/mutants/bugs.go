@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// bug is one planted fault: replacements in files, and the test that must find
-// them.
+// bug is one planted bug: replacements in files, and the test that must fail.
 type bug struct {
 	name    string // a sentence
 	source  string // the list it is in, and its line
 	short   bool   // it is in the short form
-	pkg     string // of the test, as in ./pkg/store
-	pattern string // of the test's name, as in go test -run
+	pkg     string // the test's package, as in ./pkg/store
+	pattern string // names of tests, as for go test -run, matched whole
 	edits   []edit
 }
 
 // edit replaces text that occurs in the file exactly once.
 type edit struct{ file, old, new string }
 
-// apply returns the file's text with the replacement. An old text that does not
-// occur exactly once is an error: the bug no longer fits the code.
+// apply returns the file's text with the replacement. It fails when the old text does not occur
+// exactly once: the bug no longer fits the code.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
 		return "", fmt.Errorf("%s: the old text occurs %d times, not once:\n%s", e.file, n, e.old)
@@ -31,7 +30,7 @@ func (e edit) apply(text string) (string, error) {
 	return strings.Replace(text, e.old, e.new, 1), nil
 }
 
-// readBugs reads every list of a folder.
+// readBugs reads every list in a folder.
 func readBugs(dir string) ([]bug, error) {
 	lists, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -60,8 +59,8 @@ func readBugs(dir string) ([]bug, error) {
 //	-the old text: lines without their first character
 //	+the new text
 //
-// "short" puts the bug into the short form. A bug may have several files, and a
-// file several replacements, each behind a "file" line of its own.
+// "short" puts the bug into the short form. A bug may change several files, and a file in
+// several places; each replacement has a "file" line of its own.
 func parse(list, text string) ([]bug, error) {
 	var all []bug
 	var wrong []error

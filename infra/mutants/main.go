@@ -1,7 +1,7 @@
-// Command mutants is `make mutants`: it plants bugs, one at a time, in a copy of
-// the repository, and wants the test that is named beside each to fail. The bugs
-// are in planted/, a list a topic. A bug whose old text is no longer in the code,
-// that does not compile, or that no test finds, fails the run.
+// Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository,
+// and wants the test that is named with each bug to fail. The bugs are in planted/, one list for
+// each topic. The run fails for a bug whose old text is no longer in the code, that does not
+// compile, or that its test does not find.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// workers is how many bugs are tried at once, each in a copy of its own.
+// workers is the number of bugs that are tried at once, each in a copy of its own.
 const workers = 2
 
 func main() {
@@ -66,8 +66,7 @@ func mutants(ctx context.Context, short bool, run string) error {
 	return errors.Join(survivors...)
 }
 
-// fit reports the bugs that no longer fit the code, those that are not chosen
-// too.
+// fit returns an error for each bug that no longer fits the code, chosen or not.
 func fit(root string, bugs []bug) error {
 	var wrong []error
 	for _, b := range bugs {
@@ -84,8 +83,8 @@ func fit(root string, bugs []bug) error {
 	return errors.Join(wrong...)
 }
 
-// tryAll first wants the tests to pass without a bug, and then to find each. It
-// gives the bugs that were not found.
+// tryAll wants the tests to pass without a bug first, and then each bug to be found. survivors
+// has an error for each bug that was not.
 func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, err error) {
 	copies := make(chan *tree, workers)
 	for n := range workers {
@@ -119,8 +118,8 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 	return each(len(bugs), func(c *tree, i int) error { return c.finds(ctx, bugs[i]) }), nil
 }
 
-// testsOf returns one bug without replacements for each package, whose pattern is
-// of all its tests.
+// testsOf returns for each package one bug without replacements, whose pattern names all tests
+// of the package's bugs.
 func testsOf(bugs []bug) []bug {
 	var out []bug
 	for _, b := range bugs {

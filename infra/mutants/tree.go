@@ -25,8 +25,8 @@ type tree struct {
 	database  *backing.Process
 }
 
-// newTree copies what git tracks, and what it would, into .local, and shares the
-// tools installed there.
+// newTree copies the files that git tracks or would track to a folder in .local, shares the
+// installed tools, and starts a database.
 func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	dir := filepath.Join(root, ".local", "mutants", strconv.Itoa(n))
 	if err := os.RemoveAll(dir); err != nil {
@@ -72,7 +72,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, info.Mode().Perm())
 }
 
-// passes wants the tests of a package to pass as the code is.
+// passes returns an error when the tests fail without a planted bug.
 func (t *tree) passes(ctx context.Context, b bug) error {
 	out, err := t.test(ctx, b)
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *tree) passes(ctx context.Context, b bug) error {
 	return nil
 }
 
-// finds plants a bug and wants its test to fail.
+// finds plants a bug, and returns an error when its test does not fail.
 func (t *tree) finds(ctx context.Context, b bug) error {
 	defer t.restore(b)
 	for _, e := range b.edits {
@@ -125,8 +125,8 @@ func (t *tree) restore(b bug) {
 	}
 }
 
-// test compiles and runs tests. A test that fails is an *exec.ExitError; what does
-// not compile is another error.
+// test compiles and runs tests, and returns the end of their output. The error of a failed test
+// is an *exec.ExitError. Code that does not compile is another error.
 func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -144,7 +144,7 @@ func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	return tail(out.String()), err
 }
 
-// exactly makes a pattern of names one of whole names.
+// exactly returns a pattern that matches the names only as a whole.
 func exactly(pattern string) string {
 	names := alternatives(pattern)
 	for i, name := range names {

@@ -1,5 +1,5 @@
-// Package test holds `make test` to what it promises, and pins the program that
-// shows its results.
+// Package test tests the recipes of `make test` and `make mutants`, and pins the program that
+// shows the results.
 package test
 
 import (
@@ -20,7 +20,7 @@ func recipe(t *testing.T, target string) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// TestTestsAskTheStacksThatTheyStart, and not the one that BASE_URL names.
+// TestTestsAskTheStacksThatTheyStart wants the variables of another stack to be unset.
 func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 	for _, target := range []string{"test", "mutants"} {
 		for _, line := range recipe(t, target) {
@@ -31,7 +31,7 @@ func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 	}
 }
 
-// TestMakeTestRunsEveryTestAnew wants no answer from Go's test cache.
+// TestMakeTestRunsEveryTestAnew wants no result from Go's test cache, and no test left out.
 func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	lines := recipe(t, "test")
 	for _, line := range lines {

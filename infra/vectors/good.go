@@ -22,8 +22,8 @@ func (m *mint) good() {
 	m.ok("150 KB of data", m.active.by(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat(`a\"`, 50<<10)+`"`)))
 }
 
-// zeroAt returns a token whose r (0) or s (32) begins with a zero byte, as one in
-// 256 does, and the other does not.
+// zeroAt returns a token of whose numbers r (0) and s (32) only the one at this offset begins with
+// a zero byte.
 func (m *mint) zeroAt(at int) string {
 	for i := 0; ; i++ {
 		payload := m.claims(`"jti":"att_vector"`, fmt.Sprintf(`"jti":"att_%d"`, i))
@@ -76,7 +76,7 @@ func (m *mint) badForm() {
 	m.bad("more than 256 KB", m.active.by(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat("a", 256<<10)+`"`)), reason)
 }
 
-// stray sets a bit of the last character that belongs to no byte.
+// stray sets a bit in the last character of s that is part of no byte.
 func stray(s string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, s[len(s)-1])

@@ -128,25 +128,25 @@ func (m *mint) badSignature() {
 	m.bad("a changed bit in the header", flip(good, 0), "malformed")
 }
 
-// signedStray is a payload that is not in base64url's canonical form, and signed
-// like that.
+// signedStray returns a token whose payload is not in base64url's canonical form, and is signed
+// in this form.
 func (m *mint) signedStray() string {
 	payload := m.claims()
 	for len(payload)%3 == 0 {
-		payload += " " // so that its last character has bits to spare
+		payload += " " // until the last character has unused bits
 	}
 	input := stray(signingInput(header(m.active.kid), payload))
 	return input + "." + encode(m.active.raw(input))
 }
 
-// unpadded drops the first byte of a signature, as who forgets to pad does.
+// unpadded drops the first byte of a signature, as a signer does that forgets to pad.
 func unpadded(token string) string {
 	at := strings.LastIndex(token, ".") + 1
 	sig := must(decode(token[at:]))
 	return token[:at] + encode(sig[1:])
 }
 
-// changed is the good payload with one bit of a letter changed.
+// changed returns a token of the good payload with one changed letter.
 func (m *mint) changed(signature []byte) string {
 	return signingInput(header(m.active.kid), m.claims(`"status":"claimed"`, `"status":"clbimed"`)) + "." + encode(signature)
 }

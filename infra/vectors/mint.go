@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// mint collects cases.
+// mint makes the cases.
 type mint struct {
 	Vectors
 	active, next, retired, revoked signer // of the issuer
 	down                           signer // of the issuer, but its lookup answers 503
-	stranger                       signer // of nobody
-	p384                           signer // a stranger's on another curve
+	stranger                       signer // not of the issuer
+	p384                           signer // a stranger's, on another curve
 	retiredAt                      int64  // seconds since the epoch
 }
 
@@ -60,8 +60,8 @@ func (m *mint) claims(replace ...string) string {
 	return m.claimsAt(m.Now-2, m.Now+298, replace...)
 }
 
-// claimsAt returns a good payload for two times, in which pairs of old and new text
-// are replaced. It panics when an old one is not there.
+// claimsAt returns a good payload with these times. replace has pairs of old and new text. It
+// panics when an old text is not there.
 func (m *mint) claimsAt(iat, exp int64, replace ...string) string {
 	c := fmt.Sprintf(`{"iss":%q,"aud":%q,"iat":%d,"exp":%d,"jti":"att_vector","event":{"id":"evt_01k5vectors00000000000000b",`+
 		`"type":"link.claimed","createdAt":%d,"data":{"id":"lnk_01k5vectors00000000000000c","status":"claimed"}}}`,
@@ -85,16 +85,16 @@ func signingInput(header, payload string) string {
 	return encode([]byte(header)) + "." + encode([]byte(payload))
 }
 
-// sign makes a token. The signature follows from key and input (RFC 6979).
+// sign makes a token. The same key and input make the same signature (RFC 6979).
 func (s signer) sign(header, payload string) string {
 	input := signingInput(header, payload)
 	return input + "." + encode(s.raw(input))
 }
 
-// by signs a payload with the header that belongs to the key.
+// by signs a payload under the key's own header.
 func (s signer) by(payload string) string { return s.sign(header(s.kid), payload) }
 
-// der is the signature of ES256, or of ES384 with a key on that curve.
+// der returns the signature in DER: ES256, or ES384 with a key on P-384.
 func (s signer) der(input string) []byte {
 	if s.private.Curve == elliptic.P384() {
 		digest := sha512.Sum384([]byte(input))
@@ -104,7 +104,7 @@ func (s signer) der(input string) []byte {
 	return must(s.private.Sign(nil, digest[:], crypto.SHA256))
 }
 
-// raw is r and s, padded (RFC 7518 section 3.4).
+// raw returns the signature as r and s, padded (RFC 7518, section 3.4).
 func (s signer) raw(input string) []byte {
 	size := (s.private.Params().BitSize + 7) / 8
 	r, v := s.numbers(input)
@@ -127,7 +127,7 @@ func hmacToken(header, payload string, h func() hash.Hash, secret []byte) string
 	return input + "." + encode(mac.Sum(nil))
 }
 
-// flip changes a bit in the middle of one part of a token, and leaves it base64url.
+// flip changes a character in the middle of one part of a token. The part stays base64url.
 func flip(token string, part int) string {
 	parts := strings.Split(token, ".")
 	b := []byte(parts[part])

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Handler answers key lookups as the vectors say: for receivers under test.
+// Handler answers key lookups and the JWKS from the vectors, for receivers under test.
 func (v Vectors) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /webhook_verification_key/get", func(w http.ResponseWriter, r *http.Request) {
@@ -24,7 +24,7 @@ func (v Vectors) Handler() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", a.MaxAge))
 		w.WriteHeader(a.Status)
-		_, _ = w.Write(a.Body) // the receiver has gone: nobody to tell
+		_, _ = w.Write(a.Body) // an error: the receiver is gone
 	})
 	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -1,6 +1,6 @@
-// Package vectors makes webhooks, good and hostile, for anybody's receiver to be
-// tried with. webhooks.json is what it makes for one fixed time; a receiver with
-// no other clock than the machine's is tried with what Mint makes for now.
+// Package vectors makes webhooks, good and hostile, to test any receiver with. webhooks.json has
+// those for one fixed time. A receiver that uses the machine's clock is tested with those that
+// Mint makes for now.
 //
 // The private keys are made from their names and are worth nothing.
 package vectors
@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// Vectors is a receiver's whole world: what it is configured with, what it finds
-// when it looks a key up, and what is sent to it.
+// Vectors has all that a test of a receiver needs: the receiver's configuration, the answers to
+// its key lookups, and the webhooks.
 type Vectors struct {
 	Note       string            `json:"note"`
-	Now        int64             `json:"now"` // seconds since the epoch: what the receiver's clock shows
+	Now        int64             `json:"now"` // the receiver's clock, in seconds since the epoch
 	Issuer     string            `json:"issuer"`
 	EndpointID string            `json:"endpointId"`
 	Lookups    map[string]Answer `json:"lookups"` // by kid: the answer of POST /webhook_verification_key/get
@@ -29,7 +29,7 @@ type Vectors struct {
 	Cases      []Case            `json:"cases"`
 }
 
-// Answer is what a key lookup answers.
+// Answer is the answer to a key lookup.
 type Answer struct {
 	Status int             `json:"status"`
 	MaxAge int             `json:"maxAge"` // seconds, in Cache-Control
@@ -41,11 +41,11 @@ type Case struct {
 	Name   string `json:"name"`
 	Token  string `json:"token"`
 	Valid  bool   `json:"valid"`
-	Status int    `json:"status"` // what a receiver answers: 204 good, 401 bad, 503 it cannot know now
-	Reason string `json:"reason"` // of 401: one of the reasons of pkg/verify; several may hold, and then another may be told
+	Status int    `json:"status"` // the receiver's answer: 204 good, 401 bad, 503 it cannot know now
+	Reason string `json:"reason"` // of a 401, as in pkg/verify; a receiver may give another one that applies too
 }
 
-// What the fixed vectors are made for.
+// The fixed vectors are made for these.
 const (
 	FixedNow   = 1_800_000_000
 	Issuer     = "https://api.example.com"
@@ -54,8 +54,8 @@ const (
 
 const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large to stand here: a good webhook of 150 KB and a token of more than 256 KB."
 
-// Mint makes the vectors for a time. lookups and cases of two calls differ in
-// their times and signatures alone.
+// Mint makes the vectors for a time. Lookups and cases of two calls differ only in their times
+// and signatures.
 func Mint(now time.Time) Vectors {
 	m := newMint(now)
 	m.good()
@@ -69,8 +69,8 @@ func Mint(now time.Time) Vectors {
 	return m.Vectors
 }
 
-// File is webhooks.json: the vectors for the fixed time, without the cases
-// that are too large to be kept.
+// File returns webhooks.json: the vectors for the fixed time, without the cases that are too
+// large to keep.
 func File() ([]byte, error) {
 	v := Mint(time.Unix(FixedNow, 0))
 	v.Cases = slices.DeleteFunc(v.Cases, func(c Case) bool { return len(c.Token) > 64<<10 })
@@ -86,7 +86,7 @@ type signer struct {
 	point   []byte // uncompressed
 }
 
-// newSigner makes the key of a name, always the same.
+// newSigner makes the key of a name. The same name makes the same key.
 func newSigner(name string, curve elliptic.Curve) signer {
 	size := (curve.Params().BitSize + 7) / 8
 	var seed []byte
@@ -102,13 +102,13 @@ func newSigner(name string, curve elliptic.Curve) signer {
 	return s
 }
 
-// jwk is the public key as RFC 7517 has it.
+// jwk returns the public key as a JWK (RFC 7517).
 func (s signer) jwk() string {
 	return fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}`, s.kid, s.x, s.y)
 }
 
-// answer is what the lookup says of the key; expiredAt is in milliseconds, 0 for
-// a key that is not retired.
+// answer returns the answer to a lookup of the key. expiredAt is in milliseconds; 0 is a key that
+// is not retired.
 func (s signer) answer(maxAge int, createdAt, expiredAt int64) Answer {
 	retired := "null"
 	if expiredAt != 0 {

@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/vectors"
 )
 
-// TestFileIsWhatTheGeneratorMakes keeps webhooks.json and its generator together:
+// TestFileIsWhatTheGeneratorMakes fails when webhooks.json is not generated anew:
 // go run ./infra/vectors/generate
 func TestFileIsWhatTheGeneratorMakes(t *testing.T) {
 	want, err := vectors.File()
@@ -39,7 +39,7 @@ func TestFileIsWhatTheGeneratorMakes(t *testing.T) {
 	}
 }
 
-// TestCasesDiffer finds a case that is another one by mistake.
+// TestCasesDiffer finds a case that is the same as another by mistake.
 func TestCasesDiffer(t *testing.T) {
 	names, tokens := map[string]bool{}, map[string]string{}
 	for _, c := range vectors.Mint(time.Unix(vectors.FixedNow, 0)).Cases {

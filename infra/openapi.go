@@ -1,9 +1,9 @@
-// Package infra holds the public contract as a file that a function can serve.
+// Package infra embeds the OpenAPI document, which a function serves.
 package infra
 
 import _ "embed"
 
-// OpenAPI is openapi.yaml. The main of functions/webhookkeys is its one importer.
+// OpenAPI is openapi.yaml. Only functions/webhookkeys imports it.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte

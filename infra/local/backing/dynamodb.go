@@ -8,18 +8,17 @@ import (
 	"path/filepath"
 )
 
-// DynamoDBOptions says how a DynamoDB Local runs. The zero value is one in
-// memory, on a free port.
+// DynamoDBOptions are the options of a DynamoDB Local. The zero value keeps the data in memory and
+// uses a free port.
 type DynamoDBOptions struct {
 	Port     int      // 0: a free one
-	DataDir  string   // rows and streams are kept here; "": in memory, gone at Stop
-	LogPath  string   // "": kept for error messages alone
+	DataDir  string   // the folder of rows and streams; "": in memory, gone at Stop
+	LogPath  string   // "": the log is only for error messages
 	Progress Progress // nil: standard error
 }
 
-// StartDynamoDB runs a DynamoDB Local and returns when it answers. Any region
-// and credentials see the same tables. When Java or Maven is not there the error
-// is a *MissingError.
+// StartDynamoDB starts a DynamoDB Local and returns when it answers. All regions and credentials
+// see the same tables. Without Java or Maven the error is a *MissingError.
 func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Process, error) {
 	dir, err := install(ctx, javaTool("dynamodb", "dynamodb.xml", "Loopback.java"), o.Progress)
 	if err != nil {
@@ -41,7 +40,8 @@ func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Process, error) {
 	})
 }
 
-// java is a JVM that runs a class of the tool in dir, small and quick to start.
+// java returns the command of a JVM that runs a class of the tool in dir, with options for a small
+// memory and a quick start.
 func java(dir, class string, args ...string) (*exec.Cmd, error) {
 	tmp := filepath.Join(dir, "tmp")
 	if err := os.MkdirAll(tmp, 0o755); err != nil {

@@ -69,7 +69,7 @@ func TestTableHasTheTemplatesSchema(t *testing.T) {
 	ctx := context.Background()
 	_, db := startDynamoDB(t, backing.DynamoDBOptions{})
 	path := template(t)
-	for range 2 { // the second time it is kept
+	for range 2 { // the second call keeps the table
 		if err := backing.CreateTable(ctx, db, path, "latchkey"); err != nil {
 			t.Fatal(err)
 		}
@@ -136,16 +136,15 @@ func TestPausedDatabaseHangsAndResumes(t *testing.T) {
 	}
 }
 
-// A port of the wildcard address is one any neighbour on the network can reach.
-func TestDatabaseListensOnLoopbackAlone(t *testing.T) {
+// TestDatabaseListensOnlyOnLoopback keeps others on the network from reaching it.
+func TestDatabaseListensOnlyOnLoopback(t *testing.T) {
 	p, _ := startDynamoDB(t, backing.DynamoDBOptions{})
-	assertLoopbackAlone(t, p.Port)
+	assertOnlyLoopback(t, p.Port)
 }
 
-// assertLoopbackAlone asks for the port on another address of this machine:
-// 127.0.0.2 is one that a listener on 127.0.0.1 does not have and one on every
-// interface has.
-func assertLoopbackAlone(t *testing.T, port int) {
+// assertOnlyLoopback listens on the port of 127.0.0.2. That fails when the port is in use on every
+// interface, and not when it is in use on 127.0.0.1.
+func assertOnlyLoopback(t *testing.T, port int) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: port})
 	if err != nil {

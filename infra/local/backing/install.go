@@ -11,23 +11,22 @@ import (
 	"time"
 )
 
-// Progress is told, in a short line, what an installation is doing.
+// Progress gets a short line about each step of an installation.
 type Progress func(line string)
 
-// stderr is the Progress of callers that give none.
+// stderr is the default Progress.
 func stderr(line string) { fmt.Fprintln(os.Stderr, line) }
 
-// tool is something to install into a folder of its own.
+// tool is a program to install into a folder of its own.
 type tool struct {
 	name    string
-	recipe  []string // whatever changes when the tool's contents must
+	recipe  []string // the sources of the tool: another recipe is another installation
 	missing func() error
 	build   func(ctx context.Context, dir string) error
 }
 
-// install returns the tool's folder, after building it when this recipe has not
-// been built yet. Several processes may ask at once: one builds, the others
-// wait. A build that was cut short is started afresh.
+// install returns the tool's folder. It builds the tool first when this recipe has not been built
+// yet. Of several processes one builds and the others wait. An interrupted build starts again.
 func install(ctx context.Context, t tool, say Progress) (string, error) {
 	if say == nil {
 		say = stderr
@@ -69,8 +68,8 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	return dir, os.WriteFile(done, nil, 0o644)
 }
 
-// Lock waits for a lock that ends with its holder's process. It calls waiting
-// once if it is not free at once.
+// Lock waits for a lock, which ends with the process that has it at the latest. It calls waiting
+// once if the lock is not free.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -16,41 +16,41 @@ import (
 // Audience is the aud of the local issuer's tokens.
 const Audience = "https://api.latchkey.test"
 
-// issuerID is the part of the issuer's path that names it.
+// issuerID is the path of the issuer's URL.
 const issuerID = "latchkey"
 
-// Kind is a kind of token the local issuer gives.
+// Kind is a kind of token that the local issuer makes.
 type Kind string
 
 // The kinds of token.
 const (
-	// User is a person with a verified email: an RFC 9068 access token.
+	// User is an access token (RFC 9068) of a person with a verified email.
 	User Kind = "user"
-	// Unverified is a person whose email is not verified.
+	// Unverified is a token of a person whose email is not verified.
 	Unverified Kind = "unverified"
-	// Service is a machine: no email to be had.
+	// Service is a token of a machine, which has no email.
 	Service Kind = "service"
-	// IDToken says what User says, but is an ID token.
+	// IDToken is an ID token with the claims of User.
 	IDToken Kind = "idtoken"
-	// Userinfo is a person whose token says nothing of them: their email and name
-	// are at the userinfo endpoint (UserinfoHandler).
+	// Userinfo is a token without email and name. The userinfo endpoint has them
+	// (UserinfoHandler).
 	Userinfo Kind = "userinfo"
 	// OtherAudience is a User's token for another API.
 	OtherAudience Kind = "otheraudience"
 )
 
-// Claims of a Userinfo token that the userinfo endpoint gives out as email and
-// name. The product reads neither.
+// Claims of a Userinfo token that the userinfo endpoint returns as email and name. The product
+// reads neither.
 const (
 	hiddenEmail = "userinfo_email"
 	hiddenName  = "userinfo_name"
 )
 
-// IssuerOptions says how a token issuer runs.
+// IssuerOptions are the options of a token issuer.
 type IssuerOptions struct {
 	Port     int      // 0: a free one
-	KeyPath  string   // the signing key, made if it is not there; "": a new one each time
-	LogPath  string   // "": kept for error messages alone
+	KeyPath  string   // the file of the signing key, made if it is not there; "": a new key each time
+	LogPath  string   // "": the log is only for error messages
 	Progress Progress // nil: standard error
 }
 
@@ -60,11 +60,11 @@ type Issuer struct {
 	URL string // the iss of its tokens
 }
 
-// JWKSURL is where its keys are.
+// JWKSURL returns the URL of the issuer's keys.
 func (i *Issuer) JWKSURL() string { return i.URL + "/jwks" }
 
-// StartIssuer runs a token issuer that signs with ES256. When Java or Maven is
-// not there the error is a *MissingError.
+// StartIssuer starts a token issuer that signs with ES256. Without Java or Maven the error is a
+// *MissingError.
 func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
 	dir, err := install(ctx, javaTool("issuer", "issuer.xml", "Issuer.java"), o.Progress)
 	if err != nil {
@@ -95,10 +95,10 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
 	return &Issuer{Process: p, URL: IssuerURL(p.Port)}, nil
 }
 
-// IssuerURL is the iss of a local issuer on the port.
+// IssuerURL returns the iss of a local issuer on the port.
 func IssuerURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, issuerID) }
 
-// issuerKey returns the private P-256 key as a JWK in JSON.
+// issuerKey returns the private P-256 key of the file as a JWK in JSON, or makes one.
 func issuerKey(path string) (string, error) {
 	if path != "" {
 		if b, err := os.ReadFile(path); err == nil {
@@ -138,8 +138,8 @@ func newJWK() (string, error) {
 	return string(b), err
 }
 
-// mapping is one answer of the issuer to a token request: the first whose kind
-// is the request's counts.
+// mapping has the claims of a kind of token. The issuer uses the first mapping whose kind is that
+// of the request.
 type mapping struct {
 	RequestParam string         `json:"requestParam"`
 	Match        string         `json:"match"`

@@ -41,7 +41,7 @@ func decode(t *testing.T, token string) (header, claims map[string]any) {
 
 func TestIssuerGivesEveryKindOfToken(t *testing.T) {
 	issuer := startIssuer(t, "")
-	assertLoopbackAlone(t, issuer.Port)
+	assertOnlyLoopback(t, issuer.Port)
 	cases := []struct {
 		kind    backing.Kind
 		typ     string

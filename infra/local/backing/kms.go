@@ -11,16 +11,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 )
 
-// KMSOptions says how a KMS runs. The zero value is one on a free port.
+// KMSOptions are the options of a KMS. The zero value uses a free port.
 type KMSOptions struct {
 	Port     int      // 0: a free one
-	LogPath  string   // "": kept for error messages alone
+	LogPath  string   // "": the log is only for error messages
 	Progress Progress // nil: standard error
 }
 
-// StartKMS runs a KMS and returns when it has proved, to itself, that it signs a
-// digest right. Its keys are gone when it ends. When Python is not there the
-// error is a *MissingError.
+// StartKMS starts a KMS and returns when the KMS has tested that it signs a digest correctly. Its
+// keys are gone when it ends. Without Python the error is a *MissingError.
 func StartKMS(ctx context.Context, o KMSOptions) (*Process, error) {
 	python, err := Python(ctx, o.Progress)
 	if err != nil {
@@ -36,15 +35,15 @@ func StartKMS(ctx context.Context, o KMSOptions) (*Process, error) {
 	})
 }
 
-// NewKMSClient returns a client for a KMS's endpoint.
+// NewKMSClient returns a client for the endpoint of a KMS.
 func NewKMSClient(endpoint string) *kms.Client {
 	return kms.New(kms.Options{
 		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
 	})
 }
 
-// unpack writes an embedded file where a program can read it, under a name that
-// changes with its text.
+// unpack writes an embedded file to a path that depends on its text, for programs to read, and
+// returns the path.
 func unpack(name string) (string, error) {
 	tools, err := toolsDir()
 	if err != nil {

@@ -8,17 +8,16 @@ import (
 	"path/filepath"
 )
 
-// VirtualEnv returns the path of the interpreter of a Python virtual environment
-// that has what a list requires (as in a requirements.txt), installing it first
-// if need be. It fails with a *MissingError when there is no Python.
+// VirtualEnv returns the path of the interpreter of a Python virtual environment that has the
+// requirements (as in a requirements.txt). It installs the environment if needed. Without Python
+// the error is a *MissingError.
 func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (string, error) {
 	dir, err := install(ctx, virtualEnv(name, requirements), say)
 	return filepath.Join(dir, "bin", "python"), err
 }
 
-// NodeModules returns a folder whose node_modules has what a package.json and its
-// package-lock.json name, installing it first if need be. It fails with a
-// *MissingError when there is no Node.
+// NodeModules returns a folder whose node_modules has the packages of a package.json and its
+// package-lock.json. It installs them if needed. Without Node the error is a *MissingError.
 func NodeModules(ctx context.Context, name, manifest, lockfile string, say Progress) (string, error) {
 	return install(ctx, tool{
 		name: name, recipe: []string{manifest, lockfile}, missing: missingNode,
@@ -44,8 +43,8 @@ func missingNode() error {
 	return missing(programs)
 }
 
-// Jars returns a folder with the jars that a pom names, installing them first if
-// need be. It fails with a *MissingError when there is no Java or Maven.
+// Jars returns a folder with the jars that a pom names. It installs them if needed. Without Java or
+// Maven the error is a *MissingError.
 func Jars(ctx context.Context, name, pom string, say Progress) (string, error) {
 	return install(ctx, tool{
 		name: name, recipe: []string{pom, mavenCopy}, missing: missingJava,
@@ -53,8 +52,8 @@ func Jars(ctx context.Context, name, pom string, say Progress) (string, error) {
 	}, say)
 }
 
-// MavenCompile compiles the project in dir, its tests apart, and copies the jars
-// that it needs into dir/target/dependency.
+// MavenCompile compiles the project in dir without its tests, and copies the jars that it needs
+// into dir/target/dependency.
 func MavenCompile(ctx context.Context, dir string) error {
 	tools, err := toolsDir()
 	if err != nil {

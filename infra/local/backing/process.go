@@ -16,31 +16,29 @@ import (
 )
 
 const (
-	// startTimeout bounds the wait for a child's READY. A JVM on a busy machine
-	// is slow.
+	// startTimeout bounds the wait for a child's READY. A JVM on a busy machine is slow.
 	startTimeout = 3 * time.Minute
 
-	// stopGrace is what a child gets to end after its input has; then it is killed.
+	// stopGrace is the time for a child to end after the end of its input. Then it is killed.
 	stopGrace = 5 * time.Second
 
-	// mostWords is how much of a child's log an error carries, in bytes.
+	// mostWords is how many bytes of a child's log an error has at most.
 	mostWords = 4000
 
-	// portTries is how often a child that was given no port tries another free one.
+	// portTries is how many free ports are tried for a child without a given port.
 	portTries = 3
 )
 
-// Process is a child that answers on a loopback port. It ends when the process
-// that started it does.
+// Process is a child process that answers on a loopback port. It ends when the process that started
+// it ends.
 type Process struct {
-	// Endpoint is its base URL, such as http://127.0.0.1:3001, without a slash at
-	// the end.
+	// Endpoint is the child's base URL, such as http://127.0.0.1:3001, without a slash at the end.
 	Endpoint string
 	// Port is the port of Endpoint.
 	Port int
 
 	name  string
-	log   *os.File // what the child printed
+	log   *os.File // the child's output
 	cmd   *exec.Cmd
 	stdin io.Closer
 	done  chan struct{}
@@ -51,16 +49,16 @@ type Process struct {
 	guard   io.Closer // open while paused
 }
 
-// child says how a process is started.
+// child has what is needed to start a process.
 type child struct {
 	name    string
 	port    int    // 0: a free one
-	logPath string // "": kept for error messages alone
+	logPath string // "": the log is only for error messages
 	command func(port int) (*exec.Cmd, error)
 }
 
-// start runs the child and waits until it says READY. Its own word counts: an
-// answer on the port could come from a stranger.
+// start starts the child and waits until it prints READY. An answer on the port would not do: it
+// could come from another process.
 func start(ctx context.Context, c child) (*Process, error) {
 	for try := 1; ; try++ {
 		port, err := pickPort(c)
@@ -77,7 +75,7 @@ func start(ctx context.Context, c child) (*Process, error) {
 	}
 }
 
-// pickPort returns the port that is asked for, or a free one.
+// pickPort returns the given port, or a free one. It fails when the port is taken.
 func pickPort(c child) (int, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.port))
 	if err != nil {
@@ -110,9 +108,9 @@ func startOn(ctx context.Context, c child, port int) (*Process, error) {
 	return p, p.await(ctx, ready)
 }
 
-// launch starts the command and gives its input and its output.
+// launch starts the command and returns its input and its output.
 func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err error) {
-	// A group of its own keeps a terminal's Ctrl-C from it: it is stopped in order.
+	// A process group of its own: a terminal's Ctrl-C must not end it before the others.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = log
 	if stdin, err = cmd.StdinPipe(); err != nil {
@@ -131,8 +129,8 @@ func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err err
 	return stdin, out, nil
 }
 
-// openLog opens the child's log. One that nobody named has no name: it is gone
-// with this process.
+// openLog opens the child's log. Without a path it is a file without a name, which is gone with
+// this process.
 func openLog(c child) (*os.File, error) {
 	if c.logPath != "" {
 		return os.OpenFile(c.logPath, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
@@ -144,8 +142,7 @@ func openLog(c child) (*os.File, error) {
 	return log, os.Remove(log.Name())
 }
 
-// watch copies what the child prints to its log, sees READY, and waits for its
-// end.
+// watch copies the child's output to its log, closes ready at READY, and waits for the child's end.
 func (p *Process) watch(out *os.File, ready chan<- struct{}) {
 	defer func() { _ = out.Close() }()
 	lines := bufio.NewReader(out)
@@ -182,8 +179,8 @@ func (p *Process) await(ctx context.Context, ready <-chan struct{}) error {
 // Done is closed when the child has ended, by Stop or by itself.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says why the child ended by itself, with the end of its log; nil while it
-// runs and after Stop.
+// Err returns the reason why the child ended by itself, with the end of its log. It returns nil
+// while the child runs and after Stop.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -198,7 +195,7 @@ func (p *Process) Err() error {
 	return fmt.Errorf("%s ended by itself (%w): %s", p.name, p.endedWith(), p.lastWords())
 }
 
-// endedWith is how the child ended.
+// endedWith returns the child's exit status as an error.
 func (p *Process) endedWith() error {
 	if p.err == nil {
 		return errors.New("exit status 0")
@@ -218,8 +215,8 @@ func (p *Process) lastWords() string {
 	return strings.TrimSpace(string(b))
 }
 
-// Stop ends the child and waits for its end. What it acknowledged is on disk
-// afterwards. Stopping twice is no error.
+// Stop ends the child and waits for its end. Afterwards all that the child acknowledged is on disk.
+// Stopping twice is no error.
 func (p *Process) Stop() error {
 	p.mu.Lock()
 	p.stopped = true
@@ -240,16 +237,15 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// Pause makes the child hang: connections open, nothing answers. Resume lets it
-// go on, and so does the end of this process.
+// Pause makes the child hang: connections open, but nothing answers. The child continues after
+// Resume, and when this process ends.
 func (p *Process) Pause() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.guard != nil || p.stopped {
 		return nil
 	}
-	// A stopped child would not see that its input has ended, so someone must wake
-	// it when this process dies.
+	// A paused child does not see the end of its input. When this process dies, the guard wakes it.
 	guard := exec.Command("/bin/sh", "-c", fmt.Sprintf("cat >/dev/null; kill -CONT %d 2>/dev/null", p.cmd.Process.Pid))
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := guard.StdinPipe()
@@ -264,7 +260,7 @@ func (p *Process) Pause() error {
 	return p.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
-// Resume ends a Pause; without one it does nothing.
+// Resume ends a Pause. Without a Pause it does nothing.
 func (p *Process) Resume() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

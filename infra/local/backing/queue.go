@@ -12,18 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// QueueOptions says how the queues run. The zero value is a server on a free
-// port.
+// QueueOptions are the options of a server of queues. The zero value uses a free port.
 type QueueOptions struct {
 	Port     int      // 0: a free one
 	Settings []string // of the emulator, as NAME=value in its environment
-	LogPath  string   // "": kept for error messages alone
+	LogPath  string   // "": the log is only for error messages
 	Progress Progress // nil: standard error
 }
 
-// StartQueue runs a server of queues, which has none yet (CreateQueues), and
-// returns when it has passed a message on. Queues and messages are gone when it
-// ends. When Python is not there the error is a *MissingError.
+// StartQueue starts a server of queues and returns when the server has passed a message on.
+// CreateQueues creates its queues. Queues and messages are gone when it ends. Without Python the
+// error is a *MissingError.
 func StartQueue(ctx context.Context, o QueueOptions) (*Process, error) {
 	python, err := Python(ctx, o.Progress)
 	if err != nil {
@@ -50,19 +49,18 @@ func NewSQSClient(endpoint string) *sqs.Client {
 	})
 }
 
-// Queue is a queue to make.
+// Queue is a queue to create.
 type Queue struct {
 	Name string
-	// Attributes are SQS's, by its names: VisibilityTimeout and the like.
+	// Attributes are the attributes of SQS, such as VisibilityTimeout, by their names.
 	Attributes map[string]string
-	// DeadLetters is the ARN of the queue for messages that were received
-	// MaxReceives times in vain; "": there is none.
+	// DeadLetters is the ARN of the queue for messages that were received MaxReceives times
+	// without success. "" is none.
 	DeadLetters string
 	MaxReceives int
 }
 
-// CreateQueues makes queues. Which of them names which other does not matter: the
-// ties are made last.
+// CreateQueues creates queues in any order: it sets their dead letter queues last.
 func CreateQueues(ctx context.Context, client *sqs.Client, queues []Queue) error {
 	urls := make(map[string]*string)
 	for _, q := range queues {

@@ -62,9 +62,9 @@ func TestQueuesAreAsAskedForAndPassMessagesOn(t *testing.T) {
 	}
 }
 
-// TestMessageGroupsHaveTheirTurn sends 50 messages of one group and then one of another,
-// as SQS's fair queues hand them out: the other is in the first batch, and once the
-// first group has many in flight, before it.
+// TestMessageGroupsHaveTheirTurn sends 50 messages of one group and then one of another. As from a
+// fair queue of SQS, the other one comes in the first batch, and comes first when the first group
+// has many in flight.
 func TestMessageGroupsHaveTheirTurn(t *testing.T) {
 	ctx := context.Background()
 	p, err := backing.StartQueue(ctx, backing.QueueOptions{})

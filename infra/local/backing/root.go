@@ -1,6 +1,6 @@
-// Package backing runs what stands behind Latchkey on one machine: DynamoDB
-// Local, a KMS and a token issuer, each a child process on a loopback port. What
-// they need is installed under .local/ in the repository at the first use. The
+// Package backing runs the services that Latchkey needs, on one machine: DynamoDB Local, a KMS, a
+// server of queues and a token issuer, each a child process on a loopback port. It installs them
+// and other tools (the SAM CLI, the AWS CLI) under .local/ in the repository at the first use. The
 // local stack uses it, and so do tests, which get a real database in two lines:
 //
 //	db, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// Root returns the repository's folder: the nearest one at or above the working
-// directory whose go.mod names the module latchkey.
+// Root returns the repository's folder: the nearest one at or above the working directory whose
+// go.mod names the module latchkey.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -37,8 +37,7 @@ func Root() (string, error) {
 	}
 }
 
-// toolsDir is where what is installed stands; it may be deleted at any time when
-// nothing runs.
+// toolsDir returns the folder of the installed tools. It may be deleted while nothing runs.
 func toolsDir() (string, error) {
 	root, err := Root()
 	if err != nil {

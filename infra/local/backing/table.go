@@ -35,17 +35,16 @@ func NewStreamsClient(endpoint string) *dynamodbstreams.Client {
 	})
 }
 
-// anyCredentials are as good as any others here.
+// anyCredentials returns credentials that DynamoDB Local accepts: it accepts any.
 func anyCredentials(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 }
 
-// CreateTable creates a table with the schema of the resource Table in
-// template.yaml, so that what is tested is what is deployed, and waits until it
-// can be used. Attributes DynamoDB Local does not know (tags, backups, deletion
-// protection) are left out. A table of that name that exists already is kept; one
-// with another key, other indexes or other attributes in them is an error. changes
-// make a new one differ from the template.
+// CreateTable creates a table with the schema of the resource Table in template.yaml, so that tests
+// use the deployed schema, and waits until the table can be used. It leaves out properties that
+// DynamoDB Local does not know (tags, backups, deletion protection). An existing table of that name
+// is kept; when its key, indexes or stream differ, that is an error. The changes make a new table
+// differ from the template.
 func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string, changes ...func(*dynamodb.CreateTableInput)) error {
 	in, err := readTable(templatePath)
 	if err != nil {
@@ -68,8 +67,8 @@ func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name st
 	return in.enableTTL(ctx, db, name)
 }
 
-// tableProperties is what is read of an AWS::DynamoDB::Table. CloudFormation's
-// names are the API's, so JSON carries them over.
+// tableProperties has the properties that are read of an AWS::DynamoDB::Table. CloudFormation and
+// the API use the same names, so JSON converts them.
 type tableProperties struct {
 	AttributeDefinitions    []types.AttributeDefinition
 	KeySchema               []types.KeySchemaElement
@@ -82,9 +81,8 @@ type tableProperties struct {
 	}
 }
 
-// readTable decodes the literal properties. CloudFormation's tags elsewhere in
-// the template do not matter; one inside the table would be lost, so it is an
-// error.
+// readTable decodes the table's properties. CloudFormation's functions elsewhere in the template do
+// not matter. One inside the table would be lost, so it is an error.
 func readTable(path string) (*tableProperties, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -137,7 +135,7 @@ func (p *tableProperties) input(name string) *dynamodb.CreateTableInput {
 	return in
 }
 
-// sameAs is nil when the table that is there serves the same requests.
+// sameAs returns nil when the existing table serves the same requests.
 func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name string) error {
 	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
@@ -160,7 +158,7 @@ func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name 
 	return nil
 }
 
-// shape returns the key of the table, under "", and of each index.
+// shape returns the key of the table, by "", and the key and attributes of each index, by its name.
 func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex) map[string]string {
 	out := map[string]string{"": keyNames(key)}
 	for _, i := range indexes {
@@ -169,7 +167,7 @@ func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex) m
 	return out
 }
 
-// indexShape names an index's key and what else it holds of a row.
+// indexShape returns a text of an index's key and the attributes that the index has of a row.
 func indexShape(key []types.KeySchemaElement, p *types.Projection) string {
 	return keyNames(key) + " with " + strings.Join(append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...), " ")
 }

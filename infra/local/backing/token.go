@@ -15,9 +15,8 @@ import (
 // tokenTimeout bounds one request to the issuer.
 const tokenTimeout = time.Minute
 
-// IssueToken asks the issuer at issuerURL (Issuer.URL) for a token. sub may be
-// empty: it is then made from the email, so that the same email is the same
-// person. A Service token takes no email.
+// IssueToken gets a token from the issuer at issuerURL (Issuer.URL). If sub is empty it is the email,
+// so that the same email is the same person. A Service token needs no email.
 func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()
@@ -48,7 +47,7 @@ func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, na
 	return answer.AccessToken, nil
 }
 
-// IssueToken asks this issuer for a token; see the function of that name.
+// IssueToken gets a token from this issuer; see the function of that name.
 func (i *Issuer) IssueToken(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
 	return IssueToken(ctx, i.URL, kind, sub, email, name)
 }

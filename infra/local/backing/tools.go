@@ -17,7 +17,7 @@ import (
 //go:embed pom java python
 var files embed.FS
 
-// mavenCopy is pinned, so that a machine without it and one with it do the same.
+// mavenCopy is pinned, so that every machine uses the same release.
 const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 const leastJava = 17
@@ -32,8 +32,8 @@ func (e *MissingError) Error() string {
 	return "missing on this machine: " + strings.Join(e.Programs, "; ")
 }
 
-// Missing tells, by a *MissingError, which programs the local stack needs and
-// this machine has not. It asks each once.
+// Missing returns a *MissingError with the programs that the local stack needs and this machine does
+// not have, or nil.
 func Missing() error {
 	var all []string
 	for _, ask := range []func() error{missingJava, missingPython} {
@@ -82,7 +82,7 @@ func missingJava() error {
 	return missing(programs)
 }
 
-// missingPython asks for ensurepip too, which Debian packs apart (python3-venv).
+// missingPython checks for ensurepip too, which is a package of its own on Debian (python3-venv).
 func missingPython() error {
 	if _, err := exec.LookPath("python3"); err != nil {
 		return missing([]string{"python3 (Python 3.10 or later, with venv)"})
@@ -94,7 +94,7 @@ func missingPython() error {
 	return nil
 }
 
-// javaTool is a folder of jars from a pom and our own class that starts them.
+// javaTool returns a tool: the jars that a pom names, and our own class that starts them.
 func javaTool(name, pom, source string) tool {
 	pomText, sourceText := embedded("pom/"+pom), embedded("java/"+source)
 	return tool{
@@ -109,7 +109,7 @@ func javaTool(name, pom, source string) tool {
 	}
 }
 
-// copyJars copies into dir the jars that a pom names.
+// copyJars copies the jars that a pom names into dir.
 func copyJars(ctx context.Context, dir, pomText string) error {
 	pomPath := filepath.Join(dir, "pom.xml")
 	if err := os.WriteFile(pomPath, []byte(pomText), 0o644); err != nil {
@@ -119,7 +119,7 @@ func copyJars(ctx context.Context, dir, pomText string) error {
 	return run(ctx, dir, "mvn", args...)
 }
 
-// mavenOptions are those of every call of Maven.
+// mavenOptions returns the options of every call of Maven.
 func mavenOptions(tools string) []string {
 	options := []string{"-B", "-ntp", "-q"}
 	if !mavenHomeExists() {
@@ -128,15 +128,15 @@ func mavenOptions(tools string) []string {
 	return options
 }
 
-// mavenHomeExists reports whether this user works with Maven; if not, nothing is
-// written to the home folder.
+// mavenHomeExists reports whether this user works with Maven. If not, Maven writes nothing to the home
+// folder.
 func mavenHomeExists() bool {
 	home, err := os.UserHomeDir()
 	return err == nil && exists(filepath.Join(home, ".m2"))
 }
 
-// pythonTool is a virtual environment with what a list requires. SAM's has other
-// versions of what the local stack's has, so the two stay apart.
+// pythonTool returns a tool: a virtual environment with the requirements of a file. The SAM CLI and
+// the local stack need different versions of the same packages, so each has its own.
 func pythonTool(name, requirementsFile string) tool {
 	return virtualEnv(name, embedded("python/"+requirementsFile))
 }
@@ -157,29 +157,29 @@ func virtualEnv(name, requirements string) tool {
 	}
 }
 
-// Python returns the path of the interpreter of the local stack's virtual
-// environment (moto, the SAM translator, PyYAML), installing it first if need
-// be. It fails with a *MissingError when there is no Python.
+// Python returns the path of the interpreter of the local stack's virtual environment (moto, the SAM
+// translator, PyYAML). It installs the environment if needed. Without Python the error is a
+// *MissingError.
 func Python(ctx context.Context, say Progress) (string, error) {
 	dir, err := install(ctx, pythonTool("python", "requirements.txt"), say)
 	return filepath.Join(dir, "bin", "python"), err
 }
 
-// SAM returns the path of the SAM CLI, installing it first if need be. It fails
-// with a *MissingError when there is no Python.
+// SAM returns the path of the SAM CLI. It installs the CLI if needed. Without Python the error is a
+// *MissingError.
 func SAM(ctx context.Context, say Progress) (string, error) {
 	dir, err := install(ctx, pythonTool("sam", "sam.txt"), say)
 	return filepath.Join(dir, "bin", "sam"), err
 }
 
-// AWS returns the path of the AWS CLI, installing it first if need be. It fails with a
-// *MissingError when there is no Python.
+// AWS returns the path of the AWS CLI. It installs the CLI if needed. Without Python the error is a
+// *MissingError.
 func AWS(ctx context.Context, say Progress) (string, error) {
 	dir, err := install(ctx, pythonTool("aws", "aws.txt"), say)
 	return filepath.Join(dir, "bin", "aws"), err
 }
 
-// run runs a program to its end; its error carries what the program said.
+// run runs a program to its end. The error has the end of the program's output.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -191,7 +191,7 @@ func run(ctx context.Context, dir, name string, args ...string) error {
 	return nil
 }
 
-// tail is the last part of what a program said: enough to see its error.
+// tail returns the end of a program's output, enough to see its error.
 func tail(b []byte) string {
 	if len(b) > mostWords {
 		b = b[len(b)-mostWords:]

@@ -13,10 +13,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// UserinfoHandler is a userinfo endpoint for the issuer at issuerURL. It checks
-// the token by the issuer's keys and gives out what a Userinfo token hides; of
-// any other token it knows the subject alone. The issuer's own endpoint takes no
-// at+jwt, and repeats the token's claims anyway.
+// UserinfoHandler returns a userinfo endpoint for the issuer at issuerURL. It verifies the token by
+// the issuer's keys, and answers with the subject, and with email and name for a Userinfo token. The
+// issuer's own endpoint does not take an at+jwt, and only repeats the token's claims.
 func UserinfoHandler(issuerURL string) http.Handler {
 	client := &http.Client{Timeout: tokenTimeout}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,5 +1,5 @@
-// Package build compiles functions as they are deployed: static, for Linux, with
-// the flags of the template's build. Only the architecture differs.
+// Package build compiles functions with the flags of the deployed ones. Options choose the
+// operating system and the architecture.
 package build
 
 import (
@@ -18,21 +18,21 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// flags are those that `sam build` uses too; the tag leaves out the RPC mode of
-// the old Go runtime, a third of a cold start.
+// flags are the flags that `sam build` uses too. The tag leaves out the RPC mode of the old Go
+// runtime, a third of a cold start.
 const flags = "-trimpath -tags=lambda.norpc -ldflags=-s"
 
-// Options says what is built.
+// Options says which functions are built, where to and for which machine.
 type Options struct {
 	Root    string   // the module's folder
-	Folders []string // of main packages, under Root; each has another last name
-	Out     string   // a program per folder goes here, under the folder's last name
+	Folders []string // of main packages, under Root, with different last names
+	Out     string   // the folder for the programs, which have the last names of Folders
 	GOOS    string   // "": this machine's
 	GOARCH  string   // "": this machine's
 }
 
-// Functions builds, and returns the program of each folder. What is built stays in
-// the module's .local too, where go links only what has changed since.
+// Functions builds functions and returns the path of each folder's program. The programs stay in
+// the module's .local too, where go links only those that have changed.
 func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	o.GOOS, o.GOARCH = cmp.Or(o.GOOS, runtime.GOOS), cmp.Or(o.GOARCH, runtime.GOARCH)
 	folders := make(map[string]string) // by the last name
@@ -67,8 +67,8 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	return programs, nil
 }
 
-// keep returns the folder for programs of this kind, for this process alone until
-// unlock. Folders with the same last names have each their own.
+// keep returns the folder for programs of this kind. No other process uses it until unlock. Functions
+// of other parent folders have another folder.
 func keep(ctx context.Context, o Options) (dir string, unlock func(), err error) {
 	parents := make([]string, len(o.Folders))
 	for i, folder := range o.Folders {
@@ -98,8 +98,8 @@ func (o Options) build(ctx context.Context, out string) error {
 	return nil
 }
 
-// place puts a program where it is wanted: the same file, so that a later build, which
-// makes a new one, leaves a running program alone.
+// place puts a program at a path, as a link to the same file. A later build makes a new file, so it
+// does not change a running program.
 func place(from, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -114,8 +114,8 @@ func place(from, to string) error {
 	return os.WriteFile(to, text, 0o755)
 }
 
-// noteSources looks at each Go file of the product, so that Go's test cache knows
-// that a test which builds functions depends on them.
+// noteSources looks up each Go file of the product. So Go's test cache knows that a test which builds
+// functions depends on these files.
 func noteSources(root string) error {
 	for _, folder := range []string{"functions", "pkg"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {

@@ -26,9 +26,9 @@ func TestAFunctionIsBuilt(t *testing.T) {
 	}
 }
 
-// TestALaterBuildLeavesARunningProgramAlone builds twice, from other sources, and
-// reads the first program.
-func TestALaterBuildLeavesARunningProgramAlone(t *testing.T) {
+// TestALaterBuildKeepsARunningProgram builds twice, from different sources, and then runs both
+// programs.
+func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(root, name)
@@ -59,8 +59,8 @@ func TestALaterBuildLeavesARunningProgramAlone(t *testing.T) {
 	}
 }
 
-// TestGosTestCacheSeesTheFunctions runs the test above and reads what Go's test
-// cache would know of it.
+// TestGosTestCacheSeesTheFunctions runs TestAFunctionIsBuilt and reads the log from which Go's test
+// cache finds the files that a test depends on.
 func TestGosTestCacheSeesTheFunctions(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestAFunctionIsBuilt$", "-test.testlogfile="+log)

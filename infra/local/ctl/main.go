@@ -1,5 +1,5 @@
-// Command ctl does the small errands of the Makefile: a token, the database or the
-// KMS away and back, a schedule now, the table's data forgotten, a build as deployed.
+// Command ctl has the small commands of the Makefile: it gets a token, stops and starts the database
+// and the KMS, calls a scheduled function, deletes the table's data, and builds the functions.
 package main
 
 import (
@@ -95,8 +95,8 @@ func control(ctx context.Context, port int, path string) error {
 	return nil
 }
 
-// cleanData forgets the table's data. Under a running database that would leave
-// it half there.
+// cleanData deletes the table's data. It refuses while the stack runs: the database would keep a part
+// of the data.
 func cleanData(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -115,7 +115,7 @@ func cleanData(ctx context.Context, port int) error {
 	return os.RemoveAll(stack.DataDir(root, port))
 }
 
-// buildAll compiles every function for Linux, as deployed.
+// buildAll compiles every function for Linux, as it is deployed.
 func buildAll(ctx context.Context, arch string) error {
 	root, err := backing.Root()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// proxyAnswer is what a function answers to a proxy event.
+// proxyAnswer is a function's answer to a proxy event.
 type proxyAnswer struct {
 	StatusCode        json.Number         `json:"statusCode"`
 	Headers           map[string]any      `json:"headers"`
@@ -17,9 +17,8 @@ type proxyAnswer struct {
 	Body              *string             `json:"body"`
 }
 
-// How API Gateway treats a function's headers (its developer guide, "Important
-// notes", the table of headers): some arrive under another name, some not at
-// all.
+// Headers of a function's answer that API Gateway sends under another name, and those that it does not
+// send (its developer guide, "Important notes", the table of headers).
 var (
 	remapped = []string{
 		"Authorization", "Connection", "Content-Length", "Content-Md5", "Date", "Max-Forwards", "Server", "User-Agent",
@@ -30,8 +29,7 @@ var (
 
 const remappedPrefix = "X-Amzn-Remapped-"
 
-// write sends a function's answer. An error means that nothing was sent: the
-// answer is malformed.
+// write sends a function's answer. If the answer is malformed it sends nothing and returns an error.
 func (x *exchange) write(w http.ResponseWriter, answer []byte) error {
 	status, headers, body, err := parseAnswer(answer)
 	if err != nil {
@@ -49,8 +47,7 @@ func (x *exchange) write(w http.ResponseWriter, answer []byte) error {
 	return nil
 }
 
-// send sends a body with its length. net/http leaves the body out of an answer to
-// HEAD, and the length in it.
+// send sends a body and its length. To HEAD, net/http sends the length without the body.
 func (x *exchange) send(w http.ResponseWriter, status int, body string) {
 	x.status = status
 	if status != http.StatusNoContent && status != http.StatusNotModified {
@@ -60,8 +57,8 @@ func (x *exchange) send(w http.ResponseWriter, status int, body string) {
 	_, _ = w.Write([]byte(body))
 }
 
-// parseAnswer reads a proxy answer. Without binary media types, which the local
-// stack does not have, isBase64Encoded counts for nothing.
+// parseAnswer reads a proxy answer. It ignores isBase64Encoded, as API Gateway does without binary media
+// types, which the local stack does not have.
 func parseAnswer(raw []byte) (status int, headers http.Header, body string, err error) {
 	var a proxyAnswer
 	if err := json.Unmarshal(raw, &a); err != nil {
@@ -81,7 +78,7 @@ func parseAnswer(raw []byte) (status int, headers http.Header, body string, err 
 		}
 	}
 	for name, values := range a.MultiValueHeaders {
-		// Both may name a header: the many win.
+		// When both name a header, that of multiValueHeaders wins.
 		headers.Del(name)
 		for _, v := range values {
 			add(headers, name, v)

@@ -14,7 +14,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// refusal is why a request does not reach its function.
+// refusal is the gateway response to a request that does not reach its function.
 type refusal struct {
 	kind    kind
 	message string
@@ -36,7 +36,7 @@ type statement struct {
 	Action, Resource stringOrList
 }
 
-// stringOrList is IAM's: one text or several.
+// stringOrList is a text or a list of texts, as in IAM's policies.
 type stringOrList []string
 
 func (s *stringOrList) UnmarshalJSON(b []byte) error {
@@ -48,7 +48,8 @@ func (s *stringOrList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(s))
 }
 
-// authorize asks the route's authorizer; nil when the request may pass.
+// authorize calls the route's authorizer, or uses its cached answer. It returns nil when the request may
+// pass.
 func (x *exchange) authorize() *refusal {
 	name := x.matched.route.Authorizer
 	if name == "" {
@@ -77,8 +78,8 @@ func (x *exchange) authorize() *refusal {
 	return v.PolicyDocument.evaluate(x.methodARN())
 }
 
-// cacheKey is what the answer depends on: the identity sources. Without a cache
-// it does not matter; an identity source that is missing is a refusal.
+// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing:
+// the request is then refused.
 func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
 	key := name
 	for _, source := range auth.Identity {
@@ -133,7 +134,7 @@ func parseVerdict(answer []byte) (verdict, error) {
 	for name, value := range v.Context {
 		switch value := value.(type) {
 		case string:
-		case bool, float64: // arrive as text
+		case bool, float64: // reach the function as text
 			v.Context[name] = fmt.Sprint(value)
 		default:
 			return v, &malformedVerdictError{"context." + name + " is neither text, number nor true or false"}
@@ -146,8 +147,8 @@ type malformedVerdictError struct{ why string }
 
 func (m *malformedVerdictError) Error() string { return "its answer is malformed: " + m.why }
 
-// authorizerFault is the response to an authorizer that gave no verdict. One
-// that fails by the text "Unauthorized" means 401: that is AWS's convention.
+// authorizerFault returns the response when an authorizer gave no verdict. An authorizer that fails with the
+// text "Unauthorized" means 401, by AWS's convention.
 func authorizerFault(err error) *refusal {
 	var failed *lambda.FunctionError
 	var malformed *malformedVerdictError
@@ -160,8 +161,7 @@ func authorizerFault(err error) *refusal {
 	return &refusal{authorizerFailure, "Internal server error"}
 }
 
-// evaluate decides as IAM does: an explicit Deny wins, and what nothing allows
-// is denied.
+// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied.
 func (p policy) evaluate(methodARN string) *refusal {
 	allowed := false
 	for _, s := range p.Statement {
@@ -188,15 +188,15 @@ func (s stringOrList) matches(value string) bool {
 	return false
 }
 
-// wildcard matches * (any text) and ? (one character), as IAM does; path.Match
-// would stop at slashes, so they are hidden from it.
+// wildcard matches * (any text) and ? (one character), as IAM does. path.Match stops at slashes, so they are
+// replaced first.
 func wildcard(pattern, value string) bool {
 	hide := strings.NewReplacer("/", "\x01", `\`, "\x02", "[", "\x03")
 	ok, err := path.Match(hide.Replace(pattern), hide.Replace(value))
 	return err == nil && ok
 }
 
-// policyCache keeps authorizers' answers for the time the template says.
+// policyCache keeps authorizers' answers for the time in the template.
 type policyCache struct {
 	mu   sync.Mutex
 	kept map[string]keptVerdict

@@ -16,7 +16,7 @@ import (
 
 const apiID = "local"
 
-// proxyEvent is the payload of the integration: AWS's format 1.0.
+// proxyEvent returns the payload of the integration, in AWS's format 1.0.
 func (x *exchange) proxyEvent() ([]byte, error) {
 	e := x.commonEvent()
 	e["body"] = nil
@@ -30,7 +30,7 @@ func (x *exchange) proxyEvent() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// authorizerEvent is the payload of a REQUEST authorizer; it has no body.
+// authorizerEvent returns the payload of a REQUEST authorizer, which has no body.
 func (x *exchange) authorizerEvent() ([]byte, error) {
 	e := x.commonEvent()
 	e["type"] = "REQUEST"
@@ -49,8 +49,7 @@ func (x *exchange) commonEvent() map[string]any {
 	}
 }
 
-// parameters reads a query string. Unlike url.ParseQuery, which drops them, it
-// keeps a parameter with a semicolon in it.
+// parameters reads a query string. It keeps parameters with a semicolon, which url.ParseQuery drops.
 func parameters(query string) url.Values {
 	out := url.Values{}
 	for part := range strings.SplitSeq(query, "&") {
@@ -62,8 +61,7 @@ func parameters(query string) url.Values {
 	return out
 }
 
-// unescaped decodes a part of a query string; one that is not escaped well is
-// itself.
+// unescaped decodes a part of a query string. It returns a part that is not escaped well as it is.
 func unescaped(s string) string {
 	if decoded, err := url.QueryUnescape(s); err == nil {
 		return decoded
@@ -82,7 +80,7 @@ func (x *exchange) requestContext() map[string]any {
 	}
 }
 
-// identity is who called, as far as a connection tells.
+// identity returns what is known of the caller from the connection.
 func (x *exchange) identity() map[string]any {
 	id := map[string]any{"sourceIp": x.sourceIP(), "userAgent": x.r.UserAgent()}
 	for _, name := range []string{
@@ -106,8 +104,8 @@ func (x *exchange) methodARN() string {
 	return fmt.Sprintf("arn:aws:execute-api:%s:%s:%s/%s/%s%s", backing.Region, translated.AccountID, apiID, x.g.api.Stage, x.r.Method, x.r.URL.EscapedPath())
 }
 
-// notForwarded are the request headers API Gateway keeps from a function (its
-// developer guide, "Important notes", the table of headers).
+// notForwarded are the request headers that API Gateway does not pass to a function (its developer guide,
+// "Important notes", the table of headers).
 var notForwarded = []string{
 	"Connection", "Content-Md5", "Expect", "Max-Forwards", "Proxy-Authenticate", "Server", "Te", "Trailer",
 	"Upgrade", "Www-Authenticate",
@@ -127,8 +125,7 @@ func (x *exchange) forwardedHeaders() http.Header {
 	return h
 }
 
-// last returns the last value of each name, which is what the single-valued maps
-// hold; nil when there is none.
+// last returns the last value of each name, for the maps with one value a name, or nil when there is none.
 func last[M http.Header | url.Values](all M) map[string]string {
 	var out map[string]string
 	for name, values := range all {
@@ -153,8 +150,7 @@ func resourceID(path string) string {
 	return strings.Trim(strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path), "-")
 }
 
-// newRequestID makes a UUID, newExtendedID what API Gateway calls
-// extendedRequestId: 11 bytes in base64.
+// newRequestID returns a UUID. newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.
 func newRequestID() string {
 	b := random(16)
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

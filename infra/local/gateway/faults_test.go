@@ -144,7 +144,7 @@ func TestBodyLimitIsTenMegabytes(t *testing.T) {
 	}
 }
 
-// Raw requests, because a Go client sends no such path.
+// TestPercentSignsThatEscapeNothingArrive sends raw requests, because a Go client sends no such path.
 func TestPercentSignsThatEscapeNothingArrive(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	c, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -183,7 +183,7 @@ func TestMistakesInGatewayResponsesStopTheStart(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheLambdaServiceAreToldApart(t *testing.T) {
+func TestErrorsOfTheLambdaServiceDiffer(t *testing.T) {
 	_, s := setUp(t, testAPI())
 	if res, _ := do(t, "GET", s.URL+"/missing", ""); res.Header.Get(responseHeader) != "INTEGRATION_FAILURE" {
 		t.Errorf("%s %v", res.Status, res.Header)

@@ -1,8 +1,6 @@
-// Package gateway serves a translated template's REST API on this machine, as
-// API Gateway would: routes, the REQUEST authorizer and its cache, Lambda proxy
-// events and answers, and gateway responses all come from the template. What the
-// real one does and a client or function can see is done here too; throttling only
-// after Throttle.
+// Package gateway serves a translated template's REST API on this machine as API Gateway would. Routes,
+// the REQUEST authorizer and its cache, and gateway responses come from the template. The gateway
+// does all that a client or a function can see of API Gateway; it throttles only after Throttle.
 package gateway
 
 import (
@@ -25,10 +23,10 @@ const maxBody = 10 << 20
 // bytes (its developer guide, "Quotas", where it counts the values).
 const maxHeaders = 10_240
 
-// integrationLimit is API Gateway's: it answers INTEGRATION_TIMEOUT after it.
+// integrationLimit is the time after which API Gateway answers INTEGRATION_TIMEOUT.
 const integrationLimit = 29 * time.Second
 
-// authorizerLimit is how long API Gateway waits for an authorizer.
+// authorizerLimit is the time that API Gateway waits for an authorizer.
 const authorizerLimit = 10 * time.Second
 
 // Invoker calls functions; lambda.Service is one.
@@ -44,15 +42,15 @@ type Gateway struct {
 	invoker   Invoker
 	cache     *policyCache
 	throttle  *throttle   // nil: none
-	requests  *log.Logger // one line a request; nil: none
+	requests  *log.Logger // gets one line a request; nil: no lines
 	now       func() time.Time
 
 	integrationLimit, authorizerLimit time.Duration
 }
 
-// New makes the handler of an API. It refuses a gateway response of a type that
-// AWS does not have, or whose template asks for what this gateway does not know.
-// Each request is told to requests in one line, when it is not nil.
+// New makes the handler of an API. It refuses a gateway response of a type that AWS does not have, or
+// whose template has a variable that this gateway does not know. Each request writes one line to requests,
+// if that is not nil.
 func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, error) {
 	rs, err := newResponses(api.Responses)
 	if err != nil {
@@ -81,7 +79,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exchange is one request and what is known of its answer.
+// exchange is one request and the state of its answer.
 type exchange struct {
 	g         *Gateway
 	r         *http.Request
@@ -93,12 +91,12 @@ type exchange struct {
 	body      []byte
 	principal map[string]any // the authorizer's context, allowed or not
 	status    int
-	failure   string // for the request line: what went wrong on our side
+	failure   string // the fault of a function or of this gateway, for the request's line
 }
 
 func newExchange(g *Gateway, r *http.Request) *exchange {
 	x := &exchange{g: g, r: r, begun: g.now(), id: newRequestID(), extended: newExtendedID()}
-	// A client may choose the request id; only the extended one is the gateway's.
+	// A client may choose the request id. Only the extended one is always the gateway's.
 	if chosen := r.Header.Get("X-Amzn-Requestid"); chosen != "" {
 		x.id = chosen
 	}
@@ -112,7 +110,7 @@ func (x *exchange) answer(w http.ResponseWriter) {
 	h.Set("X-Amz-Apigw-Id", x.extended)
 	switch {
 	case headerBytes(x.r) > maxHeaders:
-		// AWS answers before its gateway responses have a say: with no body of ours.
+		// AWS answers without a gateway response, so the answer has no body of ours.
 		x.status = http.StatusRequestHeaderFieldsTooLarge
 		w.WriteHeader(x.status)
 		return
@@ -141,7 +139,7 @@ func (x *exchange) answer(w http.ResponseWriter) {
 	x.integrate(w)
 }
 
-// headerBytes counts a request's header lines as they came, their ends included.
+// headerBytes returns the bytes of a request's header lines, with the ends of lines.
 func headerBytes(r *http.Request) int {
 	const separators = len(": \r\n")
 	n := len("Host") + len(r.Host) + separators
@@ -153,8 +151,8 @@ func headerBytes(r *http.Request) int {
 	return n
 }
 
-// unknownRoute is what API Gateway says to a path or method it has not: it takes
-// the request for one that is signed for AWS, and complains of the signature.
+// unknownRoute answers as API Gateway does for an unknown path or method: it takes the request for one that
+// is signed for AWS, and refuses the signature.
 func (x *exchange) unknownRoute(w http.ResponseWriter) {
 	if x.r.Header.Get("Authorization") != "" {
 		x.respond(w, invalidSignature, "'…' not a valid key=value pair (missing equal-sign) in Authorization header")
@@ -183,9 +181,8 @@ func (x *exchange) integrate(w http.ResponseWriter) {
 	}
 }
 
-// invoke calls a function and waits for its answer until the limit, which is
-// then context.DeadlineExceeded. The function runs on, as on AWS; it does too when
-// the client has gone.
+// invoke calls a function and waits for its answer. After the limit it returns context.DeadlineExceeded. The
+// function runs on then, as on AWS, and also when the client is gone.
 func (x *exchange) invoke(function string, payload []byte, limit time.Duration) ([]byte, error) {
 	type result struct {
 		answer []byte
@@ -207,9 +204,8 @@ func (x *exchange) invoke(function string, payload []byte, limit time.Duration) 
 	}
 }
 
-// integrationFault is the response to a call that gave no answer. A function
-// that fails, crashes or runs out of its own time is, to API Gateway, one whose
-// answer is malformed.
+// integrationFault returns the response when a call gave no answer. For API Gateway, a function that fails,
+// crashes or exceeds its own time has a malformed answer.
 func integrationFault(err error) kind {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

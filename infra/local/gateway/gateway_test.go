@@ -16,7 +16,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// functions plays the Lambda service: each function's answer is a func.
+// functions is a stand-in for the Lambda service: each function's answer comes from a func.
 type functions struct {
 	mu     sync.Mutex
 	calls  map[string]int
@@ -178,7 +178,7 @@ func TestClientChoosesNotTheExtendedRequestID(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 	if f.events["Open"]["body"] != nil || f.events["Open"]["pathParameters"] != nil {
-		t.Error("what is not there is not null")
+		t.Error("a missing body or missing path parameters are not null")
 	}
 }
 
@@ -195,9 +195,8 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 	}
 }
 
-// TestMethodOfAParameterServesWhereTheLiteralHasNone (developer guide, "Set up a
-// method request": a method request against a specific resource takes precedence).
-// Without such a method request the generic one is left.
+// TestMethodOfAParameterServesWhereTheLiteralHasNone follows the developer guide, "Set up a method request":
+// a method request against a specific resource takes precedence. Without one, the generic one serves.
 func TestMethodOfAParameterServesWhereTheLiteralHasNone(t *testing.T) {
 	api := testAPI()
 	api.Routes = append(api.Routes, translated.Route{Method: "POST", Path: "/keys/get", Function: "New"}, translated.Route{Method: "GET", Path: "/keys/{kid}", Function: "Open"})

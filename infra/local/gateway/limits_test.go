@@ -15,7 +15,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// throttledAPI returns the test API's gateway with a clock that the test moves. The
+// throttledAPI returns a function that calls the test API's gateway, and its clock, which the test moves. The
 // open route has a limit of its own.
 func throttledAPI(t *testing.T, on bool) (f *functions, now *time.Time, ask func(method, path string) *httptest.ResponseRecorder) {
 	t.Helper()
@@ -44,7 +44,7 @@ func throttledAPI(t *testing.T, on bool) (f *functions, now *time.Time, ask func
 	}
 }
 
-// statuses gives those of n requests.
+// statusesOf returns the statuses of n requests.
 func statusesOf(n int, ask func(method, path string) *httptest.ResponseRecorder, method, path string) (out []int) {
 	for range n {
 		out = append(out, ask(method, path).Code)
@@ -68,11 +68,11 @@ func TestThrottleIsATokenBucketAMethod(t *testing.T) {
 		{899 * time.Millisecond, "POST", "/open", []int{429}},       // 1 a second
 		{time.Millisecond, "POST", "/open", []int{200, 429}},        //
 		{time.Hour, "GET", "/v1/orgs", []int{200, 200, 429}},        // no more than the burst is saved
-		{0, "GET", "/nope", []int{403, 403, 403, 403, 403, 403}},    // no method, no limit
-		{time.Hour, "GET", "/v1/orgs/new", []int{200, 200, 429}},    // a public route of the stage's limit
+		{0, "GET", "/nope", []int{403, 403, 403, 403, 403, 403}},    // an unknown route has no limit
+		{time.Hour, "GET", "/v1/orgs/new", []int{200, 200, 429}},    // a public route with the stage's limit
 		{time.Second, "POST", "/open", []int{200, 429, 429, 429}},   //
 		{time.Second / 2, "POST", "/open", []int{429}},              //
-		{time.Second / 2, "POST", "/open", []int{200, 429}},         // what was refused took no token
+		{time.Second / 2, "POST", "/open", []int{200, 429}},         // a refused request took no token
 		{10 * time.Second, "GET", "/files/x", []int{200, 200, 429}}, // ANY
 	} {
 		*now = now.Add(step.after)
@@ -103,8 +103,7 @@ func TestNothingIsThrottledUnasked(t *testing.T) {
 	}
 }
 
-// TestHeaderLinesAreLimitedTogether sends raw requests, because a Go client adds
-// lines of its own.
+// TestHeaderLinesAreLimitedTogether sends raw requests, because a Go client adds lines of its own.
 func TestHeaderLinesAreLimitedTogether(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	lines := func(bytes, each int) string {
@@ -191,6 +190,6 @@ func TestAnswerToHEADHasTheLengthAndNoBody(t *testing.T) {
 		}
 	}
 	if res, _ := raw(t, s, "HEAD /v1/orgs/new HTTP/1.1\r\nHost: x\r\n\r\n"); res.StatusCode != 403 {
-		t.Errorf("HEAD of a route that has GET alone: %s", res.Status)
+		t.Errorf("HEAD of a route that has only GET: %s", res.Status)
 	}
 }

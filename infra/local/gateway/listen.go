@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// NewServer makes a server of h for a Mend listener.
+// NewServer makes a server for a listener of Mend.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ConnState: func(c net.Conn, state http.ConnState) {
 		if m, ok := c.(*mendingConn); ok && state == http.StateIdle {
@@ -17,9 +17,8 @@ func NewServer(h http.Handler) *http.Server {
 	}}
 }
 
-// Mend wraps a listener so that request targets with a percent sign that escapes
-// nothing ("/v1/orgs/100%") arrive: net/http refuses them with a text of its own,
-// and API Gateway passes them on. It belongs to NewServer.
+// Mend wraps a listener so that request targets with a percent sign that escapes nothing ("/v1/orgs/100%")
+// arrive, as with API Gateway. net/http would refuse them. The server must be one of NewServer.
 func Mend(l net.Listener) net.Listener { return &mendingListener{l} }
 
 type mendingListener struct{ net.Listener }
@@ -32,8 +31,7 @@ func (l *mendingListener) Accept() (net.Conn, error) {
 	return &mendingConn{Conn: c, in: bufio.NewReaderSize(c, longestLine), start: true}, nil
 }
 
-// longestLine is the longest request line that is mended; a longer one is left
-// as it is.
+// longestLine is the longest request line that is mended. A longer one is not changed.
 const longestLine = 16 << 10
 
 // mendingConn escapes stray percent signs in request lines.
@@ -43,7 +41,7 @@ type mendingConn struct {
 
 	mu     sync.Mutex
 	start  bool   // a request line comes next
-	mended []byte // of it, what is not read yet
+	mended []byte // the unread part of a mended request line
 }
 
 func (c *mendingConn) expectRequest() {
@@ -76,8 +74,7 @@ func (c *mendingConn) takeStart() bool {
 	return start
 }
 
-// peekLine returns the first line, its end included, without reading it; nil when
-// none comes.
+// peekLine returns the next line with its end, without reading it, or nil when no line comes.
 func (c *mendingConn) peekLine() []byte {
 	for n := 1; n <= longestLine; n = c.in.Buffered() + 1 {
 		b, err := c.in.Peek(n)
@@ -93,8 +90,7 @@ func (c *mendingConn) peekLine() []byte {
 	return nil
 }
 
-// mend escapes every percent sign that is not followed by two hexadecimal
-// digits.
+// mend escapes every percent sign that is not followed by two hexadecimal digits.
 func mend(line []byte) []byte {
 	var out []byte
 	for i, b := range line {

@@ -14,7 +14,7 @@ import (
 // kind is a type of gateway response.
 type kind string
 
-// The types this gateway itself gives.
+// The types that this gateway uses.
 const (
 	accessDenied                 kind = "ACCESS_DENIED"
 	authorizerConfigurationError kind = "AUTHORIZER_CONFIGURATION_ERROR"
@@ -30,14 +30,13 @@ const (
 	default4XX                   kind = "DEFAULT_4XX"
 	default5XX                   kind = "DEFAULT_5XX"
 
-	// malformedAnswer has no type of its own at AWS: it is a DEFAULT_5XX of status
-	// 502.
+	// malformedAnswer has no type of its own at AWS: it is a DEFAULT_5XX with the status 502.
 	malformedAnswer kind = "MALFORMED_ANSWER"
 )
 
-// statuses are AWS's types of gateway response with the status each has unless
-// the template says otherwise (API Gateway developer guide, "Gateway response
-// types"). A name that is not here never takes effect, and lint accepts it.
+// statuses are AWS's types of gateway response, each with the status that it has unless the template has
+// another (API Gateway developer guide, "Gateway response types"). Lint accepts a name that is not here,
+// although such a response never takes effect.
 var statuses = map[kind]int{
 	accessDenied: 403, "API_CONFIGURATION_ERROR": 500, authorizerConfigurationError: 500, authorizerFailure: 500,
 	"BAD_REQUEST_PARAMETERS": 400, badRequestBody: 400, default4XX: 400, default5XX: 500, "EXPIRED_TOKEN": 403,
@@ -46,10 +45,10 @@ var statuses = map[kind]int{
 	throttled: 429, unauthorized: 401, "UNSUPPORTED_MEDIA_TYPE": 415, "WAF_FILTERED": 403,
 }
 
-// responses are the template's, checked.
+// responses are the template's gateway responses, checked.
 type responses map[kind]translated.GatewayResponse
 
-// responseHeader names the type of a gateway response; AWS has no such header.
+// responseHeader is a header with the type of a gateway response. AWS has no such header.
 const responseHeader = "X-Latchkey-Local-Response"
 
 const headerParameter = "gatewayresponse.header."
@@ -86,8 +85,8 @@ func checkResponse(name string, r translated.GatewayResponse) error {
 	return errors.Join(wrong...)
 }
 
-// respond writes a gateway response: the template's of this type, else its
-// DEFAULT_4XX or DEFAULT_5XX, else API Gateway's own.
+// respond writes a gateway response: the template's for this type, else its DEFAULT_4XX or DEFAULT_5XX, else
+// API Gateway's own.
 func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	status, shown := statuses[k], k
 	if k == malformedAnswer {
@@ -118,8 +117,8 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	x.send(w, status, x.render(text, e))
 }
 
-// parameterValue returns a header's value: a constant in quotes, or a variable of
-// the context. A nil exchange only asks whether it is known.
+// parameterValue returns a header's value, of a constant in quotes or of a variable of the context, and whether
+// it is known. Without an exchange the value of a variable is "".
 func parameterValue(x *exchange, value string) (string, bool) {
 	if len(value) >= 2 && value[0] == '\'' && value[len(value)-1] == '\'' {
 		return value[1 : len(value)-1], true
@@ -133,8 +132,8 @@ func parameterValue(x *exchange, value string) (string, bool) {
 	return x.variable("$"+value, errorContext{}), true
 }
 
-// variable is one of those a gateway response's template may hold. API Gateway
-// only replaces them there: it is no template language, and nothing is escaped.
+// variable matches a variable in a gateway response's template. API Gateway only replaces variables there: it is
+// no template language, and nothing is escaped.
 var variable = regexp.MustCompile(`\$[a-zA-Z]+(\.[a-zA-Z_][a-zA-Z0-9_-]*)*`)
 
 type errorContext struct {
@@ -178,6 +177,6 @@ func (x *exchange) variable(v string, e errorContext) string {
 }
 
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // text always has JSON
+	b, _ := json.Marshal(s) // a string cannot fail
 	return string(b)
 }

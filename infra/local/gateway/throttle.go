@@ -7,11 +7,10 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// throttle counts requests in token buckets, one a method, as API Gateway
-// documents them ("Throttle requests to your REST APIs"): a bucket holds burst
-// tokens, gains rate of them a second, and a request takes one. The stage's setting
-// for all methods gives each method without its own a bucket of that size. An
-// account's limits are not counted.
+// throttle counts requests in token buckets, one for each method, as API Gateway documents it ("Throttle
+// requests to your REST APIs"). A bucket holds at most burst tokens and gains rate tokens a second; a request
+// takes one. A method without a setting has a bucket with the stage's setting for all methods. The account's
+// limits are left out.
 type throttle struct {
 	settings map[string]translated.Throttle
 
@@ -24,14 +23,14 @@ type bucket struct {
 	filled time.Time
 }
 
-// Throttle makes the gateway refuse requests over the template's limits. Without
-// it, tests are as fast as the machine.
+// Throttle makes the gateway refuse requests over the template's limits. Tests do without, so that they are
+// not slowed down.
 func (g *Gateway) Throttle() {
 	g.throttle = &throttle{settings: g.api.Throttles, buckets: map[string]*bucket{}}
 }
 
-// take reports whether a method takes one more request now. A nil throttle, and a
-// method without a setting, takes any number.
+// take reports whether a method takes one more request now. A nil throttle, and a method without any setting,
+// takes any number.
 func (t *throttle) take(method string, now time.Time) bool {
 	if t == nil {
 		return true

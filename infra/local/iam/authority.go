@@ -10,14 +10,14 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// Need is one right that a call needs.
+// Need is a right that a call needs.
 type Need struct {
 	Action   string
 	Resource string              // ARN
 	Context  map[string][]string // the condition keys of the request
 }
 
-// DeniedError is a call that the role of its function does not allow.
+// DeniedError means that the role of a function does not allow a call.
 type DeniedError struct {
 	Function string
 	Need     Need
@@ -36,19 +36,18 @@ func (e *DeniedError) Error() string {
 type Authority struct {
 	roles map[string][]*statement // by the function's logical id
 
-	mu     sync.Mutex // of the statements' use, and of denied
+	mu     sync.Mutex // guards denied and what calls have used of the statements
 	denied map[string]int
 }
 
-// New reads the roles of a template. A policy that the evaluator cannot evaluate
-// as AWS does is an error.
+// New reads the roles of a template. A policy that this package cannot evaluate as AWS does is an error.
 func New(t *translated.Template) (*Authority, error) {
 	roles, err := rolesOf(t)
 	return &Authority{roles: roles, denied: make(map[string]int)}, err
 }
 
-// Decide holds a call of a function to its role: one statement must allow each
-// need. Error: *DeniedError.
+// Decide decides by the function's role whether a call is allowed: for each need a statement must allow it.
+// Error: *DeniedError.
 func (a *Authority) Decide(function string, needs ...Need) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +61,7 @@ func (a *Authority) Decide(function string, needs ...Need) error {
 	return nil
 }
 
-// short leaves out what differs between two calls of one kind.
+// short returns a text that is the same for all calls of one kind.
 func (e *DeniedError) short() string {
 	partitions := map[string]bool{}
 	for _, k := range e.Need.Context[leadingKeys] {
@@ -72,7 +71,7 @@ func (e *DeniedError) short() string {
 	return fmt.Sprintf("%s %s on %s %v", e.Function, e.Need.Action, e.Need.Resource, slices.Sorted(maps.Keys(partitions)))
 }
 
-// names reports whether a role names the resource by its ARN.
+// names reports whether a role names the resource by its full ARN.
 func (a *Authority) names(arn string) bool {
 	for _, statements := range a.roles {
 		for _, s := range statements {
@@ -100,8 +99,8 @@ func (a *Authority) allowed(function string, n Need) bool {
 	return len(by) > 0
 }
 
-// allows reports whether the statement allows the need, and by which of its
-// actions, resources and condition values.
+// allows reports whether the statement allows the need, and returns the actions, resources and condition values
+// by which it does.
 func (s *statement) allows(n Need) (used []string, ok bool) {
 	action := slices.IndexFunc(s.actions, func(p string) bool { return matches(strings.ToLower(p), strings.ToLower(n.Action)) })
 	resource := slices.IndexFunc(s.resources, func(p string) bool { return matches(p, n.Resource) })
@@ -121,15 +120,15 @@ func (s *statement) allows(n Need) (used []string, ok bool) {
 	return used, true
 }
 
-// Denied lists the calls that were refused, each kind once, sorted.
+// Denied returns the calls that were refused, each kind once, sorted.
 func (a *Authority) Denied() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Sorted(maps.Keys(a.denied))
 }
 
-// Spare lists what the roles allow and no call has needed since New, sorted: a
-// statement, or one of its actions, resources or partitions.
+// Spare returns what the roles allow and no call has needed since New, sorted: statements, and actions, resources
+// and condition values of statements.
 func (a *Authority) Spare() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -24,22 +24,22 @@ const (
 	tagKeysOfAll = "aws:TagKeys"
 )
 
-// arn names a resource of the account that the local stack plays.
+// arn returns the ARN of a resource in the local stack's account.
 func arn(service, resource string) string {
 	return "arn:aws:" + service + ":" + backing.Region + ":" + translated.AccountID + ":" + resource
 }
 
-// Key is what access to a KMS key depends on.
+// Key has what access to a KMS key depends on.
 type Key struct {
 	ARN, Spec, Usage string
 	Tags             map[string]string
 }
 
-// calls knows which rights a call needs.
+// calls finds the rights that a call needs.
 type calls struct {
 	hashKeys map[string]string                                                // the partition key's attribute, by table or table/index/name
 	keyOf    func(ctx context.Context, id string) (*Key, error)               // a KMS key; nil: the KMS does not know it
-	needs    map[string]func(context.Context, string, []byte) ([]Need, error) // by service, of an operation and its body
+	needs    map[string]func(context.Context, string, []byte) ([]Need, error) // by service; for an operation and its body
 }
 
 func newCalls(t *translated.Template, keyOf func(ctx context.Context, id string) (*Key, error)) *calls {
@@ -53,7 +53,7 @@ func newCalls(t *translated.Template, keyOf func(ctx context.Context, id string)
 // value is a DynamoDB attribute that may be a key.
 type value struct{ S string }
 
-// row names a row, by its key or whole.
+// row has the key of a row, or the whole row.
 type row struct {
 	TableName string
 	Key, Item map[string]value
@@ -81,14 +81,14 @@ type dynamoCall struct {
 	TransactItems             []map[string]row
 }
 
-// transactActions are the rights for the parts of a transaction.
+// transactActions are the actions for the parts of a transaction.
 var transactActions = map[string]string{
 	"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem", "Get": "GetItem",
 }
 
-// dynamoDB returns the rights for one call. AWS does not say whether the partitions
-// of a batch or transaction are looked at together or one by one: here each right
-// needs one statement that allows all of the call's, which is enough either way.
+// dynamoDB returns the rights for one call. AWS does not document whether it evaluates the partitions of a batch
+// or transaction together or one by one. Here each right needs a statement that allows all partitions of the
+// call, which is enough in both cases.
 func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Need, error) {
 	var in dynamoCall
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -111,7 +111,7 @@ func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Ne
 		return needs, nil
 	case "TransactWriteItems", "TransactGetItems":
 		return c.transaction(operation, in)
-	default: // no partition is named: a condition on it fails
+	default: // without a partition: a condition on it fails
 		return []Need{{Action: "dynamodb:" + operation, Resource: arn("dynamodb", "table/"+in.TableName)}}, nil
 	}
 }
@@ -120,7 +120,7 @@ func (c *calls) onTable(action, table string, partitions ...string) Need {
 	return Need{"dynamodb:" + action, arn("dynamodb", "table/"+table), map[string][]string{leadingKeys: partitions}}
 }
 
-// partition is the value of a row's partition key.
+// partition returns the value of a row's partition key.
 func (c *calls) partition(r row) string {
 	attribute := c.hashKeys[r.TableName]
 	if r.Item != nil {
@@ -129,7 +129,7 @@ func (c *calls) partition(r row) string {
 	return r.Key[attribute].S
 }
 
-// equality is the one form of a query's condition that this package reads.
+// equality matches the only form of a query's condition that this package reads.
 var equality = regexp.MustCompile(`(?:^|AND )(\w+) = (:\w+)(?: AND|$)`)
 
 func (c *calls) query(in dynamoCall) ([]Need, error) {
@@ -200,7 +200,7 @@ func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need,
 	}
 	key, err := c.keyOf(ctx, in.KeyID)
 	if err != nil || key == nil {
-		return nil, err // KMS looks for the key before it looks at the caller's rights
+		return nil, err // KMS looks for the key before it checks the caller's rights
 	}
 	need := Need{"kms:" + operation, key.ARN, tags}
 	need.Context[keySpec], need.Context[keyUsage] = []string{key.Spec}, []string{key.Usage}
@@ -216,7 +216,7 @@ func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need,
 	return []Need{need}, nil
 }
 
-// sqsNeeds returns the right for a call: that of a batch is the single call's.
+// sqsNeeds returns the right for a call. A batch needs the right of the single call.
 func sqsNeeds(_ context.Context, operation string, body []byte) ([]Need, error) {
 	var in struct {
 		QueueURL string `json:"QueueUrl"`

@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// Call is one call of a function that was answered, with the capacity that DynamoDB
-// counted for it.
+// Call is an answered call of a function, with the capacity that DynamoDB counted for it.
 type Call struct {
 	Function, Service, Operation string
 	Request                      []byte  // JSON, as the function sent it
 	Read, Write                  float64 // capacity units
 }
 
-// Watch calls f for each call that is answered from now on; nil ends that.
+// Watch calls f for each call that is answered from now on. Nil ends the watch.
 func (p *Proxy) Watch(f func(Call)) {
 	if f == nil {
 		p.watch.Store(nil)
@@ -26,7 +25,7 @@ func (p *Proxy) Watch(f func(Call)) {
 	p.watch.Store(&f)
 }
 
-// watched is what a request's context carries to its answer.
+// watched is passed from a request to its answer, in the request's context.
 type watched struct {
 	call *Call
 	tell func(Call)
@@ -34,7 +33,7 @@ type watched struct {
 
 type watchedKey struct{}
 
-// weighed has DynamoDB count the capacity of a call.
+// weighed returns the request and body of a call, changed so that DynamoDB counts the call's capacity.
 func weighed(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
 	if c.Service == "dynamodb" {
 		var in map[string]json.RawMessage

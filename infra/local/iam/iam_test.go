@@ -55,8 +55,8 @@ func template(t *testing.T, replace ...string) *translated.Template {
 	return out
 }
 
-// TestConditionsMeanWhatAWSDocuments follows the IAM user guide, "Condition
-// operators" and "Multivalued context keys".
+// TestConditionsMeanWhatAWSDocuments follows the IAM user guide, "Condition operators" and "Multivalued context
+// keys".
 func TestConditionsMeanWhatAWSDocuments(t *testing.T) {
 	partitions := []string{"ORG#*", "KEYS#*"}
 	for _, c := range []struct {
@@ -90,8 +90,7 @@ func TestConditionsMeanWhatAWSDocuments(t *testing.T) {
 	}
 }
 
-// TestAPolicyThatIsNotUnderstoodStopsTheStart plants what the evaluator does not
-// know.
+// TestAPolicyThatIsNotUnderstoodStopsTheStart plants parts of policies that the evaluator does not know.
 func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 	for fault, replace := range map[string][2]string{
 		"an operator":      {`"ForAnyValue:StringEquals"`, `"ForAnyValue:StringEqualsIgnoreCase"`},
@@ -109,8 +108,7 @@ func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestLambdaItselfNeedsItsRights takes rights that only Lambda uses: for logs,
-// streams and queues.
+// TestLambdaItselfNeedsItsRights replaces rights that only Lambda uses: for logs, streams and queues.
 func TestLambdaItselfNeedsItsRights(t *testing.T) {
 	for right, other := range map[string]string{
 		`"logs:PutLogEvents"`: `"logs:CreateLogStream"`, `"dynamodb:GetShardIterator"`: `"dynamodb:GetRecords"`,

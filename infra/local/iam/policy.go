@@ -1,8 +1,7 @@
-// Package iam answers the calls of the template's functions as AWS's access
-// management would: it evaluates the policies of their roles, as they are in the
-// translated template, and knows afterwards which rights no call has needed. It
-// evaluates what the template uses and refuses everything else when it starts, so
-// that no right is guessed.
+// Package iam decides calls of the template's functions as AWS's access management would. It is a proxy before
+// DynamoDB, KMS and SQS. It evaluates the policies of the functions' roles in the translated template, and
+// reports afterwards which rights no call has needed. At the start it refuses a policy that it cannot evaluate,
+// so that no right is guessed.
 package iam
 
 import (
@@ -14,14 +13,14 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// statement is one Allow of a role's policy, with what calls have used of it.
+// statement is an Allow of a role's policy, with what calls have used of it.
 type statement struct {
 	role, sid  string
 	actions    []string
 	resources  []string
 	conditions []condition
 	used       map[string]bool // the actions, resources and condition values that a call matched
-	alone      bool            // a call was allowed by this statement only
+	alone      bool            // only this statement allowed some call
 }
 
 func (s *statement) String() string { return s.role + " " + s.sid }
@@ -33,8 +32,8 @@ type condition struct {
 	values   []string
 }
 
-// operators are those of the template's policies. Each reports whether a key
-// with these values in the request satisfies it, and which of its values did.
+// operators are the operators of the template's policies. Each reports whether a key with these values in the
+// request satisfies the condition, and returns the condition's values that did.
 var operators = map[string]func(c condition, have []string) (bool, []string){
 	"StringEquals":             func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
 	"ForAnyValue:StringEquals": func(c condition, have []string) (bool, []string) { return anyOf(c, have, equal) },
@@ -57,12 +56,12 @@ var keys = []string{
 	"kms:KeySpec", "kms:KeyUsage", "kms:MessageType", "kms:SigningAlgorithm", "aws:TagKeys",
 }
 
-// tagKeys begin the condition keys that end in the name of a tag.
+// tagKeys are the beginnings of condition keys that end in the name of a tag.
 var tagKeys = []string{"aws:RequestTag/", "aws:ResourceTag/"}
 
 func equal(pattern, text string) bool { return pattern == text }
 
-// single is an operator on a key that has one value; an absent key fails it.
+// single evaluates an operator on a key with one value. An absent key fails it.
 func single(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
 	if len(have) != 1 {
 		return false, nil
@@ -70,7 +69,7 @@ func single(c condition, have []string, fits func(pattern, text string) bool) (b
 	return anyOf(c, have, fits)
 }
 
-// anyOf wants one value of the request to fit one of the policy's.
+// anyOf is satisfied when one value of the request fits one of the policy's.
 func anyOf(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
 	for _, h := range have {
 		for _, v := range c.values {
@@ -82,8 +81,7 @@ func anyOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 	return false, nil
 }
 
-// allOf wants each value of the request to fit one of the policy's; a key that is
-// absent satisfies it.
+// allOf is satisfied when each value of the request fits one of the policy's, and by an absent key.
 func allOf(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
 	var used []string
 	for _, h := range have {
@@ -96,8 +94,7 @@ func allOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 	return true, used
 }
 
-// matches reports whether a text fits a pattern in which * is any text and ? any
-// one character.
+// matches reports whether a text fits a pattern, in which * is any text and ? is any character.
 func matches(pattern, text string) bool {
 	for i := range len(pattern) {
 		switch {
@@ -115,8 +112,7 @@ func matches(pattern, text string) bool {
 	return len(pattern) == len(text)
 }
 
-// rolesOf reads the role of each function. What the evaluator does not know is an
-// error.
+// rolesOf reads the role of each function. Parts of a policy that the evaluator does not know are an error.
 func rolesOf(t *translated.Template) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
 	var wrong []error
@@ -174,7 +170,7 @@ func object(v any) map[string]any {
 	return m
 }
 
-// list returns a list, or the one value that a policy may have in its place.
+// list returns v if it is a list. A policy may have one value instead of a list: list then makes a list of it.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l

@@ -23,8 +23,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// Proxy is between the functions and their AWS endpoints. It passes on what
-// the caller's role allows, and answers the rest as AWS would.
+// Proxy is between the functions and their AWS endpoints. It passes on calls that the caller's role allows, and
+// refuses others as AWS would.
 type Proxy struct {
 	authority *Authority
 	calls     *calls
@@ -34,17 +34,17 @@ type Proxy struct {
 	watch atomic.Pointer[func(Call)] // nil: no one
 
 	mu   sync.Mutex
-	keys map[string]*Key // of the KMS, by the id that a call named
+	keys map[string]*Key // the KMS's keys, by the id in the call
 	kms  *kms.Client
 }
 
-// NewProxy makes a proxy before the base URLs of services ("dynamodb", "kms",
-// "sqs"). denied is called for each refused call.
+// NewProxy makes a proxy before services ("dynamodb", "kms", "sqs"), which it gets as base URLs by name. It calls
+// denied for each refused call.
 func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
 		keys: make(map[string]*Key),
-		// The caller tries again, not the proxy.
+		// The proxy does not retry: the caller does.
 		kms: kms.New(backing.NewKMSClient(services["kms"]).Options(), func(o *kms.Options) { o.Retryer = aws.NopRetryer{} }),
 	}
 	p.calls = newCalls(t, p.key)
@@ -57,7 +57,7 @@ func NewProxy(t *translated.Template, a *Authority, services map[string]string, 
 		p.services[name] = &httputil.ReverseProxy{
 			Transport: transport,
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
-			// A service that is away is away for the caller too: the connection ends.
+			// When a service does not answer, the caller's connection ends too.
 			ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 			ModifyResponse: weigh,
 		}
@@ -65,11 +65,10 @@ func NewProxy(t *translated.Template, a *Authority, services map[string]string, 
 	return p, nil
 }
 
-// credential finds the access key id and the service in a signature (AWS
-// Signature Version 4).
+// credential matches the access key id and the service in a signature (AWS Signature Version 4).
 var credential = regexp.MustCompile(`Credential=([^/,]+)/\d+/[^/]+/([^/]+)/aws4_request`)
 
-// maxCall bounds a request: DynamoDB takes 16 MB at most.
+// maxCall limits a request's size: DynamoDB takes 16 MB at most.
 const maxCall = 16 << 20
 
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +110,7 @@ func (p *Proxy) decide(ctx context.Context, function, service, operation string,
 	if errors.Is(err, errNoAnswer) {
 		return err
 	}
-	if err != nil { // a call that cannot be read is not allowed
+	if err != nil { // the call cannot be read, so it is not allowed
 		needs = []Need{{Action: service + ":" + operation, Resource: err.Error()}}
 	}
 	if operation == "TagResource" || operation == "UntagResource" {
@@ -122,7 +121,7 @@ func (p *Proxy) decide(ctx context.Context, function, service, operation string,
 	return p.authority.Decide(function, needs...)
 }
 
-// refuse answers as AWS answers who has no right.
+// refuse answers as AWS answers a caller without the right.
 func refuse(w http.ResponseWriter, service string, d *DeniedError) {
 	code, status := "AccessDeniedException", http.StatusBadRequest
 	if service == "sqs" {
@@ -137,10 +136,10 @@ func refuse(w http.ResponseWriter, service string, d *DeniedError) {
 	})
 }
 
-// errNoAnswer means that the KMS did not answer for the tags of a key.
+// errNoAnswer means that the KMS did not answer when it was asked for a key.
 var errNoAnswer = errors.New("iam: the KMS does not answer")
 
-// key asks the KMS, once for each id it is called by. Error: errNoAnswer.
+// key gets a key from the KMS, once for each id. An unknown key is nil. Error: errNoAnswer.
 func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 	p.mu.Lock()
 	known := p.keys[id]
@@ -151,7 +150,7 @@ func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 	var unknown *types.NotFoundException
 	out, err := p.kms.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
 	if errors.As(err, &unknown) {
-		return nil, nil //nolint:nilnil // an unknown key is the KMS's to answer
+		return nil, nil //nolint:nilnil // the KMS itself refuses an unknown key
 	}
 	if err != nil {
 		return nil, errors.Join(errNoAnswer, err)
@@ -164,7 +163,7 @@ func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 	found.Spec, found.Usage = string(out.KeyMetadata.KeySpec), string(out.KeyMetadata.KeyUsage)
 	for _, t := range tags.Tags {
 		if p.authority.names(found.ARN) {
-			break // a key of the template: its tag may count as late as five minutes after it was made
+			break // a key of the template: its tags may have no effect for the first five minutes
 		}
 		found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
 	}

@@ -21,14 +21,14 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// keysOfKMS are the tags of the keys that the KMS behind the proxy knows.
+// keysOfKMS are the keys of the KMS behind the proxy, with their tags.
 var keysOfKMS = map[string]string{
 	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`, // the template's
 	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`,
 	"theirs":     `{"TagKey":"latchkey:stack","TagValue":"other"}`,
 }
 
-// service answers every call with success, and describes the keys.
+// service answers every call with success, and describes keysOfKMS.
 func service(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
@@ -52,7 +52,7 @@ func service(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clients calls AWS through a proxy as the functions do.
+// clients calls AWS through a proxy, as the functions do.
 type clients struct{ url string }
 
 func newClients(t *testing.T, services map[string]string, replace ...string) clients {
@@ -78,7 +78,7 @@ func behind(t *testing.T) map[string]string {
 	return map[string]string{"dynamodb": server.URL, "kms": server.URL, "sqs": server.URL}
 }
 
-// as are the credentials that the local stack gives a function.
+// as returns the credentials that the local stack gives a function.
 func as(function string) aws.CredentialsProviderFunc {
 	return func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: function, SecretAccessKey: "local"}, nil
@@ -103,7 +103,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 
 func keyed(pk string) values { return values{"PK": text(pk), "SK": text("META")} }
 
-// table is the table's name where no physical one is given.
+// table is the table's name without a physical one.
 var table = aws.String("Table")
 
 func (c clients) get(function, pk string) error {
@@ -153,7 +153,7 @@ func (c clients) send(function, queue string) error {
 	return err
 }
 
-// code is AWS's of an error, "" of none.
+// code returns AWS's code of an error, or "" without an error.
 func code(t *testing.T, err error) string {
 	t.Helper()
 	var api smithy.APIError
@@ -168,8 +168,7 @@ func code(t *testing.T, err error) string {
 
 const denied = "AccessDeniedException"
 
-// TestCallsAreHeldToTheirRoles makes real calls of the SDK on the template's own
-// roles.
+// TestCallsAreHeldToTheirRoles makes real calls with the SDK, by the roles of template.yaml.
 func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	c := newClients(t, behind(t))
 	batch := func(function string, partitions ...string) error {
@@ -227,10 +226,8 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	}
 }
 
-// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on it: on the tag of a
-// key that was just made, and on a condition key that a ConditionCheckItem has not.
-// TestRotationTagsKeysWithTheExtraTagsAlone, and always with the stack's.
-func TestRotationTagsKeysWithTheExtraTagsAlone(t *testing.T) {
+// TestRotationTagsKeysOnlyWithTheExtraTags wants the stack's tag on each key, and the extra tags at most.
+func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	services := behind(t)
 	plain := newClients(t, services)
 	extra := newClients(t, services, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)
@@ -254,6 +251,8 @@ func TestRotationTagsKeysWithTheExtraTagsAlone(t *testing.T) {
 	}
 }
 
+// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on the tag of a new key, or on a condition key
+// that a ConditionCheckItem does not have.
 func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
 	check := func(c clients) error {
@@ -279,8 +278,7 @@ func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	}
 }
 
-// TestAServiceThatIsAwayIsNoRefusal wants a broken connection where AWS would not
-// answer, never a denial.
+// TestAServiceThatIsAwayIsNoRefusal wants a broken connection when a service does not answer, never a denial.
 func TestAServiceThatIsAwayIsNoRefusal(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()

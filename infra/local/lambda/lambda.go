@@ -1,9 +1,7 @@
-// Package lambda runs functions on this machine as AWS Lambda does: each copy of
-// a function is its bootstrap, a process that asks a Runtime API for its next
-// event, and takes one event at a time. There are as many copies as calls at
-// once, to a limit; a copy is frozen (SIGSTOP) while it has nothing to do, so
-// that what only works between calls fails here too. A copy that crashes or runs
-// out of time is replaced.
+// Package lambda runs functions on this machine as AWS Lambda does. Each copy of a function is a process of its
+// bootstrap, which gets one event at a time from the Runtime API. There are as many copies as calls at the same
+// time, up to a limit. An idle copy is frozen (SIGSTOP), so that work between calls stops here as on AWS. A copy
+// that crashes or exceeds its time is replaced.
 package lambda
 
 import (
@@ -22,25 +20,25 @@ import (
 	"time"
 )
 
-// Function says how a function's copies run.
+// Function is a function and the settings of its copies.
 type Function struct {
 	Name    string
-	Path    string // of its bootstrap
+	Path    string // of the bootstrap
 	Timeout time.Duration
-	Memory  int // megabytes; copies are told, not held to it
+	Memory  int // megabytes; only a variable for the copies, not a limit
 	Env     map[string]string
 }
 
-// Options says how a Service runs.
+// Options are the options of a Service.
 type Options struct {
 	Functions []Function
 	Port      int    // of the Runtime API; 0: a free one
-	LogDir    string // one file a function
+	LogDir    string // has a file for each function
 	Region    string
 	AccountID string
 	MaxCopies int           // of one function; 0: 32
-	InitLimit time.Duration // to a copy's first question; 0: 10 s
-	NoFreeze  bool          // leave idle copies running
+	InitLimit time.Duration // until a copy first asks for an event; 0: 10 s
+	NoFreeze  bool          // idle copies go on running
 }
 
 const (
@@ -58,8 +56,8 @@ type Service struct {
 	logs     []*os.File
 }
 
-// Start listens for copies; it starts none. Copies are killed when this process
-// dies, frozen ones too.
+// Start starts the Runtime API; Invoke starts the copies. Copies are killed when this process dies, frozen ones
+// too.
 func Start(o Options) (*Service, error) {
 	if o.MaxCopies == 0 {
 		o.MaxCopies = defaultMaxCopies
@@ -108,17 +106,17 @@ func (s *Service) Close() {
 
 // Errors of Invoke.
 var (
-	// ErrNoFunction: there is no function of that name.
+	// ErrNoFunction means that there is no function of that name.
 	ErrNoFunction = errors.New("no such function")
-	// ErrTimeout: the function ran out of its time; its copy was killed.
+	// ErrTimeout means that the function exceeded its time. Its copy was killed.
 	ErrTimeout = errors.New("the function timed out")
-	// ErrCrash: the copy ended, or never asked for an event.
+	// ErrCrash means that the copy ended, or did not start in time.
 	ErrCrash = errors.New("the function's process ended")
-	// ErrThrottled: the function may not run, because its reserved concurrency is 0.
+	// ErrThrottled means that the function may not run, because its reserved concurrency is 0.
 	ErrThrottled = errors.New("the function is throttled: its reserved concurrency is 0")
 )
 
-// FunctionError is what a function's handler answered when it failed.
+// FunctionError is the answer of a function whose handler failed.
 type FunctionError struct {
 	Message string `json:"errorMessage"`
 	Type    string `json:"errorType"`
@@ -126,9 +124,8 @@ type FunctionError struct {
 
 func (e *FunctionError) Error() string { return "the function failed: " + e.Type + ": " + e.Message }
 
-// Invoke calls a function with a JSON payload and gives its JSON answer. Errors:
-// ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError, or the context's while it
-// waited for a copy.
+// Invoke calls a function with a JSON payload and returns its JSON answer. The context only ends the wait for a
+// copy. Errors: ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError, or the context's.
 func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	p, ok := s.pools[name]
 	if !ok {
@@ -143,14 +140,14 @@ func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]by
 	return answer, err
 }
 
-// Copy is what is known of one process of a function.
+// Copy describes a process of a function.
 type Copy struct {
 	ID       int `json:"id"`
 	PID      int `json:"pid"`
-	Answered int `json:"answered"` // calls it has answered
+	Answered int `json:"answered"` // calls
 }
 
-// Copies lists the living copies of a function.
+// Copies returns the living copies of a function.
 func (s *Service) Copies(name string) []Copy {
 	p, ok := s.pools[name]
 	if !ok {
@@ -159,8 +156,8 @@ func (s *Service) Copies(name string) []Copy {
 	return p.list()
 }
 
-// Stop makes every new call of a function fail by ErrThrottled, as a reserved
-// concurrency of 0 does, or ends that. Error: ErrNoFunction.
+// Stop makes every new call of a function fail with ErrThrottled, as a reserved concurrency of 0 does, or ends
+// this. Error: ErrNoFunction.
 func (s *Service) Stop(name string, stopped bool) error {
 	p, ok := s.pools[name]
 	if !ok {
@@ -170,9 +167,8 @@ func (s *Service) Stop(name string, stopped bool) error {
 	return nil
 }
 
-// Kill ends every copy of a function at once (SIGKILL), in the middle of their
-// calls, and waits until they are gone. The next call starts a new one. Error:
-// ErrNoFunction.
+// Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone. The next call
+// starts a new copy. Error: ErrNoFunction.
 func (s *Service) Kill(name string) error {
 	p, ok := s.pools[name]
 	if !ok {
@@ -182,9 +178,8 @@ func (s *Service) Kill(name string) error {
 	return nil
 }
 
-// group is a process group whose members are killed when this process ends, in
-// whatever way: its leader waits for the end of its input, which only this
-// process can write.
+// group is a process group whose members are killed when this process ends in any way. Its leader kills the group
+// at the end of its input, which only this process can write.
 type group struct {
 	leader *exec.Cmd
 	stdin  io.Closer
@@ -192,7 +187,7 @@ type group struct {
 }
 
 func newGroup() (*group, error) {
-	// The leader says when it is there: a member cannot join a group before.
+	// The leader prints a line when it runs. Before, no member can join its group.
 	cmd := exec.Command("/bin/sh", "-c", "echo; cat >/dev/null; kill -KILL 0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
@@ -220,6 +215,6 @@ func (g *group) attr() *syscall.SysProcAttr {
 func (g *group) kill() {
 	g.once.Do(func() {
 		_ = g.stdin.Close()
-		_ = g.leader.Wait() // it kills itself with the others
+		_ = g.leader.Wait() // the leader kills itself with the others
 	})
 }

@@ -89,7 +89,7 @@ func call(t *testing.T, s *lambda.Service, order string) report {
 	return r
 }
 
-func TestFunctionSeesLambdasEnvironmentAlone(t *testing.T) {
+func TestFunctionSeesOnlyLambdasEnvironment(t *testing.T) {
 	s, logs := start(t, lambda.Options{})
 	r := call(t, s, `{"Do":"log","Text":"hello"}`)
 	if r.Text != "hello" || r.Env["OWN"] != "value" || r.Env["AWS_REGION"] != "us-east-1" || r.Env["NAME"] != "Toy" || r.HomeSeen {
@@ -110,7 +110,7 @@ func TestCopiesAreAsManyAsCallsAtOnce(t *testing.T) {
 		t.Error("one call after the other took two copies")
 	}
 	pids := make(chan int, 4)
-	for range 4 { // one more than the limit: it waits
+	for range 4 { // one more than the limit, which waits
 		go func() { pids <- call(t, s, `{"Seconds":0.3}`).PID }()
 	}
 	seen := make(map[int]int)
@@ -152,7 +152,7 @@ func TestCrashCostsOneCall(t *testing.T) {
 	}
 }
 
-// Whoever kills an idle copy costs nobody a call.
+// TestDeadIdleCopyIsReplaced wants no call to fail when an idle copy is killed.
 func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	before := call(t, s, `{}`)
@@ -197,7 +197,7 @@ func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
 	if after := call(t, s, `{}`); after.PID == idle.PID {
 		t.Error("a killed copy answered")
 	}
-	if err := s.Kill("Nobody"); !errors.Is(err, lambda.ErrNoFunction) {
+	if err := s.Kill("Unknown"); !errors.Is(err, lambda.ErrNoFunction) {
 		t.Errorf("%v", err)
 	}
 }
@@ -227,14 +227,14 @@ func TestTimeoutIsTheFunctions(t *testing.T) {
 	call(t, s, `{}`)
 }
 
-func TestFunctionsErrorIsToldAsSuch(t *testing.T) {
+func TestFunctionsErrorIsAFunctionError(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Do":"fail","Text":"boom"}`))
 	var failed *lambda.FunctionError
 	if !errors.As(err, &failed) || failed.Message != "boom" || failed.Type != "errorString" {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Invoke(context.Background(), "Nobody", nil); !errors.Is(err, lambda.ErrNoFunction) {
+	if _, err := s.Invoke(context.Background(), "Unknown", nil); !errors.Is(err, lambda.ErrNoFunction) {
 		t.Errorf("%v", err)
 	}
 	for _, name := range []string{"NoStart", "NoProgram"} {

@@ -12,11 +12,10 @@ import (
 	"latchkey/infra/local/lambda"
 )
 
-// orphanEnv makes this test program the parent that TestNoCopyOutlivesAKilledParent
-// kills.
+// orphanEnv is a variable that makes this program the parent that TestNoCopyOutlivesAKilledParent kills.
 const orphanEnv = "LATCHKEY_TEST_PARENT"
 
-// parent calls a function, tells its copy's process id, and waits to be killed.
+// parent calls a function, prints the answer, which has the copy's process id, and waits to be killed.
 func parent(program string) error {
 	logs, err := os.MkdirTemp("", "latchkey-orphan-")
 	if err != nil {
@@ -36,7 +35,7 @@ func parent(program string) error {
 	return err
 }
 
-// A frozen copy sees nothing of its parent's death; it must be killed.
+// TestNoCopyOutlivesAKilledParent wants a frozen copy to be killed: it does not notice its parent's death.
 func TestNoCopyOutlivesAKilledParent(t *testing.T) {
 	program, err := toy()
 	if err != nil {

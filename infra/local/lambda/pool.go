@@ -15,13 +15,13 @@ type pool struct {
 	service  *Service
 	function Function
 	log      *os.File
-	room     chan struct{} // one token for each call that may run
+	room     chan struct{} // one token for each running call
 
 	stopped atomic.Bool
 
 	mu     sync.Mutex
 	copies map[int]*process
-	idle   []*process // the last used is taken first, as Lambda tends to
+	idle   []*process // the last used one is taken first, as Lambda tends to do
 	next   int
 	closed bool
 }
@@ -30,8 +30,8 @@ func newPool(s *Service, f Function, log *os.File) *pool {
 	return &pool{service: s, function: f, log: log, room: make(chan struct{}, s.options.MaxCopies), copies: make(map[int]*process)}
 }
 
-// take returns an idle copy or a new one; at the limit it waits for one. Error of a
-// function that was stopped: ErrThrottled.
+// take returns an idle copy or a new one. At the limit it waits until a copy is idle. Error: ErrThrottled when the
+// function is stopped.
 func (p *pool) take(ctx context.Context) (*process, error) {
 	if p.stopped.Load() {
 		return nil, ErrThrottled
@@ -53,8 +53,8 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	}
 }
 
-// pick returns the idle copy that was used last, a new one when none is idle, or
-// nil when the one it saw had died meanwhile.
+// pick returns the idle copy that was used last, or a new one when none is idle. It returns nil when the idle copy
+// is dead.
 func (p *pool) pick() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

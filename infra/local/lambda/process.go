@@ -19,8 +19,8 @@ type process struct {
 	pool     *pool
 	id       int
 	cmd      *exec.Cmd
-	events   chan event    // to the copy's question for its next event
-	asked    chan struct{} // closed at its first question
+	events   chan event    // to the copy's request for its next event
+	asked    chan struct{} // closed when it first asks for an event
 	gone     chan struct{} // closed when the process has ended
 	answered atomic.Int64
 
@@ -34,7 +34,7 @@ type event struct {
 	id       string
 	payload  []byte
 	deadline time.Time
-	answer   chan answer // buffered: whoever answers first does not wait
+	answer   chan answer // buffered: the first answer does not wait
 }
 
 type answer struct {
@@ -60,14 +60,14 @@ func startProcess(p *pool, id int) (*process, error) {
 	return c, nil
 }
 
-// environment is what Lambda gives a function, and nothing of ours.
+// environment returns the variables that Lambda gives a function, and none of this process.
 func (c *process) environment() []string {
 	f, o := c.pool.function, c.pool.service.options
 	env := map[string]string{
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
 		"AWS_LAMBDA_RUNTIME_API": fmt.Sprintf("%s/%s.%d", c.pool.service.listener.Addr(), f.Name, c.id),
 		"AWS_REGION":             o.Region, "AWS_DEFAULT_REGION": o.Region,
-		// The access key id names the function, so that its calls are held to its role.
+		// The access key id names the function: the proxy of package iam finds its role by it.
 		"AWS_ACCESS_KEY_ID": f.Name, "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
@@ -93,8 +93,8 @@ func (c *process) dead() bool {
 	}
 }
 
-// call gives the copy an event and waits for its answer. A new copy's start is
-// not counted against the function's time, as on Lambda.
+// call sends the copy an event and waits for its answer. As on Lambda, the start of a new copy does not count as
+// the function's time.
 func (c *process) call(payload []byte) ([]byte, error) {
 	if err := c.awaitFirst(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *process) call(payload []byte) ([]byte, error) {
 		c.answered.Add(1)
 		return a.payload, a.err
 	case <-c.gone:
-		// It may have answered with its last breath.
+		// It may have answered before it ended.
 		select {
 		case a := <-e.answer:
 			c.answered.Add(1)
@@ -156,7 +156,7 @@ func (c *process) hold(e *event) {
 	c.current = e
 }
 
-// settle answers the call of that id, if it is the one that runs.
+// settle answers the call with this id, if it is the running one.
 func (c *process) settle(id string, a answer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,13 +171,13 @@ func (c *process) settle(id string, a answer) error {
 	}
 }
 
-// kill ends the copy and waits until it is gone, so that it is not used again.
+// kill kills the copy and waits until it is gone, so that it is not used again.
 func (c *process) kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.gone
 }
 
-// freeze and thaw stop the copy between calls, as Lambda does.
+// freeze stops the copy between calls, as Lambda does. thaw lets it go on.
 func (c *process) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
 func (c *process) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
 

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// version is the Runtime API's, which stands in every path.
+// version is the version of the Runtime API. Every path has it.
 const version = "2018-06-01"
 
 // maxAnswer is Lambda's limit of a synchronous answer, in bytes.
 const maxAnswer = 6 << 20
 
-// serve is the Runtime API of every copy: its address ends in /function.copy, so
-// paths read /function.copy/2018-06-01/runtime/….
+// serve is the Runtime API of every copy. Its address ends in /function.copy, so paths are
+// /function.copy/2018-06-01/runtime/….
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	who, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	c := s.find(who)
@@ -47,13 +47,12 @@ func (s *Service) find(who string) *process {
 	return p.find(id)
 }
 
-// serveNext returns the copy its next event. While there is none the copy is
-// frozen.
+// serveNext sends the copy its next event. The copy is frozen until there is one.
 func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	c.first.Do(func() { close(c.asked) })
 	var e event
 	select {
-	case e = <-c.events: // one is waiting: no time to freeze
+	case e = <-c.events: // a call waits already, so do not freeze
 	default:
 		frozen := !c.pool.service.options.NoFreeze
 		if frozen {
@@ -77,7 +76,7 @@ func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(e.payload)
 }
 
-// serveAnswer takes what the copy says of a call: …/response or …/error.
+// serveAnswer takes the copy's answer to a call: …/response or …/error.
 func (c *process) serveAnswer(w http.ResponseWriter, r *http.Request, call string) {
 	id, kind, _ := strings.Cut(call, "/")
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))

@@ -12,14 +12,12 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// deliver calls the function until every record has succeeded or was given up,
-// and keeps the checkpoint behind each that is done with. errors is how often
-// these records failed already. It fails only when the pump ends.
+// deliver calls the function until every record has succeeded or is given up, and moves the checkpoint behind
+// each finished record. errors is how often these records have failed already. It fails only when the pump ends.
 //
-// When the function names a record, those before it are done with and the batch
-// begins there; when it fails on the first, or altogether, the batch is split if
-// the mapping says so. Neither counts as a try (Lambda, "Discarding failed
-// records").
+// When the function reports a record as failed, the records before it are finished and the batch begins there.
+// When it fails on the first record, or for all, the batch is split if the mapping says so. Neither counts as a
+// try (Lambda, "Discarding failed records").
 func (h *shard) deliver(ctx context.Context, records []record, errors int) error {
 	for tries := errors; ; {
 		if err := ctx.Err(); err != nil {
@@ -53,7 +51,7 @@ func (h *shard) deliver(ctx context.Context, records []record, errors int) error
 	}
 }
 
-// bisect goes on with the halves of a batch.
+// bisect delivers the halves of a batch.
 func (h *shard) bisect(ctx context.Context, records []record, tries int) error {
 	n := len(records) / 2
 	if err := h.deliver(ctx, records[:n], tries); err != nil {
@@ -67,7 +65,7 @@ func (h *shard) exhausted(tries int) bool {
 	return most >= 0 && tries > most
 }
 
-// call gives how many records from the first are done with.
+// call calls the function, and returns how many records from the first on are finished.
 func (h *shard) call(ctx context.Context, records []record) (int, error) {
 	events, ids := make([]json.RawMessage, len(records)), make([]string, len(records))
 	for i, r := range records {
@@ -82,11 +80,11 @@ func (h *shard) call(ctx context.Context, records []record) (int, error) {
 	return len(records), nil
 }
 
-// sendTries is how often a message about records that were given up is sent;
-// then it is lost, as on Lambda.
+// sendTries is how often the pump tries to send a message about records that were given up. Then the message is
+// lost, as on Lambda.
 const sendTries = 5
 
-// giveUp tells the mapping's queue where the records are; it holds none of them.
+// giveUp sends a message to the mapping's queue that says where the records are. It has no record.
 func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause error) {
 	source := h.stream.options.Source
 	if source.OnFailure == "" {
@@ -109,7 +107,7 @@ func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause e
 	}
 }
 
-// failure is Lambda's message about records of a stream.
+// failure returns Lambda's message about records of a stream.
 func (h *shard) failure(records []record, calls int, cause error) map[string]any {
 	source := h.stream.options.Source
 	first, last := records[0], records[len(records)-1]

@@ -11,24 +11,24 @@ import (
 	"sync"
 )
 
-// position is how far a shard was read.
+// position is a position in a shard, up to which it was read.
 type position struct {
 	After string `json:"after,omitempty"` // sequence number; "": nothing was read
-	Ended bool   `json:"ended,omitempty"` // all was read, and no more will come
+	Ended bool   `json:"ended,omitempty"` // all was read, and no more records come
 }
 
-// checkpoints keep how far a stream was read, in a file that survives restarts.
+// checkpoints keeps the positions in a stream, in a file that survives restarts.
 type checkpoints struct {
 	path string
 
 	mu    sync.Mutex
 	state struct {
-		Stream string              `json:"stream"` // ARN: of another table of that name nothing was read
+		Stream string              `json:"stream"` // ARN; the positions do not hold for another stream
 		Shards map[string]position `json:"shards"`
 	}
 }
 
-// openCheckpoints reads the file. fresh: there was none for this stream.
+// openCheckpoints reads the file. fresh reports that it had no positions in this stream.
 func openCheckpoints(path, stream string) (c *checkpoints, fresh bool, err error) {
 	c = &checkpoints{path: path}
 	text, err := os.ReadFile(path)
@@ -52,7 +52,7 @@ func (c *checkpoints) of(shard string) position {
 	return c.state.Shards[shard]
 }
 
-// set notes a position; it is on disk afterwards.
+// set writes a position to the file.
 func (c *checkpoints) set(shard string, p position) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *checkpoints) set(shard string, p position) error {
 	return c.save()
 }
 
-// keep forgets the shards that are listed no longer.
+// keep removes shards that are no longer listed.
 func (c *checkpoints) keep(listed map[string]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

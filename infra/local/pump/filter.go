@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// filter is one pattern of a mapping's FilterCriteria: a tree like the record's,
-// with lists of what a value may be as its leaves.
+// filter is a pattern of a mapping's FilterCriteria: a tree like the record's, whose leaves are lists of permitted
+// values.
 type filter struct {
 	members map[string]filter
-	leaves  []leaf // nil: members count
+	leaves  []leaf // nil: the filter has members
 }
 
-// leaf is an exact text, or one that begins with it.
+// leaf permits a text, or every text with this prefix.
 type leaf struct {
 	text   string
 	prefix bool
 }
 
-// parseFilter reads a pattern. What of Lambda's language is not known here is an
-// error: numbers, exists, anything-but and the others.
+// parseFilter reads a pattern. All else of Lambda's language (numbers, exists, anything-but and others) is an
+// error.
 func parseFilter(pattern string) (filter, error) {
 	var tree any
 	if err := json.Unmarshal([]byte(pattern), &tree); err != nil {

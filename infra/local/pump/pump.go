@@ -1,6 +1,6 @@
-// Package pump feeds functions from a table's stream and from queues, as Lambda's
-// event source mappings do: batches, filters, partial failures, retries, and what
-// is given up. It reads what the translated template says of a mapping.
+// Package pump feeds functions from a table's stream and from queues, as Lambda's event source mappings do, with
+// batches, filters, partial failures, retries, and messages about records that are given up. The settings of a
+// mapping come from the translated template.
 package pump
 
 import (
@@ -10,32 +10,32 @@ import (
 	"time"
 )
 
-// Invoker calls a function with a JSON event and gives its JSON answer, as
-// lambda.Service does. The context ends the wait for a copy, not a call.
+// Invoker calls a function with a JSON event and returns its JSON answer, as lambda.Service does. The context ends
+// the wait for a copy, not a call.
 type Invoker func(ctx context.Context, function string, event []byte) ([]byte, error)
 
-// Call is one call that a pump has made.
+// Call is a call that a pump has made.
 type Call struct {
 	Source   string // name of the mapping
 	Function string
 	Records  int
 	Failed   int   // of Records; they come again, or are given up
-	Err      error // why all failed, when the function did
+	Err      error // the function's failure, for which all records failed
 	Took     time.Duration
 }
 
-// Message is a message of a queue that a pump has received, however often.
+// Message is a message that a pump has received from a queue, for the first time or again.
 type Message struct {
 	Source string // name of the mapping
 	Group  string // MessageGroupId; "" when it has none
 	Body   string
 }
 
-// Watcher is told what a pump does. Each may be nil.
+// Watcher has functions that a pump calls. Each may be nil.
 type Watcher struct {
 	Called   func(Call)
 	Received func(Message)
-	Trouble  func(source string, err error) // once each time it begins
+	Trouble  func(source string, err error) // once for errors in a row
 }
 
 const (
@@ -45,12 +45,12 @@ const (
 	mostWait  = 5 * time.Second
 )
 
-// backoff is how long to wait after that many errors in a row, from one.
+// backoff returns how long to wait after one or more errors in a row.
 func backoff(errors int) time.Duration {
 	return min(mostWait, firstWait<<min(errors-1, 10))
 }
 
-// sleep waits, or gives the context's error when that ends first.
+// sleep waits. It returns the context's error when the context ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -73,8 +73,8 @@ type caller struct {
 	troubled bool
 }
 
-// call gives the function its records and tells which of them failed: by their
-// ids, or all, with the reason.
+// call calls the function with records and returns the ids of those that failed. When all failed because the call
+// did, it returns the error too.
 func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []string) (failed map[string]bool, err error) {
 	event, err := json.Marshal(map[string]any{"Records": records})
 	if err != nil {
@@ -95,8 +95,8 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 	return failed, err
 }
 
-// failures reads the answer of a function that reports failures. One that cannot
-// be read, or names what was not sent, fails the whole batch, as on Lambda.
+// failures returns the failed records in the answer of a function that reports failures. As on Lambda, the whole
+// batch has failed when the answer cannot be read or has an unknown id.
 func failures(answer []byte, ids []string) map[string]bool {
 	var said struct {
 		Failures []struct {
@@ -127,8 +127,7 @@ func all(ids []string) map[string]bool {
 	return set
 }
 
-// trouble tells of an error when the last word was that all is well; nil says
-// that all is well.
+// trouble reports an error to the watcher, unless the last call had an error too. Nil means that there is no error.
 func (c *caller) trouble(err error) {
 	c.mu.Lock()
 	fresh := err != nil && !c.troubled

@@ -16,19 +16,19 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// pollSeconds is how long a poll waits for a message. A poller that is killed may
-// take one with it, so it is short.
+// pollSeconds is how long a poll waits for a message. It is short: a killed poller may receive one more message,
+// which is then hidden for its visibility time-out.
 const pollSeconds = 1
 
-// Queue feeds a function from a queue. What fails is left to the queue: it comes
-// again when its visibility time-out is over, or goes to the dead letters.
+// Queue feeds a function from a queue. A failed message stays in the queue: it comes again after its visibility
+// time-out, or goes to the dead letters.
 type Queue struct {
 	caller
 	source translated.EventSource
 	client *sqs.Client
 }
 
-// NewQueue makes the pump of a mapping; Run runs it.
+// NewQueue makes the pump of a mapping. Run runs it.
 func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker, watch Watcher) *Queue {
 	return &Queue{
 		source: source, client: client,
@@ -36,7 +36,7 @@ func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker,
 	}
 }
 
-// Run feeds the function until the context ends. What runs then ends first.
+// Run feeds the function until the context ends. It then waits for running calls.
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -69,8 +69,8 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// gather receives a batch: one poll, or as many as its window has room for. What
-// was received before an error is given with it.
+// gather receives a batch by one poll, or by several within the mapping's window. With an error it returns the
+// messages received before it.
 func (q *Queue) gather(ctx context.Context) ([]types.Message, error) {
 	var batch []types.Message
 	var since time.Time
@@ -114,7 +114,7 @@ func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
 		}
 		events[i], ids[i] = event, aws.ToString(m.MessageId)
 	}
-	failed, _ := q.call(ctx, events, ids) // told to the watcher
+	failed, _ := q.call(ctx, events, ids) // call reports the error to the watcher
 	var done []types.DeleteMessageBatchRequestEntry
 	for i, m := range messages {
 		if !failed[ids[i]] {
@@ -131,7 +131,7 @@ func (q *Queue) delete(ctx context.Context, done []types.DeleteMessageBatchReque
 	if len(done) == 0 {
 		return
 	}
-	// What was done is done, though the pump may be ending.
+	// Finished messages are deleted even when the pump is ending.
 	out, err := ask(context.WithoutCancel(ctx), q.client.DeleteMessageBatch, &sqs.DeleteMessageBatchInput{QueueUrl: &q.source.Queue, Entries: done})
 	if err == nil && len(out.Failed) > 0 {
 		err = errors.New("a message could not be deleted: " + aws.ToString(out.Failed[0].Message))
@@ -141,7 +141,7 @@ func (q *Queue) delete(ctx context.Context, done []types.DeleteMessageBatchReque
 	}
 }
 
-// event is the message as Lambda's event has it.
+// event returns the message in the form of Lambda's event.
 func (q *Queue) event(m types.Message) (json.RawMessage, error) {
 	attributes := make(map[string]any, len(m.MessageAttributes))
 	for name, a := range m.MessageAttributes {

@@ -11,14 +11,14 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// record is a stream's record as a function gets it.
+// record is a record of a stream, in the form of Lambda's event.
 type record struct {
 	sequence string
 	created  time.Time
 	event    json.RawMessage
 }
 
-// newRecord returns the record as Lambda's event has it, and as a tree for filters.
+// newRecord returns the record in the form of Lambda's event, and as a tree for filters.
 func newRecord(r types.Record, streamARN string) (record, map[string]any, error) {
 	d := r.Dynamodb
 	if d == nil {
@@ -39,7 +39,7 @@ func newRecord(r types.Record, streamARN string) (record, map[string]any, error)
 		"eventID": aws.ToString(r.EventID), "eventName": string(r.EventName), "eventVersion": "1.1", "eventSource": "aws:dynamodb",
 		"awsRegion": backing.Region, "dynamodb": content, "eventSourceARN": streamARN,
 	}
-	// A row that DynamoDB itself has deleted, at its time to live.
+	// userIdentity is there when DynamoDB itself has deleted the row at its time to live.
 	if u := r.UserIdentity; u != nil {
 		tree["userIdentity"] = map[string]any{"principalId": aws.ToString(u.PrincipalId), "type": aws.ToString(u.Type)}
 	}
@@ -55,8 +55,7 @@ func values(item map[string]types.AttributeValue) map[string]any {
 	return out
 }
 
-// value is an attribute as DynamoDB's JSON has it; bytes become base64 by
-// encoding/json.
+// value returns an attribute in the form of DynamoDB's JSON. encoding/json makes base64 of bytes.
 func value(v types.AttributeValue) map[string]any {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

@@ -14,12 +14,12 @@ import (
 type reader struct {
 	stream   *Stream
 	id       string
-	at       position // where to begin; Ended is set when there will be no more
+	at       position // where to begin; Ended is set when no more records come
 	iterator *string
 }
 
-// next returns the records that follow, none when there are none yet. After an
-// error it goes on from at, which the caller moves.
+// next returns the following records, if there are any yet. After an error it goes on from at, which the caller
+// moves.
 func (r *reader) next(ctx context.Context) ([]types.Record, error) {
 	records, err := r.read(ctx)
 	var trimmed *types.TrimmedDataAccessException
@@ -30,7 +30,7 @@ func (r *reader) next(ctx context.Context) ([]types.Record, error) {
 		r.at.Ended = true
 		return nil, nil
 	case errors.As(err, &trimmed):
-		r.at.After = "" // too old: what is left begins here
+		r.at.After = "" // the position is too old: read from the oldest record
 	}
 	r.iterator = nil
 	return nil, err
@@ -62,7 +62,7 @@ func (r *reader) read(ctx context.Context) ([]types.Record, error) {
 type shard struct {
 	stream  *Stream
 	id      string
-	pending []record // fit the filter, and wait for their batch
+	pending []record // records that fit the filter and wait for a batch
 	since   time.Time
 }
 
@@ -87,7 +87,7 @@ func (h *shard) run(ctx context.Context) {
 			return
 		}
 		if len(h.pending) == 0 && (len(records) > 0 || r.at.Ended) {
-			h.done(r.at) // what did not fit the filter is done too
+			h.done(r.at) // records that do not fit the filter are finished too
 		}
 		if len(records) == 0 {
 			_ = sleep(ctx, pollEvery)
@@ -95,7 +95,7 @@ func (h *shard) run(ctx context.Context) {
 	}
 }
 
-// gather takes the records that fit.
+// gather adds the records that fit the filters to pending.
 func (h *shard) gather(records []types.Record) {
 	for _, raw := range records {
 		r, tree, err := newRecord(raw, h.stream.options.Source.ARN)
@@ -122,8 +122,8 @@ func (s *Stream) fits(tree map[string]any) bool {
 	return len(s.filters) == 0
 }
 
-// flush delivers full batches, and what is left when its window is over or the
-// shard is. It fails only when the pump ends.
+// flush delivers full batches. It delivers a smaller one at the end of its window or of the shard. It fails only when
+// the pump ends.
 func (h *shard) flush(ctx context.Context, last bool) error {
 	source := h.stream.options.Source
 	for len(h.pending) > 0 {
@@ -139,7 +139,7 @@ func (h *shard) flush(ctx context.Context, last bool) error {
 	return nil
 }
 
-// done notes how far the shard is read.
+// done saves the position in the shard.
 func (h *shard) done(p position) {
 	if err := h.stream.points.set(h.id, p); err != nil {
 		h.stream.trouble(err)

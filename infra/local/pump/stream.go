@@ -17,7 +17,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// StreamOptions says how a Stream runs.
+// StreamOptions are the options of a Stream.
 type StreamOptions struct {
 	Source  translated.EventSource
 	Dir     string // for the checkpoint
@@ -31,20 +31,20 @@ type StreamOptions struct {
 // listEvery is how often new shards are looked for.
 const listEvery = time.Second
 
-// Stream feeds a function from a table's stream: in order within a shard, each
-// record until it succeeds or is given up.
+// Stream feeds a function from a table's stream. Within a shard it keeps the order, and repeats a record until it
+// succeeds or is given up.
 type Stream struct {
 	caller
 	options StreamOptions
 	filters []filter
-	arn     string // the database's own; events name the template's
+	arn     string // the database's; events have the template's
 	points  *checkpoints
-	fresh   bool // nothing was read of this stream ever
+	fresh   bool // nothing of this stream was ever read
 	skips   chan chan error
 }
 
-// NewStream makes the pump of a mapping; Run runs it. Errors: a filter that is
-// not understood, a table without a stream.
+// NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table without a stream, is an
+// error.
 func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 	s := &Stream{
 		options: o, skips: make(chan chan error),
@@ -68,7 +68,7 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 	return s, err
 }
 
-// Run feeds the function until the context ends. What runs then ends first.
+// Run feeds the function until the context ends. It then waits for running calls.
 func (s *Stream) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		round, cancel := context.WithCancel(ctx)
@@ -90,8 +90,8 @@ func (s *Stream) Run(ctx context.Context) {
 	}
 }
 
-// Skip moves behind everything that is in the stream now, unread. A call that
-// runs ends first; its records, if they fail, are not tried again.
+// Skip moves behind all records that are in the stream now, without delivering them. It waits for running calls first.
+// If their records fail, they are not tried again.
 func (s *Stream) Skip(ctx context.Context) error {
 	reply := make(chan error, 1)
 	select {
@@ -107,7 +107,7 @@ func (s *Stream) Skip(ctx context.Context) error {
 	}
 }
 
-// readShards reads every shard whose parent was read, until the context ends.
+// readShards reads every shard after its parent, until the context ends.
 func (s *Stream) readShards(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -131,7 +131,7 @@ func (s *Stream) readShards(ctx context.Context) {
 			wg.Go(func() {
 				(&shard{stream: s, id: id}).run(ctx)
 				select {
-				case ended <- struct{}{}: // its children may begin
+				case ended <- struct{}{}: // its children can be read now
 				default:
 				}
 			})
@@ -144,8 +144,8 @@ func (s *Stream) readShards(ctx context.Context) {
 	}
 }
 
-// ready lists the shards to read: not read to their end, and of a parent that
-// was. The first time, a mapping from LATEST skips what is there.
+// ready returns the shards to read: those not read to their end whose parent is. The first time, a mapping from LATEST
+// skips all records that are there.
 func (s *Stream) ready(ctx context.Context) ([]string, error) {
 	if s.fresh && s.options.Source.FromLatest {
 		if err := s.skipAll(ctx); err != nil {
@@ -190,7 +190,7 @@ func (s *Stream) list(ctx context.Context) ([]types.Shard, error) {
 	}
 }
 
-// skipAll reads every shard to where it ends now, and notes that.
+// skipAll reads every shard to its present end, and saves that position.
 func (s *Stream) skipAll(ctx context.Context) error {
 	shards, err := s.list(ctx)
 	if err != nil {
@@ -219,22 +219,21 @@ func (s *Stream) skipAll(ctx context.Context) error {
 	return nil
 }
 
-// tell passes an error on, unless it is only that the pump ends.
+// tell reports an error to the watcher, unless the pump is ending.
 func (s *Stream) tell(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		s.trouble(err)
 	}
 }
 
-// ask makes one request of bounded time. The client must not try again by itself:
-// the pumps wait between errors.
+// ask makes one request with a time limit. The client must not retry: the pumps wait between errors.
 func ask[In, Out, Opt any](ctx context.Context, do func(context.Context, *In, ...func(*Opt)) (*Out, error), in *In) (*Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	return do(ctx, in)
 }
 
-// isGone tells that a shard has expired, though it may still be listed.
+// isGone reports whether a shard has expired. It may still be listed.
 func isGone(err error) bool {
 	var gone *types.ResourceNotFoundException
 	return errors.As(err, &gone)

@@ -20,19 +20,18 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// fake answers as a database whose stream has several shards, which DynamoDB
-// Local has only after hours.
+// fake is a database whose stream has several shards. DynamoDB Local has several only after hours.
 type fake struct {
 	mu      sync.Mutex
 	shards  []fakeShard
-	asked   []string // iterators: type, shard and sequence number
-	problem string   // error type that records are answered with once
+	asked   []string // the requested iterators: type, shard and sequence number
+	problem string   // the error type of the next answer for records
 }
 
 type fakeShard struct {
 	id, parent string
 	records    []string // sequence numbers
-	closed     bool     // no more will come
+	closed     bool     // no more records come
 	expired    bool     // listed, but not there
 }
 
@@ -103,7 +102,7 @@ func (f *fake) change(do func()) {
 	do()
 }
 
-// eaten collects what the function got.
+// eaten collects the records that the function got.
 type eaten struct {
 	mu      sync.Mutex
 	records []string
@@ -185,8 +184,8 @@ func TestChildIsReadAfterItsParent(t *testing.T) {
 	f.change(func() { f.shards[1].records, f.shards[1].closed = []string{"1", "2", "2b"}, true })
 	expect(t, e, "1", "2", "2b", "3")
 	stop()
-	// A restart reads the child alone, from where it was left; then the parent has
-	// expired, listed still.
+	// After a restart only the child is read, from its last position. The parent has expired
+	// by then, but is still listed.
 	f.change(func() { f.asked, f.shards[1].expired, f.shards[0].records = nil, true, []string{"3", "4"} })
 	run(t, f, e, translated.EventSource{BatchSize: 1}, dir)
 	expect(t, e, "1", "2", "2b", "3", "4")
@@ -209,7 +208,7 @@ func TestReadingGoesOnAfterAnError(t *testing.T) {
 		expect(t, e, "1")
 		f.change(func() { f.asked, f.problem = nil, problem })
 		next, want := []string{"1", "2"}, []string{"AFTER_SEQUENCE_NUMBER a 1"}
-		if problem == "TrimmedDataAccessException" { // 1 is there no longer
+		if problem == "TrimmedDataAccessException" { // 1 is no longer there
 			next, want = []string{"2"}, []string{"TRIM_HORIZON a"}
 		}
 		for limit := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -264,7 +263,7 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 			c.source.BatchSize = 10
 			s, _ := run(t, f, e, c.source, t.TempDir())
 			expect(t, e, c.want...)
-			// What was given up is not tried again.
+			// Records that were given up are not tried again.
 			for limit := time.Now().Add(2 * time.Second); s.points.of("a").After != "4"; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(limit) {
 					t.Fatalf("read to %+v", s.points.of("a"))

@@ -44,7 +44,7 @@ func run(ctx context.Context, o stack.Options) error {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nLatchkey's local stack needs Go, a JDK of Java 17 or later, Maven, and Python 3.10 or later with venv", err)
 	case err != nil && ctx.Err() != nil:
-		return nil //nolint:nilerr // interrupted while it started: as asked
+		return nil //nolint:nilerr // an interruption is no error
 	case err != nil:
 		return err
 	}
@@ -58,7 +58,7 @@ func run(ctx context.Context, o stack.Options) error {
 	}
 }
 
-// tokens says where a token for the stack comes from.
+// tokens returns a text that says where a token for the stack comes from.
 func tokens(s *stack.Stack, port int) string {
 	if s.OwnIssuer() {
 		return fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", port)

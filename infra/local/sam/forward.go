@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// forwarder lets containers reach services of this machine that listen on
-// loopback: it listens on the Docker bridge's address, on the same ports.
+// forwarder lets containers reach services of this machine that listen on loopback. It listens on
+// the same ports of the Docker bridge's address.
 type forwarder struct {
 	listeners []net.Listener
 	mu        sync.Mutex
 	open      map[net.Conn]struct{}
 }
 
-// bridge returns the address of this machine on Docker's bridge; "" where there is
-// none, as with Docker Desktop, whose containers reach loopback as it is.
+// bridge returns the address of this machine on Docker's bridge. It is "" without a bridge, as with
+// Docker Desktop, whose containers reach loopback without a forwarder.
 func bridge() (string, error) {
 	i, err := net.InterfaceByName("docker0")
 	if err != nil {
@@ -35,8 +35,7 @@ func bridge() (string, error) {
 	return "", fmt.Errorf("docker0 has no IPv4 address: %v", addresses)
 }
 
-// forward listens for the given base URLs; with no gateway there is nothing to
-// do.
+// forward starts a forwarder for the given base URLs. Without a gateway it has nothing to do.
 func forward(gateway string, bases ...string) (*forwarder, error) {
 	f := &forwarder{open: map[net.Conn]struct{}{}}
 	if gateway == "" {
@@ -71,7 +70,7 @@ func (f *forwarder) accept(l net.Listener, to string) {
 func (f *forwarder) pipe(in net.Conn, to string) {
 	out, err := net.Dial("tcp", to)
 	if err != nil {
-		_ = in.Close() // the service is away: so is the connection
+		_ = in.Close() // the service is not there, so close the connection
 		return
 	}
 	f.keep(in, out)

@@ -12,16 +12,16 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// The image that SAM runs functions of provided.al2023 in.
+// The image in which SAM runs functions of provided.al2023.
 const (
 	image       = "public.ecr.aws/lambda/provided:al2023-"
 	pullTimeout = time.Minute
 	busybox     = "/bin/busybox"
 )
 
-// ensureImage has the image on this machine: as it is published, or, where no
-// container registry can be reached, one made of busybox, which is all that SAM
-// needs to add its runtime emulator.
+// ensureImage makes sure that this machine has the image. It pulls the published one. When no
+// container registry can be reached, it makes one of busybox: SAM needs no more to add its runtime
+// emulator.
 func ensureImage(ctx context.Context, say backing.Progress) error {
 	name := image + architecture()
 	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {
@@ -47,8 +47,8 @@ func ensureImage(ctx context.Context, say backing.Progress) error {
 	return nil
 }
 
-// busyboxLayer is a root file system with the programs that SAM's own layer
-// calls, and the folders that Lambda has.
+// busyboxLayer returns a root file system, as a tar, with the programs that SAM's own layer calls and
+// the folders that Lambda has.
 func busyboxLayer() ([]byte, error) {
 	program, err := os.ReadFile(busybox)
 	if err != nil {

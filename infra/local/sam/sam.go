@@ -1,6 +1,5 @@
-// Package sam serves the functions with `sam local start-api`, in containers, on
-// the same backing services as `make run`: a local stack runs beside it and
-// lends them its database, KMS and issuer. It needs a Docker engine.
+// Package sam serves the functions in containers with `sam local start-api`. A local stack runs beside
+// it, and the functions use this stack's database, KMS, queues and issuer. It needs a Docker engine.
 package sam
 
 import (
@@ -28,21 +27,21 @@ import (
 var ErrNoEngine = errors.New("sam local needs a Docker engine, and none answers (docker info)")
 
 const (
-	host = "host.docker.internal" // what a container calls this machine
+	host = "host.docker.internal" // a container's name for this machine
 
 	tryTimeout   = "4000" // milliseconds; a container on a busy machine is slow
 	buildTimeout = 5 * time.Minute
 	startTimeout = 2 * time.Minute
-	stopGrace    = 30 * time.Second // it has containers to remove
+	stopGrace    = 30 * time.Second // for sam local to remove its containers
 
-	// BehindPort is the port of the stack behind it, counted from its own.
+	// BehindPort is the distance from sam local's port to that of the stack behind it.
 	BehindPort = 10
 )
 
 // SAM is a running `sam local start-api`.
 type SAM struct {
 	URL   string
-	Stack *stack.Stack // what stands behind it
+	Stack *stack.Stack // the local stack whose services the functions use
 
 	root      string
 	cmd       *exec.Cmd
@@ -51,8 +50,8 @@ type SAM struct {
 	forwarder *forwarder
 }
 
-// Start builds the functions, starts what stands behind them and serves them. It
-// returns when a request succeeds. Port 0 is a free one. Error: ErrNoEngine.
+// Start starts a local stack, builds the functions and serves them. It returns when a request succeeds.
+// Port 0 is a free one. Error: ErrNoEngine.
 func Start(ctx context.Context, port int, say backing.Progress) (*SAM, error) {
 	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
 		return nil, ErrNoEngine
@@ -103,8 +102,8 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say backing.Progr
 	return s.await(ctx)
 }
 
-// build compiles the functions for this machine's processor, in a folder of its
-// own. It is never --cached: that misses changes under pkg.
+// build compiles the functions for this machine's processor into a folder of its own. It does not use
+// --cached, which misses changes under pkg.
 func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (template string, err error) {
 	say("building the functions with sam build")
 	dir := filepath.Join(s.root, ".local", "sam", "build")
@@ -122,15 +121,15 @@ func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (temp
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
 
-// BuildEnvironment is what the SAM CLI builds and deploys with: the flags of the
+// BuildEnvironment returns the environment in which the SAM CLI builds and deploys: the flags of the
 // functions, and no telemetry.
 func BuildEnvironment() []string {
 	return append(os.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0",
 		"GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc -ldflags=-s")
 }
 
-// Environment is what the SAM CLI runs with on this machine: BuildEnvironment,
-// and some credentials when there are none.
+// Environment returns the environment of the SAM CLI on this machine: BuildEnvironment, with made-up
+// credentials and a region when there are none.
 func Environment() []string {
 	env := BuildEnvironment()
 	for name, value := range map[string]string{
@@ -150,8 +149,8 @@ func architecture() string {
 	return "x86_64"
 }
 
-// serve starts sam local. Its containers find this machine's services by the
-// bridge's address; only the issuer's name in the tokens stays as it is.
+// serve starts sam local. Its containers reach this machine's services under the name host. Only the
+// issuer's name in tokens is not replaced.
 func (s *SAM) serve(cli, template string, port int) error {
 	vars := filepath.Join(s.Stack.LogDir, "sam-env.json")
 	text, err := json.Marshal(map[string]any{"Parameters": s.environment()})
@@ -182,7 +181,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	defer func() { _ = log.Close() }()
 	s.cmd = exec.Command(cli, args...)
 	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = Environment(), log, log
-	// A group of its own keeps a terminal's Ctrl-C from it: it is stopped in order.
+	// A process group of its own: a terminal's Ctrl-C must not end it before Close does.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -195,8 +194,8 @@ func (s *SAM) serve(cli, template string, port int) error {
 	return nil
 }
 
-// environment is what sam local would make up: the names of the table and of the
-// queues. Only a variable that a function has is given to it.
+// environment returns the variables that sam local would make up: the names of the table and of the
+// queues. sam local gives a function only the variables that the template names for it.
 func (s *SAM) environment() map[string]string {
 	env := map[string]string{"TABLE": s.Stack.TableName}
 	for name, url := range s.Stack.QueueVariables() {
@@ -205,10 +204,10 @@ func (s *SAM) environment() map[string]string {
 	return env
 }
 
-// seen is an address of this machine as a container calls it.
+// seen returns the URL by which a container reaches a URL on loopback.
 func seen(loopback string) string { return strings.Replace(loopback, "127.0.0.1", host, 1) }
 
-// await asks until a public route answers; the first call builds a container.
+// await sends requests until a public route answers. The first request builds a container.
 func (s *SAM) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -241,7 +240,7 @@ func (s *SAM) log() string {
 	return string(text[max(0, len(text)-4000):])
 }
 
-// Close ends sam local, its containers and what stands behind it.
+// Close ends sam local, its containers and the local stack behind it.
 func (s *SAM) Close() error {
 	var wrong []error
 	if s.cmd != nil && s.cmd.Process != nil {

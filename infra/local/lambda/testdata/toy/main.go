@@ -1,4 +1,4 @@
-// Command toy is a function that does what a test asks of it.
+// Command toy is a function that does what its event orders.
 package main
 
 import (
@@ -22,7 +22,7 @@ type order struct {
 type report struct {
 	Text     string
 	PID      int
-	Ticks    int64             // how often the copy's clock has run
+	Ticks    int64             // ticks of the copy's clock
 	LeftMs   int64             // to the deadline
 	ARN, ID  string            // of the call
 	Env      map[string]string // of interest

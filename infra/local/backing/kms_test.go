@@ -21,7 +21,7 @@ func TestKMSSignsADigestOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Stop() })
-	assertLoopbackAlone(t, p.Port)
+	assertOnlyLoopback(t, p.Port)
 	c := backing.NewKMSClient(p.Endpoint)
 	made, err := c.CreateKey(ctx, &kms.CreateKeyInput{KeySpec: types.KeySpecEccNistP256, KeyUsage: types.KeyUsageTypeSignVerify})
 	if err != nil {

@@ -22,7 +22,7 @@ func TestQueuesAreAsAskedForAndPassMessagesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Stop() })
-	assertLoopbackAlone(t, p.Port)
+	assertOnlyLoopback(t, p.Port)
 	c := backing.NewSQSClient(p.Endpoint)
 	err = backing.CreateQueues(ctx, c, []backing.Queue{
 		{Name: "jobs", Attributes: map[string]string{"VisibilityTimeout": "1"}, DeadLetters: "arn:aws:sqs:us-east-1:000000000000:dead", MaxReceives: 1},

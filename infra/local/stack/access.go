@@ -7,8 +7,8 @@ import (
 	"latchkey/infra/local/iam"
 )
 
-// startAccess serves the endpoint through which the functions call AWS, where
-// each call is held to its function's role.
+// startAccess serves the endpoint through which the functions call AWS. It decides each call by the
+// function's role.
 func (s *Stack) startAccess() error {
 	var err error
 	if s.access, err = iam.New(s.template); err != nil {
@@ -29,8 +29,8 @@ func (s *Stack) startAccess() error {
 	return nil
 }
 
-// Access is what the functions' calls showed of their roles.
+// Access returns what decides the functions' calls by their roles.
 func (s *Stack) Access() *iam.Authority { return s.access }
 
-// Watch calls f for each call of a function to AWS from now on; nil ends that.
+// Watch calls f for each call of a function to AWS from now on. Nil ends the watch.
 func (s *Stack) Watch(f func(iam.Call)) { s.proxy.Watch(f) }

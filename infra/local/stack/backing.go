@@ -10,7 +10,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// startBacking starts the services behind the functions and, meanwhile, builds them.
+// startBacking starts the services behind the functions, and builds the functions meanwhile. It then
+// creates the table, the queues and the keys.
 func (s *Stack) startBacking(ctx context.Context) error {
 	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue, s.build}
 	if s.OwnIssuer() {
@@ -81,7 +82,7 @@ func (s *Stack) startIssuer(ctx context.Context) error {
 	return nil
 }
 
-// watch fails the stack when a child ends that nobody stopped.
+// watch fails the stack when a child ends by itself.
 func (s *Stack) watch(p *backing.Process) {
 	go func() {
 		<-p.Done()
@@ -109,7 +110,7 @@ func (s *Stack) stopBacking() []error {
 	return wrong
 }
 
-// Token returns an access token of the local issuer; see backing.IssueToken.
+// Token returns a token of the stack's own issuer; see backing.IssueToken.
 func (s *Stack) Token(ctx context.Context, kind backing.Kind, sub, email, name string) (string, error) {
 	if !s.OwnIssuer() {
 		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)

@@ -14,7 +14,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// Info is what the control endpoint tells of a stack: GET /info.
+// Info is the control endpoint's description of a stack: GET /info.
 type Info struct {
 	URL       string    `json:"url"`
 	PID       int       `json:"pid"`
@@ -34,10 +34,9 @@ func (s *Stack) Info() Info {
 	return Info{URL: s.URL, PID: os.Getpid(), LogDir: s.LogDir, Issuer: s.Issuer, Audience: audience, TableName: s.TableName, Endpoints: s.DataPlane}
 }
 
-// controlHandler is for tests and the make targets of this machine; it is not
-// part of the API and answers on loopback alone. GET /info, GET
-// /copies?function=, GET /userinfo, POST /{db,kms}/{stop,start,pause,resume},
-// POST /schedules/{function}.
+// controlHandler returns the control endpoint, for tests and make targets on this machine. It is not part
+// of the API and answers only on loopback. GET /info, GET /copies?function=, GET /userinfo,
+// POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Info()) })
@@ -73,10 +72,9 @@ func writeJSON(w http.ResponseWriter, v any) {
 // probeLimit bounds the wait for the first request to succeed.
 const probeLimit = time.Minute
 
-// probe makes one real request: a service's token opens GET /v1/orgs, so gateway,
-// authorizer and issuer work together, and makes no user. An API without that
-// route has only to answer. Of an issuer that is not the stack's own there is no
-// token: the authorizer has only to start, and refuses the request without one.
+// probe makes one real request: GET /v1/orgs with a service's token, which makes no user. So gateway,
+// authorizer and issuer work together. An API without that route only has to answer. Without an issuer of its
+// own the stack has no token: the authorizer only has to start, and refuses the request.
 func (s *Stack) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -100,7 +98,7 @@ func (s *Stack) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// 401 of a token would mean that the authorizer refuses the local issuer's.
+	// A 401 would mean that the authorizer refuses tokens of the stack's own issuer.
 	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusUnauthorized && s.OwnIssuer() {
 		return errors.New("the first request was answered " + res.Status + ": " + string(body) + " (logs: " + s.LogDir + ")")
 	}

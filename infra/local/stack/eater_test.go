@@ -23,8 +23,7 @@ import (
 
 const feed = "testdata/feed.yaml"
 
-// call is what the function eater prints of a call: what it got, then what it
-// has done.
+// call is a line that the function eater prints of a call: one for what it got, and one for what it has done.
 type call struct {
 	At       int64 // nanoseconds
 	PID      int
@@ -33,7 +32,7 @@ type call struct {
 	Done     []string
 }
 
-// calls reads what a function has printed.
+// calls returns the lines that a function has printed.
 func calls(t *testing.T, s *stack.Stack, function string) []call {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.LogDir, function+".log"))
@@ -50,8 +49,7 @@ func calls(t *testing.T, s *stack.Stack, function string) []call {
 	return out
 }
 
-// got returns the names that start with prefix: of each call, as they came, and as
-// they were done.
+// got returns the names that start with prefix: by call, as they came, and in one list, as they were done.
 func got(t *testing.T, s *stack.Stack, function, prefix string) (came [][]string, done []string) {
 	t.Helper()
 	for _, c := range calls(t, s, function) {
@@ -73,8 +71,7 @@ func got(t *testing.T, s *stack.Stack, function, prefix string) (came [][]string
 	return came, done
 }
 
-// patience bounds the wait for what must come, on a machine that is busy with
-// other things.
+// patience bounds each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
 func until(t *testing.T, what string, holds func() bool) {
@@ -87,8 +84,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// put writes rows in one transaction, so that they come in few batches; each row
-// is "name" or "name=what to do".
+// put writes rows in one transaction, so that they come in few batches. Each row is "name" or "name=what to do".
 func put(t *testing.T, s *stack.Stack, pk string, rows ...string) {
 	t.Helper()
 	var items []types.TransactWriteItem
@@ -129,7 +125,7 @@ func depth(t *testing.T, s *stack.Stack, queue string) stack.Depth {
 	return d
 }
 
-// lines collects what is written from several goroutines.
+// lines collects text from several goroutines.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -28,7 +28,7 @@ func TestFunctionsAreFed(t *testing.T) {
 		{"records and messages come soon", soon},
 		{"partial failure repeats only the tail", tailOnly},
 		{"poison record is given up and blocks nothing", poisonGivenUp},
-		{"failed call is split until the poison record is alone", thrownGivenUp},
+		{"failed call is split down to the poison record", thrownGivenUp},
 		{"what is skipped is never delivered", skipped},
 		{"database away for a while loses nothing", dbAway},
 		{"message is delivered and deleted", message},
@@ -61,8 +61,7 @@ func inOrder(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// soon writes records and messages one by one and measures how long each takes to
-// reach its function.
+// soon writes records and messages one by one, and measures the time until each reaches its function.
 func soon(t *testing.T, s *stack.Stack) {
 	const n = 40
 	for what, one := range map[string]struct {
@@ -76,7 +75,7 @@ func soon(t *testing.T, s *stack.Stack) {
 		for i := range n {
 			name := fmt.Sprintf("soon-%02d", i)
 			one.put(name)
-			at[name] = time.Now() // it is acknowledged
+			at[name] = time.Now() // the write is acknowledged
 			time.Sleep(time.Duration(20+i) * time.Millisecond)
 		}
 		until(t, "all", func() bool { _, done := got(t, s, one.function, "soon-"); return len(done) >= n })
@@ -99,7 +98,7 @@ func soon(t *testing.T, s *stack.Stack) {
 func tailOnly(t *testing.T, s *stack.Stack) {
 	put(t, s, "EVTS#1", "tail-1", "tail-2=once", "tail-3")
 	until(t, "all records", func() bool { _, done := got(t, s, "StreamFunction", "tail-"); return len(done) >= 4 })
-	// tail-3 was done in both calls: the function may do what is behind a failure.
+	// tail-3 was done in both calls: the function may handle records behind a failed one.
 	if came, _ := got(t, s, "StreamFunction", "tail-"); !slices.EqualFunc(came, [][]string{{"tail-1", "tail-2", "tail-3"}, {"tail-2", "tail-3"}}, slices.Equal) {
 		t.Errorf("came %v", came)
 	}
@@ -163,8 +162,8 @@ func thrownGivenUp(t *testing.T, s *stack.Stack) {
 		t.Errorf("given up: %+v, before %+v", now, given)
 	}
 	came, _ := got(t, s, "StreamFunction", "throw-3")
-	if alone := slices.DeleteFunc(came, func(b []string) bool { return len(b) > 1 }); len(alone) < 3 {
-		t.Errorf("the record was tried %d times", len(alone))
+	if single := slices.DeleteFunc(came, func(b []string) bool { return len(b) > 1 }); len(single) < 3 {
+		t.Errorf("the record was tried %d times", len(single))
 	}
 }
 

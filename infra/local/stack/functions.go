@@ -22,8 +22,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// translate reads the template. What cannot be served ends the start before anything
-// is built or started.
+// translate reads the template. It fails, before anything is built or started, when the local stack cannot serve
+// a part of it.
 func (s *Stack) translate(ctx context.Context) error {
 	parameters, err := s.parameters()
 	if err != nil {
@@ -56,10 +56,10 @@ func (s *Stack) build(ctx context.Context) error {
 	return err
 }
 
-// Template is the translated template.
+// Template returns the translated template.
 func (s *Stack) Template() *translated.Template { return s.template }
 
-// resolveOptions say what the template's references are here.
+// resolveOptions returns the options by which the template's references are resolved here.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
 	return translated.Options{
 		Parameters: parameters, Physical: map[string]string{"Table": TableName}, Attributes: map[string]string{},
@@ -71,8 +71,7 @@ func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port)
 
 func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
 
-// foldersOf returns the folder of each function, relative to the module. A CodeUri
-// is relative to its template.
+// foldersOf returns the folder of each function, relative to the module. A CodeUri is relative to its template.
 func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]string, error) {
 	out := make(map[string]string)
 	base, err := filepath.Abs(filepath.Dir(s.options.Template))
@@ -92,8 +91,8 @@ func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]
 	return out, nil
 }
 
-// parameters are the local stack's own, as far as the template declares them,
-// and the caller's.
+// parameters returns the values of parameters: the local stack's own, as far as the template declares them, and
+// over them the caller's.
 func (s *Stack) parameters() (map[string]string, error) {
 	text, err := os.ReadFile(s.options.Template)
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *Stack) parameters() (map[string]string, error) {
 	}
 	own := map[string]string{
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
-		// The functions call AWS through the proxy that holds them to their roles.
+		// The functions call AWS through the proxy that decides by their roles.
 		"EndpointDynamoDB": loopback(s.ports.AWS), "EndpointKMS": loopback(s.ports.AWS), "EndpointSQS": loopback(s.ports.AWS),
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": s.URL,
@@ -123,8 +122,7 @@ func (s *Stack) parameters() (map[string]string, error) {
 	return own, nil
 }
 
-// startFunctions makes the functions ready to be called; copies start with the
-// calls.
+// startFunctions makes the functions ready to be called. Copies start with the calls.
 func (s *Stack) startFunctions(context.Context) error {
 	if err := s.startAccess(); err != nil {
 		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
@@ -145,7 +143,7 @@ func (s *Stack) startFunctions(context.Context) error {
 	return errors.Join(err)
 }
 
-// Copies lists the living copies of a function, by its logical id.
+// Copies returns the living copies of a function, by its logical id.
 func (s *Stack) Copies(function string) []lambda.Copy { return s.lambda.Copies(function) }
 
 // Invoke calls a function directly, with a JSON payload.
@@ -153,7 +151,7 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]
 	return s.lambda.Invoke(ctx, function, payload)
 }
 
-// Gateway serves the API of another template by the functions of this stack.
+// Gateway returns a gateway for the API of another template, with the functions of this stack.
 func (s *Stack) Gateway(ctx context.Context, template string) (http.Handler, error) {
 	t, err := translated.Translate(ctx, template, s.resolveOptions(s.template.Parameters))
 	if err != nil {

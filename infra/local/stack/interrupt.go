@@ -7,40 +7,38 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// StopDB takes the database away: connections to it are refused.
+// StopDB stops the database: connections to it are refused.
 func (s *Stack) StopDB() error { return s.stopOne(&s.db) }
 
-// StartDB brings a stopped database back, with everything it had. One that runs
-// is left alone.
+// StartDB starts a stopped database again, with all its data. A running one stays as it is.
 func (s *Stack) StartDB(ctx context.Context) error {
 	return s.startOne(ctx, "the database", &s.db, s.startDB)
 }
 
-// PauseDB makes the database hang: it takes connections and answers nothing.
+// PauseDB makes the database hang: it accepts connections and answers nothing.
 func (s *Stack) PauseDB() error { return s.pauseOne(&s.db) }
 
 // ResumeDB ends PauseDB.
 func (s *Stack) ResumeDB() error { return s.resumeOne(&s.db) }
 
-// StopKMS takes the KMS away, and its keys with it.
+// StopKMS stops the KMS. Its keys are gone.
 func (s *Stack) StopKMS() error { return s.stopOne(&s.kms) }
 
-// StartKMS brings a stopped KMS back, without a key: what was signed with is not
-// there. One that runs is left alone.
+// StartKMS starts a stopped KMS again, without keys. A running one stays as it is.
 func (s *Stack) StartKMS(ctx context.Context) error {
 	return s.startOne(ctx, "the KMS", &s.kms, s.startKMS)
 }
 
-// PauseKMS makes the KMS hang: it takes connections and answers nothing.
+// PauseKMS makes the KMS hang: it accepts connections and answers nothing.
 func (s *Stack) PauseKMS() error { return s.pauseOne(&s.kms) }
 
 // ResumeKMS ends PauseKMS.
 func (s *Stack) ResumeKMS() error { return s.resumeOne(&s.kms) }
 
-// StopQueue takes the queues away, and every message in them.
+// StopQueue stops the queues. Their messages are gone.
 func (s *Stack) StopQueue() error { return s.stopOne(&s.queue) }
 
-// StartQueue brings stopped queues back, empty. Those that run are left alone.
+// StartQueue starts stopped queues again, empty. Running ones stay as they are.
 func (s *Stack) StartQueue(ctx context.Context) error {
 	return s.startOne(ctx, "the queues", &s.queue, func(ctx context.Context) error {
 		if err := s.startQueue(ctx); err != nil {
@@ -50,9 +48,8 @@ func (s *Stack) StartQueue(ctx context.Context) error {
 	})
 }
 
-// KillFunction kills every copy of a function (SIGKILL), by its logical id, in
-// the middle of its calls. The next call starts a new copy. Error:
-// lambda.ErrNoFunction.
+// KillFunction kills every copy of a function (SIGKILL), by its logical id, also during calls. The next call starts a
+// new copy. Error: lambda.ErrNoFunction.
 func (s *Stack) KillFunction(function string) error { return s.lambda.Kill(function) }
 
 func (s *Stack) stopOne(p **backing.Process) error {

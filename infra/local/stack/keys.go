@@ -14,9 +14,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// makeKeys makes the template's KMS keys, which CloudFormation would, and
-// resolves the template again with their ARNs. A key of an earlier run is kept
-// if the KMS still knows it.
+// makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template again with their ARNs.
+// It keeps a key of an earlier run if the KMS still knows it.
 func (s *Stack) makeKeys(ctx context.Context) error {
 	o := s.resolveOptions(s.template.Parameters)
 	client := backing.NewKMSClient(s.kms.Endpoint)
@@ -48,7 +47,7 @@ func (s *Stack) makeKeys(ctx context.Context) error {
 	return err
 }
 
-// keep asks whether the KMS knows the key.
+// keep returns the description of a key that the KMS knows, and an error for others.
 func keep(ctx context.Context, client *kms.Client, arn string) (*types.KeyMetadata, error) {
 	if arn == "" {
 		return nil, os.ErrNotExist

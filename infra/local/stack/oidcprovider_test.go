@@ -26,8 +26,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// oidcProvider is an issuer of many products, npm's oidc-provider, as
-// testdata/oidcprovider sets it up.
+// oidcProvider is an issuer that many products use, npm's oidc-provider, as testdata/oidcprovider sets it up.
 type oidcProvider struct{ issuer string }
 
 const audienceThere = "https://api.example.com"
@@ -57,7 +56,7 @@ func startOIDCProvider(t *testing.T) *oidcProvider {
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // t.Context ends it
+	t.Cleanup(func() { _ = cmd.Wait() }) // t.Context ends the process
 	first := bufio.NewScanner(out)
 	if !first.Scan() {
 		t.Fatal("oidc-provider did not start")
@@ -65,7 +64,7 @@ func startOIDCProvider(t *testing.T) *oidcProvider {
 	return &oidcProvider{issuer: first.Text()}
 }
 
-// sign makes the provider publish keys, of which the first signs from now on.
+// sign makes the provider publish keys. The first one signs from now on.
 func (p *oidcProvider) sign(t *testing.T, kids string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPut, p.issuer+"/keys", strings.NewReader(kids))
@@ -96,7 +95,7 @@ var (
 	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]+)"`)
 )
 
-// signIn signs a user in as a browser would, by code and PKCE, and gives the tokens.
+// signIn signs a user in as a browser would, by code and PKCE, and returns the tokens.
 func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -118,7 +117,7 @@ func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])},
 	}
 	next, body := p.issuer+"/auth?"+client.Encode()+"&"+asked.Encode(), ""
-	for range 3 { // login, consent, and the way back
+	for range 3 { // login, consent, and the redirect back
 		form := url.Values{}
 		if prompt := formPrompt.FindStringSubmatch(body); prompt != nil {
 			form = url.Values{"prompt": {prompt[1]}, "login": {user}, "password": {"any"}}
@@ -150,7 +149,7 @@ func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string
 	return tokens.Access, tokens.ID
 }
 
-// post sends a form, or asks for the page when the form is empty.
+// post sends a form, or gets the page when the form is empty.
 func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, form url.Values) string {
 	t.Helper()
 	method := http.MethodPost
@@ -166,7 +165,7 @@ func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, 
 	return body
 }
 
-// junk is a token like the provider's, of a key that it never had.
+// junk returns a token like the provider's, but of a key that the provider never had.
 func (p *oidcProvider) junk(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -183,8 +182,8 @@ func (p *oidcProvider) junk(t *testing.T) string {
 	return signed
 }
 
-// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo: a key that is new to us may cost a
-// 503, with its Retry-After, and never a 401.
+// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 with Retry-After for a key that is new to us, and
+// never a 401.
 func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)

@@ -19,7 +19,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// makeQueues makes the template's queues, which CloudFormation would.
+// makeQueues creates the template's queues, as CloudFormation would.
 func (s *Stack) makeQueues(ctx context.Context) error {
 	queues, err := s.template.Queues()
 	if err != nil {
@@ -32,14 +32,13 @@ func (s *Stack) makeQueues(ctx context.Context) error {
 	return backing.CreateQueues(ctx, backing.NewSQSClient(s.queue.Endpoint), wanted)
 }
 
-// startPumps feeds the functions from the streams and queues that the template
-// maps to them.
+// startPumps starts to feed the functions from the streams and queues that the template maps to them.
 func (s *Stack) startPumps(ctx, background context.Context) error {
 	sources, err := s.template.EventSources()
 	if err != nil {
 		return err
 	}
-	// The pumps wait between errors themselves.
+	// The clients do not retry: the pumps wait between errors themselves.
 	queues := sqs.New(backing.NewSQSClient(s.DataPlane.SQS).Options(), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
 	streams := dynamodbstreams.New(backing.NewStreamsClient(s.DataPlane.DynamoDB).Options(),
 		func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} })
@@ -68,7 +67,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	return nil
 }
 
-// logCall writes the line of a call that a pump has made.
+// logCall writes the line of a call that a pump or a schedule has made.
 func (s *Stack) logCall(c pump.Call) {
 	if s.requests == nil {
 		return
@@ -83,8 +82,7 @@ func (s *Stack) logCall(c pump.Call) {
 	s.requests.Printf("%s %d records %s%s", c.Source, c.Records, c.Took.Round(100*time.Microsecond), note)
 }
 
-// SkipStream empties every stream that a function is fed from: what is in it now
-// is never delivered. A call that runs ends first.
+// SkipStream skips all records that are in the streams now: no function gets them. It waits for running calls first.
 func (s *Stack) SkipStream(ctx context.Context) error {
 	var wrong []error
 	for _, p := range s.streams {
@@ -93,10 +91,10 @@ func (s *Stack) SkipStream(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// Depth is how many messages a queue has.
+// Depth has the numbers of messages in a queue.
 type Depth struct {
 	Visible  int `json:"visible"`
-	InFlight int `json:"inFlight"` // received, and neither deleted nor visible again
+	InFlight int `json:"inFlight"` // received, and not yet deleted or visible again
 	Delayed  int `json:"delayed"`
 }
 
@@ -126,15 +124,13 @@ func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
 	return d, errors.Join(wrong...)
 }
 
-// QueueURL returns the URL of a queue, by its logical id, for a client of
-// DataPlane.SQS.
+// QueueURL returns the URL of a queue, by its logical id, for a client of DataPlane.SQS.
 func (s *Stack) QueueURL(queue string) (string, error) {
 	q, err := s.queueNamed(queue)
 	return q.URL, err
 }
 
-// QueueVariables are the environment variables that hold a queue's URL, in any
-// function.
+// QueueVariables returns the environment variables of all functions whose value is a queue's URL.
 func (s *Stack) QueueVariables() map[string]string {
 	functions, _ := s.template.Functions() // no error since it started
 	queues, _ := s.template.Queues()

@@ -24,7 +24,7 @@ func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 	}
 	put(t, first, "EVTS#1", "restart-1")
 	until(t, "the first record", func() bool { _, done := got(t, first, "StreamFunction", "restart-"); return len(done) == 1 })
-	// Closed in the middle of a call: what was not done comes again.
+	// Closed during a call: records that were not done come again.
 	put(t, first, "EVTS#1", "restart-2=slow")
 	until(t, "the slow call", func() bool { came, _ := got(t, first, "StreamFunction", "restart-2"); return len(came) == 1 })
 	if err := first.Close(); err != nil {
@@ -33,13 +33,13 @@ func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 	second := start(t, o)
 	put(t, second, "EVTS#1", "restart-3")
 	until(t, "the last record", func() bool { _, done := got(t, second, "StreamFunction", "restart-3"); return len(done) == 1 })
-	// The log is one of both runs.
+	// Both runs have the same log.
 	if _, done := got(t, second, "StreamFunction", "restart-"); !slices.Equal(done, []string{"restart-1", "restart-2", "restart-3"}) {
 		t.Errorf("done: %v", done)
 	}
 }
 
-// A minute takes 400 ms here, and a call 50 ms or more.
+// TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce has minutes of 400 ms, and calls of 50 ms or more.
 func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	const minute = 400 * time.Millisecond
@@ -109,7 +109,7 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	}
 }
 
-// children returns the processes that this one has started, of any stack.
+// children returns the processes that this process has started, for any stack.
 func children(t *testing.T) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -123,7 +123,7 @@ func children(t *testing.T) []int {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		var pid, parent int
 		var state string

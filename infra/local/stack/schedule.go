@@ -13,14 +13,14 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// scheduled is a schedule that is never called twice at once.
+// scheduled is a schedule whose calls never overlap.
 type scheduled struct {
 	translated.Schedule
 	mu sync.Mutex
 }
 
-// callSchedules calls each scheduled function once, so that what it prepares is
-// there before the first request. On AWS the first call comes with the first interval.
+// callSchedules calls each scheduled function once, so that its work is done before the first request. On AWS the first
+// call comes with the first interval.
 func (s *Stack) callSchedules(ctx context.Context) error {
 	schedules, err := s.template.Schedules()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Stack) callSchedules(ctx context.Context) error {
 	return nil
 }
 
-// startSchedules calls each scheduled function at its interval.
+// startSchedules starts to call each scheduled function at its interval.
 func (s *Stack) startSchedules(background context.Context) error {
 	schedules, err := s.template.Schedules()
 	if err != nil {
@@ -48,8 +48,7 @@ func (s *Stack) startSchedules(background context.Context) error {
 	return nil
 }
 
-// keepCalling calls at the interval. A call that takes longer than that costs the
-// next one, not two at once.
+// keepCalling calls a scheduled function at its interval. When a call takes longer, the next one is left out.
 func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 	every := sc.Every
 	if s.options.Minute != 0 {
@@ -69,9 +68,8 @@ func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 	}
 }
 
-// RunSchedule calls a scheduled function now, by its logical id, as its schedule
-// would, and waits for its end; when the schedule itself calls it, for that
-// first. It gives the function's error.
+// RunSchedule calls a scheduled function now, by its logical id, as its schedule would, and returns its error. It waits
+// for a running call of the schedule first.
 func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 	for _, sc := range s.schedules {
 		if sc.Function == function {

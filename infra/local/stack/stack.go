@@ -1,8 +1,7 @@
-// Package stack runs Latchkey whole on this machine: the template's functions,
-// as deployed, behind a gateway that reads the translated template, with DynamoDB
-// Local, a KMS, queues and a token issuer behind them; streams, queues and
-// schedules call the functions that the template maps to them. `make run` is a
-// thin program around it, and tests start it themselves.
+// Package stack runs all of Latchkey on this machine. The gateway serves the template's API, and calls the functions,
+// which are compiled as deployed and use DynamoDB Local, a KMS, queues and a token issuer. Streams, queues and schedules
+// call the functions that the template maps to them. `make run` is a small program around this package, and tests start
+// stacks too.
 package stack
 
 import (
@@ -31,21 +30,20 @@ import (
 // TableName is the name of the local table.
 const TableName = "latchkey"
 
-// Options says how a stack runs. The zero value is one on free ports, whose
-// state is gone when it ends.
+// Options are the options of a stack. The zero value uses free ports, and its state is gone when it ends.
 type Options struct {
 	Port       int               // of the gateway; the others follow it (Ports). 0: free ones
 	Template   string            // "": template.yaml of the repository
 	Dir        string            // state and logs; "": .local/<port>, or a temporary folder when Port is 0
 	Parameters map[string]string // over the local stack's own; with an Issuer, the stack has none of its own
-	Requests   io.Writer         // one line a request; nil: none
+	Requests   io.Writer         // gets one line a request; nil: no lines
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
-	Emulator   []string          // settings of the emulator that has the queues, NAME=value; tests ask it for other services
+	Emulator   []string          // settings of the queues' emulator, NAME=value; tests use its other services
 	Throttle   bool              // requests over the template's limits are refused
-	Minute     time.Duration     // what schedules take for a minute; 0: a minute
+	Minute     time.Duration     // the length of a schedule's minute; 0: a minute
 
-	Received func(pump.Message) // is told of each message that a function is fed from a queue; nil: nobody is
+	Received func(pump.Message) // gets each message that a function is fed from a queue; may be nil
 }
 
 // Ports are the ports of a stack, all on 127.0.0.1.
@@ -65,7 +63,7 @@ type Stack struct {
 	Issuer    string // iss of its tokens
 	TableName string
 	DataPlane Endpoints
-	LogDir    string // one file a function and a service
+	LogDir    string // has a file for each function and service
 
 	options  Options
 	root     string
@@ -74,7 +72,7 @@ type Stack struct {
 	template *translated.Template
 	api      *translated.API
 	folders  map[string]string // of each function's code, by its name
-	issuer   *backing.Issuer   // nil: the stack has none of its own
+	issuer   *backing.Issuer   // nil: the stack does not have its own
 	lambda   *lambda.Service
 	access   *iam.Authority
 	proxy    *iam.Proxy
@@ -84,9 +82,9 @@ type Stack struct {
 
 	takesIssuer bool // the template has a parameter Issuer
 
-	requests *log.Logger // nil: none
+	requests *log.Logger // nil: no lines
 
-	mu        sync.Mutex // of the three processes
+	mu        sync.Mutex // guards db, kms and queue
 	db        *backing.Process
 	kms       *backing.Process
 	queue     *backing.Process
@@ -99,16 +97,15 @@ type Stack struct {
 	stopped   map[string]bool // functions whose reserved concurrency is 0
 }
 
-// Endpoints are the base URLs of what stands behind the stack.
+// Endpoints are the base URLs of the services behind the functions.
 type Endpoints struct {
 	DynamoDB string `json:"dynamodb"`
 	KMS      string `json:"kms"`
 	SQS      string `json:"sqs"`
 }
 
-// Start starts a stack and returns when a request would succeed. Errors:
-// *backing.MissingError when a program is not on this machine, a port that is
-// taken, a template that the local stack cannot serve.
+// Start starts a stack and returns when a request succeeds. It fails when a port is taken, when the local stack cannot
+// serve the template, and with a *backing.MissingError when a program is not on this machine.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Progress == nil {
 		o.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
@@ -136,7 +133,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// place settles where everything is.
+// place sets the paths of the template, the state and the logs.
 func (s *Stack) place(context.Context) error {
 	root, err := backing.Root()
 	if err != nil {
@@ -164,14 +161,14 @@ func (s *Stack) place(context.Context) error {
 	return os.MkdirAll(s.LogDir, 0o755)
 }
 
-// Dir is where the stack on that port keeps its state.
+// Dir returns the folder of the state of the stack on a port.
 func Dir(root string, port int) string { return filepath.Join(root, ".local", strconv.Itoa(port)) }
 
-// DataDir is where it keeps the table's data.
+// DataDir returns the folder of the table's data of the stack on a port.
 func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
 
-// listen takes the ports that this process serves on, which also keeps
-// a second stack off this one's state, and looks whether the others are free.
+// listen listens on the ports that this process serves, and checks that the others are free. So no second stack can use
+// this one's state.
 func (s *Stack) listen(context.Context) error {
 	s.ports = PortsFrom(s.options.Port)
 	if s.options.Port == 0 {
@@ -195,7 +192,7 @@ func (s *Stack) listen(context.Context) error {
 	return nil
 }
 
-// takePorts listens on those ports.
+// takePorts listens on the ports that this process serves.
 func (s *Stack) takePorts() error {
 	s.listens = make(map[int]net.Listener)
 	for _, p := range []int{s.ports.Gateway, s.ports.Control, s.ports.AWS} {
@@ -208,11 +205,11 @@ func (s *Stack) takePorts() error {
 	return nil
 }
 
-// OwnIssuer reports whether the stack starts an issuer of its own. It does for a template
-// with a parameter Issuer that is not given: the tokens of a given one are got there.
+// OwnIssuer reports whether the stack starts an issuer of its own. It does when the template has a parameter Issuer that
+// is not given.
 func (s *Stack) OwnIssuer() bool { return s.takesIssuer && s.options.Parameters["Issuer"] == "" }
 
-// freePorts asks the system for all ports at once, so that no two are the same.
+// freePorts sets all ports to free ones. It holds them until it has all, so that they differ.
 func (s *Stack) freePorts() error {
 	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime, &s.ports.Queue, &s.ports.AWS} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -225,7 +222,7 @@ func (s *Stack) freePorts() error {
 	return nil
 }
 
-// open serves, and calls the functions from schedules, streams and queues.
+// open starts to serve the API and the control endpoint, and to call the functions from schedules, streams and queues.
 func (s *Stack) open(ctx, background context.Context) error {
 	if s.options.Requests != nil {
 		s.requests = log.New(s.options.Requests, "", log.Ltime)
@@ -257,7 +254,7 @@ func (s *Stack) serve(server *http.Server, l net.Listener) {
 	}()
 }
 
-// fail notes why the stack cannot go on; the first reason counts.
+// fail keeps the reason why the stack cannot go on. Only the first one counts.
 func (s *Stack) fail(err error) {
 	select {
 	case s.failed <- err:
@@ -265,11 +262,11 @@ func (s *Stack) fail(err error) {
 	}
 }
 
-// Failed returns the reason when something the stack needs ended by itself. The
-// stack is of no use then; Close it.
+// Failed returns a channel that gets the reason when a part of the stack ended by itself. The stack cannot be used then:
+// Close it.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
-// halt ends the functions and what calls them; what is behind them goes on.
+// halt ends the functions and all that calls them. The services behind them go on.
 func (s *Stack) halt() {
 	s.stop()
 	for _, server := range s.servers {
@@ -285,8 +282,7 @@ func (s *Stack) halt() {
 	s.servers, s.listens, s.lambda, s.streams, s.schedules = nil, nil, nil, nil, nil
 }
 
-// Close ends every process of the stack. What was acknowledged is on disk
-// afterwards.
+// Close ends every process of the stack. Afterwards all that was acknowledged is on disk.
 func (s *Stack) Close() error {
 	var wrong []error
 	s.once.Do(func() {

@@ -59,7 +59,7 @@ func TestStackServesTheTemplate(t *testing.T) {
 	}
 	defer requests.Close()
 	s := start(t, stack.Options{Template: toy, Requests: requests, Throttle: true})
-	// The schedule has run, with the key and the table the template asks for.
+	// The schedule has run, with the template's key and table.
 	if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != "ticked" {
 		t.Errorf("open route: %d %s", status, body)
 	}
@@ -69,7 +69,7 @@ func TestStackServesTheTemplate(t *testing.T) {
 	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 200 || body != "ticked" {
 		t.Errorf("with credentials: %d %s", status, body)
 	}
-	// The start has asked once.
+	// The start has made one request.
 	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 429 {
 		t.Errorf("over the template's limit: %d %s", status, body)
 	}

@@ -22,7 +22,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// tenant is an issuer elsewhere, as far as the product asks one: discovery and keys.
+// tenant is an issuer that is not the stack's. It has only what the product reads: discovery and keys.
 type tenant struct {
 	*httptest.Server
 	key   *ecdsa.PrivateKey
@@ -68,8 +68,8 @@ func (one *tenant) token(t *testing.T, audience string) string {
 	return signed
 }
 
-// TestAStackOfATenantAsksNoIssuerOfItsOwn runs the product with tokens of another
-// issuer, whose keys are asked for with the first token and no sooner.
+// TestAStackOfATenantAsksNoIssuerOfItsOwn runs the product with tokens of another issuer. The product gets the issuer's
+// keys with the first token, not before.
 func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const audience = "https://api.tenant.example"

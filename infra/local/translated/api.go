@@ -18,7 +18,7 @@ type API struct {
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
 	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/orgs"; AllMethods for the rest
-	Variables   map[string]string          // of the stage
+	Variables   map[string]string          // the stage's
 }
 
 // Route is one method of a path.
@@ -36,26 +36,26 @@ type Authorizer struct {
 	Identity []string // such as method.request.header.Authorization
 }
 
-// GatewayResponse is what the gateway says itself.
+// GatewayResponse is an answer of the gateway itself.
 type GatewayResponse struct {
 	Status     int               // 0: the type's own
 	Parameters map[string]string // as in the template: gatewayresponse.header.X → 'v'
 	Templates  map[string]string // by content type
 }
 
-// Throttle is how many requests a method takes.
+// Throttle limits the requests of a method.
 type Throttle struct {
 	Rate  float64 // a second
 	Burst int     // at once
 }
 
-// AllMethods names the throttle of the methods that have no own.
+// AllMethods names the throttle of the methods without one of their own.
 const AllMethods = "* /*"
 
-// open is SAM's name for a route without authorizer; it has no security scheme.
+// open is SAM's name for a route without an authorizer. It has no security scheme.
 const open = "NONE"
 
-// API returns the one REST API of the template.
+// API returns the template's REST API.
 func (t *Template) API() (*API, error) {
 	names := t.Named("AWS::ApiGateway::RestApi")
 	if len(names) != 1 {
@@ -135,7 +135,7 @@ func readAuthorizer(v any) (Authorizer, error) {
 	if err != nil {
 		return Authorizer{}, err
 	}
-	// Without a word API Gateway keeps answers for five minutes.
+	// By default API Gateway keeps answers for five minutes.
 	ttl := 300
 	if v, ok := x["authorizerResultTtlInSeconds"]; ok {
 		if ttl, err = strconv.Atoi(scalar(v)); err != nil {
@@ -204,8 +204,8 @@ func (a *API) readRoute(t *Template, method, path string, operation map[string]a
 	return route, err
 }
 
-// authorizerOf reads an operation's security: nothing, NONE or the name of an
-// authorizer. Another name would be an open route that looks closed.
+// authorizerOf reads an operation's security: nothing, NONE or the name of an authorizer. It refuses another name: the
+// route would be open and look closed.
 func (a *API) authorizerOf(security any) (string, error) {
 	requirements, _ := security.([]any)
 	found := ""

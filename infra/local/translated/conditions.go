@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// condition reports whether a resource or output is there at all.
+// condition reports whether a resource or output is there: its condition holds, or it has none.
 func (r *resolver) condition(of map[string]any) (bool, error) {
 	name, ok := of["Condition"].(string)
 	if !ok {
@@ -28,7 +28,7 @@ func (r *resolver) named(name string) (bool, error) {
 	return r.test(c)
 }
 
-// choose is Fn::If.
+// choose evaluates Fn::If.
 func (r *resolver) choose(arg any) (any, error) {
 	args, _ := arg.([]any)
 	if len(args) != 3 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Function is one Lambda function of a template.
+// Function is a Lambda function of a template.
 type Function struct {
 	Name    string // logical id
 	CodeURI string // folder of its main package, as in the template
@@ -18,8 +18,8 @@ type Function struct {
 	Env     map[string]string
 }
 
-// Functions returns every function of the template, by logical id. Other runtimes
-// and handlers than a bootstrap's are an error.
+// Functions returns every function of the template, by logical id. Each must have a runtime provided.* and the handler
+// bootstrap.
 func (t *Template) Functions() (map[string]Function, error) {
 	out := make(map[string]Function)
 	var wrong []error
@@ -56,7 +56,7 @@ func (t *Template) function(name string) (Function, error) {
 	return f, errors.Join(errT, errM)
 }
 
-// Schedule is a function called at intervals.
+// Schedule calls a function at intervals.
 type Schedule struct {
 	Name     string // logical id of the rule
 	ARN      string

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// split is Fn::Split: a text, cut at each separator.
+// split evaluates Fn::Split, which cuts a text at each separator.
 func (r *resolver) split(arg any) (any, error) {
 	resolved, err := r.resolve(arg)
 	if err != nil {
@@ -23,7 +23,7 @@ func (r *resolver) split(arg any) (any, error) {
 	return out, nil
 }
 
-// pick is Fn::Select: one value of a list, counted from 0.
+// pick evaluates Fn::Select, which is a value of a list, counted from 0.
 func (r *resolver) pick(arg any) (any, error) {
 	resolved, err := r.resolve(arg)
 	if err != nil {

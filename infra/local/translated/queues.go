@@ -9,7 +9,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// Queue is one queue of a template.
+// Queue is a queue of a template.
 type Queue struct {
 	backing.Queue
 	ID  string // logical id
@@ -17,14 +17,13 @@ type Queue struct {
 	URL string
 }
 
-// queueAttributes are what CloudFormation and SQS call by the same name.
+// queueAttributes are properties that CloudFormation and SQS call by the same name.
 var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "DelaySeconds", "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"}
 
-// queueIgnored has no effect on one machine.
+// queueIgnored are properties that are no attributes of SQS: they are read elsewhere, or have no effect on one machine.
 var queueIgnored = []string{"QueueName", "RedrivePolicy", "Tags", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"}
 
-// Queues returns every queue of the template. A property that the local stack does
-// not know is an error.
+// Queues returns every queue of the template. A property that the local stack does not know is an error.
 func (t *Template) Queues() ([]Queue, error) {
 	var out []Queue
 	var wrong []error
@@ -62,7 +61,7 @@ func (t *Template) queue(id string) (Queue, error) {
 	return q, nil
 }
 
-// queueName is what a queue is called: by its template, or as its logical id.
+// queueName returns the name of a queue: that of its properties, or its logical id.
 func queueName(id string, properties map[string]any) string {
 	if name, ok := properties["QueueName"].(string); ok {
 		return name
@@ -74,8 +73,7 @@ func queueARN(name string) string {
 	return "arn:aws:sqs:" + backing.Region + ":" + AccountID + ":" + name
 }
 
-// queueURL is a queue's address at an endpoint; at "", the one it would have on
-// AWS.
+// queueURL returns a queue's URL at an endpoint. Without an endpoint it is the URL on AWS.
 func queueURL(endpoint, name string) string {
 	if endpoint == "" {
 		endpoint = "https://sqs." + backing.Region + ".amazonaws.com"

@@ -9,10 +9,10 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// noValue stands for AWS::NoValue: a property of this value is left out.
+// noValue is AWS::NoValue: a property with this value is left out.
 type noValue struct{}
 
-// resolver replaces CloudFormation's functions by what they give.
+// resolver replaces CloudFormation's functions by their values.
 type resolver struct {
 	parameters map[string]string
 	lists      map[string]bool // parameters that are comma lists
@@ -20,7 +20,7 @@ type resolver struct {
 	mappings   map[string]any
 	resources  map[string]map[string]any
 	options    Options
-	asking     map[string]bool // conditions being evaluated, against a circle
+	asking     map[string]bool // conditions under evaluation, to find a circle
 }
 
 func newResolver(doc map[string]any, o Options) (*resolver, error) {
@@ -91,8 +91,8 @@ func (r *resolver) resolve(v any) (any, error) {
 	return v, nil
 }
 
-// function reports whether the object is a call: one member, Ref or Fn::….
-// {"Condition": name} is one too, but only inside a condition.
+// function reports whether the object is a call of a function: it has one member, Ref or Fn::…. {"Condition": name} is
+// a call too, but only inside a condition.
 func function(v map[string]any) (name string, arg any, ok bool) {
 	if len(v) != 1 {
 		return "", nil, false

@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// EventSource says how a function is fed by a table's stream or by a queue.
+// EventSource is a mapping by which a table's stream or a queue feeds a function.
 type EventSource struct {
 	Name     string // logical id of the mapping
 	Function string
-	ARN      string // of the stream or queue, as the function's events name it
+	ARN      string // of the stream or queue, as in the function's events
 
-	Table string // whose stream it is; "": a queue's
-	Queue string // URL of the queue; "": a stream's
+	Table string // the table of the stream; "": the source is a queue
+	Queue string // URL of the queue; "": the source is a stream
 
 	BatchSize   int
 	Window      time.Duration // how long to wait for a batch to fill
-	Partial     bool          // the function says which records failed (ReportBatchItemFailures)
+	Partial     bool          // the function reports which records failed (ReportBatchItemFailures)
 	Concurrency int           // batches of a queue at once
 
 	Filters    []string // JSON patterns of a stream, of which one must fit; none: every record
-	FromLatest bool     // begin behind what is in the stream already
-	Retries    int      // of a failed batch of a stream; -1: for ever
+	FromLatest bool     // begin behind the records that are in the stream already
+	Retries    int      // of a failed batch of a stream; -1: without end
 	Bisect     bool     // split a failed batch of a stream
-	OnFailure  string   // URL of the queue told of records that were given up; "": none
+	OnFailure  string   // URL of the queue for messages about records that were given up; "": none
 }
 
-// defaults of Lambda.
+// Lambda's defaults and limits.
 const (
 	streamBatch      = 100
 	queueBatch       = 10
-	queueConcurrency = 5 // what Lambda begins with
+	queueConcurrency = 5 // Lambda begins with 5
 	mostStreamBatch  = 10000
 	mostConcurrency  = 1000
 )
 
-// EventSources returns the enabled event source mappings of the template. What the
-// local stack cannot do as they say is an error.
+// EventSources returns the enabled event source mappings of the template. A setting that the local stack does not
+// support is an error.
 func (t *Template) EventSources() ([]EventSource, error) {
 	var out []EventSource
 	var wrong []error
@@ -133,8 +133,7 @@ func (t *Template) queueSource(s *EventSource, p *properties) {
 		p.refuse("%s is no queue of the template", s.ARN)
 	}
 	t.checkVisibility(s, p)
-	// More than one receive fills is taken only with a window, which needs polls
-	// side by side.
+	// A batch larger than one receive needs a window and parallel polls, which the local stack does not have.
 	s.BatchSize = p.number("BatchSize", queueBatch, 1, queueBatch)
 	s.Concurrency = queueConcurrency
 	if scaling := p.object("ScalingConfig", "MaximumConcurrency"); scaling["MaximumConcurrency"] != nil {
@@ -144,8 +143,7 @@ func (t *Template) queueSource(s *EventSource, p *properties) {
 	}
 }
 
-// checkVisibility refuses what AWS refuses: a message that is seen again while
-// the function still has time.
+// checkVisibility refuses, as AWS does, a queue whose messages become visible again while the function may still run.
 func (t *Template) checkVisibility(s *EventSource, p *properties) {
 	visibility := 30 // seconds, SQS's default
 	if v, ok := t.queueByARN(s.ARN).Attributes["VisibilityTimeout"]; ok {
@@ -157,11 +155,11 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 	}
 }
 
-// tableName returns the name of the table with that logical id.
+// tableName returns the name of the table with a logical id.
 func (t *Template) tableName(id string) string { return cmp.Or(t.physical[id], id) }
 
-// tableOf returns the name of the table whose stream an ARN is of, which may be a table
-// beside the template's; "" is no stream of a table.
+// tableOf returns the name of the table in the ARN of a stream, which need not be a table of the template. It returns ""
+// for another ARN.
 func tableOf(streamARN string) string {
 	_, table, _ := strings.Cut(streamARN, ":table/")
 	table, _, isStream := strings.Cut(table, "/stream/")
@@ -172,7 +170,7 @@ func tableOf(streamARN string) string {
 }
 
 func (t *Template) queueByARN(arn string) Queue {
-	queues, _ := t.Queues() // its errors are told where the queues are made
+	queues, _ := t.Queues() // the error is reported when the queues are created
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.ARN == arn })
 	if i < 0 {
 		return Queue{}
@@ -180,7 +178,7 @@ func (t *Template) queueByARN(arn string) Queue {
 	return queues[i]
 }
 
-// properties reads a resource's, and knows which nobody has read.
+// properties reads the properties of a resource, and records which were read.
 type properties struct {
 	all    map[string]any
 	used   map[string]bool
@@ -225,7 +223,7 @@ func (p *properties) list(name string) []any {
 	return v
 }
 
-// object returns an object that may have one member.
+// object returns a property that is an object with at most this member.
 func (p *properties) object(name, member string) map[string]any {
 	v, _ := p.get(name).(map[string]any)
 	for k := range v {
@@ -236,7 +234,7 @@ func (p *properties) object(name, member string) map[string]any {
 	return v
 }
 
-// wrong names what was refused, and what nobody understood.
+// wrong returns what was refused, and an error for each property that was not read.
 func (p *properties) wrong() error {
 	for name := range p.all {
 		if !p.used[name] {

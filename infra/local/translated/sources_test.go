@@ -136,7 +136,7 @@ func errString(err error) string {
 	return err.Error()
 }
 
-// The stream of a restored table is that of no resource.
+// TestAStreamMayBeOfATableBesideTheTemplates has a restored table, which is no resource.
 func TestAStreamMayBeOfATableBesideTheTemplates(t *testing.T) {
 	const beside = "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026"
 	tpl, err := translate(t, strings.Replace(feedTemplate, "!GetAtt Table.StreamArn", "'"+beside+"'", 1), feedOptions())

@@ -1,8 +1,8 @@
 package translated
 
-// HashKeys returns the attribute that is the partition key of each table, by the
-// table's name, and of each of its indexes, by <table>/index/<name>. A table beside the
-// template's, whose stream it names, is a copy of the template's one table.
+// HashKeys returns the attribute of the partition key of each table, by the table's name, and of each index, by
+// <table>/index/<name>. A table that is not the template's, but whose stream feeds a function, is taken for a copy of
+// the template's only table.
 func (t *Template) HashKeys() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::DynamoDB::Table") {
@@ -19,7 +19,7 @@ func (t *Template) HashKeys() map[string]string {
 	return out
 }
 
-// streamed names the tables whose streams feed a function.
+// streamed returns the names of the tables whose streams feed a function.
 func (t *Template) streamed() []string {
 	var out []string
 	for _, name := range t.Named("AWS::Lambda::EventSourceMapping") {
@@ -30,7 +30,7 @@ func (t *Template) streamed() []string {
 	return out
 }
 
-// hashKey finds the partition key in a key schema.
+// hashKey returns the attribute of the partition key in a key schema.
 func hashKey(schema any) string {
 	parts, _ := schema.([]any)
 	for _, v := range parts {

@@ -1,7 +1,6 @@
-// Package translated gives template.yaml as CloudFormation would get it: the SAM
-// translator's output, with every reference resolved. The local gateway serves
-// what it says, and tests of the template read it. A reference that cannot be
-// resolved is an error, because lint accepts some that CloudFormation refuses.
+// Package translated reads a template as CloudFormation would get it: it runs the SAM translator and resolves every
+// reference. The local stack serves the result, and tests of the template read it. A reference that cannot be resolved
+// is an error, because lint accepts some that CloudFormation refuses.
 package translated
 
 import (
@@ -23,36 +22,32 @@ import (
 //go:embed translate.py
 var script string
 
-// Identity of the account that the local stack plays.
+// The local stack's account, stack and API.
 const (
 	AccountID = "000000000000"
 	StackName = "latchkey"
 	apiID     = "local"
 )
 
-// Options says how a template is translated.
+// Options are the options of a translation.
 type Options struct {
-	// Parameters override the template's defaults. A name the template does not
-	// declare is an error.
+	// Parameters override the template's defaults. A parameter that the template does not have is an error.
 	Parameters map[string]string
-	// Physical gives the names of resources that exist: what Ref gives. Others get
-	// made-up ones.
+	// Physical has the names of existing resources: the values of Ref. The names of others are made up.
 	Physical map[string]string
-	// Attributes gives values of GetAtt, by "Resource.Attribute", over made-up ones.
+	// Attributes has values of GetAtt, by "Resource.Attribute". Others are made up.
 	Attributes map[string]string
-	// QueueEndpoint is where the queues are: what Ref of a queue begins with. "":
-	// AWS's own.
+	// QueueEndpoint is the base URL of the queues, with which the Ref of a queue begins. "" is AWS's.
 	QueueEndpoint string
-	// Progress is told of an installation; nil: standard error.
+	// Progress gets lines about an installation; nil: standard error.
 	Progress backing.Progress
 }
 
 // Template is a translated template.
 type Template struct {
-	// Raw is the document as CloudFormation would get it, references and all.
+	// Raw is the document as CloudFormation would get it, with references.
 	Raw map[string]any
-	// Resources are those whose condition holds, by logical id, every reference
-	// resolved.
+	// Resources are the resources whose condition holds, by logical id, with every reference resolved.
 	Resources map[string]Resource
 	// Outputs are resolved values by name.
 	Outputs map[string]string
@@ -64,14 +59,13 @@ type Template struct {
 	physical      map[string]string
 }
 
-// Resource is one resource of a translated template.
+// Resource is a resource of a translated template.
 type Resource struct {
 	Type       string
 	Properties map[string]any
 }
 
-// Translate translates and resolves the template at path. When there is no
-// Python the error is a *backing.MissingError.
+// Translate translates and resolves the template at path. Without Python the error is a *backing.MissingError.
 func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 	raw, code, err := transform(ctx, path, o)
 	if err != nil {
@@ -84,8 +78,8 @@ func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// Resolve resolves the same document with other options: when a resource was
-// made from it whose name nobody knew before, for example.
+// Resolve resolves the same document with other options: for example with the name of a resource that was created
+// since.
 func (t *Template) Resolve(o Options) (*Template, error) {
 	r, err := newResolver(t.Raw, o)
 	if err != nil {

@@ -90,8 +90,8 @@ func translate(t *testing.T, text string, o translated.Options) (*translated.Tem
 	return translated.Translate(context.Background(), path, o)
 }
 
-// altered returns the translated document with one text replaced by another. SAM passes on
-// what the tests alter, so that they need not translate again.
+// altered returns the translated document with one text replaced by another. SAM does not change the texts that the
+// tests alter, so that they need not translate again.
 func altered(t *testing.T, tpl *translated.Template, from, to string) *translated.Template {
 	t.Helper()
 	text, err := json.Marshal(tpl.Raw)
@@ -186,7 +186,7 @@ func TestAPIIsTheTranslatedTemplates(t *testing.T) {
 	}
 }
 
-// Lint accepts all of these.
+// TestMistakesInTheTemplateStopTheStart tries mistakes that lint accepts.
 func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 	tpl, err := translate(t, toyTemplate, options())
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command authorizer lets in whoever sends an Authorization header.
+// Command authorizer allows every request with an Authorization header.
 package main
 
 import (

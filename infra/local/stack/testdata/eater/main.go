@@ -1,6 +1,5 @@
-// Command eater is fed by streams, queues and schedules. It prints a line for
-// each call, and does with each record what the record says: fails, once or
-// always, fails the whole call, or takes long.
+// Command eater is called by streams, queues and schedules. It prints a line at the begin and at the end of each call.
+// A record says what it does: fail once or always, fail the whole call, or take long.
 package main
 
 import (
@@ -22,7 +21,7 @@ type event struct {
 
 type item struct {
 	Name, Do string
-	ID       string // what a failure is reported by
+	ID       string // names the record in a report of failures
 	Group    string
 	Receives string
 }
@@ -82,8 +81,7 @@ func say(l line) {
 	fmt.Println(string(text))
 }
 
-// read reads a record with the types that functions use, so that what the pumps
-// send is what Lambda sends.
+// read reads a record with the types that functions use: the pumps must send what Lambda sends.
 func read(r json.RawMessage) (item, error) {
 	var stream events.DynamoDBEventRecord
 	if err := json.Unmarshal(r, &stream); err == nil && stream.EventSource == "aws:dynamodb" {

@@ -1,5 +1,4 @@
-// Command hello is called by a schedule, which it writes into the table, and by
-// HTTP, where it says what the schedule wrote.
+// Command hello writes a row when a schedule calls it, and answers HTTP requests by that row.
 package main
 
 import (

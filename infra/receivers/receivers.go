@@ -1,6 +1,5 @@
-// Package receivers has the receivers that infra/docs/webhooks.md shows, one in
-// Node and one in Python, and runs them for tests. Each is one file, with the
-// pinned list of what it needs beside it.
+// Package receivers has the receivers that infra/docs/webhooks.md shows, one in Node and one in Python, and runs them
+// for tests. Each is one file, with a pinned list of its packages beside it.
 package receivers
 
 import (
@@ -40,13 +39,13 @@ type Config struct {
 	Output     io.Writer // gets a line "<event id> <type>" for each event; nil: the lines are dropped
 }
 
-// Receiver is a receiver that runs.
+// Receiver is a running receiver.
 type Receiver struct {
-	URL string // takes webhooks by POST
+	URL string // for webhooks, by POST
 
 	cmd  *exec.Cmd
 	dir  string
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the receiver has ended
 }
 
 const (
@@ -54,9 +53,8 @@ const (
 	stopGrace    = 2 * time.Second
 )
 
-// Start runs a receiver, installing what it needs at the first use, and waits
-// until it listens. It fails with a *backing.MissingError where the language is
-// not installed. The caller stops it.
+// Start starts a receiver and returns when it listens. It installs the receiver's packages at the first use. Without
+// the language the error is a *backing.MissingError. The caller must call Stop.
 func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	if c.Port == 0 {
 		port, err := freePort()
@@ -74,7 +72,7 @@ func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 		err = r.run(ctx, c)
 	}
 	if err != nil {
-		_ = os.RemoveAll(dir) // the first error counts
+		_ = os.RemoveAll(dir) // only the first error counts
 		return nil, fmt.Errorf("%s receiver: %w", l, err)
 	}
 	return r, nil
@@ -118,9 +116,9 @@ func (r *Receiver) run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = words.Close() }() // the child has its own
+	defer func() { _ = words.Close() }() // the child has its own descriptor
 	r.cmd.Stderr = words
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours to pass on
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not end it: Stop does
 	if err := r.cmd.Start(); err != nil {
 		return err
 	}

@@ -18,8 +18,7 @@ import (
 	"latchkey/infra/vectors"
 )
 
-// What a receiver may be, so that customers can read it and copy it: short, and
-// not dense.
+// A receiver is short and not dense, so that customers can read and copy it.
 const (
 	fewestLines = 60
 	mostLines   = 120
@@ -44,7 +43,7 @@ func TestReceiversAreEasyToRead(t *testing.T) {
 	}
 }
 
-// TestLockFileNamesNoHost, so that every registry will do.
+// TestLockFileNamesNoHost lets the packages be installed from any registry.
 func TestLockFileNamesNoHost(t *testing.T) {
 	b, err := os.ReadFile("node/package-lock.json")
 	if err != nil {
@@ -55,7 +54,7 @@ func TestLockFileNamesNoHost(t *testing.T) {
 	}
 }
 
-// written keeps what a receiver prints.
+// written keeps a receiver's output.
 type written struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -73,8 +72,7 @@ func (w *written) count(what string) int {
 	return strings.Count(w.b.String(), what)
 }
 
-// start runs a receiver in the vectors' world. Without the language there is one
-// loud line; in CI that is a failure.
+// start starts a receiver. Without the language it prints a line and skips the test; in CI it fails.
 func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Receiver {
 	t.Helper()
 	r, err := receivers.Start(t.Context(), l, c)
@@ -94,7 +92,7 @@ func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Re
 	return r
 }
 
-// TestReceiversTakeTheGoodAndRefuseTheHostile feeds every vector to both.
+// TestReceiversTakeTheGoodAndRefuseTheHostile sends every vector to both receivers.
 func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
@@ -102,7 +100,7 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 			var handler http.Handler
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 			defer api.Close()
-			v := vectors.Mint(time.Now()) // again below: an installation takes its time
+			v := vectors.Mint(time.Now()) // again below: an installation may take long
 			handler = v.Handler()
 			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Output: &out})
 			v = vectors.Mint(time.Now())
@@ -126,8 +124,8 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 	}
 }
 
-// TestReceiversCannotKnowWithoutTheLookup: 503, so that the webhook comes again,
-// and then it is taken.
+// TestReceiversCannotKnowWithoutTheLookup wants a 503 while the lookup fails, so that the webhook comes again, and a 204
+// afterwards.
 func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
@@ -165,8 +163,8 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	}
 }
 
-// TestReceiversOutliveABadCaller that hangs up in the middle of a webhook, lies
-// about its length or speaks no HTTP.
+// TestReceiversOutliveABadCaller has callers that end the connection during a webhook, send a wrong length, or do not
+// use HTTP.
 func TestReceiversOutliveABadCaller(t *testing.T) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
@@ -190,7 +188,7 @@ func TestReceiversOutliveABadCaller(t *testing.T) {
 				if _, err := conn.Write([]byte(said)); err != nil {
 					t.Error(err)
 				}
-				time.Sleep(20 * time.Millisecond) // so that it is read before the end comes
+				time.Sleep(20 * time.Millisecond) // so that the receiver reads it before the end
 				conn.Close()
 			}
 			if got := post(t, r.URL, vectors.Mint(time.Now()).Cases[0].Token); got != 204 {

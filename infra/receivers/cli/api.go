@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// apiTimeout is longer than an answer takes from a function that starts cold.
+// apiTimeout is longer than the answer of a function takes that starts cold.
 const apiTimeout = 15 * time.Second
 
-// api is the connect product, by an API key.
+// api calls Latchkey's API with an API key.
 type api struct{ base, key string }
 
-// createEndpoint registers an address for all kinds of events and gives the
-// endpoint's id.
+// createEndpoint registers a URL for all types of events and returns the endpoint's id.
 func (a api) createEndpoint(ctx context.Context, url string) (id string, err error) {
 	var made struct {
 		ID string `json:"id"`
@@ -41,8 +40,8 @@ func (a api) deleteEndpoint(ctx context.Context, id string) error {
 	return nil
 }
 
-// call posts in and reads an answer of the status that is wanted into out; any
-// other answer is an error that says what the API said.
+// call posts in and decodes the answer into out. An answer of another status than wanted is an error with the API's
+// problem.
 func (a api) call(ctx context.Context, path string, in any, want int, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -61,7 +60,7 @@ func (a api) call(ctx context.Context, path string, in any, want int, out any) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = res.Body.Close() }() // it is read as far as it matters
+	defer func() { _ = res.Body.Close() }() // an error does not matter after the read
 	said, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err != nil {
 		return err
@@ -75,7 +74,7 @@ func (a api) call(ctx context.Context, path string, in any, want int, out any) e
 	return json.Unmarshal(said, out)
 }
 
-// problemOf says in one line what the API's problem document says.
+// problemOf returns the API's problem document as an error of one line.
 func problemOf(status int, said []byte) error {
 	var p struct {
 		Title, Detail, Code string

@@ -17,9 +17,9 @@ import (
 	"latchkey/pkg/verify"
 )
 
-const farewell = 10 * time.Second // to delete the endpoint and to answer what is under way
+const farewell = 10 * time.Second // to answer running requests, and to delete the endpoint
 
-// receiver prints webhooks.
+// receiver registers an endpoint and prints its webhooks.
 type receiver struct {
 	api    api
 	issuer string // "": api.base
@@ -29,16 +29,15 @@ type receiver struct {
 	seen map[string]bool // ids of events that were printed
 }
 
-// run receives until ctx ends. It fails when it cannot register, and when it
-// cannot delete the endpoint again.
+// run receives webhooks until ctx ends. It fails when it cannot register the endpoint, and when it cannot delete it.
 func (r *receiver) run(ctx context.Context) (err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // the server closes it first, once there is one
+	defer func() { _ = listener.Close() }() // an error: the server has closed it already
 	address := "http://" + listener.Addr().String() + "/"
-	// Not ended by Ctrl-C: who does not wait for the id leaves the endpoint behind.
+	// Ctrl-C does not end this call: without the id the endpoint could not be deleted.
 	id, err := r.api.createEndpoint(context.WithoutCancel(ctx), address)
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (r *receiver) run(ctx context.Context) (err error) {
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }() // what came since the endpoint was made waits in the listener
+	go func() { ended <- server.Serve(listener) }() // webhooks that came before wait in the listener
 	r.print("Receiving webhooks for endpoint %s at %s. Ctrl-C ends it.", id, address)
 	select {
 	case err := <-ended:
@@ -62,7 +61,7 @@ func (r *receiver) run(ctx context.Context) (err error) {
 	return server.Shutdown(ending)
 }
 
-// leave deletes the endpoint, although ctx has ended.
+// leave deletes the endpoint, even when ctx has ended.
 func (r *receiver) leave(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
@@ -88,7 +87,7 @@ func (r *receiver) handler(endpointID string) (http.Handler, error) {
 	return v.Handler(r.show), nil
 }
 
-// show prints an event: when it came, its type, its id and its data.
+// show prints an event: the time, its type, its id and its data.
 func (r *receiver) show(_ context.Context, e verify.Event) error {
 	var data bytes.Buffer
 	if err := json.Compact(&data, e.Data); err != nil {
@@ -102,7 +101,7 @@ func (r *receiver) show(_ context.Context, e verify.Event) error {
 	return nil
 }
 
-// known reports whether an event came before: deliveries are at least once.
+// known reports whether an event came before. Each event comes at least once.
 func (r *receiver) known(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,8 +115,7 @@ func (r *receiver) known(id string) bool {
 
 func clock(t time.Time) string { return t.Format(time.TimeOnly) }
 
-// print prints a line. Data comes from whoever uses the app, so nothing in it may
-// steer the terminal.
+// print prints a line. Data comes from users of the app, so it replaces characters that could control the terminal.
 func (r *receiver) print(format string, args ...any) {
 	line := strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
@@ -127,5 +125,5 @@ func (r *receiver) print(format string, args ...any) {
 	}, fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = fmt.Fprintln(r.out, line) // nobody reads: nobody to tell
+	_, _ = fmt.Fprintln(r.out, line) // an error: the terminal is gone
 }

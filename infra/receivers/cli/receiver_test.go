@@ -16,14 +16,14 @@ import (
 	"latchkey/infra/vectors"
 )
 
-// fakeAPI is the two routes that the receiver calls, and the key lookups.
+// fakeAPI has the two routes that the receiver calls, and the key lookups.
 type fakeAPI struct {
 	t      *testing.T
 	mu     sync.Mutex
-	status int               // what create answers; 0: 201
-	bodies map[string]string // by path: the last request
-	url    string            // of the endpoint, "" when there is none
-	made   chan string       // its URL
+	status int               // the answer to create; 0: 201
+	bodies map[string]string // the last request by path
+	url    string            // the endpoint's; "": there is no endpoint
+	made   chan string       // gets the URL of a new endpoint
 	next   http.Handler
 }
 
@@ -60,7 +60,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// screen is what the receiver prints.
+// screen keeps the receiver's output.
 type screen struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -97,8 +97,7 @@ func post(t *testing.T, url, body string) int {
 	return res.StatusCode
 }
 
-// TestReceiverRegistersPrintsAndLeaves is a whole session: nothing is left behind
-// at its end.
+// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no endpoint is left.
 func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	f := &fakeAPI{next: v.Handler()}
@@ -141,7 +140,7 @@ func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	}
 }
 
-// TestDataDoesNotSteerTheTerminal, whoever wrote it.
+// TestDataDoesNotSteerTheTerminal prints control characters.
 func TestDataDoesNotSteerTheTerminal(t *testing.T) {
 	out := &screen{}
 	r := &receiver{out: out}
@@ -151,7 +150,7 @@ func TestDataDoesNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-// TestRefusedRegistrationSaysWhy in the API's words.
+// TestRefusedRegistrationSaysWhy wants the API's problem in the error.
 func TestRefusedRegistrationSaysWhy(t *testing.T) {
 	f := &fakeAPI{status: http.StatusConflict}
 	r, _ := start(t, f)

@@ -1,7 +1,7 @@
-// Package rehearsal_test applies the translated template to an emulator of
-// CloudFormation, moto, in which nothing is behind the resources: whether two stacks
-// live side by side, change by their parameters and go, leaving what is to stay. What
-// moto does not do is a list, held to what it says itself.
+// Package rehearsal_test applies the translated template to moto, an emulator of CloudFormation, whose resources do not
+// work. It tests that two stacks share nothing, change by their parameters, and leave what must stay when they are
+// deleted. It also lints the roles' policies. lists_test.go lists what moto does not do, and the tests compare the list
+// with moto.
 package rehearsal_test
 
 import (
@@ -19,14 +19,14 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// account is one of AWS, in a process of its own.
+// account is an emulated account of AWS, in a process of its own.
 type account struct {
 	t     *testing.T
 	calls *json.Encoder
 	lines *bufio.Reader
 }
 
-// process is one for all tests: moto takes seconds to begin. It ends with its input.
+// process starts the process of all tests: moto takes seconds to start. The process ends with its input.
 var process = sync.OnceValues(func() (*account, error) {
 	requirements, err := os.ReadFile("requirements.txt")
 	if err != nil {
@@ -46,7 +46,7 @@ var process = sync.OnceValues(func() (*account, error) {
 	return &account{nil, json.NewEncoder(in), bufio.NewReader(out)}, cmd.Start()
 })
 
-// newAccount has nothing in it.
+// newAccount returns an empty account.
 func newAccount(t *testing.T) *account {
 	t.Helper()
 	p, err := process()
@@ -82,14 +82,14 @@ func (a *account) call(out any, call map[string]any) {
 	}
 }
 
-// applied is what a stack is after a deployment.
+// applied is a stack after a deployment.
 type applied struct {
 	Status    string
 	Outputs   map[string]string
 	Resources map[string]struct{ Type, ID string }
 
-	// What moto has left out, of all stacks so far: types that it does not know,
-	// properties that it did not read by type, and types that it cannot change.
+	// What moto has left out of all stacks so far: types that it does not know, properties that it did not read, by
+	// type, and types that it cannot update.
 	Unknown, Unchanged []string
 	Unread             map[string][]string
 }
@@ -108,7 +108,7 @@ func (a *account) delete(stack string) []string {
 	return out.Kept
 }
 
-// everything is what there is, by its kind and name, with what it is made of as text.
+// everything returns the content of all resources of the account as text, by kind and name.
 func (a *account) everything() (out map[string]string) {
 	a.t.Helper()
 	a.call(&out, map[string]any{"do": "account"})

@@ -1,32 +1,28 @@
 package rehearsal_test
 
-// What moto 5.2.5 does not do, so that nothing here proves it. An entry that it has
-// outgrown fails a test. infra/template holds these properties to their values, and
-// `make smoke` looks at AWS.
+// These lists have what moto 5.2.5 does not do, and what these tests therefore do not prove. A test fails for an entry
+// that is no longer true. infra/template tests the values of these properties, and `make smoke` tests a deployment.
 
-// unknown are types of resource that moto's CloudFormation does not know: they get a
-// name, and nothing is made.
+// unknown are types of resource that moto's CloudFormation does not know. It gives them a name and makes nothing.
 var unknown = []string{
 	"AWS::ApiGateway::BasePathMapping", "AWS::ApiGateway::DomainName", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
 	"AWS::Lambda::EventInvokeConfig", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
 }
 
-// unread are properties of the others that moto leaves out when it makes one.
+// unread are properties of other types that moto ignores.
 var unread = map[string][]string{
 	"AWS::ApiGateway::RestApi": {"EndpointAccessMode", "FailOnWarnings", "Parameters", "SecurityPolicy"},
 	"AWS::DynamoDB::Table":     {"PointInTimeRecoverySpecification", "TimeToLiveSpecification"},
 	"AWS::Lambda::Function":    {"Architectures", "LoggingConfig", "RecursiveLoop", "Tags"},
 }
 
-// unchanged are types that it makes and cannot update: they stay as they were.
+// unchanged are types that moto can create and cannot update.
 var unchanged = []string{"AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table"}
 
-// undeleted are types that it makes and cannot delete. They go with the function and
-// the API that they belong to.
+// undeleted are types that moto can create and cannot delete. They go with their function or API.
 var undeleted = []string{"AWS::ApiGateway::Deployment", "AWS::Lambda::Permission"}
 
-// listed is what parliament 1.6.4 reports of the roles and is right as it is, with the
-// reason.
+// listed are findings of parliament 1.6.4 in the roles that are no faults, with the reason.
 var listed = map[string]string{
 	unknownCondition("DeliverRole", "kms:KeySpec", "kms:Sign"):         ofTheKey,
 	unknownCondition("DeliverRole", "kms:KeyUsage", "kms:Sign"):        ofTheKey,
@@ -42,6 +38,6 @@ func unknownCondition(role, key, action string) string {
 	return role + ` UNKNOWN_CONDITION_FOR_ACTION "Unknown condition ` + key + ` for action ` + action + `"`
 }
 
-// ofTheKey: AWS's reference lists the condition for the type of resource "key", and not
-// for the action. parliament looks at the action's only.
+// ofTheKey is a reason: AWS's reference lists the condition for the type of resource "key", not for the action, and
+// parliament reads only those of the action.
 const ofTheKey = "a condition of the key"

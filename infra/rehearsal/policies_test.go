@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestParliamentFindsNothingInTheRoles but what is listed with its reason, and all of
-// that.
+// TestParliamentFindsNothingInTheRoles wants exactly the findings that are listed with a reason.
 func TestParliamentFindsNothingInTheRoles(t *testing.T) {
 	a := newAccount(t)
 	found := map[string]bool{}
@@ -41,7 +40,7 @@ func TestParliamentFindsNothingInTheRoles(t *testing.T) {
 	}
 }
 
-// TestParliamentSeesAWrongPolicy, or a clean report would say nothing.
+// TestParliamentSeesAWrongPolicy shows that parliament works here.
 func TestParliamentSeesAWrongPolicy(t *testing.T) {
 	for word, statement := range map[string]map[string]any{
 		"UNKNOWN_ACTION":    {"Effect": "Allow", "Action": "dynamodb:GetItems", "Resource": "*"},

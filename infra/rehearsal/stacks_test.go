@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// parametersOf give every text of a stack's own that stack's name.
+// parametersOf returns parameters that have the stack's name in every text.
 func parametersOf(stack string) map[string]string {
 	url := "https://" + stack + ".example"
 	return map[string]string{
@@ -19,7 +19,7 @@ func parametersOf(stack string) map[string]string {
 	}
 }
 
-// optional gives a stack what is off by default: with it every condition is another.
+// optional returns parameters that switch on what is off by default: every condition changes.
 func optional(stack string) map[string]string {
 	return with(parametersOf(stack), map[string]string{
 		"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:" + stack, "ApiAccessLog": "true",
@@ -35,8 +35,7 @@ func with(of map[string]string, more map[string]string) map[string]string {
 	return out
 }
 
-// resolved is the template as the local stack evaluates it, with an output for each
-// condition that holds.
+// resolved returns the template as the local stack evaluates it, with an output for each condition that holds.
 func resolved(t *testing.T, parameters map[string]string) *translated.Template {
 	t.Helper()
 	tpl := *template(t)
@@ -54,7 +53,7 @@ func resolved(t *testing.T, parameters map[string]string) *translated.Template {
 	return out
 }
 
-// there wants the resources that the parameters ask for, and nothing else.
+// there wants exactly the resources that follow from the parameters.
 func there(t *testing.T, what string, got applied, parameters map[string]string) {
 	t.Helper()
 	if !strings.HasSuffix(got.Status, "_COMPLETE") || strings.Contains(got.Status, "ROLLBACK") {
@@ -66,8 +65,8 @@ func there(t *testing.T, what string, got applied, parameters map[string]string)
 	}
 }
 
-// TestTwoStacksOfOneAccountShareNothing: no name, no text, and neither is changed
-// or taken away with the other.
+// TestTwoStacksOfOneAccountShareNothing wants no common name or text, and neither stack to change when the other is
+// changed or deleted.
 func TestTwoStacksOfOneAccountShareNothing(t *testing.T) {
 	a := newAccount(t)
 	first, second := a.apply("first", optional("first")), a.apply("second", optional("second"))
@@ -92,7 +91,7 @@ func TestTwoStacksOfOneAccountShareNothing(t *testing.T) {
 	unchangedBut(t, before, a.everything(), "second")
 }
 
-// apart wants everything to speak of one stack alone.
+// apart wants each resource to name exactly one of the stacks.
 func apart(t *testing.T, all map[string]string, second applied) {
 	t.Helper()
 	var ofSecond []string
@@ -115,7 +114,7 @@ func apart(t *testing.T, all map[string]string, second applied) {
 	}
 }
 
-// unchangedBut wants what speaks of no other stack to be as it was.
+// unchangedBut wants each resource that does not name the other stack to be unchanged.
 func unchangedBut(t *testing.T, before, after map[string]string, other string) {
 	t.Helper()
 	n := 0
@@ -133,13 +132,13 @@ func unchangedBut(t *testing.T, before, after map[string]string, other string) {
 	}
 }
 
-// TestEveryConditionCanBeSwitchedOnAndOff by an update, which replaces nothing that holds data.
+// TestEveryConditionCanBeSwitchedOnAndOff wants an update to do so without replacing a table or key.
 func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) {
 	a := newAccount(t)
 	own := "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
 	plain := parametersOf("first")
 	restored := "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026-01-01T00:00:00.000"
-	// The third has a firewall of the owner's, both addresses and a restored table.
+	// The third step has the owner's firewall, both addresses and a restored table.
 	third := map[string]string{"WebAclArn": own, "DisableExecuteApi": "false", "TableStreamArn": restored}
 	steps := []map[string]string{plain, optional("first"), with(optional("first"), third), plain}
 	seen := map[string][2]bool{}
@@ -173,7 +172,7 @@ func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) {
 	}
 }
 
-// TestADeletedStackLeavesItsTableAndItsFirstKey, and a new one of its name has its own.
+// TestADeletedStackLeavesItsTableAndItsFirstKey also wants a new stack of that name to have new ones.
 func TestADeletedStackLeavesItsTableAndItsFirstKey(t *testing.T) {
 	a := newAccount(t)
 	made := a.apply("first", optional("first"))
@@ -198,7 +197,7 @@ func object(v any) map[string]any {
 	return m
 }
 
-// holds wants a list to be what is written here of moto, to the letter.
+// holds wants a list of moto's to equal the written one.
 func holds(t *testing.T, what string, got, want any) {
 	t.Helper()
 	g, _ := json.Marshal(got)

@@ -21,7 +21,7 @@ func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { holds(t, alarmsAreHear
 
 func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
 
-// alarmList is every alarm: what is measured, and the limit that it passes.
+// alarmList has every alarm with its metric and its limit.
 var alarmList = map[string]string{
 	"ApiErrorsAlarm":           "AWS/ApiGateway 5XXError ApiName=latchkey Stage=live: Average of 300 s > 0.01, 2 times, notBreaching",
 	"AuthorizerErrorsAlarm":    "AWS/Lambda Errors FunctionName=AuthorizerFunction: Sum of 300 s > 0, 1 times, notBreaching",
@@ -44,7 +44,7 @@ var alarmList = map[string]string{
 		"AWS/DynamoDB WriteThrottleEvents TableName=Table Sum of 300 s > 0, 2 times, notBreaching",
 }
 
-// measured names a metric with its dimensions.
+// measured returns a metric with its dimensions as text.
 func measured(p map[string]any) string {
 	out := fmt.Sprint(p["Namespace"], " ", p["MetricName"])
 	var dimensions []string
@@ -55,7 +55,7 @@ func measured(p map[string]any) string {
 	return out + strings.Join(dimensions, "")
 }
 
-// computed names an expression, and the metrics that it is made of.
+// computed returns an expression with its metrics as text.
 func computed(p map[string]any) string {
 	var expression string
 	var of []string
@@ -88,7 +88,7 @@ func alarms(tpl *translated.Template) []string {
 	return differences("alarm", got, alarmList)
 }
 
-// runbook returns the titles of its sections, and its text.
+// runbook returns the titles of the runbook's sections, and its text.
 func runbook() (sections []string, text string, err error) {
 	root, err := backing.Root()
 	if err != nil {
@@ -101,8 +101,7 @@ func runbook() (sections []string, text string, err error) {
 	return sections, string(b), err
 }
 
-// alarmsAreHeard wants each alarm, and its end, to reach the topic, and its text to
-// name the section of the runbook that says what to do.
+// alarmsAreHeard wants each alarm, and its end, to reach the topic, and its text to name a section of the runbook.
 func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 	sections, _, err := runbook()
 	if err != nil {
@@ -122,8 +121,8 @@ func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// dashboard wants it to show each alarm and each metric of the code, and the runbook to
-// say what each metric counts. Alarms of our own namespace know metrics of the code.
+// dashboard wants the dashboard to show each alarm and each metric of the code, and the runbook to explain each metric.
+// Alarms in our own namespace must use metrics of the code.
 func dashboard(tpl *translated.Template) (wrong []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
 	var shown map[string]any

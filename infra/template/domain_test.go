@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// given is the template with more parameters than a deployment needs.
+// given returns the template with further parameters.
 func given(t *testing.T, parameters map[string]string) *translated.Template {
 	t.Helper()
 	o := options()
@@ -22,8 +22,8 @@ func given(t *testing.T, parameters map[string]string) *translated.Template {
 	return out
 }
 
-// TestADomainIsTheBaseOfAllURLs: of the API, and of the issuer of webhooks unless
-// another is given. The address of AWS stays open until it is closed.
+// TestADomainIsTheBaseOfAllURLs wants the domain in the URL of the API, and in the issuer of webhooks unless another is
+// given. AWS's address stays open until DisableExecuteApi.
 func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	const execute = "https://local.execute-api.us-east-1.amazonaws.com/live"
 	own := map[string]string{"DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c"}
@@ -69,7 +69,7 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	}
 }
 
-// TestAFirewallIsThereWhenItIsAskedFor, and counts the calls of public routes alone.
+// TestAFirewallIsThereWhenItIsAskedFor wants it to count only calls of public routes.
 func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	const own = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
 	for what, c := range map[string]struct {
@@ -115,7 +115,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-// publicPaths returns the paths that take no credential, preflights of /v1 among them.
+// publicPaths returns the paths that take no credential, including those of preflights.
 func publicPaths(t *testing.T, tpl *translated.Template) (paths []string) {
 	t.Helper()
 	a, err := tpl.API()

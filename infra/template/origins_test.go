@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestConsoleOriginsTakeOriginsAlone: CloudFormation wants the pattern to match the
-// whole value.
-func TestConsoleOriginsTakeOriginsAlone(t *testing.T) {
+// TestConsoleOriginsTakeOnlyOrigins applies the pattern to the whole value, as CloudFormation does.
+func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
 	tpl := template(t)
 	pattern := fmt.Sprint(object(object(tpl.Raw["Parameters"])["ConsoleOrigins"])["AllowedPattern"])
 	whole := regexp.MustCompile("^(?:" + pattern + ")$")
@@ -24,9 +23,9 @@ func TestConsoleOriginsTakeOriginsAlone(t *testing.T) {
 	}
 }
 
-// TestWebhooksReachThisMachineAlone: another network is another parameter, so that no
-// value copied from a laptop opens one on AWS.
-func TestWebhooksReachThisMachineAlone(t *testing.T) {
+// TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks have a parameter of their own, so that a value
+// copied from a laptop opens none on AWS.
+func TestWebhooksReachOnlyThisMachine(t *testing.T) {
 	tpl := template(t)
 	pattern := fmt.Sprint(object(object(tpl.Raw["Parameters"])["WebhookAllowCidrs"])["AllowedPattern"])
 	whole := regexp.MustCompile("^(?:" + pattern + ")$")
@@ -40,7 +39,7 @@ func TestWebhooksReachThisMachineAlone(t *testing.T) {
 	}
 }
 
-// consolePreflights are the settings of the paths under /v1, in the template's order.
+// consolePreflights returns the throttles of preflights under /v1, in the template's order.
 func consolePreflights() (all string) {
 	for _, path := range []string{
 		"~1v1~1orgs",

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/signing"
 )
 
-// outputs are those that name a resource, with what names it.
+// outputs are the outputs that name a resource, with their values.
 var outputs = map[string]string{
 	"TableName":     `{"Fn::If":["Restored",{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]},{"Ref":"Table"}]}`,
 	"SigningKeyArn": `{"Fn::GetAtt":["SigningKey","Arn"]}`, "RotateFunctionName": `{"Ref":"RotateFunction"}`,
@@ -20,7 +20,7 @@ var outputs = map[string]string{
 	"DeliveryDeadLettersUrl": `{"Ref":"DeliveryDeadLetters"}`, "FanoutDeadLettersUrl": `{"Ref":"FanoutDeadLetters"}`,
 }
 
-// otherOutputs are URLs and texts, which other tests read.
+// otherOutputs are URLs and texts. Other tests read them.
 var otherOutputs = []string{"ApiUrl", "ExecuteApiUrl", "DomainTarget", "LogGroups"}
 
 func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
@@ -38,7 +38,7 @@ func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
 	}
 }
 
-// TestTheRunbookAsksForOutputsThatThereAre reads what it names in its commands.
+// TestTheRunbookAsksForOutputsThatThereAre reads the outputs in the runbook's commands.
 func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
 	root, err := backing.Root()
 	if err != nil {
@@ -61,7 +61,7 @@ func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
 	}
 }
 
-// TestExtraTagsOfKeysAreAllowedAndNoMore, on keys as they are made.
+// TestExtraTagsOfKeysAreAllowedAndNoMore reads the statements that create and tag keys.
 func TestExtraTagsOfKeysAreAllowedAndNoMore(t *testing.T) {
 	for names, want := range map[string][]string{"": {signing.StackTag}, "team,env": {signing.StackTag, "team", "env"}} {
 		all, wrong := statements(given(t, map[string]string{"KeyTagNames": names}))

@@ -19,7 +19,7 @@ func TestTheTableKeepsWhatIsInIt(t *testing.T) { holds(t, durable) }
 
 func TestTheTablesPropertiesAreLiterals(t *testing.T) { holds(t, literal) }
 
-func TestTheIndexHoldsKeysAndTheAppAlone(t *testing.T) { holds(t, index) }
+func TestTheIndexHoldsOnlyKeysAndTheApp(t *testing.T) { holds(t, index) }
 
 func TestFunctionsHaveTheirSizes(t *testing.T) { holds(t, sizes) }
 
@@ -48,8 +48,8 @@ func durable(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// literal keeps intrinsic functions out: the local stack and the store's tests
-// make the table from the template as it is written, but for its encryption.
+// literal wants no intrinsic functions in the table's properties: the local stack and the store's tests create the table
+// from the template as it is written. Only its encryption may have some.
 func literal(tpl *translated.Template) (wrong []string) {
 	var walk func(v any)
 	walk = func(v any) {
@@ -75,8 +75,7 @@ func literal(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// index wants one, of keys and the app alone: a copy of more would be a second place to
-// decide from, and a later one.
+// index wants one index, of only keys and the app. A decision by a copy of more attributes would be a late one.
 func index(tpl *translated.Template) (wrong []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {
@@ -118,11 +117,11 @@ func sizes(tpl *translated.Template) (wrong []string) {
 
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
-// shared go to every function, by the template's Globals.
+// shared are the variables of every function, from the template's Globals.
 var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "STACK", "TABLE"}
 
-// environments holds the template against what each main.go asks of package
-// env. The clients ask for their endpoints themselves.
+// environments compares the variables of each function with those that its main.go reads by package env. AWS's clients
+// read their endpoints themselves.
 func environments(tpl *translated.Template) (wrong []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
@@ -193,7 +192,7 @@ func resourcePlants() []plant {
 		{"a function may take longer than its caller waits", sizes, "OrgsFunction", `"Timeout":6`, `"Timeout":60`},
 		{"a function is compiled for one processor", sizes, "OrgsFunction", `{"Ref":"Architecture"}`, `"x86_64"`},
 		{"a variable is missing", environments, "KeysFunction", `"KEY_PREFIX"`, `"PREFIX"`},
-		{"a variable is nobody's", environments, "OrgsFunction", `"TABLE"`, `"ISSUER":"x","TABLE"`},
+		{"a variable that is not read", environments, "OrgsFunction", `"TABLE"`, `"ISSUER":"x","TABLE"`},
 		{"an endpoint of this machine", environments, "OrgsFunction", `{"Ref":"EndpointDynamoDB"}`, `"http://127.0.0.1:8000"`},
 		{"the signing key is for another algorithm", signingKey, "SigningKey", "ECC_NIST_P256", "ECC_NIST_P384"},
 		{"the stream carries rows", durable, "Table", "KEYS_ONLY", "NEW_IMAGE"},

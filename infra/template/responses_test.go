@@ -15,8 +15,8 @@ import (
 
 var parameters = regexp.MustCompile(`\{[^}]+\}`)
 
-// responses are API Gateway's own answers and the code each has here: every type
-// of its documentation ("Gateway response types"). "": the authorizer's.
+// responses are all types of API Gateway's own answers, by its documentation ("Gateway response types"), with their
+// codes here. "" is the authorizer's code.
 var responses = map[string]problem.Code{
 	"ACCESS_DENIED":                  "",
 	"API_CONFIGURATION_ERROR":        problem.Internal,
@@ -47,8 +47,7 @@ func TestTheGatewaysAnswersCarryTheHeadersOfTheirStatus(t *testing.T) { holds(t,
 
 func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { holds(t, silent) }
 
-// each calls see with every gateway response; one that is missing, or that AWS
-// does not have, is wrong.
+// each calls see with every gateway response. A missing response is wrong, and one that AWS does not have.
 func each(tpl *translated.Template, see func(name string, code problem.Code, r translated.GatewayResponse) []string) (wrong []string) {
 	a, err := tpl.API()
 	if err != nil {
@@ -72,7 +71,7 @@ func each(tpl *translated.Template, see func(name string, code problem.Code, r t
 	return wrong
 }
 
-// status is that of a code; the authorizer's own codes are all 401.
+// status returns the status of a code. The authorizer's own codes are all 401.
 func status(code problem.Code) int {
 	if code == "" {
 		return problem.InvalidCredentials.Status()
@@ -82,8 +81,7 @@ func status(code problem.Code) int {
 
 var variable = regexp.MustCompile(`\$[a-zA-Z.{}]+`)
 
-// problems wants the document that package problem writes, once the variables
-// have their values.
+// problems wants each response to be the document that package problem writes, with variables in it.
 func problems(tpl *translated.Template) []string {
 	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
 		if r.Status != status(code) {
@@ -125,7 +123,7 @@ func headers(tpl *translated.Template) []string {
 			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'*'", "Cache-Control": "'no-store'",
 		}
 		switch {
-		case code == "": // one of the authorizer's two constants
+		case code == "": // the authorizer has two constants
 			wanted["WWW-Authenticate"] = "context.authorizer.challenge"
 		case status(code) == 401:
 			wanted["WWW-Authenticate"] = "'Bearer'"
@@ -143,8 +141,8 @@ func headers(tpl *translated.Template) []string {
 	})
 }
 
-// silent knows the variables that hold nothing of a client's, because templates
-// do not escape: the request's id is AWS's, and the rest our constants.
+// silent permits only variables without text from the client, because templates do not escape: AWS makes the request's
+// id, and the others are our constants.
 func silent(tpl *translated.Template) []string {
 	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
 		for _, text := range r.Templates {

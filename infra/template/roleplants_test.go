@@ -11,7 +11,7 @@ func rolePlants() []plant {
 		{"a role for others", ownRoles, "OrgsRole", "lambda.amazonaws.com", "ec2.amazonaws.com"},
 		{"a policy beside the role", ownRoles, "", `"OrgsLogs":{`, `"Extra":{"Type":"AWS::IAM::Policy"},"OrgsLogs":{`},
 		{"two functions share a log", ownLogs, "OrgsFunction", `"OrgsLogs"`, `"KeysLogs"`},
-		{"a log is kept for ever", ownLogs, "OrgsLogs", `"RetentionInDays"`, `"Nothing"`},
+		{"a log that never expires", ownLogs, "OrgsLogs", `"RetentionInDays"`, `"Nothing"`},
 		{"a log is plain text", ownLogs, "OrgsFunction", `"LogFormat":"JSON"`, `"LogFormat":"Text"`},
 		{"a role writes another's log", ownLogs, "OrgsRole", `"OrgsLogs"`, `"KeysLogs"`},
 		{"a scan", exact, "OrgsRole", `"dynamodb:Query"`, `"dynamodb:Scan"`},

@@ -16,15 +16,15 @@ func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) { holds(t, ownRoles,
 
 func TestEveryRoleIsWrittenOut(t *testing.T) { holds(t, exact) }
 
-func TestRolesReachTheirPartitionsAlone(t *testing.T) { holds(t, partitioned) }
+func TestRolesReachOnlyTheirPartitions(t *testing.T) { holds(t, partitioned) }
 
 func TestWritesAreTransactions(t *testing.T) { holds(t, transactional) }
 
-func TestCredentialsAreWrittenByTheirFunctionsAlone(t *testing.T) { holds(t, writers) }
+func TestOnlyTheirFunctionsWriteCredentials(t *testing.T) { holds(t, writers) }
 
 func TestSigningKeysAreReachedByTheirTag(t *testing.T) { holds(t, tagged) }
 
-// statement is one of a role's.
+// statement is a statement of a role's policy.
 type statement struct {
 	role, sid string
 	actions   []string
@@ -34,7 +34,7 @@ type statement struct {
 
 func (s statement) String() string { return s.role + " " + s.sid }
 
-// values of a condition; nil when there is none.
+// values returns the values of a condition, or nil.
 func (s statement) values(operator, key string) []string {
 	return words(object(s.condition[operator])[key])
 }
@@ -44,8 +44,8 @@ func (s statement) service() string {
 	return service
 }
 
-// statements of all roles. What is not an Allow of actions on resources is
-// wrong: nothing else is read by these tests.
+// statements returns the statements of all roles. A statement that is no Allow of actions on resources is wrong: these
+// tests do not read others.
 func statements(tpl *translated.Template) (all []statement, wrong []string) {
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		p := tpl.Resources[role].Properties
@@ -71,14 +71,14 @@ func ownRoles(tpl *translated.Template) (wrong []string) {
 		arn, _ := tpl.Resources[f].Properties["Role"].(string)
 		role := arn[strings.LastIndex(arn, "/")+1:]
 		if want := strings.TrimSuffix(f, "Function") + "Role"; role != want || owner[role] != "" {
-			wrong = append(wrong, fmt.Sprintf("%s has the role %q, want %s for it alone", f, arn, want))
+			wrong = append(wrong, fmt.Sprintf("%s has the role %q, want %s only for it", f, arn, want))
 		}
 		owner[role] = f
 	}
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		p := tpl.Resources[role].Properties
 		if owner[role] == "" {
-			wrong = append(wrong, role+" is nobody's")
+			wrong = append(wrong, role+" is no function's")
 		}
 		if p["ManagedPolicyArns"] != nil {
 			wrong = append(wrong, role+" has managed policies, which reach every resource")
@@ -91,7 +91,7 @@ func ownRoles(tpl *translated.Template) (wrong []string) {
 	return append(wrong, noOtherPolicies(tpl)...)
 }
 
-// noOtherPolicies keeps out what would give rights beside the roles.
+// noOtherPolicies reports resources that would give rights beside the roles.
 func noOtherPolicies(tpl *translated.Template) (wrong []string) {
 	for _, typ := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"} {
 		for _, n := range tpl.Named(typ) {
@@ -125,18 +125,18 @@ func ownLogs(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// stars are the statements that name no single resource, each with its reason;
-// the streams of a function's own log group are the other one.
+// stars are the statements with a * in their resource, each with its reason. Those for the streams of a function's own
+// log group are not listed.
 var stars = map[string]string{
 	"RotateRole MakeSigningKeys": "a key has no ARN before it is made",
-	"RotateRole TagSigningKeys":  "as above: a tag is put on it as it is made",
-	"RotateRole SigningKeys":     "keys made by the rotation; the tag narrows",
-	"DeliverRole Sign":           "as above; held to DIGEST and ECDSA_SHA_256 too",
+	"RotateRole TagSigningKeys":  "as above: the tag is put on the key when it is made",
+	"RotateRole SigningKeys":     "keys made by the rotation; the condition on their tag limits it",
+	"DeliverRole Sign":           "as above; limited to DIGEST and ECDSA_SHA_256 too",
 	"FanoutRole ListStreams":     "the table's streams: Lambda looks for the one of the mapping",
 }
 
-// exact wants every action and resource named. There is no Scan, no deletion of
-// keys, and nothing that is not listed here.
+// exact wants every statement to name its actions and resources, and the actions to be among those listed here: no Scan,
+// and no deletion of keys.
 func exact(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	known := []string{
@@ -166,8 +166,7 @@ func exact(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// prefixes are the beginnings of the table's partition keys, as conditions name
-// them.
+// prefixes returns the beginnings of the table's partition keys, as conditions name them.
 func prefixes() []string {
 	var out []string
 	for _, p := range store.AccessPatterns() {
@@ -187,11 +186,11 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 	known := prefixes()
 	for _, s := range all {
 		if s.service() != "dynamodb" || s.role == "FanoutRole" && strings.HasPrefix(s.resources[0], table+"/stream/") {
-			continue // a stream has no keys to be held to
+			continue // a stream has no partition keys
 		}
 		wanted := table
 		if s.String() == "SweepRole ReadWhatIsDue" {
-			wanted += "/index/due" // nobody else reads it
+			wanted += "/index/due" // no other role reads it
 		}
 		if !slices.Equal(s.resources, []string{wanted}) {
 			wrong = append(wrong, fmt.Sprintf("%s: resources %v", s, s.resources))
@@ -202,7 +201,7 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s: no partition is named %s", s, k))
 			}
 		}
-		// Without the second, a request that names no key would match.
+		// Without the second condition, a request that names no key would match.
 		if len(keys) == 0 || !slices.Equal(s.values("Null", "dynamodb:LeadingKeys"), []string{"false"}) {
 			wrong = append(wrong, fmt.Sprintf("%s reaches every partition: %v", s, s.condition))
 		}
@@ -210,11 +209,12 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// writing are the actions that change the table, or check it in a transaction.
+// writing are the actions that change the table or check it in a transaction.
 var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
 
-// alone are the writes outside of a transaction: none that an API's answer tells of.
-var alone = map[string]string{
+// single are the statements that write outside of a transaction, with the reason why a retry does no harm. No answer of
+// the API depends on these writes.
+var single = map[string]string{
 	"AuthorizerRole LastUse":               "it may be lost",
 	"DeliverRole Attempts":                 "a lease is known again by the random id that was written",
 	"LinksRole SpendBudget":                "done twice, it charges twice",
@@ -222,26 +222,24 @@ var alone = map[string]string{
 	"WebhooksRole SpendBudget":             "done twice, it charges twice",
 }
 
-// transactional wants writes to stand in a transaction, which the SDK may try
-// again without doing it twice. A ConditionCheckItem, which there is nowhere else, has
-// a statement of its own: AWS's service authorization reference does not give it the
-// key dynamodb:EnclosingOperation, without which the condition fails.
+// transactional wants writes to be in transactions, which the SDK can retry without doing them twice. A
+// ConditionCheckItem has a statement of its own: it is always in a transaction, and in AWS's service authorization
+// reference it does not have the key dynamodb:EnclosingOperation, without which the condition fails.
 func transactional(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	for _, s := range all {
 		writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
 		enclosed := slices.Equal(s.values("ForAnyValue:StringEquals", "dynamodb:EnclosingOperation"), []string{"TransactWriteItems"})
 		checks := slices.Contains(s.actions, "dynamodb:ConditionCheckItem")
-		if _, may := alone[s.String()]; writes && !checks && enclosed == may || (!writes || checks) && enclosed || checks && len(s.actions) > 1 {
+		if _, may := single[s.String()]; writes && !checks && enclosed == may || (!writes || checks) && enclosed || checks && len(s.actions) > 1 {
 			wrong = append(wrong, fmt.Sprintf("%s: %v in a transaction: %v", s, s.actions, enclosed))
 		}
 	}
 	return wrong
 }
 
-// writers are the roles that may write a partition, or check it in a transaction:
-// a statement says all that one transaction may hold. KEYS# is what an API key is
-// checked by, IDN# what a token is, VKEYS what receivers trust.
+// writers wants only these roles to write a partition, or to check it in a transaction: a statement has all partitions
+// of a transaction. API keys are checked by KEYS#, tokens by IDN#, and receivers trust VKEYS.
 func writers(tpl *translated.Template) (wrong []string) {
 	wanted := map[string][]string{
 		"KEYS#*": {"DeleteOrgRole", "KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
@@ -263,14 +261,13 @@ func writers(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// aKeyOfOurs reports whether a statement is held to keys that sign as ours do.
+// aKeyOfOurs reports whether a statement is limited to keys of our kind.
 func aKeyOfOurs(s statement) bool {
 	return slices.Equal(s.values("StringEquals", "kms:KeySpec"), []string{"ECC_NIST_P256"}) &&
 		slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})
 }
 
-// tagged wants every right on KMS to be one on the stack's own keys, and the
-// template's key to be one of them.
+// tagged wants every right on KMS to be limited to the stack's own keys, and the template's key to have their tag.
 func tagged(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	ours := []string{translated.StackName}
@@ -280,7 +277,7 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		}
 		onKey := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+signing.StackTag), ours) && aKeyOfOurs(s)
 		if slices.Equal(s.resources, []string{"arn:aws:kms:us-east-1:000000000000:key/SigningKey"}) {
-			onKey = true // the first key, whose tag may count late
+			onKey = true // the first key, whose tag may have no effect at first
 		}
 		asMade := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+signing.StackTag), ours) &&
 			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{signing.StackTag})

@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// public are the routes that take no credential, each a decision: those of the
-// contract (infra/docs/contract.md, "Routes"), and the preflights of browsers.
+// public are the routes that take no credential: those of the contract (infra/docs/contract.md, "Routes"), and the
+// preflights of browsers.
 var public = []string{
 	"GET /.well-known/jwks.json",
 	"GET /openapi.yaml",
@@ -115,8 +115,7 @@ func sameRoutes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// callable wants one permission a route, and none by which API Gateway could
-// call a function on no route's behalf.
+// callable wants one permission for each route, and no other by which API Gateway could call a function.
 func callable(tpl *translated.Template) (wrong []string) {
 	a, err := tpl.API()
 	if err != nil {
@@ -158,7 +157,7 @@ func throttled(tpl *translated.Template) (wrong []string) {
 	wanted := map[string]string{"* /*": "1000/s, 500 at once"}
 	for _, r := range public {
 		method, path, _ := strings.Cut(r, " ")
-		// CloudFormation wants every slash but the first escaped, as in a JSON pointer.
+		// In CloudFormation every slash but the first is escaped, as in a JSON pointer.
 		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = "200/s, 200 at once"
 	}
 	if !maps.Equal(settings, wanted) {

@@ -21,11 +21,11 @@ func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionPropert
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
 
-// overTLS is the pattern of an issuer's URLs: a key that comes in plain text is
-// anyone's. This machine is another matter.
+// overTLS is the pattern of an issuer's URLs: anyone could replace a key on its way in plain text. Only URLs on this
+// machine may be in plain text.
 const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
-// parameterList is every parameter, without its description.
+// parameterList has every parameter, without its description.
 var parameterList = map[string]string{
 	"TableStreamArn":           `{"AllowedPattern":"(arn:[a-z-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[^/]+/stream/[^/]+)?","Default":"","Type":"String"}`,
 	"TableKeyArn":              `{"AllowedPattern":"(arn:[a-z-]+:kms:.+)?","Default":"","Type":"String"}`,
@@ -70,7 +70,7 @@ var parameterList = map[string]string{
 	"WebhookIssuer":            `{"Default":"","Type":"String"}`,
 }
 
-// conditionList is every condition.
+// conditionList has every condition.
 var conditionList = map[string]string{
 	"ExecuteApi":           `{"Fn::Not":[{"Condition":"OnlyOwnDomain"}]}`,
 	"KeyTags":              `{"Fn::Not":[{"Fn::Equals":[{"Ref":"KeyTagNames"},""]}]}`,
@@ -99,8 +99,7 @@ func defaults(tpl *translated.Template) (wrong []string) {
 	return append(wrong, differences("condition", conditions, conditionList)...)
 }
 
-// variableList is where each variable of a function comes from; it is the same
-// in every function that has it.
+// variableList has the source of each variable, which is the same in every function that has the variable.
 var variableList = map[string]string{
 	"AUDIENCE":                  `{"Ref":"Audience"}`,
 	"AWS_ENDPOINT_URL_DYNAMODB": `{"Ref":"EndpointDynamoDB"}`,
@@ -132,8 +131,7 @@ var variableList = map[string]string{
 		`{"Fn::If":["OwnDomain",{"Fn::Sub":"https://${DomainName}"},{"Fn::Sub":"https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live"}]}]}`,
 }
 
-// variables holds every variable to its source. Which function has which is for
-// environments.
+// variables wants every variable to have its source. The check environments tests which function has which variable.
 func variables(tpl *translated.Template) (wrong []string) {
 	seen := map[string]string{}
 	for _, function := range tpl.Named("AWS::Lambda::Function") {
@@ -153,16 +151,15 @@ const (
 	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
 )
 
-// accessLine is what the gateway logs of a request when it is asked to: nothing that
-// a client chooses but the method, and no credential.
+// accessLine is the line of a request in the access log. It has no text from the client but the method, and no
+// credential.
 const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$context.extendedRequestId","time":"$context.requestTimeEpoch",` +
 	`"sourceIp":"$context.identity.sourceIp","method":"$context.httpMethod","route":"$context.resourcePath","status":"$context.status",` +
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
 	`"waf":"$context.wafResponseCode"}`
 
-// settingsList is every property of these resources, but for texts and the
-// names that SAM makes of the API's content. No method logs what it carries
-// (DataTraceEnabled): keys, tokens and people's addresses would be in the log.
+// settingsList has every property of these resources, except texts and the names that SAM makes of the API's content. No
+// method has DataTraceEnabled, which would log keys, tokens and people's addresses.
 func settingsList() map[string]string {
 	rule := func(function, rate string) string {
 		return `{"ScheduleExpression":"` + rate + `","Targets":[{"Arn":{"Fn::GetAtt":["` + function + `","Arn"]}}]}`
@@ -217,10 +214,9 @@ func settings(tpl *translated.Template) []string {
 	return differences("resource", got, settingsList())
 }
 
-// functionProperties knows every property of a function: what others check, and
-// these. ReservedConcurrentExecutions is the authorizer's alone, and absent unless it is
-// asked for: 0 switches a function off. The deliver function queues its own next message, which Lambda drops after 16 rounds
-// unless RecursiveLoop allows it.
+// functionProperties wants functions to have only these properties and those of other checks. Only the authorizer has
+// ReservedConcurrentExecutions, and only when it is not 0, which would switch the function off. The deliver function
+// queues its own next message, which Lambda drops after 16 rounds unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
 	const plain = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
@@ -241,8 +237,7 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// conditional are the resources, and the types of resource, that are there only if
-// their condition holds.
+// conditional are the resources, and types of resource, that are there only if a condition holds.
 var conditional = map[string]string{
 	"AccessLogs":             "AccessLog",
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
@@ -250,7 +245,7 @@ var conditional = map[string]string{
 	"AWS::WAFv2::WebACL": "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
 }
 
-// types knows every type of resource: one that nobody checks is wrong.
+// types wants only known types of resource: no check reads others.
 func types(tpl *translated.Template) (wrong []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
@@ -277,8 +272,7 @@ func rawProperties(tpl *translated.Template, name string) map[string]any {
 	return object(object(object(tpl.Raw["Resources"])[name])["Properties"])
 }
 
-// without returns a value as JSON with sorted names, members of these names left
-// out at every depth.
+// without returns a value as JSON with sorted names, without members of these names at any depth.
 func without(v any, names ...string) string { return quoted(pruned(v, names)) }
 
 func pruned(v any, names []string) any {
@@ -301,7 +295,7 @@ func pruned(v any, names []string) any {
 	return v
 }
 
-// quoted returns a value as JSON; none of the template's is without one.
+// quoted returns a value as JSON. Every value of a template has a JSON form.
 func quoted(v any) string {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -310,7 +304,7 @@ func quoted(v any) string {
 	return string(out)
 }
 
-// differences names what two maps do not have in common.
+// differences returns a line for each difference of two maps.
 func differences(what string, got, want map[string]string) (wrong []string) {
 	names := maps.Clone(want)
 	maps.Copy(names, got)

@@ -14,8 +14,7 @@ func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources
 
 func TestDeadLettersAreKeptAndWatched(t *testing.T) { holds(t, deadLetters) }
 
-// events is what the stream's mapping lets through: new events, and no change of
-// one that fan-out itself makes.
+// events is the filter of the stream's mapping: new events, and no changes of events, which fan-out itself makes.
 const events = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"}]}}}}`
 
 func sources(tpl *translated.Template) (wrong []string) {
@@ -57,8 +56,8 @@ func sources(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// deadLetters wants every queue that takes what our own code failed on to keep it
-// for as long as it can, and somebody to be told.
+// deadLetters wants every queue of messages that our own code failed on to keep them as long as SQS can, and an alarm to
+// watch it.
 func deadLetters(tpl *translated.Template) (wrong []string) {
 	watched := map[string]bool{}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
@@ -71,7 +70,7 @@ func deadLetters(tpl *translated.Template) (wrong []string) {
 	}
 	for _, name := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
 		if !watched[name] {
-			wrong = append(wrong, "nobody is told of "+name)
+			wrong = append(wrong, "no alarm watches "+name)
 		}
 		if kept := tpl.Resources[name].Properties["MessageRetentionPeriod"]; kept != float64(14*24*60*60) {
 			wrong = append(wrong, fmt.Sprintf("%s keeps for %v s", name, kept))
@@ -92,7 +91,7 @@ func sourcePlants() []plant {
 		{"one message fails its batch", sources, "DeliverFunctionWaking", `"FunctionResponseTypes"`, `"Nothing"`},
 		{"a message shows again while it is worked on", sources, "DeliveryQueue", `"VisibilityTimeout":180`, `"VisibilityTimeout":30`},
 		{"dead letters are forgotten", deadLetters, "FanoutDeadLetters", `1209600`, `60`},
-		{"nobody watches", deadLetters, "DeliveryDeadLettersAlarm", `"DeliveryDeadLetters"`, `"DeliveryQueue"`},
+		{"no alarm watches", deadLetters, "DeliveryDeadLettersAlarm", `"DeliveryDeadLetters"`, `"DeliveryQueue"`},
 		{"dead letters go nowhere", deadLetters, "DeliveryQueue", `"maxReceiveCount":5`, `"maxReceiveCount":500`},
 	}
 }

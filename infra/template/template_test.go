@@ -1,10 +1,8 @@
-// Package template_test holds template.yaml to what the product promises. It
-// reads the document that CloudFormation would get: SAM's defaults are in it,
-// and what SAM leaves out is not.
+// Package template_test checks that template.yaml is what the product promises. It reads the document that
+// CloudFormation would get, with SAM's defaults.
 //
-// Each promise is a check, which gives what is wrong; a test wants nothing of
-// it, and TestPlantedFaultsAreFound wants something of it from a template that
-// was made wrong.
+// Each promise is a check, which returns faults. A test wants it to return none, and TestPlantedFaultsAreFound wants it
+// to return some for a template with a planted fault.
 package template_test
 
 import (
@@ -19,11 +17,10 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// check gives what is wrong with a template, a line each.
+// check returns the faults of a template, one a line.
 type check func(*translated.Template) []string
 
-// options are those of a deployment: parameters that have no default have a
-// value, and everything else is as the template says.
+// options returns the options of a deployment: values of the parameters without a default, and of the alarms' topic.
 func options() translated.Options {
 	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests}}
 }
@@ -57,9 +54,8 @@ func holds(t *testing.T, checks ...check) {
 	}
 }
 
-// plant is one fault: in the translated text of a resource, or of all resources
-// when none is named, old becomes new. A resource "Parameters/X" is a parameter. The template resolves as before: what does
-// not is an error of its own.
+// plant is a fault: old becomes new in the translated text of a resource, or of all resources when none is named. A
+// resource "Parameters/X" is a parameter. The template must still resolve.
 type plant struct {
 	fault    string
 	found    check
@@ -113,7 +109,7 @@ func planted(t *testing.T, tpl *translated.Template, p plant) *translated.Templa
 	return out
 }
 
-// text is JSON with sorted names and without escapes.
+// text returns a value as JSON with sorted names and without escapes.
 func text(t *testing.T, v any) string {
 	t.Helper()
 	var out strings.Builder
@@ -132,12 +128,13 @@ func parse(t *testing.T, text string, v any) {
 	}
 }
 
-// object and list read a translated document; what is something else is empty.
+// object returns a value of a translated document as an object, or nil.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
+// list returns a value of a translated document as a list, or nil.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l

@@ -9,8 +9,7 @@ import (
 // consoleOrigin is an origin of ConsoleOrigins on the stacks that tests start.
 const consoleOrigin = "https://console.example.com"
 
-// strangersPages asks what a browser would before a page of another origin calls
-// /v1. Public routes allow it.
+// strangersPages sends a browser's preflight for a page of another origin. /v1 refuses it, and public routes allow it.
 func strangersPages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {"https://stranger.example"}}
 	for _, path := range []string{"/v1/orgs", "/v1/orgs/o/keys/k", "/v1/orgs/o/members", "/v1/orgs/o/apps"} {
@@ -27,14 +26,14 @@ func strangersPages(t *testing.T, tg *target) {
 	}
 }
 
-// consolePages calls /v1 as a page of the console does. The gateway's own answers
-// cannot choose an origin, and name any.
+// consolePages calls /v1 as a page of the console does. The gateway's own answers allow every origin, because they
+// cannot choose one.
 func consolePages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {consoleOrigin}}
 	for path, method := range map[string]string{
 		"/v1/orgs": "POST", "/v1/orgs/o/members/u": "PATCH", "/v1/orgs/o/keys/k": "DELETE", "/v1/orgs/o/apps/a/webhook_endpoints/e": "PATCH",
 	} {
-		pre, err := tg.try(t.Context(), call{method: "OPTIONS", path: path, header: from}) // the document has none
+		pre, err := tg.try(t.Context(), call{method: "OPTIONS", path: path, header: from}) // not in the OpenAPI document
 		if err != nil || pre.status != 204 || pre.header.Get("Access-Control-Allow-Origin") != consoleOrigin || pre.header.Get("Vary") != "Origin" {
 			t.Fatalf("%s: %d %v, %v", path, pre.status, pre.header, err)
 		}

@@ -20,15 +20,14 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// For how long a function is taken to run, in seconds. What it waits for is AWS's, which
-// the local stack cannot tell.
+// The assumed run time of a function, in seconds. It depends on AWS's services, so the local stack cannot measure it.
 const (
-	callSeconds    = 0.005 // one that answers a request, or checks its credential
+	callSeconds    = 0.005 // a function that answers a request, or checks its credential
 	attemptSeconds = 0.2   // deliver, which waits for the receiver
-	sweepSeconds   = 0.5   // a scheduled one, with nothing to do
+	sweepSeconds   = 0.5   // a scheduled function, with nothing to do
 )
 
-// meter counts what functions take of AWS while it runs.
+// meter counts what functions use of AWS's services.
 type meter struct {
 	s *stack.Stack
 
@@ -37,7 +36,7 @@ type meter struct {
 	use  cost.Use
 }
 
-// measure returns what do takes, until no function of those has called AWS for a second.
+// measure returns what do uses, until none of these functions has called AWS for a second. seconds has their run times.
 func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cost.Use {
 	t.Helper()
 	m.use, m.last = cost.Use{}, time.Now()
@@ -97,11 +96,10 @@ func (m *meter) logged(t *testing.T, functions map[string]float64) (n int64) {
 // priced is a line of the documented tables.
 type priced struct {
 	what    string
-	dollars []float64 // as in the columns; the last is the sum
+	dollars []float64 // by column; the last is the sum
 }
 
-// costs measures what each kind of call takes, on a stack that does nothing else, and
-// holds the documentation to it.
+// costs measures each kind of call, on a stack that does nothing else, and compares the documented costs with it.
 func costs(t *testing.T, s *stack.Stack, tg *target) {
 	const authorizer = "AuthorizerFunction"
 	m := &meter{s: s}
@@ -119,7 +117,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		if strings.HasPrefix(what, "public: ") {
 			delete(seconds, authorizer)
 		}
-		do() // a process that starts logs more
+		do() // the first call also starts a process, which logs more
 		use := m.measure(t, seconds, do)
 		use.Requests = 1
 		million(what, use)
@@ -127,7 +125,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	core := m.measure(t, map[string]float64{authorizer: callSeconds}, func() { c.ok(t, "/app/get", members{}) })
 	core.Requests, core.LogKB = 1, 0
-	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // and a function of half its memory that does nothing
+	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // with a function of half the memory that does nothing
 	million("core: a key is checked, and a function does nothing", core)
 	route("`POST /app/get`", "AppsFunction", func() { c.ok(t, "/app/get", members{}) })
 	route("`POST /link/get`", "LinksFunction", func() { c.ok(t, "/link/get", members{"linkId": link}) })
@@ -162,8 +160,8 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// near reports whether a documented figure is as good as measured: logs differ a little
-// from run to run, so that 2 cents, or 1 %, may too.
+// near reports whether a documented figure differs from the measured one by 2 cents or 1 % at most: the size of logs
+// differs a little from run to run.
 func near(figure string, want float64) bool {
 	got, err := strconv.ParseFloat(figure, 64)
 	return err == nil && math.Abs(got-want) <= max(0.02, want/100)
@@ -191,7 +189,7 @@ func idle(t *testing.T, m *meter) float64 {
 	return sum
 }
 
-// switchedOn returns what parameters add to a month.
+// switchedOn returns the dollars that parameters add to a month.
 func switchedOn(t *testing.T, s *stack.Stack) []priced {
 	t.Helper()
 	parameters := maps.Clone(s.Template().Parameters)
@@ -229,7 +227,7 @@ func repositoryFile(t *testing.T, name string) string {
 
 var dollars = regexp.MustCompile(`\d+\.\d\d`)
 
-// held compares rows with the table of the documentation that begins with head.
+// held compares rows with the table in the documentation whose head begins with this text.
 func held(t *testing.T, head string, rows []priced) {
 	t.Helper()
 	var computed bytes.Buffer

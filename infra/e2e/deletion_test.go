@@ -15,7 +15,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// aDeletedOrg deletes an org: its keys are refused and its members have it no more.
+// aDeletedOrg deletes an org: its keys are refused, and its members no longer have it.
 func aDeletedOrg(t *testing.T, tg *target) {
 	c := tg.server(t)
 	ada, bob := c.owner, tg.person(t, "bob")
@@ -43,8 +43,8 @@ func aDeletedOrg(t *testing.T, tg *target) {
 	tg.want(t, newDevice().claims(pending), 404, "link_not_found")
 }
 
-// fullOrg returns the server's org 200 active keys, 50 more in their grace, and 500
-// members. It returns the keys' texts.
+// fullOrg fills the server's org with 200 active keys, 50 more in their grace, and 500 members. It returns the texts of
+// the keys.
 func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	t.Helper()
 	const active, rotated, others = 200, 50, 499
@@ -74,8 +74,8 @@ func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	return append(keys, c.key)
 }
 
-// copiesRefuseAnOrg has at least four copies of the authorizer let in the keys of an org
-// that is as large as it may be, deletes it, and has the sweep end it.
+// copiesRefuseAnOrg fills an org up to its limits, and has at least four copies of the authorizer accept its keys. It
+// deletes the org: all copies must refuse the keys. Then the sweep ends the org.
 func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	const requests = 1000
 	c := tg.server(t)
@@ -104,7 +104,7 @@ func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	c.ends(t, s, hook)
 }
 
-// ends lets the sweep end the server's org, whose deletion it takes for long past.
+// ends has the sweep end the server's org. For this it makes the deletion an old one.
 func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 	t.Helper()
 	meta, past := rowKey{"ORG#" + c.org, "META"}, millis(time.Now().Add(-time.Hour))
@@ -115,7 +115,7 @@ func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 			t.Fatal(err)
 		}
 	}
-	// Its breaker may have opened: a delivery could be parked for five minutes more.
+	// The endpoint's breaker may have opened, and then a delivery is parked for five minutes more.
 	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
 		t.Fatal(err)

@@ -5,15 +5,14 @@ import (
 	"testing"
 )
 
-// difference is an answer that a target gives otherwise by its own limits.
+// difference is an answer of a target that differs because of the target's own limits.
 type difference struct {
-	status int    // what the target answers
+	status int    // the target's answer
 	why    string // the limit
 }
 
-// samDifferences is the closed list of what `sam local start-api` answers
-// otherwise: by the route and path of the request, or by the problem code of the
-// answer it should be. One that does not occur in a run fails it.
+// samDifferences is the closed list of answers of `sam local start-api` that differ: by the request's method and path,
+// or by the problem code of the right answer. A run fails when one of them does not occur.
 var samDifferences = map[string]difference{
 	"missing_credentials": {http.StatusForbidden, "SAM local knows no gateway responses: a Deny is a 403 with a fixed sentence"},
 	"invalid_credentials": {http.StatusForbidden, "as above"},
@@ -26,8 +25,7 @@ var samDifferences = map[string]difference{
 	"route_not_found":     {http.StatusForbidden, "SAM local answers an unknown path with 403 Missing Authentication Token"},
 }
 
-// differs reports whether the answer differs from the one wanted in a way that
-// the target is known to differ. An answer that is as wanted differs in nothing.
+// differs reports whether the answer differs from the wanted one by a known difference of the target.
 func (tg *target) differs(c call, status int, code string, r reply) bool {
 	if tg.name != "sam" || r.status == status {
 		return false

@@ -11,9 +11,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// whatIsDue makes one row of each kind overdue and runs the sweep: an event that
-// the stream lost, a delivery that the queue lost, a link and a key whose time has
-// come. Only the sweep can find them.
+// whatIsDue makes a row of each kind overdue and runs the sweep, which alone can find them: an event that the stream
+// lost, a delivery that the queue lost, a link and a key at their time.
 func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
 	c, lost := tg.server(t), tg.server(t)
@@ -53,7 +52,7 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	sameIDs(t, "the receiver of both", again)
 }
 
-// revokedLink causes a link.revoked event and gives its id.
+// revokedLink causes a link.revoked event and returns the event's id.
 func (c *server) revokedLink(t *testing.T, s *stack.Stack) string {
 	t.Helper()
 	link, _ := c.link(t, "u")
@@ -73,13 +72,12 @@ func expiredMakeRoom(t *testing.T, s *stack.Stack, tg *target) {
 	ada.key(t, org, `{}`)
 }
 
-// addresses gives one user another address, and then that address to another user
-// of a later token.
+// addresses changes a user's address, and then gives this address to another user by a later token.
 func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	sub, first, second := "sub-"+tg.run, "first-"+tg.run+"@example.com", "second-"+tg.run+"@example.com"
 	signIn := func(sub, email string) {
 		t.Helper()
-		// A token counts as later by the second.
+		// The time of a token is in whole seconds.
 		time.Sleep(time.Second)
 		token, err := s.Token(t.Context(), backing.User, sub, email, "Ann")
 		if err != nil {
@@ -98,5 +96,5 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	found(first, 422, "user_not_found")
 	found(second, 201, "")
 	signIn("other-"+sub, second)
-	found(second, 201, "") // it is another user's now
+	found(second, 201, "") // the address is another user's now
 }

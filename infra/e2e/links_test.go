@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/link"
 )
 
-// number is a number of an answer; -1 when it is none.
+// number returns a number of an answer, or -1 for another value.
 func number(v any) int64 {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -29,7 +29,7 @@ func number(v any) int64 {
 	return i
 }
 
-// device is one that claims links; it keeps its claimKey.
+// device claims links, always with the same claimKey.
 type device struct{ key string }
 
 func newDevice() device { return device{rand.Text()} } // 26 characters of 128 random bits
@@ -92,8 +92,8 @@ func aLink(t *testing.T, tg *target) {
 	}
 }
 
-// wrongSecret makes tokens with the right ids and another secret: whatever became
-// of the link, the answer is that of a link which never was.
+// wrongSecret makes tokens with the right ids and another secret. Whatever the link's status is, the answer must be that
+// of a link that never existed.
 func wrongSecret(t *testing.T, tg *target) {
 	c := tg.server(t)
 	forged := func(of string) string {
@@ -125,8 +125,7 @@ func wrongSecret(t *testing.T, tg *target) {
 
 const devices = 40
 
-// claimedBy has devices claim a link at once, each its own turn, and counts the
-// answers.
+// claimedBy has forty devices claim a link at the same time, and returns the number of answers by status and code.
 func claimedBy(t *testing.T, tg *target, token string, of func(int) device) map[string]int {
 	t.Helper()
 	var mu sync.Mutex
@@ -155,7 +154,7 @@ func claimedBy(t *testing.T, tg *target, token string, of func(int) device) map[
 	return counts
 }
 
-// claimRaces claims links forty times at once: by as many devices, and by one.
+// claimRaces has a link claimed forty times at the same time by forty devices, and another by one device.
 func claimRaces(t *testing.T, _ *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil)
@@ -171,18 +170,18 @@ func claimRaces(t *testing.T, _ *stack.Stack, tg *target) {
 	for _, of := range []string{byMany, byOne} {
 		hook.one(t, "link.claimed", of)
 	}
-	var told map[string]int
+	var inFeed map[string]int
 	within(t, "both claims in the feed", func() bool {
-		told = map[string]int{}
+		inFeed = map[string]int{}
 		for _, e := range c.pages(t, "/webhook_event/list", "events", members{"since": 0}) {
 			data, _ := e["data"].(members)
-			told[fmt.Sprint(e["type"], " ", data["id"])]++
+			inFeed[fmt.Sprint(e["type"], " ", data["id"])]++
 		}
 		time.Sleep(200 * time.Millisecond)
-		return told["link.claimed "+byMany] > 0 && told["link.claimed "+byOne] > 0 || t.Failed()
+		return inFeed["link.claimed "+byMany] > 0 && inFeed["link.claimed "+byOne] > 0 || t.Failed()
 	})
-	if told["link.claimed "+byMany] != 1 || told["link.claimed "+byOne] != 1 {
-		t.Errorf("events: %v", told)
+	if inFeed["link.claimed "+byMany] != 1 || inFeed["link.claimed "+byOne] != 1 {
+		t.Errorf("events: %v", inFeed)
 	}
 	for _, of := range []string{byMany, byOne} {
 		ids := map[string]bool{}

@@ -18,8 +18,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// patient is for a stack on which no test looks at how soon a database that hangs
-// is given up: the machine may be busy.
+// patient are parameters for a busy machine. No test on a stack with them may measure how soon a hanging database is
+// given up.
 var patient = map[string]string{"TryTimeout": "4000", "ConsoleOrigins": "http://127.0.0.1:5173, " + consoleOrigin}
 
 // startLocal starts the stack of `make run` on free ports.
@@ -46,8 +46,8 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 	return s, newTarget("local", s.URL, localTokens(s))
 }
 
-// TestLocal runs the suite, the README and what only a stack at hand can show on
-// the stack of `make run`.
+// TestLocal runs the suite, the documents' walks through and the tests that only a local stack permits, on the stack of
+// `make run`.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: memoryDir(t), Parameters: patient})
@@ -79,7 +79,7 @@ func TestLocal(t *testing.T) {
 	})
 }
 
-// TestSAM runs the suite on `sam local start-api`, where a Docker engine is.
+// TestSAM runs the suite on `sam local start-api`. It needs a Docker engine.
 func TestSAM(t *testing.T) {
 	t.Parallel()
 	s, err := sam.Start(t.Context(), 0, func(line string) { t.Log(line) })
@@ -98,15 +98,14 @@ func TestSAM(t *testing.T) {
 	suite(t, newTarget("sam", s.URL, localTokens(s.Stack)))
 }
 
-// localTokens asks a local stack's issuer.
+// localTokens gets tokens from a local stack's issuer.
 func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name string) (string, error) {
 	return func(ctx context.Context, kind, email, name string) (string, error) {
 		return s.Token(ctx, backing.Kind(cmp.Or(kind, string(backing.User))), "", email, name)
 	}
 }
 
-// freePorts finds a port behind which a stack's others are free too, because
-// `make token PORT=` counts from it.
+// freePorts returns the first of eight free ports in a row: `make token PORT=` finds a stack's ports by the first.
 func freePorts(t *testing.T) int {
 	t.Helper()
 	const ports, from, to = 8, 23000, 32000
@@ -125,9 +124,8 @@ search:
 	return 0
 }
 
-// TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds
-// EMAIL and NAME in its environment. Without BASE_URL there is nothing to run it
-// on, and TestLocal has run the same cases.
+// TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds EMAIL and NAME in its environment.
+// Without BASE_URL it is skipped; TestLocal runs the same cases.
 func TestDeployed(t *testing.T) {
 	base, command := os.Getenv("BASE_URL"), os.Getenv("TOKEN_CMD")
 	if base == "" {
@@ -143,8 +141,7 @@ func TestDeployed(t *testing.T) {
 	suite(t, tg)
 }
 
-// commandTokens gets tokens from a command that finds EMAIL and NAME, and for
-// other kinds of tokens KIND, in its environment.
+// commandTokens gets tokens from a command. Its environment has EMAIL and NAME, and KIND for other kinds of tokens.
 func commandTokens(command string) func(ctx context.Context, kind, email, name string) (string, error) {
 	return func(ctx context.Context, kind, email, name string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)

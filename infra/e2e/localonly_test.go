@@ -38,7 +38,7 @@ func tokenKinds(t *testing.T, tg *target) {
 
 const authorizer = "AuthorizerFunction"
 
-// answered returns, for each copy of the authorizer, how many calls it answered.
+// answered returns how many calls each copy of the authorizer has answered, by the copy's id.
 func answered(s *stack.Stack) map[int]int {
 	out := map[int]int{}
 	for _, c := range s.Copies(authorizer) {
@@ -47,9 +47,8 @@ func answered(s *stack.Stack) map[int]int {
 	return out
 }
 
-// violations has every one of at least so many copies of the authorizer answer 200
-// for a key, revokes it, and counts the answers of a thousand requests from
-// sixteen clients that are not 401 key_revoked.
+// violations has at least so many copies of the authorizer accept a key, and revokes it. It then sends a thousand
+// requests from sixteen clients, and returns the number of answers other than 401 key_revoked.
 func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	t.Helper()
 	const requests = 1000
@@ -82,8 +81,8 @@ func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// databaseAway takes the database away, and then makes it hang: no credential is
-// called bad that nobody could look at.
+// databaseAway stops the database, and then makes it hang. Meanwhile no credential is refused as bad: it could not be
+// checked.
 func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -135,8 +134,8 @@ func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// secretsAreNowhere makes secrets and looks for them, in every form, in the logs,
-// in all answers but their own, and in the whole table.
+// secretsAreNowhere makes secrets and searches for them, in every form, in the logs, in all answers but those that show
+// them, and in the whole table.
 func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -146,7 +145,7 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 		header: map[string][]string{"Idempotency-Key": {once}},
 	}
 	made := tg.want(t, c, 201, "")
-	tg.want(t, c, 201, "") // the replay is its own answer, sent again
+	tg.want(t, c, 201, "") // the replay shows the key too
 	key := made.str("key")
 	c.path = strings.Replace(c.path, "/keys", "/keys/"+made.str("id")+"/rotate", 1)
 	c.body = `{"graceSeconds":60}`
@@ -159,11 +158,11 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	for name, secret := range map[string]string{"key": key, "rotated key": rotated, "Idempotency-Key": once, "access token": ada.token} {
 		for place, text := range places {
 			if form := findSecret(text, secret); form != "" {
-				t.Errorf("the %s stands, %s, in the %s", name, form, place)
+				t.Errorf("the %s is, %s, in the %s", name, form, place)
 			}
 		}
 	}
-	// The search itself must find what is planted, and must have something to read.
+	// The search must find a planted secret, and must have something to read.
 	planted := filepath.Join(s.LogDir, "planted.log")
 	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -177,8 +176,8 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// findSecret looks for a secret raw, in base64, hex and URL-escaped, and for its
-// secret part alone; "" when it is nowhere.
+// findSecret searches for a secret, and for only its secret part: raw, in base64, in hex and URL-escaped. It returns the
+// form that it found, or "".
 func findSecret(text []byte, secret string) string {
 	parts := []string{secret}
 	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk_") && i > 0 {
@@ -198,7 +197,7 @@ func findSecret(text []byte, secret string) string {
 	return ""
 }
 
-// dump returns every row of the table as JSON, binary values raw.
+// dump returns every row of the table as JSON, and its binary values raw.
 func dump(t *testing.T, s *stack.Stack) []byte {
 	t.Helper()
 	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
@@ -228,7 +227,7 @@ func dump(t *testing.T, s *stack.Stack) []byte {
 	}
 }
 
-// logs returns everything that the stack's processes have logged.
+// logs returns all logs of the stack's processes.
 func logs(t *testing.T, s *stack.Stack) []byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.LogDir, "*"))

@@ -49,7 +49,7 @@ func anInvite(t *testing.T, tg *target) {
 	bob.want(t, "GET", "/v1/orgs", "", 200, "")
 	after := eve.want(t, "POST", members, body, 404, "org_not_found")
 	if before.str("detail") != after.str("detail") {
-		t.Errorf("a stranger is told who has an account: %s, %s", before.text, after.text)
+		t.Errorf("a stranger learns who has an account: %s, %s", before.text, after.text)
 	}
 	if r := ada.want(t, "POST", members, body, 201, ""); r.text != `{"ok":true}`+"\n" {
 		t.Errorf("invited: %s", r.text)
@@ -122,8 +122,7 @@ func expiryAndRotation(t *testing.T, tg *target) {
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: rotated.str("key")}, 200, "")
 }
 
-// retries sends every create twice with one Idempotency-Key, and then another body
-// with it.
+// retries sends every create twice with one Idempotency-Key, and then once with another body.
 func retries(t *testing.T, tg *target) {
 	ada, bob := tg.person(t, "ada"), tg.person(t, "bob")
 	bob.want(t, "GET", "/v1/orgs", "", 200, "")

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// step is a block of commands of a walk through and the answer shown under it, ""
-// when none is.
+// step is a block of commands of a walk through, and the answer shown under it, or "".
 type step struct{ commands, answer string }
 
 var (
@@ -21,7 +20,7 @@ var (
 	other = regexp.MustCompile("(?s)```text\n(.*?)```")
 )
 
-// shortWalk is the README's walk through.
+// shortWalk returns the README's walk through.
 func shortWalk(t *testing.T) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(repositoryFile(t, "README.md"), "\n## A walk through\n")
@@ -32,8 +31,7 @@ func shortWalk(t *testing.T) string {
 	return section
 }
 
-// stepsOf reads the steps of a walk through, and what it shows of the other
-// terminal: "" when it has none.
+// stepsOf returns the steps of a walk through, and the output that it shows of the other terminal, or "".
 func stepsOf(t *testing.T, walk string) (steps []step, terminal string) {
 	t.Helper()
 	for _, m := range block.FindAllStringSubmatch(walk, -1) {
@@ -57,7 +55,7 @@ func stepsOf(t *testing.T, walk string) (steps []step, terminal string) {
 	}
 }
 
-// changing is what differs from run to run: ids, times, keys, request ids.
+// changing are the parts of an output that differ from run to run: ids, times, keys, request ids.
 var changing = []struct {
 	form *regexp.Regexp
 	as   string
@@ -80,7 +78,7 @@ func normal(s string) string {
 const (
 	between = "-- next step --"
 
-	// elsewhere runs what was printed, until the script ends.
+	// elsewhere runs the printed command, until the script ends.
 	elsewhere = `eval "KEY=${paste#*KEY=}"
 $paste >%s 2>&1 &
 receiver=$!
@@ -91,7 +89,7 @@ for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
 	arrived = "for i in $(seq 100); do grep -q link.claimed %s && break; sleep 0.1; done\n"
 )
 
-// readme pastes the README's walk through, without another terminal.
+// readme runs the README's walk through, which has no other terminal.
 func readme(t *testing.T, tg *target, port string) {
 	steps, terminal := stepsOf(t, shortWalk(t))
 	if len(steps) < 5 || terminal != "" {
@@ -100,7 +98,7 @@ func readme(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, steps, terminal)
 }
 
-// longWalk pastes infra/docs/walkthrough.md.
+// longWalk runs infra/docs/walkthrough.md.
 func longWalk(t *testing.T, tg *target, port string) {
 	steps, terminal := stepsOf(t, repositoryFile(t, "infra/docs/walkthrough.md"))
 	if len(steps) < 8 || terminal == "" {
@@ -109,13 +107,12 @@ func longWalk(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, steps, terminal)
 }
 
-// pasted pastes a walk through into a shell, as it is, and compares what it prints
-// with what the document shows. Only the port is another one.
+// pasted runs a walk through in a shell, as it is but for the port, and compares the output with the document.
 func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
 	second := filepath.Join(t.TempDir(), "terminal")
 	script := "set -e\n"
 	for _, s := range steps {
-		if strings.HasPrefix(s.answer, "make receiver ") { // what it prints goes into the other terminal
+		if strings.HasPrefix(s.answer, "make receiver ") { // the printed command is for the other terminal
 			s.commands = "paste=$(" + s.commands + ")\necho \"$paste\"\n" + fmt.Sprintf(elsewhere, second, second)
 		}
 		script += s.commands + "\necho; echo '" + between + "'\n"
@@ -127,7 +124,7 @@ func pasted(t *testing.T, tg *target, port string, steps []step, terminal string
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
-	// A make below another says which folder it enters.
+	// A make that another make has started prints the folder that it enters.
 	shell.Dir, shell.Env = "../..", append(os.Environ(), "PORT="+port, "MAKELEVEL=", "MAKEFLAGS=")
 	out, err := shell.CombinedOutput()
 	if err != nil {

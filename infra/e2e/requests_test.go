@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pointers returns the errors of an answer, as "pointer code".
+// pointers returns the errors of an answer, each as "pointer code".
 func (r reply) pointers() string {
 	var out []string
 	for _, e := range r.list("errors") {
@@ -106,8 +106,7 @@ func publicReads(t *testing.T, tg *target) {
 	}
 }
 
-// spoiledBytes sends what is not UTF-8: the gateway makes U+FFFD of it, and what it
-// was is lost.
+// spoiledBytes sends bytes that are not UTF-8. The gateway replaces them by U+FFFD.
 func spoiledBytes(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	for name, body := range map[string]string{"latin1": "{\"name\":\"Caf\xe9\"}", "half a character": "{\"name\":\"\xc3\"}", "surrogates": "{\"name\":\"\xed\xa0\x80\"}"} {
@@ -119,10 +118,9 @@ func spoiledBytes(t *testing.T, tg *target) {
 	tg.want(t, gzipped, 415, "unsupported_media_type")
 }
 
-// headerLimit sends header lines of more than 10,240 bytes together. API Gateway's
-// quotas name the number and no answer; users report the text "HTTP header is larger
-// than 10240 bytes." So what AWS answers is logged here. The local stack answers 431
-// (RFC 6585) with no body.
+// headerLimit sends header lines of more than 10,240 bytes together. API Gateway's quotas name the limit, but not the
+// answer; users report the text "HTTP header is larger than 10240 bytes." So the test logs AWS's answer. The local stack
+// answers 431 (RFC 6585) without a body.
 func headerLimit(t *testing.T, tg *target) {
 	ask := func(bytes int) reply {
 		r, err := tg.try(t.Context(), call{method: "GET", path: "/.well-known/jwks.json", header: http.Header{"X-Filler": {strings.Repeat("a", bytes)}}})

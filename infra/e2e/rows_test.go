@@ -23,13 +23,13 @@ func (k rowKey) attributes() map[string]types.AttributeValue {
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// millis is a time as the table keeps it.
+// millis returns a time as the table has it.
 func millis(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
-// setRow changes a row behind the product's back, so that a test need not wait for
-// days. "#state" and "#status" are attributes of those names.
+// setRow changes a row without the product, so that a test need not wait for days. "#state" and "#status" are the
+// attributes of those names.
 func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{
@@ -46,7 +46,7 @@ func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[st
 	}
 }
 
-// getRow reads a row; nil when it is not there.
+// getRow returns a row, or nil.
 func getRow(t *testing.T, s *stack.Stack, k rowKey) map[string]types.AttributeValue {
 	t.Helper()
 	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).GetItem(t.Context(), &dynamodb.GetItemInput{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// gatewayAccount plays the settings of API Gateway in an account.
+// gatewayAccount is a stand-in for the account's settings of API Gateway.
 type gatewayAccount struct{ role string }
 
 func (g *gatewayAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,14 +34,14 @@ func (g *gatewayAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// knownQuotas are those of AWS's documentation that the runbook names.
+// knownQuotas are the quotas that the runbook names, as in AWS's documentation.
 var knownQuotas = []struct{ service, code, name string }{
 	{"lambda", "L-B99A9384", "Concurrent executions"},
 	{"apigateway", "L-8A5B8E43", "Throttle rate"},
-	{"kms", "L-KMS", "Cryptographic operations (ECC) request rate"}, // its code is not in the documentation
+	{"kms", "L-KMS", "Cryptographic operations (ECC) request rate"}, // the documentation has no code
 }
 
-// quotas plays Service Quotas.
+// quotas is a stand-in for Service Quotas.
 func quotas(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ServiceCode, QuotaCode string

@@ -23,7 +23,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// fakeAWS leads the AWS CLI to a local stack, and to an emulator what the stack has not.
+// fakeAWS starts a stand-in that sends the AWS CLI's calls to a local stack, and to an emulator for services that the
+// stack does not have.
 func fakeAWS(t *testing.T, s *stack.Stack, tables *restoring) *standin.Standin {
 	t.Helper()
 	front := standin.Start()
@@ -56,8 +57,8 @@ func proxyTo(t *testing.T, endpoint string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
 }
 
-// restoring is DynamoDB Local with what it lacks: backups, protection from deletion, and
-// a table that is busy after each change.
+// restoring adds to DynamoDB Local what it does not have: backups, protection from deletion, and tables that are busy
+// after each change.
 type restoring struct {
 	t     *testing.T
 	db    *dynamodb.Client
@@ -66,9 +67,9 @@ type restoring struct {
 	mu        sync.Mutex
 	kept      []map[string]types.AttributeValue // the rows at the restore point
 	at        int64                             // the restore point, in seconds
-	busy      map[string]string                 // by table, its status until it was described
+	busy      map[string]string                 // the status of a table until it is described
 	protected map[string]bool
-	backups   map[string]int // by table, how often they were asked for
+	backups   map[string]int // how often backups of a table were switched on
 }
 
 func newRestoring(t *testing.T, s *stack.Stack) *restoring {
@@ -80,7 +81,7 @@ func newRestoring(t *testing.T, s *stack.Stack) *restoring {
 	return r
 }
 
-// asAWSNames returns ARNs the stack's region, which DynamoDB Local calls ddblocal.
+// asAWSNames puts the stack's region into ARNs. DynamoDB Local calls it ddblocal.
 func asAWSNames(res *http.Response) error {
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -94,7 +95,7 @@ func asAWSNames(res *http.Response) error {
 	return nil
 }
 
-// call has the parts of requests that are looked at here.
+// tableCall has the parts of requests that restoring reads.
 type tableCall struct {
 	TableName, SourceTableName, TargetTableName string
 	RestoreDateTime                             float64
@@ -129,7 +130,7 @@ func (r *restoring) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// answer gives an answer, or the code of an error, to what DynamoDB Local does not know.
+// answer returns the answer, or the code of an error, to a call that is not for DynamoDB Local.
 func (r *restoring) answer(operation string, in tableCall) (answer any, code string) {
 	status := r.busy[in.TableName]
 	switch operation {
@@ -162,8 +163,8 @@ func (r *restoring) answer(operation string, in tableCall) (answer any, code str
 	return nil, ""
 }
 
-// restore makes a table with the rows of the restore point, and, as AWS documents, with
-// the key and the indexes of the other and none of its further settings.
+// restore makes a table with the rows of the restore point. As AWS documents, it has the key and the indexes of the
+// source, and none of the other settings.
 func (r *restoring) restore(in tableCall) (any, string) {
 	if int64(in.RestoreDateTime) != r.at {
 		return nil, "InvalidRestoreTimeException"
@@ -190,7 +191,7 @@ func (r *restoring) restore(in tableCall) (any, string) {
 	return map[string]any{"TableDescription": map[string]string{"TableName": in.TargetTableName, "TableStatus": "CREATING"}}, ""
 }
 
-// keep takes the rows that a restore to this second gives.
+// keep reads the rows for a restore to this second.
 func (r *restoring) keep(table string, second int64) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -206,7 +207,7 @@ func (r *restoring) keep(table string, second int64) {
 	}
 }
 
-// moto sends a call of a JSON protocol to the emulator.
+// moto sends a call of the JSON protocol to the emulator.
 func moto(t *testing.T, s *stack.Stack, service, target string, body any) {
 	t.Helper()
 	text, err := json.Marshal(body)

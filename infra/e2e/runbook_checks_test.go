@@ -16,7 +16,7 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// prints wants these words to be printed, in this order.
+// prints wants the output to have these words in this order.
 func (r *rehearsal) prints(printed string, words ...string) {
 	r.t.Helper()
 	rest := printed
@@ -30,13 +30,13 @@ func (r *rehearsal) prints(printed string, words ...string) {
 	}
 }
 
-// keyIs wants /app/get to answer a key so.
+// keyIs wants this answer of /app/get to a key.
 func (r *rehearsal) keyIs(key string, status int, code string) {
 	r.t.Helper()
 	r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: key}, status, code)
 }
 
-// arrives has a webhook delivered to the owner's receiver, which verifies it, and gives it.
+// arrives causes a webhook, and returns it when the owner's receiver has verified it.
 func (r *rehearsal) arrives() arrival {
 	r.t.Helper()
 	id, token := r.owner.link(r.t, "u")
@@ -54,7 +54,7 @@ func leakedKey(r *rehearsal) []string { return []string{r.owner.key} }
 
 func keyIsShown(r *rehearsal, printed string) { r.prints(printed, r.owner.org, r.owner.keyID) }
 
-// leakedIDs are those of a key that has made an endpoint.
+// leakedIDs makes a key that registers an endpoint, and returns the org, the key's id and an admin's token.
 func leakedIDs(r *rehearsal) []string {
 	thief := &server{tg: r.tg, owner: r.owner.owner, org: r.owner.org}
 	thief.keyID, thief.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
@@ -68,7 +68,7 @@ func keyIsGone(r *rehearsal, printed string) {
 	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
 }
 
-// secondKey leaks another one, and puts its id into the shell.
+// secondKey leaks another key, and sets its id in the shell.
 func secondKey(r *rehearsal) {
 	second := leakedIDs(r)
 	r.other = second[1]
@@ -110,7 +110,7 @@ func deletionIsFound(r *rehearsal, printed string) {
 	r.prints(printed, "AUD#"+r.other, "Gone Ltd")
 }
 
-// unendedOrg is one whose deletion was cut short: it is closed, and its keys work.
+// unendedOrg makes an org whose deletion was interrupted: the org is closed, and its keys still work.
 func unendedOrg(r *rehearsal) []string {
 	ada := r.tg.person(r.t, "ada")
 	org := ada.org(r.t)
@@ -120,7 +120,7 @@ func unendedOrg(r *rehearsal) []string {
 	now := map[string]types.AttributeValue{":now": millis(time.Now())}
 	setRow(r.t, r.s, rowKey{"ORG#" + org, "META"}, "SET deletedAt = :now", now)
 	setRow(r.t, r.s, rowKey{"KEYS#" + org, "META"}, "SET closed = :now", now)
-	r.keyIs(r.about, http.StatusNotFound, "key_not_found") // let in by the authorizer
+	r.keyIs(r.about, http.StatusNotFound, "key_not_found") // the authorizer accepts the key
 	r.person, r.org = ada, org
 	return []string{org}
 }
@@ -133,7 +133,7 @@ func orgIsEnded(r *rehearsal, _ string) {
 	}
 }
 
-// forgetKeys ends the functions that remember keys for a minute.
+// forgetKeys kills the functions that remember keys for a minute.
 func forgetKeys(r *rehearsal) {
 	killFunction(r.t, r.s, "WebhookKeysFunction")
 	killFunction(r.t, r.s, "DeliverFunction")
@@ -163,7 +163,7 @@ func (r *rehearsal) noFunctionError(printed string) {
 	}
 }
 
-// onlyDeliverSigns reads the policy that each key has got.
+// onlyDeliverSigns reads the policy of each key.
 func onlyDeliverSigns(r *rehearsal, _ string) {
 	client := backing.NewKMSClient(r.s.DataPlane.KMS)
 	keys, err := client.ListKeys(r.t.Context(), &kms.ListKeysInput{})
@@ -191,7 +191,7 @@ func onlyDeliverSigns(r *rehearsal, _ string) {
 			}
 		}
 	}
-	if refused == 0 || refused != len(keys.Keys)-1 { // one was revoked before
+	if refused == 0 || refused != len(keys.Keys)-1 { // one key was revoked before
 		r.t.Errorf("%d of %d keys refuse others", refused, len(keys.Keys))
 	}
 	r.arrives()
@@ -223,8 +223,8 @@ func oldKeyGoes(r *rehearsal, _ string) {
 	r.arrives()
 }
 
-// keepLogs gives the emulator the log of a request that was refused, which it cannot
-// search: it gives all lines.
+// keepLogs writes the log line of a refused request to the emulator. The emulator cannot search logs: it returns all
+// lines.
 func keepLogs(r *rehearsal) {
 	answer := r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: r.owner.key + "x"}, http.StatusUnauthorized, "invalid_credentials")
 	r.about = answer.str("requestId")
@@ -253,7 +253,7 @@ func gatewayMayLog(r *rehearsal, printed string) {
 
 func queueIsCounted(r *rehearsal, printed string) { r.prints(printed, "\t", "\t") }
 
-// overdueLink is one that only the sweep ends.
+// overdueLink makes a link that only the sweep ends.
 func overdueLink(r *rehearsal) {
 	r.about, _ = r.owner.link(r.t, "late")
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}

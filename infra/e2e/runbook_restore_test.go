@@ -20,15 +20,15 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// restored is what the restore is about.
+// restored has what the restore must undo or keep.
 type restored struct {
 	since                  string // the restore point, as the runbook writes it
-	revoked, rotated, lost string // keys, since then
-	kid                    string // of the signing key that was revoked since then
+	revoked, rotated, lost string // keys that were revoked, rotated and made since then
+	kid                    string // the signing key that was revoked since then
 }
 
-// ServeHTTP plays make, whose words are the lines of the body: make deploy changes the
-// local stack, and then looks at it as infra/deploy does.
+// ServeHTTP is a stand-in for make, whose arguments are the lines of the body. It changes the local stack for make
+// deploy, and then checks it as infra/deploy does.
 func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err == nil {
@@ -38,7 +38,7 @@ func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	_, _ = fmt.Fprintln(w, "Deployed.") // a client that went away is no matter
+	_, _ = fmt.Fprintln(w, "Deployed.") // an error: the client is gone
 }
 
 func (r *rehearsal) deploy(ctx context.Context, words []string) error {
@@ -78,13 +78,13 @@ func (r *rehearsal) deploy(ctx context.Context, words []string) error {
 	return nil
 }
 
-// damage takes the restore point, and then revokes keys, which the restore undoes.
+// damage sets the restore point, and then revokes keys, which the restore undoes.
 func damage(r *rehearsal) {
 	revokedID, revokedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
 	rotatedID, rotatedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
 	r.past.revoked, r.past.rotated = revokedKey, rotatedKey
 	r.past.kid = r.arrives().kid()
-	// Nothing but whole seconds can be restored to, and what the audit has is of one too.
+	// A restore point is a whole second, and so are the times in the audit.
 	second := time.Now().Truncate(time.Second).Add(time.Second)
 	time.Sleep(time.Until(second))
 	r.past.since = second.UTC().Format(time.RFC3339)
@@ -92,7 +92,7 @@ func damage(r *rehearsal) {
 	keys := "/v1/orgs/" + r.owner.org + "/keys/"
 	r.owner.owner.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
 	r.past.lost = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
-	lostID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // revoked again, it is not there
+	lostID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // the restored table does not have this key
 	r.owner.owner.want(r.t, "DELETE", keys+lostID, "", http.StatusNoContent, "")
 	revoke(r.t, r.s, r.past.kid)
 }
@@ -107,7 +107,7 @@ func apiIsClosed(r *rehearsal, _ string) {
 // inUse is the table that the runbook restores into.
 const inUse = "latchkey-restored"
 
-// tableIsRestored wants it to have what the template gives the stack's own.
+// tableIsRestored wants the restored table to have the settings of the stack's own table.
 func tableIsRestored(r *rehearsal, _ string) {
 	table, err := r.tables.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(inUse)})
 	if err != nil {
@@ -138,7 +138,7 @@ func tableIsRestored(r *rehearsal, _ string) {
 func auditIsShown(r *rehearsal, printed string) {
 	r.prints(printed, "AUD#"+r.owner.org+"\tkey.revoked\tkey_", "key.rotated\tkey_", "key.created\tkey_", "key.revoked\tkey_")
 	if strings.Contains(printed, "org.created") {
-		r.t.Error("it shows what was before the restore point")
+		r.t.Error("it shows entries from before the restore point")
 	}
 }
 
@@ -183,8 +183,8 @@ func stackIsOnIt(r *rehearsal, printed string) {
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
 }
 
-// apiIsOpen wants what was good to be good, what was revoked since then to be revoked,
-// and webhooks and the sweep to work.
+// apiIsOpen wants good keys to be good, keys that were revoked since the restore point to be refused, and webhooks and
+// the sweep to work.
 func apiIsOpen(r *rehearsal, printed string) {
 	r.prints(printed, `"StatusCode": 200`, "Deployed.")
 	r.noFunctionError(printed)
@@ -208,10 +208,10 @@ func apiIsOpen(r *rehearsal, printed string) {
 	}
 }
 
-// subject is one of both issuers.
+// subject is a subject that both issuers have.
 const subject = "the-same-at-both"
 
-// otherIssuer is the local one by another name.
+// otherIssuer returns another URL of the local issuer.
 func (r *rehearsal) otherIssuer() string {
 	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
 }
@@ -229,13 +229,13 @@ func (r *rehearsal) at(issuer, email string) *person {
 func usersFile(r *rehearsal) {
 	r.person = r.at(r.s.Issuer, "moves@example.com")
 	r.org = r.person.org(r.t)
-	r.shell.write(r.t, "users.txt", subject+" moves@example.com\nunknown nobody@example.com\n")
+	r.shell.write(r.t, "users.txt", subject+" moves@example.com\nunknown stranger@example.com\n")
 }
 
 func newIssuer(r *rehearsal) []string { return []string{r.otherIssuer()} }
 
 func usersAreAdopted(r *rehearsal, printed string) {
-	r.prints(printed, "nobody@example.com is not known")
+	r.prints(printed, "stranger@example.com is not known")
 }
 
 func audience(*rehearsal) []string { return []string{backing.Audience} }
@@ -243,7 +243,7 @@ func audience(*rehearsal) []string { return []string{backing.Audience} }
 func usersKeepTheirOrgs(r *rehearsal, printed string) {
 	r.prints(printed, "Deployed.")
 	moved := r.at(r.otherIssuer(), "moves@example.com")
-	for range 2 { // the first brings the user's rows up to date
+	for range 2 { // the first request updates the user's rows
 		if l := moved.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 1 || l[0]["id"] != r.org {
 			r.t.Errorf("the user's orgs: %v", l)
 		}
@@ -263,7 +263,7 @@ func domainIsUsed(r *rehearsal, printed string) {
 	if r.given["DomainName"] != ownDomain || !strings.HasPrefix(r.given["CertificateArn"], "arn:aws:acm:") || r.given["WebhookIssuer"] != r.s.URL {
 		r.t.Errorf("deployed with %v", r.given)
 	}
-	r.arrives() // the receiver knows the old base URL only
+	r.arrives() // the receiver knows only the old base URL
 }
 
 func webhooksNameTheDomain(r *rehearsal, _ string) {

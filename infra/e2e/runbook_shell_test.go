@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// section is one of the runbook, with its blocks of commands as they are printed.
+// section is a section of the runbook, with its blocks of commands as they are written.
 type section struct {
 	title    string
 	commands []string
@@ -22,10 +22,10 @@ type section struct {
 	text     string
 }
 
-// fenced is a block, at the margin or in a list.
+// fenced matches a block, at the margin or in a list.
 var fenced = regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$")
 
-// readRunbook returns its sections; what comes before the first has no title.
+// readRunbook returns the runbook's sections. The text before the first one has no title.
 func readRunbook(t *testing.T) []section {
 	t.Helper()
 	text, err := os.ReadFile("../runbook.md")
@@ -54,7 +54,7 @@ func readRunbook(t *testing.T) []section {
 	return all
 }
 
-// session is bash, as an operator has it open: what one block sets, the next one has.
+// session is a shell of an operator: the variables of one block are set in the next.
 type session struct {
 	dir      string
 	blocks   io.WriteCloser
@@ -62,13 +62,13 @@ type session struct {
 	failures string // a file: a line for each command that failed
 }
 
-// interactive runs each file that it reads the name of. A failure does not end it.
+// interactive runs each file whose name it reads. A failure does not end it.
 const interactive = `set -E
 line=$'\n'
 trap 'code=$?; printf "%s: %s\n" "$code" "${BASH_COMMAND//$line/ }" >> failures' ERR
 while read -r block; do source "./$block" > out 2>&1 < /dev/null; echo; done`
 
-// awsServer is the AWS CLI, and awsShim what the session runs as aws.
+// awsServer is the AWS CLI in a process of its own. The session runs awsShim as aws.
 var (
 	//go:embed testdata/awscli.py
 	awsServer string
@@ -76,7 +76,7 @@ var (
 	awsShim string
 )
 
-// startCLI starts the AWS CLI, which serves at a socket.
+// startCLI starts the AWS CLI, which takes its calls at a socket.
 func startCLI(t *testing.T, python, at string) {
 	t.Helper()
 	cmd := exec.Command(python, "-c", awsServer, at)
@@ -102,14 +102,14 @@ func startCLI(t *testing.T, python, at string) {
 	}
 }
 
-// makeShim has the test play make.
+// makeShim is the session's make, which calls the test.
 const makeShim = `#!/bin/sh
 printf '%s\n' "$@" | curl -sS --fail-with-body --data-binary @- "$MAKE_URL" || exit 2
 `
 
 func newSession(t *testing.T, python, aws, makeURL string) *session {
 	t.Helper()
-	s := &session{dir: memoryDir(t)} // a socket's path is short
+	s := &session{dir: memoryDir(t)} // a socket's path must be short
 	cli := filepath.Join(s.dir, "cli")
 	startCLI(t, python, cli)
 	s.failures = filepath.Join(s.dir, "failures")
@@ -149,7 +149,7 @@ func (s *session) write(t *testing.T, name, text string) {
 	}
 }
 
-// run runs commands, and gives what they print and which of them failed.
+// run runs commands, and returns what they print and those that failed.
 func (s *session) run(t *testing.T, commands string) (printed string, failed []string) {
 	t.Helper()
 	s.write(t, "failures", "")
@@ -167,7 +167,7 @@ func (s *session) run(t *testing.T, commands string) (printed string, failed []s
 		t.Fatal(err)
 	}
 	for f := range strings.Lines(string(lines)) {
-		if !strings.Contains(f, `source "./$block"`) { // the last command's failure is the block's too
+		if !strings.Contains(f, `source "./$block"`) { // the block fails too when its last command fails
 			failed = append(failed, f)
 		}
 	}

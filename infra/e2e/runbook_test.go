@@ -15,12 +15,12 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// trial is one block of the runbook, run as it is printed.
+// trial tries a block of the runbook, as it is written.
 type trial struct {
-	before func(r *rehearsal)                 // makes what it is about; nil: nothing
-	fill   func(r *rehearsal) []string        // what a person puts for each … in turn; nil: there is none
+	before func(r *rehearsal)                 // prepares the stack; may be nil
+	fill   func(r *rehearsal) []string        // returns the values for each … in turn; nil: there is none
 	may    string                             // a pattern of the failures that the runbook announces; "": none
-	after  func(r *rehearsal, printed string) // what must be so then
+	after  func(r *rehearsal, printed string) // checks the result
 }
 
 // rehearsal is a local stack that is operated by the runbook.
@@ -31,18 +31,17 @@ type rehearsal struct {
 	tables *restoring
 	shell  *session
 
-	owner *server // whose keys, orgs and webhooks are operated on
+	owner *server // has the keys, orgs and webhooks
 	hook  *receiver
 	given map[string]string // parameters of the last make deploy
-	past  restored          // what the restore is about
+	past  restored
 
-	// What a section is about.
+	// The things of the current section.
 	about, other, org, endpoint string
 	person                      *person
 }
 
-// rehearsals are the sections that have commands, in the order in which they are run. Every
-// block has a trial.
+// rehearsals are the sections with commands, in the order in which they are run. Every block has a trial.
 var rehearsals = []struct {
 	title  string
 	trials []trial
@@ -104,7 +103,7 @@ func TestRunbook(t *testing.T) {
 		delete(sections, each.title)
 		t.Run(each.title, func(t *testing.T) { r.section(t, s, each.trials) })
 		if t.Failed() {
-			return // what follows needs it
+			return // later sections need this one
 		}
 	}
 	for title, s := range sections {
@@ -129,7 +128,7 @@ func (r *rehearsal) section(t *testing.T, s section, trials []trial) {
 	}
 }
 
-// try runs one block.
+// try runs a block.
 func (r *rehearsal) try(commands string, c trial) {
 	r.t.Helper()
 	if c.before != nil {
@@ -159,7 +158,8 @@ func (r *rehearsal) try(commands string, c trial) {
 	}
 }
 
-// TestRunbookNamesWhatThereIs reads what the runbook says between its commands.
+// TestRunbookNamesWhatThereIs reads the runbook's text: the sections, tests, make targets and parameters in it must be
+// there.
 func TestRunbookNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	var titles, commands []string

@@ -14,16 +14,15 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// question is what is asked about one resource: which of some actions the roles may
-// do to it, in the context in which the product would.
+// question asks which of some actions the roles may do to a resource, in the context in which the product does them.
 type question struct {
 	resource string
 	context  map[string]string
 	actions  []string
-	may      map[string][]string // of those, by role; a role that is not named here may do none
+	may      map[string][]string // the permitted actions by role; other roles may do none
 }
 
-// functionRoles are the template's, which a test holds against it.
+// functionRoles are the roles in the template. A test compares them.
 var functionRoles = []string{
 	"AuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
 	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole",
@@ -35,9 +34,9 @@ func (p awsPlatform) refusals(t *testing.T) {
 	}
 }
 
-// wrongRights asks IAM's simulator what the role of each function may do with the
-// table and the signing key. The simulator reads no tags and no key policy: tags are
-// given to it, and who else may sign is the runbook's ("Who may sign").
+// wrongRights asks IAM's simulator what each function's role may do with the table and the signing key, and returns the
+// differences from the template. The simulator reads no tags and no key policy. So it gets the tags, and the runbook
+// ("Who may sign") has how to limit other signers.
 func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	var account struct{ Account string }
 	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
@@ -81,7 +80,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// simulate returns those of the question's actions that the role may do.
+// simulate returns the actions of the question that the role may do.
 func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []string) {
 	args := []string{"iam", "simulate-principal-policy", "--policy-source-arn", role, "--resource-arns", q.resource, "--action-names"}
 	args = append(append(args, q.actions...), "--context-entries")
@@ -108,8 +107,7 @@ func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []
 	return allowed
 }
 
-// TestSmokeSeesARoleThatMaySign has the template's own policies answer in IAM's
-// place, as they are and with a right too many.
+// TestSmokeSeesARoleThatMaySign answers for IAM by the template's own policies, as they are and with one right more.
 func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	root, err := backing.Root()
 	if err != nil {
@@ -137,7 +135,7 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	}
 }
 
-// simulated is the stack of a template, whose names are its logical ids.
+// simulated returns a platform that answers for the stack of a template. Physical ids are the logical ids.
 func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 	t.Helper()
 	authority, err := iam.New(tpl)

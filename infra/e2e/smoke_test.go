@@ -29,20 +29,18 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// platform is where the smoke test runs: it does what differs between AWS and
-// the local stack.
+// platform is what the smoke test runs on. It does what differs between AWS and the local stack.
 type platform interface {
-	// breakAuthorizer makes the authorizer throw; mend ends that.
+	// breakAuthorizer makes the authorizer fail until mend is called.
 	breakAuthorizer(t *testing.T) (mend func())
-	// sign signs a digest with the signing key of this SubjectPublicKeyInfo.
+	// sign signs a digest, and returns the signature and the key's SubjectPublicKeyInfo.
 	sign(t *testing.T, digest []byte) (der, public []byte)
-	// refusals checks what the roles refuse; it says what it cannot check.
+	// refusals checks what the roles refuse, or logs that it cannot.
 	refusals(t *testing.T)
 }
 
-// TestSmoke checks, after a first deployment, what only AWS can prove. It runs by
-// `make smoke BASE_URL=… TOKEN_CMD=… STACK=…`; with a BASE_URL on loopback it runs
-// on the local stack.
+// TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke BASE_URL=… TOKEN_CMD=…
+// STACK=…`. With a BASE_URL on loopback it runs on the local stack.
 func TestSmoke(t *testing.T) {
 	if os.Getenv("SMOKE") == "" {
 		t.Skip("it runs by `make smoke BASE_URL=… TOKEN_CMD=… STACK=…`, and TestLocal runs it here")
@@ -71,8 +69,7 @@ func TestSmoke(t *testing.T) {
 	})
 }
 
-// smoke is a part of the suite, enough for one transaction through every function,
-// and then what the suite does not have.
+// smoke runs a part of the suite, enough for one transaction through every function, and then besideTheSuite.
 func smoke(t *testing.T, tg *target, p platform) {
 	t.Run("OneTransactionThroughEveryFunction", func(t *testing.T) {
 		for _, c := range []func(t *testing.T, tg *target){
@@ -144,9 +141,8 @@ func signatureVerifies(t *testing.T, tg *target, p platform) {
 	}
 }
 
-// webhookAttempt sends a webhook to the API's own public key lookup, which takes no
-// token as a body: that 415 comes back shows that stream, fan-out, queue, signature
-// and sending work together, and troubles no stranger.
+// webhookAttempt sends a webhook to the API's own public key lookup, which answers 415 to a token. The 415 shows that
+// stream, fan-out, queue, signature and sending work together, and no one else gets the webhook.
 func webhookAttempt(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)
@@ -224,10 +220,10 @@ func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 }
 
 func (localPlatform) refusals(t *testing.T) {
-	t.Log("the local stack refuses what a role does not allow (infra/local/iam); what AWS refuses, only AWS tells")
+	t.Log("the local stack refuses what a role does not allow (infra/local/iam); only AWS shows what AWS refuses")
 }
 
-// awsPlatform is a deployed stack; it needs the AWS CLI with credentials.
+// awsPlatform is a deployed stack. It needs the AWS CLI with credentials.
 type awsPlatform struct {
 	stack, region string
 	cli           func(t *testing.T, args ...string) []byte // the AWS CLI's answer, in JSON
@@ -240,7 +236,7 @@ func awsCLI(t *testing.T, args ...string) []byte {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "aws", append(args, "--output", "json")...)
 	cmd.Stderr = &stderr
-	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+os.Getenv("AWS_REGION")) // version 1 knows no AWS_REGION
+	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+os.Getenv("AWS_REGION")) // version 1 does not read AWS_REGION
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("aws %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
@@ -248,7 +244,7 @@ func awsCLI(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// physical returns the name of a resource of the stack.
+// physical returns the physical id of a resource of the stack.
 func (p awsPlatform) physical(t *testing.T, logical string) string {
 	t.Helper()
 	var out struct {
@@ -261,7 +257,7 @@ func (p awsPlatform) physical(t *testing.T, logical string) string {
 	return out.StackResourceDetail.PhysicalResourceID
 }
 
-// output is a value of the stack's outputs.
+// output returns a value of the stack's outputs.
 func (p awsPlatform) output(t *testing.T, name string) string {
 	t.Helper()
 	query := "Stacks[0].Outputs[?OutputKey=='" + name + "'].OutputValue | [0]"
@@ -273,8 +269,7 @@ func (p awsPlatform) output(t *testing.T, name string) string {
 	return value
 }
 
-// breakAuthorizer throttles it to nothing: API Gateway then meets an error of the
-// authorizer itself.
+// breakAuthorizer sets the authorizer's reserved concurrency to 0. API Gateway's calls of it then fail.
 func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
 	name := p.physical(t, "AuthorizerFunction")
 	p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", "0")

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// cases is the suite, in the order in which it runs on every target.
+// cases are the cases of the suite, in the order in which they run on every target.
 var cases = []struct {
 	name string
 	run  func(t *testing.T, tg *target)

@@ -1,7 +1,7 @@
-// Package e2e_test is the black-box suite: it knows a base URL and a command
-// that prints an access token, and nothing else of what it tests. TestLocal runs
-// it on the stack of `make run`, TestSAM on `sam local start-api`, and
-// TestDeployed on whatever BASE_URL and TOKEN_CMD name.
+// Package e2e_test has the end-to-end tests. The suite is a black-box test: it only needs a base URL and a command that
+// prints an access token. TestLocal runs the suite on the stack of `make run`, TestSAM on `sam local start-api`, and
+// TestDeployed on BASE_URL with TOKEN_CMD. Other tests need a local stack: webhooks under load and kills, the walk
+// through every route, the costs, and the runbook's commands.
 package e2e_test
 
 import (
@@ -23,13 +23,13 @@ import (
 // loadContract reads infra/openapi.yaml once for all targets.
 var loadContract = sync.OnceValues(contract.Load)
 
-// target is what the suite runs against.
+// target is an API that the suite runs on.
 type target struct {
 	name   string // local, sam or deployed
 	url    string
 	token  func(ctx context.Context, kind, email, name string) (string, error)
 	client *http.Client
-	run    string // makes the emails of this run its own
+	run    string // a part of each email, for this run only
 
 	mu  sync.Mutex
 	met map[string]bool // the differences that occurred
@@ -47,18 +47,17 @@ func newTarget(name, url string, token func(ctx context.Context, kind, email, na
 	}
 }
 
-// person is somebody with an access token.
+// person is a user with an access token.
 type person struct {
 	tg    *target
 	email string
 	token string
 }
 
-// person returns somebody of this run, who has not signed in yet.
+// person returns a new user, who has not signed in yet.
 func (tg *target) person(t *testing.T, name string) *person { return tg.kind(t, "", name) }
 
-// kind returns somebody whose token is of a kind of the local issuer: unverified,
-// service, idtoken.
+// kind returns a new user with a token of a kind of the local issuer, such as unverified, service or idtoken.
 func (tg *target) kind(t *testing.T, kind, name string) *person {
 	t.Helper()
 	email := name + "-" + tg.run + "-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
@@ -69,7 +68,7 @@ func (tg *target) kind(t *testing.T, kind, name string) *person {
 	return &person{tg, email, token}
 }
 
-// reply is an answer, decoded.
+// reply is a decoded answer.
 type reply struct {
 	status int
 	header http.Header
@@ -92,8 +91,7 @@ func (r reply) list(name string) []map[string]any {
 	return out
 }
 
-// call is one request. A body "" is none; contentType "" is JSON when there is a
-// body, "none" sends no header.
+// call is a request. A body "" is no body. A contentType "" is JSON when there is a body; "none" sends no header.
 type call struct {
 	method, path, body string
 	bearer             string
@@ -101,9 +99,8 @@ type call struct {
 	header             http.Header
 }
 
-// do sends a request. It fails the test when there is no answer at all, or one
-// that infra/openapi.yaml does not have; SAM local answers in the gateway's place
-// with what is in no document.
+// do sends a request. It fails the test when there is no answer, or an answer that infra/openapi.yaml does not have. It
+// does not check the answers of SAM local, some of which are not documented.
 func (tg *target) do(t *testing.T, c call) reply {
 	t.Helper()
 	r, err := tg.try(t.Context(), c)
@@ -116,8 +113,7 @@ func (tg *target) do(t *testing.T, c call) reply {
 	return r
 }
 
-// undocumented says what of an answer, or of the body of a request that was
-// accepted, is not in the document.
+// undocumented returns an error when the answer, or the body of an accepted request, is not as documented.
 func (tg *target) undocumented(c call, r reply) error {
 	if tg.name == "sam" {
 		return nil
@@ -170,7 +166,7 @@ func (tg *target) try(ctx context.Context, c call) (reply, error) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(&out.body); err != nil {
-			out.body = nil // not JSON: the checks on it will say so
+			out.body = nil // not JSON: the checks of the body fail
 		}
 	}
 	return out, nil
@@ -182,14 +178,14 @@ func (p *person) do(t *testing.T, method, path, body string) reply {
 	return p.tg.do(t, call{method: method, path: path, body: body, bearer: p.token})
 }
 
-// want sends a request as the person and fails unless it ends so.
+// want sends a request as the person and checks the answer, as target.want does.
 func (p *person) want(t *testing.T, method, path, body string, status int, code string) reply {
 	t.Helper()
 	return p.tg.want(t, call{method: method, path: path, body: body, bearer: p.token}, status, code)
 }
 
-// want sends a request and fails unless it ends with the status and the problem
-// code ("" for a good answer), in the one shape of its kind.
+// want sends a request and fails the test unless the answer has the status and the problem code ("" for a good answer),
+// and an error the form of a problem.
 func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 	t.Helper()
 	r := tg.do(t, c)
@@ -222,14 +218,14 @@ func (tg *target) check(t *testing.T, c call, r reply, status int, code string) 
 	}
 }
 
-// key makes an API key and gives its id and text.
+// key makes an API key and returns its id and its text.
 func (p *person) key(t *testing.T, org, body string) (id, text string) {
 	t.Helper()
 	r := p.want(t, "POST", "/v1/orgs/"+org+"/keys", body, http.StatusCreated, "")
 	return r.str("id"), r.str("key")
 }
 
-// org makes an org and gives its id.
+// org makes an org and returns its id.
 func (p *person) org(t *testing.T) string {
 	t.Helper()
 	return p.want(t, "POST", "/v1/orgs", `{"name":"Acme"}`, http.StatusCreated, "").str("id")

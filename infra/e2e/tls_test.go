@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// refusesOldTLS reports whether an address takes neither TLS 1.1 nor a cipher
-// without forward secrecy, and does take TLS 1.2.
+// refusesOldTLS returns an error when an address accepts TLS 1.1 or a cipher without forward secrecy, or refuses
+// TLS 1.2.
 func refusesOldTLS(ctx context.Context, address string, roots *x509.CertPool) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -40,11 +40,11 @@ func refusesOldTLS(ctx context.Context, address string, roots *x509.CertPool) er
 	return errors.Join(wrong...)
 }
 
-// TestSmokeSeesOldTLS tries what the smoke test asks of AWS on servers here.
+// TestSmokeSeesOldTLS tries the smoke test's check on local servers.
 func TestSmokeSeesOldTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		config *tls.Config
-		word   string // of the fault; "": none
+		word   string // in the error; "": no error
 	}{
 		"modern":  {&tls.Config{MinVersion: tls.VersionTLS12}, ""},
 		"old":     {&tls.Config{MinVersion: tls.VersionTLS10}, "TLS 1.1 is taken"},

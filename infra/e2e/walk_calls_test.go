@@ -17,10 +17,10 @@ import (
 // "Orgs: GetItem strong ORG#org_…/META".
 type walkCalls struct {
 	mu         sync.Mutex
-	request    map[string]int // of the functions that answer a request, since the last take
-	background map[string]int // of the functions that events start
+	request    map[string]int // calls of the functions that answer requests, since the last take
+	background map[string]int // calls of the functions that events start
 	used       map[string]bool
-	last       time.Time // of the background
+	last       time.Time // of the last call in background
 	failed     []error
 }
 
@@ -28,10 +28,9 @@ func newWalkCalls() *walkCalls {
 	return &walkCalls{request: map[string]int{}, background: map[string]int{}, used: map[string]bool{}, last: time.Now()}
 }
 
-// count counts a call. It does not count what depends on the time: the calls of the
-// scheduled functions, the reading of signing and verification keys, which are remembered
-// for a minute, all but the first write of a key's last use, and the second charge to a budget
-// that was not refilled yet.
+// count counts a call. It leaves out calls that depend on the time: those of the scheduled functions, reads of signing
+// and verification keys, which are remembered for a minute, all but the first write of a key's last use, and the second
+// charge to a budget that was not refilled yet.
 func (w *walkCalls) count(c iam.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +61,7 @@ func (w *walkCalls) count(c iam.Call) {
 	w.background[line]++
 }
 
-// take returns what was counted for requests since the last take.
+// take returns the calls of requests since the last take.
 func (w *walkCalls) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +70,7 @@ func (w *walkCalls) take() []string {
 	return out
 }
 
-// rest returns what events have started; quiet reports whether that has ended.
+// rest returns the calls of functions that events start. quiet reports whether they have ended.
 func (w *walkCalls) rest() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,11 +96,10 @@ type (
 	rowRequest struct{ Key, Item map[string]textValue }
 )
 
-// equalTo finds the placeholder of the partition in the condition of a query.
+// equalTo matches the placeholder of the partition in the condition of a query.
 var equalTo = regexp.MustCompile(`^\w+ = (:\w+)`)
 
-// shapeOf returns a call without what differs from run to run, and the key of its row
-// when it has one.
+// shapeOf returns a call without what differs from run to run, and the key of its row if it has one.
 func shapeOf(c iam.Call) (shape, row string, err error) {
 	if c.Service != "dynamodb" {
 		return c.Service + " " + c.Operation, "", nil
@@ -171,7 +169,7 @@ func (r rowRequest) text() string {
 
 func keyText(key map[string]textValue) string { return key["PK"].S + "/" + key["SK"].S }
 
-// masks replace what differs from run to run in the key of a row.
+// masks replace the parts of a row's key that differ from run to run.
 var masks = []struct {
 	what *regexp.Regexp
 	by   string

@@ -24,28 +24,27 @@ import (
 
 const (
 	walkFile = "testdata/walk.txt" // UPDATE_WALK=1 writes it
-	feedAge  = 11 * time.Second    // the list of events has all that are older than 10 s
+	feedAge  = 11 * time.Second    // the list of events has all events older than 10 s
 )
 
-// walk is a series of requests, written down with their answers and with what they ask of
-// AWS.
+// walk writes down a series of requests, with their answers and their calls to AWS.
 type walk struct {
 	s     *stack.Stack
 	tg    *target
 	calls *walkCalls
-	took  map[string]bool // routes
-	ids   map[string]int  // how many of each prefix have a number
+	took  map[string]bool // the routes of the walk so far
+	ids   map[string]int  // how many ids of each prefix have a number
 	names map[string]string
 	text  strings.Builder
 }
 
-// A request of the walk is sent as a person or with an API key; without either, by no one.
+// as is the sender of a request, with an access token, an API key or no credential.
 type as struct{ name, bearer string }
 
 var stranger = as{name: "stranger"}
 
-// step sends a request and writes down what came of it. values are for the braces of the
-// route, in turn; a query may follow the route.
+// step sends a request and writes it down with its result. The values replace the braces of the route in turn. A query
+// may follow the route.
 func (w *walk) step(t *testing.T, by as, method, route, body string, values ...string) reply {
 	t.Helper()
 	pattern, _, _ := strings.Cut(route, "?")
@@ -111,8 +110,7 @@ var (
 	}
 )
 
-// masked replaces what differs from run to run: ids by numbers in the order in which they
-// appear.
+// masked replaces what differs from run to run. Ids become numbers in the order in which they appear.
 func (w *walk) masked(text string) string {
 	text = walkID.ReplaceAllStringFunc(text, func(id string) string {
 		if w.names[id] == "" {
@@ -134,7 +132,7 @@ func (w *walk) masked(text string) string {
 	return text
 }
 
-// settled waits until every event of an app was fanned out and nothing of it is pending.
+// settled waits until every event of an app is fanned out and none of its deliveries is pending.
 func (w *walk) settled(t *testing.T, app string, endpoints ...string) {
 	t.Helper()
 	none := func(partition, filter string, values map[string]types.AttributeValue) bool {
@@ -161,7 +159,7 @@ func (w *walk) settled(t *testing.T, app string, endpoints ...string) {
 	})
 }
 
-// aWalk goes through every route, and holds the answers and the calls to AWS to walkFile.
+// aWalk goes through every route, and compares the answers and the calls to AWS with walkFile.
 func aWalk(t *testing.T, s *stack.Stack, tg *target) {
 	w := &walk{s: s, tg: tg, calls: newWalkCalls(), took: map[string]bool{}, ids: map[string]int{}, names: map[string]string{}}
 	s.Watch(w.calls.count)
@@ -186,7 +184,7 @@ func aWalk(t *testing.T, s *stack.Stack, tg *target) {
 	w.compare(t)
 }
 
-// consoles is what people do.
+// consoles sends the requests of people.
 func (w *walk) consoles(t *testing.T, ada, bob as, bobsEmail string) {
 	t.Helper()
 	w.step(t, ada, "GET", "/v1/orgs", "")
@@ -249,7 +247,7 @@ func (w *walk) consoles(t *testing.T, ada, bob as, bobsEmail string) {
 	w.step(t, as{"server", rotated.str("key")}, "POST", "/app/get", `{}`)
 }
 
-// servers is what the server of an app does.
+// servers sends the requests of an app's server.
 func (w *walk) servers(t *testing.T, eve as) as {
 	t.Helper()
 	org := w.step(t, eve, "POST", "/v1/orgs", `{"name":"Beta"}`).str("id")
@@ -323,7 +321,7 @@ func (w *walk) servers(t *testing.T, eve as) as {
 	return server
 }
 
-// strangers is what needs no credential, or has none.
+// strangers sends requests that have no credential.
 func (w *walk) strangers(t *testing.T) {
 	t.Helper()
 	w.step(t, stranger, "HEAD", "/.well-known/jwks.json", "")
@@ -345,7 +343,7 @@ func (w *walk) strangers(t *testing.T) {
 	}
 }
 
-// everyRoute demands that the walk has taken every documented route.
+// everyRoute fails the test unless the walk has taken every documented route.
 func (w *walk) everyRoute(t *testing.T) {
 	t.Helper()
 	documented, err := loadContract()
@@ -361,7 +359,7 @@ func (w *walk) everyRoute(t *testing.T) {
 	}
 }
 
-// compare holds the walk to what is written.
+// compare compares the walk with walkFile.
 func (w *walk) compare(t *testing.T) {
 	t.Helper()
 	got := w.text.String()

@@ -10,15 +10,15 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// emptyBudget has an app whose API keys have started all that they may: what ends a
-// key or a link goes on, and its webhooks arrive.
+// emptyBudget has an app whose API keys have spent their budget. Revocations of keys and links still work, and their
+// webhooks arrive.
 func emptyBudget(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil, "link.claimed", "link.revoked", "key.revoked")
 	claimed, token := c.link(t, "u-1")
 	revoked, _ := c.link(t, "u-2")
 	keyID, _ := c.owner.key(t, c.org, `{}`)
-	// Counted in deliveries at 100 a second: what is spent is refilled in 90 seconds.
+	// The count is in deliveries, at 100 a second. The budget is refilled in 90 seconds.
 	spent := time.Now().UnixMilli()/10 + 2000 + 9000
 	setRow(t, s, rowKey{"BUDGET#" + c.appID, "META"}, "SET spent = :spent", map[string]types.AttributeValue{
 		":spent": &types.AttributeValueMemberN{Value: strconv.FormatInt(spent, 10)},

@@ -22,8 +22,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// missingLanguage skips what cannot run without a language, with one loud line;
-// CI fails.
+// missingLanguage prints a line and skips the test when a language is missing. In CI it fails the test.
 func missingLanguage(t *testing.T, l receivers.Language, err error) {
 	t.Helper()
 	var missing *backing.MissingError
@@ -36,7 +35,7 @@ func missingLanguage(t *testing.T, l receivers.Language, err error) {
 	}
 }
 
-// output keeps what a program prints.
+// output keeps a program's output.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -94,13 +93,12 @@ func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// manySignatures are enough for a leading zero, which r and s each have with a
-// probability of 1/256: of 50,000 runs one has none.
+// manySignatures are enough for a leading zero, which r and s each have with a probability of 1/256: one of 50,000 runs
+// has none.
 const manySignatures = 1400
 
-// signatures signs webhooks with the stack's KMS and has them verified by the
-// libraries of the documented receivers, those among them whose r or s has a leading
-// zero: a number that is not padded fails once in 128.
+// signatures signs webhooks with the stack's KMS, and verifies them with the libraries of the documented receivers. Some
+// have a leading zero in r or s: without padding, one signature in 128 would fail.
 func signatures(t *testing.T, s *stack.Stack, tg *target) {
 	active, ok := signingKeys(t, s).Active()
 	if !ok {
@@ -131,7 +129,7 @@ func signatures(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// signMany signs as the pipeline does, and counts the leading zeros.
+// signMany signs webhooks as the pipeline does, and counts the leading zeros.
 func signMany(t *testing.T, keys *kms.Keys, active signing.Key, issuer string) (tokens []string, zeroR, zeroS int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -170,8 +168,8 @@ func signMany(t *testing.T, keys *kms.Keys, active signing.Key, issuer string) (
 	return tokens, zeroR, zeroS
 }
 
-// interpreter puts a program beside the libraries that the documented receiver in
-// that language uses.
+// interpreter writes a program beside the libraries of the documented receiver in its language, and returns the command
+// that runs it.
 func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec.Cmd, error) {
 	t.Helper()
 	read := func(path string) string {
@@ -207,8 +205,8 @@ func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec
 	return cmd, nil
 }
 
-// Each reads a JWK and then tokens, a line each, and verifies all of them; and the
-// first with a character of its signature altered, which must be refused.
+// Each program reads a JWK and tokens, one a line, and verifies all tokens. It must refuse the first token with another
+// character in its signature.
 const (
 	verifyInNode = `import { readFileSync } from 'node:fs'
 import { importJWK, jwtVerify } from 'jose'

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	backlog     = 2000  // overdue deliveries of one tenant, and as many links whose time has come
+	backlog     = 2000  // overdue deliveries of one tenant, and as many overdue links
 	loadBacklog = 20000 // by `make load`
 )
 
-// TestATenantsBacklogHoldsUpNoOther has one tenant's overdue deliveries to a slow
-// receiver, and its links that are to expire, in front of the retries of another.
+// TestATenantsBacklogHoldsUpNoOther has one tenant's overdue deliveries to a slow receiver, and its overdue links, before
+// the retries of another tenant.
 func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	n := backlog
@@ -68,7 +68,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// delivery returns a delivery as its event lists it, and nothing while it has none.
+// delivery returns the delivery of an event to an endpoint, or nil.
 func (c *server) delivery(t *testing.T, endpoint, event string) map[string]any {
 	t.Helper()
 	for _, d := range c.ok(t, "/webhook_delivery/list", members{"eventId": event}).list("deliveries") {
@@ -79,8 +79,7 @@ func (c *server) delivery(t *testing.T, endpoint, event string) map[string]any {
 	return nil
 }
 
-// plantBacklog copies a delivery, its event and a link so often, all of them due for
-// an hour.
+// plantBacklog makes n copies of a delivery, its event and a link, all due for an hour.
 func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	t.Helper()
 	event := c.revokedLink(t, s)
@@ -148,7 +147,7 @@ func waitingIn(t *testing.T, s *stack.Stack, app string) (n int) {
 	return n
 }
 
-// eventually waits longer than within.
+// eventually waits as within does, with a limit.
 func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	for begun := time.Now(); !is(); time.Sleep(100 * time.Millisecond) {

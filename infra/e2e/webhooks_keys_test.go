@@ -26,8 +26,8 @@ func signingKeys(t *testing.T, s *stack.Stack) store.SigningKeys {
 
 func verificationRow(kid string) rowKey { return rowKey{"VKEYS", "KEY#" + kid} }
 
-// rotate makes the active key old, so that the rotation publishes the next one,
-// and then that one old enough to sign. It gives the kids of before and after.
+// rotate makes the active key old, so that the rotation publishes the next one, and then makes the next key old enough to
+// sign. It returns the kids of both.
 func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	t.Helper()
 	run := func() store.SigningKeys {
@@ -54,7 +54,7 @@ func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	return before, after
 }
 
-// rotation flips the signing key between webhooks, and then revokes the old one.
+// rotation changes the signing key between webhooks, and then revokes the old one.
 func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil, "link.revoked")
@@ -65,8 +65,8 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	old := send()
 	before, after := rotate(t, s)
-	flipped := send() // by a copy that remembers the key of before
-	// The next copy asks the table; so does one that is a minute old.
+	flipped := send() // by a copy that remembers the old key
+	// A new copy reads the table. A copy does so again after a minute.
 	killFunction(t, s, "DeliverFunction")
 	fresh := send()
 	t.Logf("signed by: before %s, in the minute of the flip %s, after %s", old.kid(), flipped.kid(), fresh.kid())
@@ -85,15 +85,14 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("then %s signs", last.kid())
 	}
 	hook.noneRefused(t)
-	revoke(t, s, after) // one that the rotation made
+	revoke(t, s, after) // a key that the rotation made
 	killFunction(t, s, "DeliverFunction")
 	if last := send(); last.kid() == after || last.kid() == before {
 		t.Errorf("revoked, %s signs", last.kid())
 	}
 }
 
-// revoke revokes a signing key in the table, as the runbook does. The rotation disables
-// it in KMS and puts another in its place.
+// revoke revokes a signing key in the table, as the runbook does. The rotation disables it in KMS and activates another.
 func revoke(t *testing.T, s *stack.Stack, kid string) {
 	t.Helper()
 	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
@@ -111,7 +110,7 @@ func (tg *target) lookUp(t *testing.T, kid string, status int, code string) {
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + kid + `"}`}, status, code)
 }
 
-// lookupWithoutKMS has the KMS hang.
+// lookupWithoutKMS looks keys up while the KMS hangs.
 func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after string) {
 	if err := s.PauseKMS(); err != nil {
 		t.Fatal(err)
@@ -121,7 +120,7 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 			t.Error(err)
 		}
 	}()
-	killFunction(t, s, "WebhookKeysFunction") // what it remembers is gone
+	killFunction(t, s, "WebhookKeysFunction") // a new copy remembers no keys
 	begun := time.Now()
 	tg.lookUp(t, before, http.StatusOK, "")
 	tg.lookUp(t, after, http.StatusOK, "")
@@ -133,12 +132,11 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 	}
 }
 
-// revokedKey revokes the key that signed the old webhook, as infra/runbook.md
-// does ("Revoking a webhook signing key").
+// revokedKey revokes the key that signed the old webhook, as infra/runbook.md does ("Revoking a webhook signing key").
 func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()
 	revoke(t, s, kid)
-	killFunction(t, s, "WebhookKeysFunction") // or wait for a minute
+	killFunction(t, s, "WebhookKeysFunction") // instead of a wait for a minute
 	tg.lookUp(t, kid, http.StatusGone, "kid_revoked")
 	_, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(old.Token))
 	var refused *verify.RefusedError
@@ -150,7 +148,7 @@ func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, f
 	}
 	for _, k := range tg.want(t, call{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
 		if k["kid"] == kid {
-			t.Error("the revoked key stands in the key set")
+			t.Error("the revoked key is in the key set")
 		}
 	}
 }

@@ -16,16 +16,15 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// Of the run with faults: it lasts until all of them have been made.
+// Settings of the run with faults, which lasts until all faults have been made.
 const (
 	killRate  = 2 // events a second
 	kmsAway   = 10 * time.Second
 	killDrain = 3 * time.Minute // a lost delivery waits for its lease, or for the sweep's minute
 )
 
-// TestWebhooksSurviveKills kills, in the middle of a steady run, everything between
-// an event and its receivers, one after the other, and demands that each receiver
-// gets the set of events that happened.
+// TestWebhooksSurviveKills kills, during a steady run, everything between an event and its receivers, one after the
+// other. It wants each receiver to get exactly the set of events that happened.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)})
@@ -70,7 +69,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
 }
 
-// until causes events until it is told to stop, and gives the links they are about.
+// until causes events until stop is closed, and returns their links.
 func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -98,8 +97,7 @@ func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 	}
 }
 
-// happened returns the ids of all events about links: what the feed shows, in which
-// each link that was claimed or revoked stands once.
+// happened returns the ids of all events about links in the feed. Each claimed or revoked link must have exactly one.
 func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool {
 	t.Helper()
 	all, about := map[string]bool{}, map[string]int{}
@@ -110,7 +108,7 @@ func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool 
 			data, _ := e["data"].(members)
 			link, _ := data["id"].(string)
 			if link == "" {
-				continue // of a key
+				continue // an event about a key
 			}
 			id, _ := e["id"].(string)
 			all[id] = true
@@ -146,8 +144,8 @@ func loseQueue(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// skipStream empties the stream while the function that reads it is killed again
-// and again, until there are events that were never read.
+// skipStream empties the stream while the function that reads it is killed again and again, until some events were never
+// read.
 func skipStream(t *testing.T, s *stack.Stack, c *server) {
 	for range 5 {
 		before := unread(t, s, c)
@@ -158,7 +156,7 @@ func skipStream(t *testing.T, s *stack.Stack, c *server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second) // whatever is still read is fanned out by then
+		time.Sleep(2 * time.Second) // until all events that were read are fanned out
 		if n := len(unread(t, s, c)) - len(before); n > 0 {
 			t.Logf("%d events were in the stream and never read", n)
 			return
@@ -167,7 +165,7 @@ func skipStream(t *testing.T, s *stack.Stack, c *server) {
 	t.Error("the stream was never emptied of anything")
 }
 
-// killAgain kills a function's copies as they come.
+// killAgain kills a function's copies until resume is called.
 func killAgain(t *testing.T, s *stack.Stack, function string) (resume func()) {
 	end := make(chan struct{})
 	var killing sync.WaitGroup
@@ -190,15 +188,14 @@ func killAgain(t *testing.T, s *stack.Stack, function string) (resume func()) {
 	}
 }
 
-// kmsHangs has the KMS answer nothing for a while: no webhook is sent, and
-// everything else goes on.
+// kmsHangs makes the KMS hang for a while: no webhook is sent, and all else works.
 func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	kid := signingKeys(t, s).ActiveKid
 	if err := s.PauseKMS(); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	time.Sleep(time.Second) // what was signed before is under way
+	time.Sleep(time.Second) // until webhooks that were signed before have arrived
 	before := len(r.arrivals())
 	for time.Since(begun) < kmsAway {
 		for _, what := range []call{
@@ -229,8 +226,7 @@ func loseDB(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// unread returns the events of an app that are older than a moment and were not
-// fanned out.
+// unread returns the events of an app that are older than 1.5 seconds and not fanned out.
 func unread(t *testing.T, s *stack.Stack, c *server) (events []string) {
 	t.Helper()
 	then := strconv.FormatInt(time.Now().Add(-1500*time.Millisecond).UnixMilli(), 10)

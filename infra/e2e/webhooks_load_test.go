@@ -22,20 +22,19 @@ import (
 	"latchkey/pkg/queue"
 )
 
-// Of the run under load.
+// Settings of the run under load.
 const (
 	loadRate   = 4                // events a second
 	loadFor    = 40 * time.Second // 200 s by `make load`
 	slowAnswer = 8 * time.Second
 
-	loadCopies = 100 // of deliver, as in an account whose quota was raised
+	loadCopies = 100 // of deliver, as in an account with a raised quota
 
 	mostMedian = 2 * time.Second // of the healthy receiver
-	mostDrain  = 4 * time.Minute // after the last event, in which every breaker has closed
+	mostDrain  = 4 * time.Minute // after the last event, until every breaker is closed
 )
 
-// groups counts the messages of the queue by whether their endpoint is their
-// group.
+// groups counts the messages of the queue: right ones have their endpoint as group.
 type groups struct {
 	right, wrong atomic.Int64
 }
@@ -49,15 +48,15 @@ func (g *groups) received(m pump.Message) {
 	g.right.Add(1)
 }
 
-// crowded is for a stack that sends many webhooks at once.
+// crowded returns parameters for a stack that sends many webhooks at once.
 func crowded() map[string]string {
 	out := maps.Clone(patient)
 	out["DeliverConcurrency"] = strconv.Itoa(loadCopies)
 	return out
 }
 
-// TestWebhooksUnderLoad sends events to a receiver that is down for a while, one
-// that fails half the time, one that is slow and one that is healthy.
+// TestWebhooksUnderLoad sends events to four receivers: one is down for a while, one fails half the time, one is slow and
+// one is healthy.
 func TestWebhooksUnderLoad(t *testing.T) {
 	rate, during := loadRate, loadFor
 	if seconds := os.Getenv("LOAD_SECONDS"); seconds != "" {
@@ -69,8 +68,8 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	}
 	deadUntil := during * 3 / 4
 	var g groups
-	// Ten a second that take eight keep 80 batches busy, when a batch is seldom more
-	// than one event's deliveries.
+	// Ten events a second, of eight seconds each, keep 80 batches busy when a batch seldom has more than one event's
+	// deliveries.
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
@@ -100,7 +99,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	ended := time.Now()
 	t.Logf("%d events in %s; %d requests were answered 503 and sent again", len(caused), during, c.unavailable.Load())
 
-	t.Parallel() // what is left is mostly waiting
+	t.Parallel() // the rest of the test mostly waits
 
 	receivers := map[string]*receiver{"healthy": healthy, "half": half, "slow": slow, "dead": dead}
 	drained := drain(t, s, c, caused, receivers, "half", mostDrain)
@@ -118,14 +117,12 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	lastOnes(t, s, c, half)
 }
 
-// mostRate returns the events a second of `make load`, which has the machine for itself:
-// 10, or 3 a core of a small one. Two cores of the local stack are full at 8 a second;
-// above that the receivers would measure the machine.
+// mostRate returns the events a second of `make load`, which has the machine for itself: 3 for each core, and 10 at most.
+// A local stack on two cores is busy at 8 a second. With more, the receivers would measure the machine.
 func mostRate() int { return min(10, 3*runtime.NumCPU()) }
 
-// memoryDir is a folder in memory where this machine has one, for the data of
-// DynamoDB Local: on a busy disk its writes took seconds, which the product answers
-// with 503.
+// memoryDir returns a folder for the data of DynamoDB Local, in memory where this machine can. On a busy disk its writes
+// took seconds, and the product then answers 503.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "latchkey-")
@@ -136,8 +133,7 @@ func memoryDir(t *testing.T) string {
 	return dir
 }
 
-// steady causes events at a rate for a while, and gives the links they are about.
-// Each link is claimed or revoked.
+// steady causes events at a rate for a while, and returns their links. Each link is claimed or revoked.
 func steady(t *testing.T, c *server, rate int, during time.Duration) map[string]bool {
 	t.Helper()
 	var mu sync.Mutex
@@ -162,8 +158,7 @@ func steady(t *testing.T, c *server, rate int, during time.Duration) map[string]
 	return caused
 }
 
-// cause makes a link and, in turn, claims or revokes it. It gives the link when
-// the answer was good.
+// cause makes a link, and claims it or, for an even n, revokes it. It returns the link's id.
 func (c *server) cause(t *testing.T, n int) (link string, err error) {
 	t.Helper()
 	made, err := c.insist(t, c.call(t, "/link/create", members{"clientUserId": fmt.Sprint("u-", n)}), http.StatusCreated)
@@ -179,7 +174,7 @@ func (c *server) cause(t *testing.T, n int) (link string, err error) {
 	return link, err
 }
 
-// insist sends a request again that was answered 503, as a client should.
+// insist sends a request again after a 503, as a client should.
 func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 	t.Helper()
 	for begun := time.Now(); ; {
@@ -197,8 +192,7 @@ func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 	}
 }
 
-// medianDelay tells how late webhooks first came, and holds the healthy receiver
-// to its bound.
+// medianDelay logs the delay of webhooks at their first arrival. The median of the healthy receiver has a limit.
 func medianDelay(t *testing.T, name string, r *receiver) {
 	t.Helper()
 	first := map[string]time.Duration{}
@@ -224,8 +218,7 @@ func medianDelay(t *testing.T, name string, r *receiver) {
 	}
 }
 
-// sameIDs demands that what came about one thing has one event id, however often
-// it came, and that no attempt came twice.
+// sameIDs wants all arrivals of an event to have the same id, and no attempt to come twice.
 func sameIDs(t *testing.T, name string, r *receiver) {
 	t.Helper()
 	ids, attempts := map[string]string{}, map[string]bool{}
@@ -242,27 +235,26 @@ func sameIDs(t *testing.T, name string, r *receiver) {
 	}
 }
 
-// missing counts the links that a receiver was not told of.
+// missing returns how many of the links a receiver got no webhook about.
 func (r *receiver) missing(caused map[string]bool) int {
-	told := map[string]bool{}
+	known := map[string]bool{}
 	for _, a := range r.arrivals() {
 		var data struct{ ID string }
 		if err := json.Unmarshal(a.Data, &data); err == nil {
-			told[data.ID] = true
+			known[data.ID] = true
 		}
 	}
 	n := 0
 	for link := range caused {
-		if !told[link] {
+		if !known[link] {
 			n++
 		}
 	}
 	return n
 }
 
-// drain waits, with the sweep of each minute, until every receiver was told of
-// every link, and nothing waits for any but the failing one. It gives when that
-// was.
+// drain runs the sweep and waits until every receiver has a webhook about every link, and no delivery is pending but those
+// to the failing receiver. It returns the time.
 func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, receivers map[string]*receiver, failing string, limit time.Duration) time.Time {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(2 * time.Second) {
@@ -286,8 +278,8 @@ func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, rece
 	}
 }
 
-// lastOnes looks at what the failing receiver has answered 500 again and again:
-// each waits for an attempt in the future. When its time has come, all is taken.
+// lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for its next attempt. It
+// moves the attempts forward, and the receiver takes all of them.
 func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	t.Helper()
 	now := time.Now()

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// webhooks is what only a stack shows that delivers.
+// webhooks runs the tests that need a stack which delivers.
 func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 	for _, c := range []struct {
 		name string
@@ -64,8 +64,7 @@ func oneEvent(t *testing.T, _ *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// delivered waits until an event was delivered to an endpoint, and gives the
-// delivery.
+// delivered waits until an event is delivered to an endpoint, and returns the delivery.
 func (c *server) delivered(t *testing.T, endpoint, event string) (d map[string]any) {
 	t.Helper()
 	within(t, event+" delivered", func() bool {
@@ -79,8 +78,7 @@ func (c *server) delivered(t *testing.T, endpoint, event string) (d map[string]a
 	return d
 }
 
-// tokensAreBound shows a webhook's token to the endpoint of another app and to the
-// authorizer.
+// tokensAreBound sends a webhook's token to the endpoint of another app and to the authorizer.
 func tokensAreBound(t *testing.T, _ *stack.Stack, tg *target) {
 	a, b := tg.server(t), tg.server(t)
 	to, other := a.receiver(t, nil), b.receiver(t, nil)
@@ -103,8 +101,7 @@ func tokensAreBound(t *testing.T, _ *stack.Stack, tg *target) {
 	to.noneRefused(t)
 }
 
-// postToken sends a token to a receiver, as anybody could, and gives the status of
-// the answer.
+// postToken sends a token to a receiver, as anyone could, and returns the status of the answer.
 func postToken(t *testing.T, url, token string) int {
 	t.Helper()
 	res, err := http.Post(url, "application/jwt", strings.NewReader(token))
@@ -115,8 +112,7 @@ func postToken(t *testing.T, url, token string) int {
 	return res.StatusCode
 }
 
-// keyEvents makes, rotates and revokes keys of two apps: the endpoint of an app is
-// told of its own.
+// keyEvents makes keys of two apps and revokes one: an app's endpoint gets only the events of its own app.
 func keyEvents(t *testing.T, _ *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil, "key.created", "key.revoked")
@@ -143,8 +139,8 @@ func keyEvents(t *testing.T, _ *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// goneAndBack has a receiver answer 410: its endpoint is disabled, the app's other
-// endpoint is told, and what happens meanwhile is kept for it.
+// goneAndBack has a receiver answer 410. Its endpoint is disabled, the app's other endpoint gets an event about it, and
+// deliveries are held until the endpoint is enabled.
 func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	var gone atomic.Bool
@@ -162,9 +158,9 @@ func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 		return id
 	}
 	links := []string{revoke()}
-	told := other.one(t, "endpoint.disabled", hook.endpoint)
-	if !strings.Contains(string(told.Data), `"reason":"gone"`) {
-		t.Errorf("the other endpoint was told %s", told.Data)
+	disabled := other.one(t, "endpoint.disabled", hook.endpoint)
+	if !strings.Contains(string(disabled.Data), `"reason":"gone"`) {
+		t.Errorf("the other endpoint got %s", disabled.Data)
 	}
 	r := c.ok(t, "/webhook_endpoint/get", members{"endpointId": hook.endpoint})
 	if r.body["enabled"] != false || r.str("disabledReason") != "gone" || r.body["disabledAt"] == nil {

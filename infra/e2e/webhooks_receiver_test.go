@@ -15,22 +15,21 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// arrival is a webhook that came and was verified.
+// arrival is a verified webhook.
 type arrival struct {
 	verify.Event
 	At    time.Time
 	Token string
 }
 
-// kid is the key that signed it.
+// kid returns the kid of the key that signed the webhook.
 func (a arrival) kid() string {
 	var h struct{ Kid string }
-	_ = json.Unmarshal(segment(a.Token, 0), &h) // it was verified
+	_ = json.Unmarshal(segment(a.Token, 0), &h) // no error: the token was verified
 	return h.Kid
 }
 
-// receiver takes webhooks on this machine, verifies them as a receiver in Go
-// would, and keeps them all.
+// receiver takes webhooks on this machine, verifies them as a customer's receiver in Go does, and keeps them.
 type receiver struct {
 	endpoint string
 	url      string
@@ -41,8 +40,8 @@ type receiver struct {
 	mu       sync.Mutex
 	verifier *verify.Verifier
 	got      []arrival
-	refused  []error // of webhooks that were not verified
-	unknown  int     // of which nothing could be known, the lookup being away
+	refused  []error // the errors of refused webhooks
+	unknown  int     // the number of webhooks whose key could not be looked up
 }
 
 // receiver starts a receiver and registers it.
@@ -63,7 +62,7 @@ func (r *receiver) listen(t *testing.T) {
 	t.Cleanup(func() { _ = r.server.Close() })
 }
 
-// again listens, where it has listened before.
+// again listens at the same address as before.
 func (r *receiver) again() error {
 	l, err := net.Listen("tcp", r.address)
 	if err != nil {
@@ -86,7 +85,7 @@ func (r *receiver) register(t *testing.T, c *server, events ...string) {
 	r.verifier = v
 }
 
-// newVerifier is one that knows no key yet.
+// newVerifier returns a verifier that knows no key yet.
 func newVerifier(t *testing.T, tg *target, endpoint string) *verify.Verifier {
 	t.Helper()
 	v, err := verify.New(verify.Config{BaseURL: tg.url, EndpointID: endpoint, Issuer: tg.url})
@@ -100,7 +99,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return // the function was killed as it sent
+		return // the function was killed during the request
 	}
 	r.mu.Lock()
 	v := r.verifier
@@ -132,7 +131,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(status)
 }
 
-// headersOf holds what stands around a webhook to the contract.
+// headersOf checks the headers of a webhook.
 func headersOf(req *http.Request, e verify.Event) error {
 	for name, want := range map[string]string{
 		"Content-Type": "application/jwt", "Webhook-Id": e.ID, "User-Agent": "Latchkey-Webhooks/1",
@@ -150,7 +149,7 @@ func (r *receiver) arrivals() []arrival {
 	return slices.Clone(r.got)
 }
 
-// about returns the webhooks of a type whose data names a thing.
+// about returns the webhooks of a type whose data has an id; "" is any.
 func (r *receiver) about(kind, thing string) []arrival {
 	return slices.DeleteFunc(r.arrivals(), func(a arrival) bool {
 		return a.Type != kind || thing != "" && !containsID(a.Data, thing)
@@ -160,7 +159,7 @@ func (r *receiver) about(kind, thing string) []arrival {
 // containsID reports whether a member of an object is this id.
 func containsID(data json.RawMessage, id string) bool {
 	var object members
-	_ = json.Unmarshal(data, &object) // verified to be an object
+	_ = json.Unmarshal(data, &object) // no error: the verifier has checked that it is an object
 	for _, value := range object {
 		if value == id {
 			return true
@@ -169,7 +168,7 @@ func containsID(data json.RawMessage, id string) bool {
 	return false
 }
 
-// one waits for a webhook of a type about a thing ("": any).
+// one waits for a webhook of a type whose data has an id ("": any), and returns it.
 func (r *receiver) one(t *testing.T, kind, thing string) arrival {
 	t.Helper()
 	var found []arrival
@@ -180,7 +179,7 @@ func (r *receiver) one(t *testing.T, kind, thing string) arrival {
 	return found[0]
 }
 
-// noneRefused demands that every webhook that came was good.
+// noneRefused wants every webhook that came to be good.
 func (r *receiver) noneRefused(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// server is the server of an app: it has an API key and nothing else.
+// server is the server of an app, which has only an API key. owner is an admin of its org.
 type server struct {
 	tg      *target
 	owner   *person
@@ -18,7 +18,7 @@ type server struct {
 	appID   string
 	appName string
 
-	unavailable atomic.Int64 // answers 503 that insist has met
+	unavailable atomic.Int64 // the answers 503 that insist got
 }
 
 // server makes an org and a key of its default app.
@@ -65,7 +65,7 @@ func (c *server) link(t *testing.T, user string) (id, token string) {
 	return r.str("id"), r.str("token")
 }
 
-// endpoint registers a URL for some types of events, all when none is named.
+// endpoint registers a URL for these types of events, or for all without any.
 func (c *server) endpoint(t *testing.T, url string, events ...string) (id string) {
 	t.Helper()
 	body := members{"url": url}
@@ -79,7 +79,7 @@ func (c *server) endpoint(t *testing.T, url string, events ...string) (id string
 	return r.str("id")
 }
 
-// deliveries returns all deliveries of an endpoint in a status, any with "".
+// deliveries returns all deliveries of an endpoint with a status; "" is any.
 func (c *server) deliveries(t *testing.T, endpoint, status string) []map[string]any {
 	t.Helper()
 	body := members{"endpointId": endpoint, "limit": 100}
@@ -89,7 +89,7 @@ func (c *server) deliveries(t *testing.T, endpoint, status string) []map[string]
 	return c.pages(t, "/webhook_delivery/list", "deliveries", body)
 }
 
-// pages lists everything.
+// pages returns the rows of all pages of a list.
 func (c *server) pages(t *testing.T, path, name string, body members) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -98,7 +98,7 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 		found := r.list(name)
 		all = append(all, found...)
 		next := r.str("nextCursor")
-		// The feed always has a cursor: it is at its end when it shows nothing.
+		// The feed always has a cursor. An empty page is its end.
 		if next == "" || name == "events" && len(found) == 0 || t.Failed() {
 			return all
 		}
@@ -108,12 +108,10 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 	return nil
 }
 
-// patience bounds the wait for what must come, on a machine that is busy with
-// other things.
+// patience limits each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
-// within waits until something is so, and fails the test when it does not become
-// so in time.
+// within waits until is returns true, and fails the test when that takes too long.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for begun := time.Now(); !is(); {

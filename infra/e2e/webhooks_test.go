@@ -13,11 +13,11 @@ func segment(token string, n int) []byte {
 	if n >= len(parts) {
 		return nil
 	}
-	b, _ := base64.RawURLEncoding.DecodeString(parts[n]) // nil when it is none
+	b, _ := base64.RawURLEncoding.DecodeString(parts[n]) // nil when it cannot be decoded
 	return b
 }
 
-// deaf is a URL that may be registered and that nobody listens at.
+// deaf returns a URL that may be registered and at which no one listens.
 func (tg *target) deaf() string {
 	if tg.name == "deployed" {
 		return "https://hooks.example.com/in"
@@ -78,7 +78,7 @@ func anEndpoint(t *testing.T, tg *target) {
 	}
 }
 
-// feed reads what happened to an app, whether or not anybody delivers it here.
+// feed reads the events of an app, also on a stack that delivers none.
 func feed(t *testing.T, tg *target) {
 	c := tg.server(t)
 	endpoint := c.endpoint(t, tg.deaf(), "link.claimed")
@@ -94,7 +94,7 @@ func feed(t *testing.T, tg *target) {
 		t.Errorf("the feed has no cursor: %s", first.text)
 	}
 	if l := c.deliveries(t, endpoint, "delivered"); len(l) != 0 {
-		t.Errorf("delivered to nobody: %v", l)
+		t.Errorf("delivered to no one: %v", l)
 	}
 	if r := c.ok(t, "/webhook_delivery/redeliver", members{"endpointId": endpoint, "since": 0}); number(r.body["queued"]) != 0 {
 		t.Errorf("redelivered: %s", r.text)
@@ -103,7 +103,7 @@ func feed(t *testing.T, tg *target) {
 	c.want(t, "/webhook_event/get", members{"eventId": "evt_x"}, 404, "event_not_found")
 	c.want(t, "/webhook_delivery/redeliver", members{"endpointId": endpoint, "eventId": "evt_x"}, 404, "delivery_not_found")
 	c.want(t, "/webhook_delivery/list", nil, 422, "validation_failed")
-	// The feed shows what is ten seconds old, from where the cursor was.
+	// The feed shows events older than ten seconds, from the cursor on.
 	var kinds []string
 	within(t, "four events in the feed", func() bool {
 		kinds = nil

@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// attackersRound has a stolen key register an endpoint and an honest key rename it. The
-// admin sees both and revokes the stolen key with its endpoints, in the middle of
-// events: no attempt begins after the answer, and no other key enables the endpoint.
+// attackersRound has a stolen key register an endpoint and an honest key rename it. The admin sees both, and revokes the
+// stolen key with its endpoints while events happen. No attempt begins after the answer, and no other key can enable the
+// endpoint.
 func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil)
@@ -69,8 +69,8 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// announced waits for an event that tells another endpoint of a change by a key, or by an
-// admin: "". It names the origin of the URL and nothing more of it.
+// announced waits for an event at another endpoint about a change by a key, or by an admin (""). The event has only the
+// origin of the changed URL.
 func announced(t *testing.T, hook, about *receiver, kind, key string) {
 	t.Helper()
 	within(t, fmt.Sprintf("%s by %q", kind, key), func() bool {
@@ -87,7 +87,7 @@ func announced(t *testing.T, hook, about *receiver, kind, key string) {
 	})
 }
 
-// audited demands the newest entries of the audit log about an endpoint.
+// audited wants these entries to be the newest ones in the audit log about an endpoint.
 func (c *server) audited(t *testing.T, endpoint string, want ...string) {
 	t.Helper()
 	log := c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/audit", "", 200, "")
@@ -103,7 +103,7 @@ func (c *server) audited(t *testing.T, endpoint string, want ...string) {
 	}
 }
 
-// shown demands what an admin sees of an endpoint that a key made.
+// shown wants an admin to see this of an endpoint that a key made.
 func (c *server) shown(t *testing.T, endpoint, madeBy string, enabled bool) {
 	t.Helper()
 	for _, h := range c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/apps/"+c.appID+"/webhook_endpoints", "", 200, "").list("endpoints") {

@@ -153,7 +153,7 @@ func checkHeader(response *openapi3.Response, header http.Header) error {
 		case len(values) == 0 && ref.Value.Required:
 			errs = append(errs, fmt.Errorf("the header %s is missing", name))
 		case len(values) > 1:
-			errs = append(errs, fmt.Errorf("the header %s stands %d times", name, len(values)))
+			errs = append(errs, fmt.Errorf("the header %s is there %d times", name, len(values)))
 		case len(values) == 1:
 			if err := checkHeaderValue(ref.Value.Schema.Value, values[0]); err != nil {
 				errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, values[0], err))
@@ -235,7 +235,7 @@ func checkProblem(media *openapi3.MediaType, status int, codes []string, body []
 		return err
 	}
 	if !slices.Contains(codes, p.Code) {
-		return fmt.Errorf("%s does not stand in %s", p.Code, codesKey)
+		return fmt.Errorf("%s is not in %s", p.Code, codesKey)
 	}
 	if p.Status != status {
 		return fmt.Errorf("the body's status is %d", p.Status)

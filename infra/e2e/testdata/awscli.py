@@ -25,7 +25,7 @@ def warm(driver):
 
 
 def play(driver, call, files):
-    """Is the AWS CLI, in a process of its own."""
+    """Runs the AWS CLI, in a process of its own."""
     for to, file in enumerate(files):
         os.dup2(file, to)
     os.chdir(call["folder"])

@@ -1,4 +1,4 @@
-"""The AWS CLI of a rehearsal: it notes which calls fail, in the middle of a pipe too.
+"""The AWS CLI of a rehearsal. It writes down the calls that fail, also those inside a pipe.
 
 Without the option, the calls of SQS go to AWS, whatever AWS_ENDPOINT_URL says.
 """

@@ -69,8 +69,8 @@ build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 
 # Nothing is answered from Go's test cache, which does not see what a test compiles
 # or has another program read. gotestsum shows each failure, and at the end each skip
-# with its reason. `make lint` vets. The packages that wait for the database longest come first. The
-# end-to-end tests come last and alone: they look at times.
+# with its reason. `make lint` vets. The packages that wait longest for the database come first.
+# The end-to-end tests come last, with nothing beside them: they measure times.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline
 PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e),$(shell go list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD

@@ -1,7 +1,7 @@
-"""Calls AWS with the credentials that the SAM CLI finds, by the same boto3.
+"""Calls AWS by the SAM CLI's own boto3, and so with the credentials that the SAM CLI finds.
 
-Argument: a region, or nothing. Output, first: {"result": the region that counts}. Input, a line for each call: {"service", "operation",
-"parameters"}; output, a line: {"result"} or {"error": {"code", "message"}}.
+Argument: a region, or "". The first line of output is {"result": the region in use}. Each line of input is a call: {"service",
+"operation", "parameters"}. Each call has a line of output: {"result"} or {"error": {"code", "message"}}.
 """
 
 import json
@@ -31,7 +31,7 @@ def answer(make):
 
 
 def main():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     sessions = []
 
     def begin():

@@ -1,6 +1,6 @@
-"""Corrects moto's CloudFormation where it cannot take the template, and notes what it leaves out.
+"""Corrects moto's CloudFormation where it cannot take the template, and lists what moto leaves out.
 
-What is noted is printed, and a test knows all of it: a list that moto has outgrown fails.
+The lists are printed, and a test compares them with the written ones.
 """
 
 from collections import defaultdict
@@ -9,12 +9,12 @@ from moto.apigateway.models import RestAPI, apigateway_backends
 from moto.cloudformation import parsing
 from moto.kms.models import Key, kms_backends
 
-# By type of resource: those that moto does not know, properties that it does not read, and what it cannot change or delete.
+# Types of resource that moto does not know, properties that it does not read, and types that it cannot update or delete.
 unknown, declared, read, unchanged, kept = set(), defaultdict(set), defaultdict(set), set(), set()
 
 
 class Unknown:
-    """A resource of a type that moto does not know: it has a name, and nothing else happens."""
+    """A resource of a type that moto does not know. It only has a name."""
 
     def __init__(self, name):
         self.physical_resource_id = name
@@ -38,7 +38,7 @@ class Unknown:
 
 
 class Noting(dict):
-    """Properties that note which of them are read."""
+    """Properties that record which of them are read."""
 
     def __init__(self, kind, properties):
         super().__init__(properties)
@@ -88,7 +88,7 @@ def parse(resource, resources, original=parsing.parse_resource):
 
 
 def update(name, resource, resources, original=parsing.parse_and_update_resource, **where):
-    """moto forgets a resource that it cannot change."""
+    """Keeps a resource that moto cannot update. moto would forget it."""
     before = resources[name]
     after = original(name, resource, resources, **where)
     if after is None:
@@ -98,7 +98,7 @@ def update(name, resource, resources, original=parsing.parse_and_update_resource
 
 
 def update_stack(resources, template, parameters=None, original=parsing.ResourceMap.update):
-    """moto goes on knowing what an update has removed, and does not make it again."""
+    """Forgets resources that an update has removed. moto would keep them, and not create them again."""
     original(resources, template, parameters)
     for name, resource in list(resources._parsed_resources.items()):
         if hasattr(resource, "logical_resource_id") and name not in template["Resources"]:
@@ -113,7 +113,7 @@ def delete(name, resource, account, region, original=parsing.parse_and_delete_re
 
 
 def create_api(_, name, resource, account, region, original=RestAPI.create_from_cloudformation_json, **more):
-    """moto makes an API without its routes: they are imported, as a definition of version 3, which is all that it imports."""
+    """Creates an API with its routes. moto leaves them out, so they are imported, as version 3, which is all that it imports."""
     api = original(name, resource, account, region, **more)
     body = {k: v for k, v in resource["Properties"]["Body"].items() if k != "swagger"} | {"openapi": "3.0.1"}
     apigateway_backends[account][region].put_rest_api(api.id, body, fail_on_warnings=False)
@@ -125,7 +125,7 @@ def delete_api(_, name, __, account, region):
 
 
 def create_key(_, __, resource, account, region, **___):
-    """moto wants a policy, makes a symmetric key and takes no tags of CloudFormation's form."""
+    """Creates the key of the template. moto needs a policy, makes a symmetric key and does not read CloudFormation's tags."""
     p = resource["Properties"]
     tags = [{"TagKey": t["Key"], "TagValue": t["Value"]} for t in p["Tags"]]
     return kms_backends[account][region].create_key(None, key_usage=p["KeyUsage"], key_spec=p["KeySpec"], description=p["Description"], tags=tags)

@@ -1,4 +1,4 @@
-"""Evaluates what moto's updates do not look at: parameters and conditions."""
+"""Evaluates parameters and conditions, which moto's updates do not evaluate everywhere."""
 
 import re
 
@@ -16,7 +16,7 @@ class Narrowed:
             self.parameters[name] = int(value) if declared["Type"] == "Number" else value
         self.template = {"Resources": self.section(template["Resources"]), "Outputs": self.section(template["Outputs"])}
         for resource in self.template["Resources"].values():
-            # moto knows Retain alone; here no first creation fails.
+            # moto only knows Retain, which is the same here: no first creation fails.
             if resource.get("DeletionPolicy") == "RetainExceptOnCreate":
                 resource["DeletionPolicy"] = "Retain"
 

@@ -1,4 +1,4 @@
-"""An account of AWS in this process, by moto, whose CloudFormation is given the translated template.
+"""An account of AWS in this process, by moto. Its CloudFormation gets the translated template.
 
 Input, a line each: {"do": "apply", "stack", "template", "parameters"}, {"do": "delete", "stack"}, {"do": "account"},
 {"do": "policies", "policies": {name: document}} or {"do": "forget"}, which begins another account. Output, a line each:
@@ -68,7 +68,7 @@ def delete(stack):
 
 
 def account():
-    """Everything in the account, by its kind and name: what it is made of, as text."""
+    """Returns the content of everything in the account as text, by kind and name."""
     found = {}
 
     def note(kind, name, *content):
@@ -114,7 +114,7 @@ DO = {"apply": apply, "delete": delete, "account": account, "policies": policies
 
 
 def serve():
-    """Returns whether another account is to begin."""
+    """Returns whether to begin another account."""
     for line in sys.stdin:
         call = json.loads(line)
         what = call.pop("do")

@@ -1,4 +1,4 @@
-"""Has the SAM CLI and boto3 loaded for many calls: loading them takes longer than most calls.
+"""Loads the SAM CLI and boto3 once for many calls: loading them takes longer than most calls.
 
 Argument: a socket to make, in a folder that goes with this process. A program that is to be called sends its arguments, its folder and its environment there, and its three
 files with them; a copy of this process is the SAM CLI then, or runs the program after -c. Prints READY; ends when its standard
@@ -30,7 +30,7 @@ sys.exit(answer[0] if answer else 255)
 
 
 def play(call, files):
-    """Is the program, in a process of its own."""
+    """Runs the program, in a process of its own."""
     for to, file in enumerate(files):
         os.dup2(file, to)
     sys.stdin = open(0, closefd=False)

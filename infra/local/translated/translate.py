@@ -1,4 +1,4 @@
-"""Prints, as JSON, what CloudFormation would get of a SAM template.
+"""Prints a SAM template as JSON, in the form in which CloudFormation would get it.
 
 Input: the template. Argument: the parameter overrides as a JSON object. Output: {"template": the translated document, "code": {function: its CodeUri}}.
 Needs no network and no credentials.
@@ -16,7 +16,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 
 class NoManagedPolicies:
-    """The template names no managed policy, and asking AWS for them needs a network."""
+    """Has no managed policies: the template names none, and to get them from AWS needs a network."""
 
     def load(self):
         return {}
@@ -31,7 +31,7 @@ def main():
             continue
         properties = resource["Properties"]
         code[name] = properties.get("CodeUri", shared)
-        # The translator takes only what is uploaded already.
+        # The translator only takes code that is uploaded already.
         properties["CodeUri"] = "s3://local/" + name
     try:
         template = transform(document, json.loads(sys.argv[1]), NoManagedPolicies())

@@ -10,7 +10,7 @@ public final class Issuer {
         StandaloneMockOAuth2ServerKt.main();
         System.out.println("READY");
         while (System.in.read() >= 0) {
-            // Whatever is written here means nothing; only the end counts.
+            // The input has no meaning; only its end has.
         }
         System.exit(0);
     }

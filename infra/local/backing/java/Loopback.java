@@ -6,9 +6,9 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
- * Runs DynamoDB Local on 127.0.0.1 alone: by itself it listens on every interface, and has no
- * option against it. It prints READY once it listens, and ends when its standard input does, so
- * that it never outlives the process that started it.
+ * Runs DynamoDB Local on 127.0.0.1 only. By itself it listens on every interface, without an option
+ * to change that. It prints READY once it listens, and ends when its standard input does, so that
+ * it never outlives the process that started it.
  */
 public final class Loopback {
     public static void main(String[] args) throws Exception {
@@ -25,7 +25,7 @@ public final class Loopback {
         proxy.start();
         System.out.println("READY");
         while (System.in.read() >= 0) {
-            // Whatever is written here means nothing; only the end counts.
+            // The input has no meaning; only its end has.
         }
         proxy.stop();
         System.exit(0);

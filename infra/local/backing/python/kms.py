@@ -1,10 +1,11 @@
-"""A KMS on loopback: moto's server with two corrections.
+"""A KMS on loopback: moto's server with corrections.
 
 moto hashes the message of Sign and Verify even when MessageType is DIGEST, so
-that it signs the hash of a hash (its pull request 10202). Until that is
-released, MessageType is noted here and the key is told that the message is
-hashed already. When moto's internals are no longer those that were corrected,
-or a signature over a digest does not verify, this refuses to start.
+that it signs the hash of a hash (its pull request 10202). Until a release
+corrects that, this program passes MessageType to the key. moto also does not
+refuse a digest of another length, and does not take an ARN to schedule a key's
+deletion. The program does not start when moto's internals have changed, or when
+a signature over a digest does not verify.
 
 Prints READY once it listens; ends when its standard input does.
 """
@@ -33,7 +34,7 @@ call = threading.local()
 
 
 def correct():
-    """Teaches moto MessageType: DIGEST, or raises when it is not the moto this was written for."""
+    """Corrects moto, or exits when moto's internals have changed."""
     expected = ["self", "key_id", "message", "signing_algorithm"]
     if list(inspect.signature(models.KmsBackend.sign).parameters) != expected or not hasattr(utils.ECDSAPrivateKey, HASH):
         raise SystemExit("moto's KMS has changed: see whether it still needs the correction of DIGEST")
@@ -44,14 +45,14 @@ def correct():
         return Prehashed(algorithm) if getattr(call, "digest", False) else algorithm
 
     setattr(utils.ECDSAPrivateKey, HASH, prehashed)
-    schedule = models.KmsBackend.schedule_key_deletion  # it knows keys by their id only; AWS takes an ARN too
+    schedule = models.KmsBackend.schedule_key_deletion  # moto takes only a key's id; AWS takes an ARN too
     models.KmsBackend.schedule_key_deletion = lambda self, key_id, days: schedule(self, self.get_key_id(key_id), days)
     for name in ("sign", "verify"):
         setattr(responses.KmsResponse, name, noting(getattr(responses.KmsResponse, name)))
 
 
 def noting(method):
-    """Notes MessageType while the method runs, and refuses a digest of another length, as KMS does."""
+    """Keeps MessageType while the method runs, and refuses a digest of another length, as KMS does."""
 
     def wrapped(self):
         call.digest = self._get_param("MessageType") == "DIGEST"
@@ -78,7 +79,7 @@ def prove(port):
 
 
 def ask(port, action, body):
-    # Another region than the stack's: its key is not the product's.
+    # In a region of its own, so that the key is not among the product's.
     credential = "AWS4-HMAC-SHA256 Credential=a/20200101/eu-north-1/kms/aws4_request, SignedHeaders=host, Signature=a"
     headers = {"X-Amz-Target": "TrentService." + action, "Content-Type": "application/x-amz-json-1.1", "Authorization": credential}
     request = urllib.request.Request("http://127.0.0.1:%d/" % port, json.dumps(body).encode(), headers)

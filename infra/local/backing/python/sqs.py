@@ -1,6 +1,6 @@
-"""Queues on loopback: moto's server, corrected, in a process of its own.
+"""Queues on loopback: moto's server with corrections, in a process of its own.
 
-Prints READY once a queue was made, filled and emptied; ends when its standard
+Prints READY once it has made, filled and emptied a queue; ends when its standard
 input does. Messages are gone then.
 """
 
@@ -20,13 +20,13 @@ from moto.sqs.models import Queue, SQSBackend
 from werkzeug.serving import make_server
 
 
-# moto counts the whole queue at each message that it takes or gives, and asks for the time at each that it counts:
-# behind a few thousand messages that wait, a poll takes seconds and all senders give up.
+# moto counts the whole queue for each message that it takes or gives, and reads the time for each message that it
+# counts. With a few thousand waiting messages a poll takes seconds, and all senders give up.
 
 
 def messages(queue):
-    """Those that show now, of each message group in turn: first those of the group that has the fewest in flight, as
-    SQS's fair queues do. moto hands them out in the order in which they were sent."""
+    """Returns the visible messages, of each message group in turn. As in SQS's fair queues, the group with the fewest
+    in flight comes first. moto returns them in the order in which they were sent."""
     now = unix_time_millis()
     turns = Counter(m.group_id for m in queue._messages if now <= m.visible_at)
     shown = []
@@ -49,7 +49,7 @@ def not_visible(queue):
 
 
 def pending_groups(queue):
-    """moto looks through a set that another thread changes, and then answers 500."""
+    """Iterates over a copy. moto iterates over a set that another thread changes, and then answers 500."""
     return {m.group_id for m in list(queue._pending_messages) if m.group_id is not None}
 
 
@@ -58,7 +58,7 @@ def is_kept(backend, name, message):
 
 
 def delete_message(queue, handle):
-    """moto writes a list back that it has filtered, and so loses what was sent meanwhile."""
+    """Deletes the message from the list. moto replaces the list by a filtered one, and so loses messages sent meanwhile."""
     with queue._messages_lock:
         if handle in queue.deleted_messages:
             return
@@ -88,7 +88,7 @@ def correct():
 
 
 def prove(port):
-    """A message goes in and comes out; this also loads moto's queues before the first request does."""
+    """Sends and receives a message. This also loads moto's queues before the first request."""
     url = ask(port, "CreateQueue", {"QueueName": "proof"})["QueueUrl"]
     ask(port, "SendMessage", {"QueueUrl": url, "MessageBody": "proof"})
     message = ask(port, "ReceiveMessage", {"QueueUrl": url})["Messages"][0]
@@ -99,7 +99,7 @@ def prove(port):
 
 
 def ask(port, action, body):
-    # Another region than the stack's: its queue is not the product's.
+    # In a region of its own, so that the queue is not among the product's.
     credential = "AWS4-HMAC-SHA256 Credential=a/20200101/eu-north-1/sqs/aws4_request, SignedHeaders=host, Signature=a"
     headers = {"X-Amz-Target": "AmazonSQS." + action, "Content-Type": "application/x-amz-json-1.0", "Authorization": credential}
     request = urllib.request.Request("http://127.0.0.1:%d/" % port, json.dumps(body).encode(), headers)

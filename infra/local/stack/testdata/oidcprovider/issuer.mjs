@@ -1,5 +1,5 @@
-// An oidc-provider on a free port, whose address is the first line it prints. Its
-// signing keys are those that PUT /keys names, such as "two,one": the first signs.
+// An oidc-provider on a free port. The first line that it prints is its address. PUT /keys
+// sets its signing keys, such as "two,one", of which the first signs.
 import http from 'node:http'
 import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'

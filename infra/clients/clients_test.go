@@ -84,7 +84,7 @@ func TestEachGeneratorHasAShortProgram(t *testing.T) {
 	}
 }
 
-// answer gives what a client sees of an answer of the API through a proxy.
+// answer returns an answer of the API as a client gets it through a proxy.
 func answer(t *testing.T, change func(any) any, status int, contentType, body string) (*http.Response, string) {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

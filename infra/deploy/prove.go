@@ -107,7 +107,7 @@ func ask(ctx context.Context, client *http.Client, url string, want int) error {
 	return nil
 }
 
-// until repeats try, with a pause between, until it succeeds, wants no other try, or the patience
+// until repeats try, with a pause between, until it succeeds, asks for no other try, or the patience
 // is over. It returns the last error.
 func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
 	end := time.Now().Add(patience)

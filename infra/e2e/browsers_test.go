@@ -9,7 +9,8 @@ import (
 // consoleOrigin is an origin of ConsoleOrigins on the stacks that tests start.
 const consoleOrigin = "https://console.example.com"
 
-// strangersPages sends a browser's preflight for a page of another origin. /v1 refuses it, and public routes allow it.
+// strangersPages sends a browser's preflight for a page of another origin. /v1 refuses it, and
+// public routes allow it.
 func strangersPages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {"https://stranger.example"}}
 	for _, path := range []string{"/v1/orgs", "/v1/orgs/o/keys/k", "/v1/orgs/o/members", "/v1/orgs/o/apps"} {
@@ -26,8 +27,8 @@ func strangersPages(t *testing.T, tg *target) {
 	}
 }
 
-// consolePages calls /v1 as a page of the console does. The gateway's own answers allow every origin, because they
-// cannot choose one.
+// consolePages calls /v1 as a page of the console does. The gateway's own answers allow every
+// origin, because they cannot choose one.
 func consolePages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {consoleOrigin}}
 	for path, method := range map[string]string{

@@ -20,7 +20,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// The assumed run time of a function, in seconds. It depends on AWS's services, so the local stack cannot measure it.
+// The assumed run time of a function, in seconds. It depends on AWS's services, so the local stack
+// cannot measure it.
 const (
 	callSeconds    = 0.005 // a function that answers a request, or checks its credential
 	attemptSeconds = 0.2   // deliver, which waits for the receiver
@@ -36,7 +37,8 @@ type meter struct {
 	use  cost.Use
 }
 
-// measure returns what do uses, until none of these functions has called AWS for a second. seconds has their run times.
+// measure returns what do uses, until none of these functions has called AWS for a second. seconds
+// has their run times.
 func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cost.Use {
 	t.Helper()
 	m.use, m.last = cost.Use{}, time.Now()
@@ -99,7 +101,8 @@ type priced struct {
 	dollars []float64 // by column; the last is the sum
 }
 
-// costs measures each kind of call, on a stack that does nothing else, and compares the documented costs with it.
+// costs measures each kind of call, on a stack that does nothing else, and compares the documented
+// costs with it.
 func costs(t *testing.T, s *stack.Stack, tg *target) {
 	const authorizer = "AuthorizerFunction"
 	m := &meter{s: s}
@@ -160,8 +163,8 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// near reports whether a documented figure differs from the measured one by 2 cents or 1 % at most: the size of logs
-// differs a little from run to run.
+// near reports whether a documented figure differs from the measured one by 2 cents or 1 % at most:
+// the size of logs differs a little from run to run.
 func near(figure string, want float64) bool {
 	got, err := strconv.ParseFloat(figure, 64)
 	return err == nil && math.Abs(got-want) <= max(0.02, want/100)

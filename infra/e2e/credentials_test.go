@@ -92,8 +92,8 @@ func unknownRoutes(t *testing.T, tg *target) {
 	}
 }
 
-// revokedAtOnce revokes a key and then sends requests from sixteen clients at once. The authorizer must refuse every
-// request that it gets after the answer to the revocation.
+// revokedAtOnce revokes a key and then sends requests from sixteen clients at once. The authorizer
+// must refuse every request that it gets after the answer to the revocation.
 func revokedAtOnce(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -119,8 +119,8 @@ func revokedAtOnce(t *testing.T, tg *target) {
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
 }
 
-// storm sends requests from sixteen clients, with the keys in turn, and returns the number of answers by status and
-// code.
+// storm sends requests from sixteen clients, with the keys in turn, and returns the number of
+// answers by status and code.
 func (tg *target) storm(t *testing.T, requests int, keys ...string) map[string]int64 {
 	t.Helper()
 	var mu sync.Mutex

@@ -43,8 +43,8 @@ func aDeletedOrg(t *testing.T, tg *target) {
 	tg.want(t, newDevice().claims(pending), 404, "link_not_found")
 }
 
-// fullOrg fills the server's org with 200 active keys, 50 more in their grace, and 500 members. It returns the texts of
-// the keys.
+// fullOrg fills the server's org with 200 active keys, 50 more in their grace, and 500 members. It
+// returns the texts of the keys.
 func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	t.Helper()
 	const active, rotated, others = 200, 50, 499
@@ -74,8 +74,9 @@ func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	return append(keys, c.key)
 }
 
-// copiesRefuseAnOrg fills an org up to its limits, and has at least four copies of the authorizer accept its keys. It
-// deletes the org: all copies must refuse the keys. Then the sweep ends the org.
+// copiesRefuseAnOrg fills an org up to its limits, and has at least four copies of the authorizer
+// accept its keys. It deletes the org: all copies must refuse the keys. Then the sweep ends the
+// org.
 func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	const requests = 1000
 	c := tg.server(t)

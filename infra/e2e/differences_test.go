@@ -11,8 +11,9 @@ type difference struct {
 	why    string // the limit
 }
 
-// samDifferences is the closed list of answers of `sam local start-api` that differ: by the request's method and path,
-// or by the problem code of the right answer. A run fails when one of them does not occur.
+// samDifferences is the closed list of answers of `sam local start-api` that differ: by the
+// request's method and path, or by the problem code of the right answer. A run fails when one of
+// them does not occur.
 var samDifferences = map[string]difference{
 	"missing_credentials": {http.StatusForbidden, "SAM local knows no gateway responses: a Deny is a 403 with a fixed sentence"},
 	"invalid_credentials": {http.StatusForbidden, "as above"},

@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// whatIsDue makes a row of each kind overdue and runs the sweep. Only the sweep can find them: an event that the stream
-// lost, a delivery that the queue lost, a link and a key at their time.
+// whatIsDue makes a row of each kind overdue and runs the sweep. Only the sweep can find them: an
+// event that the stream lost, a delivery that the queue lost, a link and a key at their time.
 func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
 	c, lost := tg.server(t), tg.server(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// badInputs sends inputs that the contract refuses through the gateway. The API's own tests have a longer list; these
-// are the ones that a gateway could change.
+// badInputs sends inputs that the contract refuses through the gateway. The API's own tests have a
+// longer list; these are the ones that a gateway could change.
 func badInputs(t *testing.T, tg *target) {
 	ada, bob, eve := tg.person(t, "ada"), tg.person(t, "bob"), tg.person(t, "eve")
 	org, foreign := ada.org(t), eve.org(t)

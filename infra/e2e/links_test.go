@@ -92,8 +92,8 @@ func aLink(t *testing.T, tg *target) {
 	}
 }
 
-// wrongSecret makes tokens with the right ids and another secret. Whatever the link's status is, the answer must be that
-// of a link that never existed.
+// wrongSecret makes tokens with the right ids and another secret. Whatever the link's status is,
+// the answer must be that of a link that never existed.
 func wrongSecret(t *testing.T, tg *target) {
 	c := tg.server(t)
 	forged := func(of string) string {
@@ -125,7 +125,8 @@ func wrongSecret(t *testing.T, tg *target) {
 
 const devices = 40
 
-// claimedBy has forty devices claim a link at the same time, and returns the number of answers by status and code.
+// claimedBy has forty devices claim a link at the same time, and returns the number of answers by
+// status and code.
 func claimedBy(t *testing.T, tg *target, token string, of func(int) device) map[string]int {
 	t.Helper()
 	var mu sync.Mutex

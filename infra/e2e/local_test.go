@@ -18,8 +18,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// patient are parameters for a busy machine. No test on a stack with them may measure how soon a hanging database is
-// given up.
+// patient are parameters for a busy machine. No test on a stack with them may measure how soon a
+// hanging database is given up.
 var patient = map[string]string{"TryTimeout": "4000", "ConsoleOrigins": "http://127.0.0.1:5173, " + consoleOrigin}
 
 // startLocal starts the stack of `make run` on free ports.
@@ -46,8 +46,8 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 	return s, newTarget("local", s.URL, localTokens(s))
 }
 
-// TestLocal runs the suite, the documents' walks through and the tests that only a local stack permits, on the stack of
-// `make run`.
+// TestLocal runs the suite, the documents' walks through and the tests that only a local stack
+// permits, on the stack of `make run`.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: memoryDir(t), Parameters: patient})
@@ -105,7 +105,8 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 	}
 }
 
-// freePorts returns the first of eight free ports in a row: `make token PORT=` finds a stack's ports by the first.
+// freePorts returns the first of eight free ports in a row: `make token PORT=` finds a stack's
+// ports by the first.
 func freePorts(t *testing.T) int {
 	t.Helper()
 	const ports, from, to = 8, 23000, 32000
@@ -124,8 +125,8 @@ search:
 	return 0
 }
 
-// TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds EMAIL and NAME in its environment.
-// Without BASE_URL it is skipped; TestLocal runs the same cases.
+// TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds EMAIL and NAME in
+// its environment. Without BASE_URL it is skipped; TestLocal runs the same cases.
 func TestDeployed(t *testing.T) {
 	base, command := os.Getenv("BASE_URL"), os.Getenv("TOKEN_CMD")
 	if base == "" {
@@ -141,7 +142,8 @@ func TestDeployed(t *testing.T) {
 	suite(t, tg)
 }
 
-// commandTokens gets tokens from a command. Its environment has EMAIL and NAME, and KIND for other kinds of tokens.
+// commandTokens gets tokens from a command. Its environment has EMAIL and NAME, and KIND for other
+// kinds of tokens.
 func commandTokens(command string) func(ctx context.Context, kind, email, name string) (string, error) {
 	return func(ctx context.Context, kind, email, name string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -47,8 +47,9 @@ func answered(s *stack.Stack) map[int]int {
 	return out
 }
 
-// violations has at least so many copies of the authorizer accept a key, and revokes it. It then sends a thousand
-// requests from sixteen clients, and returns the number of answers other than 401 key_revoked.
+// violations has at least so many copies of the authorizer accept a key, and revokes it. It then
+// sends a thousand requests from sixteen clients, and returns the number of answers other than 401
+// key_revoked.
 func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	t.Helper()
 	const requests = 1000
@@ -81,8 +82,8 @@ func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// databaseAway stops the database, and then makes it hang. Meanwhile no credential is refused as bad: it could not be
-// checked.
+// databaseAway stops the database, and then makes it hang. Meanwhile no credential is refused as
+// bad: it could not be checked.
 func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -134,8 +135,8 @@ func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// secretsAreNowhere makes secrets and searches for them, in every form, in the logs, in all answers but those that show
-// them, and in the whole table.
+// secretsAreNowhere makes secrets and searches for them, in every form, in the logs, in all answers
+// but those that show them, and in the whole table.
 func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -176,8 +177,8 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// findSecret searches for a secret, and for only its secret part: raw, in base64, in hex and URL-escaped. It returns the
-// form that it found, or "".
+// findSecret searches for a secret, and for only its secret part: raw, in base64, in hex and
+// URL-escaped. It returns the form that it found, or "".
 func findSecret(text []byte, secret string) string {
 	parts := []string{secret}
 	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk_") && i > 0 {

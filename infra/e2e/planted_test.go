@@ -13,8 +13,9 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// plantedCache puts a gateway with a cache of 300 s for the authorizer before the same functions, and wants the test of
-// revocation to notice it. With the cache few requests reach the authorizer, and few of its copies.
+// plantedCache puts a gateway with a cache of 300 s for the authorizer before the same functions,
+// and wants the test of revocation to notice it. With the cache few requests reach the authorizer,
+// and few of its copies.
 func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	root, err := backing.Root()
 	if err != nil {
@@ -43,8 +44,8 @@ func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// TestAPlantedAnswerIsFound has a server send an answer that the document does not have, and wants the suite to find it
-// on every target but SAM local.
+// TestAPlantedAnswerIsFound has a server send an answer that the document does not have, and wants
+// the suite to find it on every target but SAM local.
 func TestAPlantedAnswerIsFound(t *testing.T) {
 	answer := `{"orgs":[]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

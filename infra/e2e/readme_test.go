@@ -107,7 +107,8 @@ func longWalk(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, steps, terminal)
 }
 
-// pasted runs a walk through in a shell, as it is but for the port, and compares the output with the document.
+// pasted runs a walk through in a shell, as it is but for the port, and compares the output with
+// the document.
 func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
 	second := filepath.Join(t.TempDir(), "terminal")
 	script := "set -e\n"

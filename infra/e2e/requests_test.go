@@ -118,9 +118,9 @@ func spoiledBytes(t *testing.T, tg *target) {
 	tg.want(t, gzipped, 415, "unsupported_media_type")
 }
 
-// headerLimit sends header lines of more than 10,240 bytes together. API Gateway's quotas name the limit, but not the
-// answer; users report the text "HTTP header is larger than 10240 bytes." So the test logs AWS's answer. The local stack
-// answers 431 (RFC 6585) without a body.
+// headerLimit sends header lines of more than 10,240 bytes together. API Gateway's quotas name the
+// limit, but not the answer; users report the text "HTTP header is larger than 10240 bytes." So the
+// test logs AWS's answer. The local stack answers 431 (RFC 6585) without a body.
 func headerLimit(t *testing.T, tg *target) {
 	ask := func(bytes int) reply {
 		r, err := tg.try(t.Context(), call{method: "GET", path: "/.well-known/jwks.json", header: http.Header{"X-Filler": {strings.Repeat("a", bytes)}}})

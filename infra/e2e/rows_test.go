@@ -28,8 +28,8 @@ func millis(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
-// setRow changes a row without the product, so that a test need not wait for days. "#state" and "#status" are the
-// attributes of those names.
+// setRow changes a row without the product, so that a test need not wait for days. "#state" and
+// "#status" are the attributes of those names.
 func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{

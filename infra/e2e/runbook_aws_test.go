@@ -23,8 +23,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// fakeAWS starts a stand-in that sends the AWS CLI's calls to a local stack, and to an emulator for services that the
-// stack does not have.
+// fakeAWS starts a stand-in that sends the AWS CLI's calls to a local stack, and to an emulator for
+// services that the stack does not have.
 func fakeAWS(t *testing.T, s *stack.Stack, tables *restoring) *standin.Standin {
 	t.Helper()
 	front := standin.Start()
@@ -57,8 +57,8 @@ func proxyTo(t *testing.T, endpoint string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
 }
 
-// restoring adds to DynamoDB Local what it does not have: backups, protection from deletion, and tables that are busy
-// after each change.
+// restoring adds to DynamoDB Local what it does not have: backups, protection from deletion, and
+// tables that are busy after each change.
 type restoring struct {
 	t     *testing.T
 	db    *dynamodb.Client
@@ -163,8 +163,8 @@ func (r *restoring) answer(operation string, in tableCall) (answer any, code str
 	return nil, ""
 }
 
-// restore makes a table with the rows of the restore point. As AWS documents, it has the key and the indexes of the
-// source, and none of the other settings.
+// restore makes a table with the rows of the restore point. As AWS documents, it has the key and
+// the indexes of the source, and none of the other settings.
 func (r *restoring) restore(in tableCall) (any, string) {
 	if int64(in.RestoreDateTime) != r.at {
 		return nil, "InvalidRestoreTimeException"

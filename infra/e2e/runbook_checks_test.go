@@ -223,8 +223,8 @@ func oldKeyGoes(r *rehearsal, _ string) {
 	r.arrives()
 }
 
-// keepLogs writes the log line of a refused request to the emulator. The emulator cannot search logs: it returns all
-// lines.
+// keepLogs writes the log line of a refused request to the emulator. The emulator cannot search
+// logs: it returns all lines.
 func keepLogs(r *rehearsal) {
 	answer := r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: r.owner.key + "x"}, http.StatusUnauthorized, "invalid_credentials")
 	r.about = answer.str("requestId")

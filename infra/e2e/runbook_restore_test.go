@@ -27,8 +27,8 @@ type restored struct {
 	kid                    string // the signing key that was revoked since then
 }
 
-// ServeHTTP is a stand-in for make, whose arguments are the lines of the body. It changes the local stack for make
-// deploy, and then checks it as infra/deploy does.
+// ServeHTTP is a stand-in for make, whose arguments are the lines of the body. It changes the local
+// stack for make deploy, and then checks it as infra/deploy does.
 func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err == nil {
@@ -183,8 +183,8 @@ func stackIsOnIt(r *rehearsal, printed string) {
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
 }
 
-// apiIsOpen wants good keys to be good, keys that were revoked since the restore point to be refused, and webhooks and
-// the sweep to work.
+// apiIsOpen wants good keys to be good, keys that were revoked since the restore point to be
+// refused, and webhooks and the sweep to work.
 func apiIsOpen(r *rehearsal, printed string) {
 	r.prints(printed, `"StatusCode": 200`, "Deployed.")
 	r.noFunctionError(printed)

@@ -158,8 +158,8 @@ func (r *rehearsal) try(commands string, c trial) {
 	}
 }
 
-// TestRunbookNamesWhatThereIs reads the runbook's text: the sections, tests, make targets and parameters in it must be
-// there.
+// TestRunbookNamesWhatThereIs reads the runbook's text: the sections, tests, make targets and
+// parameters in it must be there.
 func TestRunbookNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	var titles, commands []string

@@ -14,7 +14,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// question asks which of some actions the roles may do to a resource, in the context in which the product does them.
+// question asks which of some actions the roles may do to a resource, in the context in which the
+// product does them.
 type question struct {
 	resource string
 	context  map[string]string
@@ -34,9 +35,9 @@ func (p awsPlatform) refusals(t *testing.T) {
 	}
 }
 
-// wrongRights asks IAM's simulator what each function's role may do with the table and the signing key, and returns the
-// differences from the template. The simulator reads no tags and no key policy. So it gets the tags, and the runbook
-// ("Who may sign") has how to limit other signers.
+// wrongRights asks IAM's simulator what each function's role may do with the table and the signing
+// key, and returns the differences from the template. The simulator reads no tags and no key
+// policy. So it gets the tags, and the runbook ("Who may sign") has how to limit other signers.
 func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	var account struct{ Account string }
 	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
@@ -107,7 +108,8 @@ func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []
 	return allowed
 }
 
-// TestSmokeSeesARoleThatMaySign answers for IAM by the template's own policies, as they are and with one right more.
+// TestSmokeSeesARoleThatMaySign answers for IAM by the template's own policies, as they are and
+// with one right more.
 func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	root, err := backing.Root()
 	if err != nil {

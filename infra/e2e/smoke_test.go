@@ -39,8 +39,8 @@ type platform interface {
 	refusals(t *testing.T)
 }
 
-// TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke BASE_URL=… TOKEN_CMD=…
-// STACK=…`. With a BASE_URL on loopback it runs on the local stack.
+// TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke
+// BASE_URL=… TOKEN_CMD=… STACK=…`. With a BASE_URL on loopback it runs on the local stack.
 func TestSmoke(t *testing.T) {
 	if os.Getenv("SMOKE") == "" {
 		t.Skip("it runs by `make smoke BASE_URL=… TOKEN_CMD=… STACK=…`, and TestLocal runs it here")
@@ -69,7 +69,8 @@ func TestSmoke(t *testing.T) {
 	})
 }
 
-// smoke runs a part of the suite, enough for one transaction through every function, and then besideTheSuite.
+// smoke runs a part of the suite, enough for one transaction through every function, and then
+// besideTheSuite.
 func smoke(t *testing.T, tg *target, p platform) {
 	t.Run("OneTransactionThroughEveryFunction", func(t *testing.T) {
 		for _, c := range []func(t *testing.T, tg *target){
@@ -141,8 +142,9 @@ func signatureVerifies(t *testing.T, tg *target, p platform) {
 	}
 }
 
-// webhookAttempt sends a webhook to the API's own public key lookup, which answers 415 to a token. The 415 shows that
-// stream, fan-out, queue, signature and sending work together, and no one else gets the webhook.
+// webhookAttempt sends a webhook to the API's own public key lookup, which answers 415 to a token.
+// The 415 shows that stream, fan-out, queue, signature and sending work together, and no one else
+// gets the webhook.
 func webhookAttempt(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)

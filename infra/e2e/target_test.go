@@ -1,7 +1,8 @@
-// Package e2e_test has the end-to-end tests. The suite is a black-box test: it only needs a base URL and a command that
-// prints an access token. TestLocal runs the suite on the stack of `make run`, TestSAM on `sam local start-api`, and
-// TestDeployed on BASE_URL with TOKEN_CMD. Other tests need a local stack: webhooks under load and kills, the walk
-// through every route, the costs, and the runbook's commands.
+// Package e2e_test has the end-to-end tests. The suite is a black-box test: it only needs a base
+// URL and a command that prints an access token. TestLocal runs the suite on the stack of `make
+// run`, TestSAM on `sam local start-api`, and TestDeployed on BASE_URL with TOKEN_CMD. Other tests
+// need a local stack: webhooks under load and kills, the walk through every route, the costs, and
+// the runbook's commands.
 package e2e_test
 
 import (
@@ -57,7 +58,8 @@ type person struct {
 // person returns a new user, who has not signed in yet.
 func (tg *target) person(t *testing.T, name string) *person { return tg.kind(t, "", name) }
 
-// kind returns a new user with a token of a kind of the local issuer, such as unverified, service or idtoken.
+// kind returns a new user with a token of a kind of the local issuer, such as unverified, service
+// or idtoken.
 func (tg *target) kind(t *testing.T, kind, name string) *person {
 	t.Helper()
 	email := name + "-" + tg.run + "-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
@@ -91,7 +93,8 @@ func (r reply) list(name string) []map[string]any {
 	return out
 }
 
-// call is a request. A body "" is no body. A contentType "" is JSON when there is a body; "none" sends no header.
+// call is a request. A body "" is no body. A contentType "" is JSON when there is a body; "none"
+// sends no header.
 type call struct {
 	method, path, body string
 	bearer             string
@@ -99,8 +102,9 @@ type call struct {
 	header             http.Header
 }
 
-// do sends a request. It fails the test when there is no answer, or an answer that infra/openapi.yaml does not have. It
-// does not check the answers of SAM local, some of which are not documented.
+// do sends a request. It fails the test when there is no answer, or an answer that
+// infra/openapi.yaml does not have. It does not check the answers of SAM local, some of which are
+// not documented.
 func (tg *target) do(t *testing.T, c call) reply {
 	t.Helper()
 	r, err := tg.try(t.Context(), c)
@@ -184,8 +188,8 @@ func (p *person) want(t *testing.T, method, path, body string, status int, code 
 	return p.tg.want(t, call{method: method, path: path, body: body, bearer: p.token}, status, code)
 }
 
-// want sends a request and fails the test unless the answer has the status and the problem code ("" for a good answer),
-// and an error the form of a problem.
+// want sends a request and fails the test unless the answer has the status and the problem code (""
+// for a good answer), and an error the form of a problem.
 func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 	t.Helper()
 	r := tg.do(t, c)

@@ -28,9 +28,9 @@ func newWalkCalls() *walkCalls {
 	return &walkCalls{request: map[string]int{}, background: map[string]int{}, used: map[string]bool{}, last: time.Now()}
 }
 
-// count counts a call. It leaves out calls that depend on the time: those of the scheduled functions, reads of signing
-// and verification keys, which are remembered for a minute, all but the first write of a key's last use, and the second
-// charge to a budget that was not refilled yet.
+// count counts a call. It leaves out calls that depend on the time: those of the scheduled
+// functions, reads of signing and verification keys, which are remembered for a minute, all but the
+// first write of a key's last use, and the second charge to a budget that was not refilled yet.
 func (w *walkCalls) count(c iam.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -43,8 +43,8 @@ type as struct{ name, bearer string }
 
 var stranger = as{name: "stranger"}
 
-// step sends a request and writes it down with its result. The values replace the braces of the route in turn. A query
-// may follow the route.
+// step sends a request and writes it down with its result. The values replace the braces of the
+// route in turn. A query may follow the route.
 func (w *walk) step(t *testing.T, by as, method, route, body string, values ...string) reply {
 	t.Helper()
 	pattern, _, _ := strings.Cut(route, "?")

@@ -10,8 +10,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// emptyBudget has an app whose API keys have spent their budget. Revocations of keys and links still work, and their
-// webhooks arrive.
+// emptyBudget has an app whose API keys have spent their budget. Revocations of keys and links
+// still work, and their webhooks arrive.
 func emptyBudget(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil, "link.claimed", "link.revoked", "key.revoked")

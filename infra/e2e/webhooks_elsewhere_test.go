@@ -93,12 +93,13 @@ func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// manySignatures are enough for a leading zero, which r and s each have with a probability of 1/256: one of 50,000 runs
-// has none.
+// manySignatures are enough for a leading zero, which r and s each have with a probability of
+// 1/256: one of 50,000 runs has none.
 const manySignatures = 1400
 
-// signatures signs webhooks with the stack's KMS, and verifies them with the libraries of the documented receivers. Some
-// have a leading zero in r or s: without padding, one signature in 128 would fail.
+// signatures signs webhooks with the stack's KMS, and verifies them with the libraries of the
+// documented receivers. Some have a leading zero in r or s: without padding, one signature in 128
+// would fail.
 func signatures(t *testing.T, s *stack.Stack, tg *target) {
 	active, ok := signingKeys(t, s).Active()
 	if !ok {
@@ -168,8 +169,8 @@ func signMany(t *testing.T, keys *kms.Keys, active signing.Key, issuer string) (
 	return tokens, zeroR, zeroS
 }
 
-// interpreter writes a program beside the libraries of the documented receiver in its language, and returns the command
-// that runs it.
+// interpreter writes a program beside the libraries of the documented receiver in its language, and
+// returns the command that runs it.
 func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec.Cmd, error) {
 	t.Helper()
 	read := func(path string) string {
@@ -205,8 +206,8 @@ func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec
 	return cmd, nil
 }
 
-// Each program reads a JWK and tokens, one a line, and verifies all tokens. It must refuse the first token with another
-// character in its signature.
+// Each program reads a JWK and tokens, one a line, and verifies all tokens. It must refuse the
+// first token with another character in its signature.
 const (
 	verifyInNode = `import { readFileSync } from 'node:fs'
 import { importJWK, jwtVerify } from 'jose'

@@ -22,8 +22,8 @@ const (
 	loadBacklog = 20000 // by `make load`
 )
 
-// TestATenantsBacklogHoldsUpNoOther has one tenant's overdue deliveries to a slow receiver, and its overdue links, before
-// the retries of another tenant.
+// TestATenantsBacklogHoldsUpNoOther has one tenant's overdue deliveries to a slow receiver, and its
+// overdue links, before the retries of another tenant.
 func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	n := backlog

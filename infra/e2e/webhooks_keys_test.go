@@ -26,8 +26,8 @@ func signingKeys(t *testing.T, s *stack.Stack) store.SigningKeys {
 
 func verificationRow(kid string) rowKey { return rowKey{"VKEYS", "KEY#" + kid} }
 
-// rotate makes the active key old, so that the rotation publishes the next one, and then makes the next key old enough to
-// sign. It returns the kids of both.
+// rotate makes the active key old, so that the rotation publishes the next one, and then makes the
+// next key old enough to sign. It returns the kids of both.
 func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	t.Helper()
 	run := func() store.SigningKeys {
@@ -92,7 +92,8 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// revoke revokes a signing key in the table, as the runbook does. The rotation disables it in KMS and activates another.
+// revoke revokes a signing key in the table, as the runbook does. The rotation disables it in KMS
+// and activates another.
 func revoke(t *testing.T, s *stack.Stack, kid string) {
 	t.Helper()
 	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
@@ -132,7 +133,8 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 	}
 }
 
-// revokedKey revokes the key that signed the old webhook, as infra/runbook.md does ("Revoking a webhook signing key").
+// revokedKey revokes the key that signed the old webhook, as infra/runbook.md does ("Revoking a
+// webhook signing key").
 func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()
 	revoke(t, s, kid)

@@ -23,8 +23,9 @@ const (
 	killDrain = 3 * time.Minute // a lost delivery waits for its lease, or for the sweep's minute
 )
 
-// TestWebhooksSurviveKills kills, during a steady run, everything between an event and its receivers, one after the
-// other. It wants each receiver to get exactly the set of events that happened.
+// TestWebhooksSurviveKills kills, during a steady run, everything between an event and its
+// receivers, one after the other. It wants each receiver to get exactly the set of events that
+// happened.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)})
@@ -97,7 +98,8 @@ func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 	}
 }
 
-// happened returns the ids of all events about links in the feed. Each claimed or revoked link must have exactly one.
+// happened returns the ids of all events about links in the feed. Each claimed or revoked link must
+// have exactly one.
 func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool {
 	t.Helper()
 	all, about := map[string]bool{}, map[string]int{}
@@ -144,8 +146,8 @@ func loseQueue(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// skipStream empties the stream while the function that reads it is killed again and again, until some events were never
-// read.
+// skipStream empties the stream while the function that reads it is killed again and again, until
+// some events were never read.
 func skipStream(t *testing.T, s *stack.Stack, c *server) {
 	for range 5 {
 		before := unread(t, s, c)

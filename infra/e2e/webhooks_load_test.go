@@ -55,8 +55,8 @@ func crowded() map[string]string {
 	return out
 }
 
-// TestWebhooksUnderLoad sends events to four receivers: one is down for a while, one fails half the time, one is slow and
-// one is healthy.
+// TestWebhooksUnderLoad sends events to four receivers: one is down for a while, one fails half the
+// time, one is slow and one is healthy.
 func TestWebhooksUnderLoad(t *testing.T) {
 	rate, during := loadRate, loadFor
 	if seconds := os.Getenv("LOAD_SECONDS"); seconds != "" {
@@ -68,8 +68,8 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	}
 	deadUntil := during * 3 / 4
 	var g groups
-	// Ten events a second, of eight seconds each, keep 80 batches busy when a batch seldom has more than one event's
-	// deliveries.
+	// Ten events a second, of eight seconds each, keep 80 batches busy when a batch seldom has more
+	// than one event's deliveries.
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
@@ -117,12 +117,13 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	lastOnes(t, s, c, half)
 }
 
-// mostRate returns the events a second of `make load`, which has the machine for itself: 3 for each core, and 10 at most.
-// A local stack on two cores is busy at 8 a second. With more, the receivers would measure the machine.
+// mostRate returns the events a second of `make load`, which has the machine for itself: 3 for each
+// core, and 10 at most. A local stack on two cores is busy at 8 a second. With more, the receivers
+// would measure the machine.
 func mostRate() int { return min(10, 3*runtime.NumCPU()) }
 
-// memoryDir returns a folder for the data of DynamoDB Local, in memory where this machine can. On a busy disk its writes
-// took seconds, and the product then answers 503.
+// memoryDir returns a folder for the data of DynamoDB Local, in memory where this machine can. On a
+// busy disk its writes took seconds, and the product then answers 503.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "latchkey-")
@@ -192,7 +193,8 @@ func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 	}
 }
 
-// medianDelay logs the delay of webhooks at their first arrival. The median of the healthy receiver has a limit.
+// medianDelay logs the delay of webhooks at their first arrival. The median of the healthy receiver
+// has a limit.
 func medianDelay(t *testing.T, name string, r *receiver) {
 	t.Helper()
 	first := map[string]time.Duration{}
@@ -253,8 +255,8 @@ func (r *receiver) missing(caused map[string]bool) int {
 	return n
 }
 
-// drain runs the sweep and waits until every receiver has a webhook about every link, and no delivery is pending but those
-// to the failing receiver. It returns the time.
+// drain runs the sweep and waits until every receiver has a webhook about every link, and no
+// delivery is pending but those to the failing receiver. It returns the time.
 func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, receivers map[string]*receiver, failing string, limit time.Duration) time.Time {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(2 * time.Second) {
@@ -278,8 +280,8 @@ func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, rece
 	}
 }
 
-// lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for its next attempt. It
-// moves the attempts forward, and the receiver takes all of them.
+// lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for
+// its next attempt. It moves the attempts forward, and the receiver takes all of them.
 func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	t.Helper()
 	now := time.Now()

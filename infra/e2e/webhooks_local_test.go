@@ -139,8 +139,8 @@ func keyEvents(t *testing.T, _ *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// goneAndBack has a receiver answer 410. Its endpoint is disabled, the app's other endpoint gets an event about it, and
-// deliveries are held until the endpoint is enabled.
+// goneAndBack has a receiver answer 410. Its endpoint is disabled, the app's other endpoint gets an
+// event about it, and deliveries are held until the endpoint is enabled.
 func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	var gone atomic.Bool

@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// attackersRound has a stolen key register an endpoint and an honest key rename it. The admin sees both, and revokes the
-// stolen key with its endpoints while events happen. No attempt begins after the answer, and no other key can enable the
-// endpoint.
+// attackersRound has a stolen key register an endpoint and an honest key rename it. The admin sees
+// both, and revokes the stolen key with its endpoints while events happen. No attempt begins after
+// the answer, and no other key can enable the endpoint.
 func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil)
@@ -69,8 +69,8 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// announced waits for an event at another endpoint about a change by a key, or by an admin (""). The event has only the
-// origin of the changed URL.
+// announced waits for an event at another endpoint about a change by a key, or by an admin ("").
+// The event has only the origin of the changed URL.
 func announced(t *testing.T, hook, about *receiver, kind, key string) {
 	t.Helper()
 	within(t, fmt.Sprintf("%s by %q", kind, key), func() bool {

@@ -1,5 +1,5 @@
-// Package receivers has the receivers that infra/docs/webhooks.md shows, one in Node and one in Python, and runs them
-// for tests. Each is one file, with a pinned list of its packages beside it.
+// Package receivers has the receivers that infra/docs/webhooks.md shows, one in Node and one in
+// Python, and runs them for tests. Each is one file, with a pinned list of its packages beside it.
 package receivers
 
 import (
@@ -53,8 +53,8 @@ const (
 	stopGrace    = 2 * time.Second
 )
 
-// Start starts a receiver and returns when it listens. It installs the receiver's packages at the first use. Without
-// the language the error is a *backing.MissingError. The caller must call Stop.
+// Start starts a receiver and returns when it listens. It installs the receiver's packages at the
+// first use. Without the language the error is a *backing.MissingError. The caller must call Stop.
 func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	if c.Port == 0 {
 		port, err := freePort()

@@ -124,8 +124,8 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 	}
 }
 
-// TestReceiversCannotKnowWithoutTheLookup wants a 503 while the lookup fails, so that the webhook comes again, and a 204
-// afterwards.
+// TestReceiversCannotKnowWithoutTheLookup wants a 503 while the lookup fails, so that the webhook
+// comes again, and a 204 afterwards.
 func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	}
 }
 
-// TestReceiversOutliveABadCaller has callers that end the connection during a webhook, send a wrong length, or do not
-// use HTTP.
+// TestReceiversOutliveABadCaller has callers that end the connection during a webhook, send a wrong
+// length, or do not use HTTP.
 func TestReceiversOutliveABadCaller(t *testing.T) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package rehearsal_test applies the translated template to moto, an emulator of CloudFormation, whose resources do not
-// work. It tests that two stacks share nothing, change by their parameters, and leave what must stay when they are
-// deleted. It also lints the roles' policies. lists_test.go lists what moto does not do, and the tests compare the list
-// with moto.
+// Package rehearsal_test applies the translated template to moto, an emulator of CloudFormation,
+// whose resources do not work. It tests that two stacks share nothing, change by their parameters,
+// and leave what must stay when they are deleted. It also lints the roles' policies. lists_test.go
+// lists what moto does not do, and the tests compare the list with moto.
 package rehearsal_test
 
 import (
@@ -88,8 +88,8 @@ type applied struct {
 	Outputs   map[string]string
 	Resources map[string]struct{ Type, ID string }
 
-	// What moto has left out of all stacks so far: types that it does not know, properties that it did not read, by
-	// type, and types that it cannot update.
+	// What moto has left out of all stacks so far: types that it does not know, properties that it
+	// did not read, by type, and types that it cannot update.
 	Unknown, Unchanged []string
 	Unread             map[string][]string
 }

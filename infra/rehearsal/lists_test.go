@@ -1,9 +1,11 @@
 package rehearsal_test
 
-// These lists have what moto 5.2.5 does not do, and what these tests therefore do not prove. A test fails for an entry
-// that is no longer true. infra/template tests the values of these properties, and `make smoke` tests a deployment.
+// These lists have what moto 5.2.5 does not do, and what these tests therefore do not prove. A test
+// fails for an entry that is no longer true. infra/template tests the values of these properties,
+// and `make smoke` tests a deployment.
 
-// unknown are types of resource that moto's CloudFormation does not know. It gives them a name and makes nothing.
+// unknown are types of resource that moto's CloudFormation does not know. It gives them a name and
+// makes nothing.
 var unknown = []string{
 	"AWS::ApiGateway::BasePathMapping", "AWS::ApiGateway::DomainName", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
 	"AWS::Lambda::EventInvokeConfig", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
@@ -38,6 +40,6 @@ func unknownCondition(role, key, action string) string {
 	return role + ` UNKNOWN_CONDITION_FOR_ACTION "Unknown condition ` + key + ` for action ` + action + `"`
 }
 
-// ofTheKey is a reason: AWS's reference lists the condition for the type of resource "key", not for the action, and
-// parliament reads only those of the action.
+// ofTheKey is a reason: AWS's reference lists the condition for the type of resource "key", not for
+// the action, and parliament reads only those of the action.
 const ofTheKey = "a condition of the key"

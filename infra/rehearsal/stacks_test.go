@@ -35,7 +35,8 @@ func with(of map[string]string, more map[string]string) map[string]string {
 	return out
 }
 
-// resolved returns the template as the local stack evaluates it, with an output for each condition that holds.
+// resolved returns the template as the local stack evaluates it, with an output for each condition
+// that holds.
 func resolved(t *testing.T, parameters map[string]string) *translated.Template {
 	t.Helper()
 	tpl := *template(t)
@@ -65,8 +66,8 @@ func there(t *testing.T, what string, got applied, parameters map[string]string)
 	}
 }
 
-// TestTwoStacksOfOneAccountShareNothing wants no common name or text, and neither stack to change when the other is
-// changed or deleted.
+// TestTwoStacksOfOneAccountShareNothing wants no common name or text, and neither stack to change
+// when the other is changed or deleted.
 func TestTwoStacksOfOneAccountShareNothing(t *testing.T) {
 	a := newAccount(t)
 	first, second := a.apply("first", optional("first")), a.apply("second", optional("second"))

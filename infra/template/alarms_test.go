@@ -101,7 +101,8 @@ func runbook() (sections []string, text string, err error) {
 	return sections, string(b), err
 }
 
-// alarmsAreHeard wants each alarm, and its end, to reach the topic, and its text to name a section of the runbook.
+// alarmsAreHeard wants each alarm, and its end, to reach the topic, and its text to name a section
+// of the runbook.
 func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 	sections, _, err := runbook()
 	if err != nil {
@@ -121,8 +122,8 @@ func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// dashboard wants the dashboard to show each alarm and each metric of the code, and the runbook to explain each metric.
-// Alarms in our own namespace must use metrics of the code.
+// dashboard wants the dashboard to show each alarm and each metric of the code, and the runbook to
+// explain each metric. Alarms in our own namespace must use metrics of the code.
 func dashboard(tpl *translated.Template) (wrong []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
 	var shown map[string]any

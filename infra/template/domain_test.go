@@ -22,8 +22,8 @@ func given(t *testing.T, parameters map[string]string) *translated.Template {
 	return out
 }
 
-// TestADomainIsTheBaseOfAllURLs wants the domain in the URL of the API, and in the issuer of webhooks unless another is
-// given. AWS's address stays open until DisableExecuteApi.
+// TestADomainIsTheBaseOfAllURLs wants the domain in the URL of the API, and in the issuer of
+// webhooks unless another is given. AWS's address stays open until DisableExecuteApi.
 func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	const execute = "https://local.execute-api.us-east-1.amazonaws.com/live"
 	own := map[string]string{"DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c"}

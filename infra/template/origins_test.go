@@ -23,8 +23,8 @@ func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
 	}
 }
 
-// TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks have a parameter of their own, so that a value
-// copied from a laptop opens none on AWS.
+// TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks have a parameter of
+// their own, so that a value copied from a laptop opens none on AWS.
 func TestWebhooksReachOnlyThisMachine(t *testing.T) {
 	tpl := template(t)
 	pattern := fmt.Sprint(object(object(tpl.Raw["Parameters"])["WebhookAllowCidrs"])["AllowedPattern"])

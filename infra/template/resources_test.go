@@ -48,8 +48,8 @@ func durable(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// literal wants no intrinsic functions in the table's properties: the local stack and the store's tests create the table
-// from the template as it is written. Only its encryption may have some.
+// literal wants no intrinsic functions in the table's properties: the local stack and the store's
+// tests create the table from the template as it is written. Only its encryption may have some.
 func literal(tpl *translated.Template) (wrong []string) {
 	var walk func(v any)
 	walk = func(v any) {
@@ -75,7 +75,8 @@ func literal(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// index wants one index, of only keys and the app. A decision by a copy of more attributes would be a late one.
+// index wants one index, of only keys and the app. A decision by a copy of more attributes would be
+// a late one.
 func index(tpl *translated.Template) (wrong []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {
@@ -120,8 +121,8 @@ var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 // shared are the variables of every function, from the template's Globals.
 var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "STACK", "TABLE"}
 
-// environments compares the variables of each function with those that its main.go reads by package env. AWS's clients
-// read their endpoints themselves.
+// environments compares the variables of each function with those that its main.go reads by package
+// env. AWS's clients read their endpoints themselves.
 func environments(tpl *translated.Template) (wrong []string) {
 	functions, err := tpl.Functions()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 var parameters = regexp.MustCompile(`\{[^}]+\}`)
 
-// responses are all types of API Gateway's own answers, by its documentation ("Gateway response types"), with their
-// codes here. "" is the authorizer's code.
+// responses are all types of API Gateway's own answers, by its documentation ("Gateway response
+// types"), with their codes here. "" is the authorizer's code.
 var responses = map[string]problem.Code{
 	"ACCESS_DENIED":                  "",
 	"API_CONFIGURATION_ERROR":        problem.Internal,
@@ -141,8 +141,8 @@ func headers(tpl *translated.Template) []string {
 	})
 }
 
-// silent permits only variables without text from the client, because templates do not escape: AWS makes the request's
-// id, and the others are our constants.
+// silent permits only variables without text from the client, because templates do not escape: AWS
+// makes the request's id, and the others are our constants.
 func silent(tpl *translated.Template) []string {
 	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
 		for _, text := range r.Templates {

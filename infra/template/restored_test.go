@@ -15,8 +15,8 @@ func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
 // tableARN is the ARN of the table in use, as each role in the template has it.
 const tableARN = `{"Fn::If":["Restored",{"Fn::Select":[0,{"Fn::Split":["/stream/",{"Ref":"TableStreamArn"}]}]},{"Fn::GetAtt":["Table","Arn"]}]}`
 
-// restored wants a stack with TableStreamArn to differ from one without only in the name of the table, and to name its
-// own table only in the table's resource.
+// restored wants a stack with TableStreamArn to differ from one without only in the name of the
+// table, and to name its own table only in the table's resource.
 func restored(tpl *translated.Template) (wrong []string) {
 	const own, other = "own-table", "restored-table"
 	without, err := onTable(tpl, own, "")
@@ -45,7 +45,8 @@ func restored(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// onTable returns the resources and outputs, as text, of a stack with this name of its own table and this TableStreamArn.
+// onTable returns the resources and outputs, as text, of a stack with this name of its own table
+// and this TableStreamArn.
 func onTable(tpl *translated.Template, own, stream string) (map[string]string, error) {
 	o := options()
 	o.Physical = map[string]string{"Table": own}

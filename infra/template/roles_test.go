@@ -44,8 +44,8 @@ func (s statement) service() string {
 	return service
 }
 
-// statements returns the statements of all roles. A statement that is no Allow of actions on resources is wrong: these
-// tests do not read others.
+// statements returns the statements of all roles. A statement that is no Allow of actions on
+// resources is wrong: these tests do not read others.
 func statements(tpl *translated.Template) (all []statement, wrong []string) {
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		p := tpl.Resources[role].Properties
@@ -125,8 +125,8 @@ func ownLogs(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// stars are the statements with a * in their resource, each with its reason. Those for the streams of a function's own
-// log group are not listed.
+// stars are the statements with a * in their resource, each with its reason. Those for the streams
+// of a function's own log group are not listed.
 var stars = map[string]string{
 	"RotateRole MakeSigningKeys": "a key has no ARN before it is made",
 	"RotateRole TagSigningKeys":  "as above: the tag is put on the key when it is made",
@@ -135,8 +135,8 @@ var stars = map[string]string{
 	"FanoutRole ListStreams":     "the table's streams: Lambda looks for the one of the mapping",
 }
 
-// exact wants every statement to name its actions and resources, and the actions to be among those listed here: no Scan,
-// and no deletion of keys.
+// exact wants every statement to name its actions and resources, and the actions to be among those
+// listed here: no Scan, and no deletion of keys.
 func exact(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	known := []string{
@@ -212,8 +212,8 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 // writing are the actions that change the table or check it in a transaction.
 var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
 
-// single are the statements that write outside of a transaction, with the reason why a retry does no harm. No answer of
-// the API depends on these writes.
+// single are the statements that write outside of a transaction, with the reason why a retry does
+// no harm. No answer of the API depends on these writes.
 var single = map[string]string{
 	"AuthorizerRole LastUse":               "it may be lost",
 	"DeliverRole Attempts":                 "a lease is known again by the random id that was written",
@@ -222,9 +222,10 @@ var single = map[string]string{
 	"WebhooksRole SpendBudget":             "done twice, it charges twice",
 }
 
-// transactional wants writes to be in transactions, which the SDK can retry without doing them twice. A
-// ConditionCheckItem has a statement of its own: it is always in a transaction, and in AWS's service authorization
-// reference it does not have the key dynamodb:EnclosingOperation, without which the condition fails.
+// transactional wants writes to be in transactions, which the SDK can retry without doing them
+// twice. A ConditionCheckItem has a statement of its own: it is always in a transaction, and in
+// AWS's service authorization reference it does not have the key dynamodb:EnclosingOperation,
+// without which the condition fails.
 func transactional(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	for _, s := range all {
@@ -238,8 +239,9 @@ func transactional(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// writers wants only these roles to write a partition, or to check it in a transaction: a statement has all partitions
-// of a transaction. API keys are checked by KEYS#, tokens by IDN#, and receivers trust VKEYS.
+// writers wants only these roles to write a partition, or to check it in a transaction: a statement
+// has all partitions of a transaction. API keys are checked by KEYS#, tokens by IDN#, and receivers
+// trust VKEYS.
 func writers(tpl *translated.Template) (wrong []string) {
 	wanted := map[string][]string{
 		"KEYS#*": {"DeleteOrgRole", "KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
@@ -267,7 +269,8 @@ func aKeyOfOurs(s statement) bool {
 		slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})
 }
 
-// tagged wants every right on KMS to be limited to the stack's own keys, and the template's key to have their tag.
+// tagged wants every right on KMS to be limited to the stack's own keys, and the template's key to
+// have their tag.
 func tagged(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	ours := []string{translated.StackName}

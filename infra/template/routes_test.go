@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// public are the routes that take no credential: those of the contract (infra/docs/contract.md, "Routes"), and the
-// preflights of browsers.
+// public are the routes that take no credential: those of the contract (infra/docs/contract.md,
+// "Routes"), and the preflights of browsers.
 var public = []string{
 	"GET /.well-known/jwks.json",
 	"GET /openapi.yaml",

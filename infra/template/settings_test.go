@@ -21,8 +21,8 @@ func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionPropert
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
 
-// overTLS is the pattern of an issuer's URLs: anyone could replace a key on its way in plain text. Only URLs on this
-// machine may be in plain text.
+// overTLS is the pattern of an issuer's URLs: anyone could replace a key on its way in plain text.
+// Only URLs on this machine may be in plain text.
 const overTLS = `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`
 
 // parameterList has every parameter, without its description.
@@ -131,7 +131,8 @@ var variableList = map[string]string{
 		`{"Fn::If":["OwnDomain",{"Fn::Sub":"https://${DomainName}"},{"Fn::Sub":"https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live"}]}]}`,
 }
 
-// variables wants every variable to have its source. The check environments tests which function has which variable.
+// variables wants every variable to have its source. The check environments tests which function
+// has which variable.
 func variables(tpl *translated.Template) (wrong []string) {
 	seen := map[string]string{}
 	for _, function := range tpl.Named("AWS::Lambda::Function") {
@@ -151,15 +152,16 @@ const (
 	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
 )
 
-// accessLine is the line of a request in the access log. It has no text from the client but the method, and no
-// credential.
+// accessLine is the line of a request in the access log. It has no text from the client but the
+// method, and no credential.
 const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$context.extendedRequestId","time":"$context.requestTimeEpoch",` +
 	`"sourceIp":"$context.identity.sourceIp","method":"$context.httpMethod","route":"$context.resourcePath","status":"$context.status",` +
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
 	`"waf":"$context.wafResponseCode"}`
 
-// settingsList has every property of these resources, except texts and the names that SAM makes of the API's content. No
-// method has DataTraceEnabled, which would log keys, tokens and people's addresses.
+// settingsList has every property of these resources, except texts and the names that SAM makes of
+// the API's content. No method has DataTraceEnabled, which would log keys, tokens and people's
+// addresses.
 func settingsList() map[string]string {
 	rule := func(function, rate string) string {
 		return `{"ScheduleExpression":"` + rate + `","Targets":[{"Arn":{"Fn::GetAtt":["` + function + `","Arn"]}}]}`
@@ -214,9 +216,10 @@ func settings(tpl *translated.Template) []string {
 	return differences("resource", got, settingsList())
 }
 
-// functionProperties wants functions to have only these properties and those of other checks. Only the authorizer has
-// ReservedConcurrentExecutions, and only when it is not 0, which would switch the function off. The deliver function
-// queues its own next message, which Lambda drops after 16 rounds unless RecursiveLoop allows it.
+// functionProperties wants functions to have only these properties and those of other checks. Only
+// the authorizer has ReservedConcurrentExecutions, and only when it is not 0, which would switch
+// the function off. The deliver function queues its own next message, which Lambda drops after 16
+// rounds unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
 	const plain = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`

@@ -14,7 +14,8 @@ func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources
 
 func TestDeadLettersAreKeptAndWatched(t *testing.T) { holds(t, deadLetters) }
 
-// events is the filter of the stream's mapping: new events, and no changes of events, which fan-out itself makes.
+// events is the filter of the stream's mapping: new events, and no changes of events, which fan-out
+// itself makes.
 const events = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"}]}}}}`
 
 func sources(tpl *translated.Template) (wrong []string) {
@@ -56,8 +57,8 @@ func sources(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// deadLetters wants every queue of messages that our own code failed on to keep them as long as SQS can, and an alarm to
-// watch it.
+// deadLetters wants every queue of messages that our own code failed on to keep them as long as SQS
+// can, and an alarm to watch it.
 func deadLetters(tpl *translated.Template) (wrong []string) {
 	watched := map[string]bool{}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {

@@ -1,8 +1,8 @@
-// Package template_test checks that template.yaml is what the product promises. It reads the document that
-// CloudFormation would get, with SAM's defaults.
+// Package template_test checks that template.yaml is what the product promises. It reads the
+// document that CloudFormation would get, with SAM's defaults.
 //
-// Each promise is a check, which returns faults. A test wants it to return none, and TestPlantedFaultsAreFound wants it
-// to return some for a template with a planted fault.
+// Each promise is a check, which returns faults. A test wants it to return none, and
+// TestPlantedFaultsAreFound wants it to return some for a template with a planted fault.
 package template_test
 
 import (
@@ -20,7 +20,8 @@ import (
 // check returns the faults of a template, one a line.
 type check func(*translated.Template) []string
 
-// options returns the options of a deployment: values of the parameters without a default, and of the alarms' topic.
+// options returns the options of a deployment: values of the parameters without a default, and of
+// the alarms' topic.
 func options() translated.Options {
 	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests}}
 }
@@ -54,8 +55,8 @@ func holds(t *testing.T, checks ...check) {
 	}
 }
 
-// plant is a fault: old becomes new in the translated text of a resource, or of all resources when none is named. A
-// resource "Parameters/X" is a parameter. The template must still resolve.
+// plant is a fault: old becomes new in the translated text of a resource, or of all resources when
+// none is named. A resource "Parameters/X" is a parameter. The template must still resolve.
 type plant struct {
 	fault    string
 	found    check

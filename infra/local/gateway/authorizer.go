@@ -147,8 +147,8 @@ type malformedVerdictError struct{ why string }
 
 func (m *malformedVerdictError) Error() string { return "its answer is malformed: " + m.why }
 
-// authorizerFault returns the response when an authorizer gave no verdict. An authorizer that fails with the
-// text "Unauthorized" means 401, by AWS's convention.
+// authorizerFault returns the response when an authorizer gave no verdict. An authorizer that fails
+// with the text "Unauthorized" means 401, by AWS's convention.
 func authorizerFault(err error) *refusal {
 	var failed *lambda.FunctionError
 	var malformed *malformedVerdictError
@@ -188,8 +188,8 @@ func (s stringOrList) matches(value string) bool {
 	return false
 }
 
-// wildcard matches * (any text) and ? (one character), as IAM does. path.Match stops at slashes, so they are
-// replaced first.
+// wildcard matches * (any text) and ? (one character), as IAM does. path.Match stops at slashes, so
+// they are replaced first.
 func wildcard(pattern, value string) bool {
 	hide := strings.NewReplacer("/", "\x01", `\`, "\x02", "[", "\x03")
 	ok, err := path.Match(hide.Replace(pattern), hide.Replace(value))

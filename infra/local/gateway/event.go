@@ -150,7 +150,8 @@ func resourceID(path string) string {
 	return strings.Trim(strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path), "-")
 }
 
-// newRequestID returns a UUID. newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.
+// newRequestID returns a UUID. newExtendedID returns an extendedRequestId as API Gateway's: 11
+// bytes in base64.
 func newRequestID() string {
 	b := random(16)
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

@@ -181,8 +181,8 @@ func (x *exchange) integrate(w http.ResponseWriter) {
 	}
 }
 
-// invoke calls a function and waits for its answer. After the limit it returns context.DeadlineExceeded. The
-// function runs on then, as on AWS, and also when the client is gone.
+// invoke calls a function and waits for its answer. After the limit it returns
+// context.DeadlineExceeded. The function runs on then, as on AWS, and also when the client is gone.
 func (x *exchange) invoke(function string, payload []byte, limit time.Duration) ([]byte, error) {
 	type result struct {
 		answer []byte

@@ -195,8 +195,9 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 	}
 }
 
-// TestMethodOfAParameterServesWhereTheLiteralHasNone follows the developer guide, "Set up a method request":
-// a method request against a specific resource takes precedence. Without one, the generic one serves.
+// TestMethodOfAParameterServesWhereTheLiteralHasNone follows the developer guide, "Set up a method
+// request": a method request against a specific resource takes precedence. Without one, the generic
+// one serves.
 func TestMethodOfAParameterServesWhereTheLiteralHasNone(t *testing.T) {
 	api := testAPI()
 	api.Routes = append(api.Routes, translated.Route{Method: "POST", Path: "/keys/get", Function: "New"}, translated.Route{Method: "GET", Path: "/keys/{kid}", Function: "Open"})

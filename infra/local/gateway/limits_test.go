@@ -15,8 +15,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// throttledAPI returns a function that calls the test API's gateway, and its clock, which the test moves. The
-// open route has a limit of its own.
+// throttledAPI returns a function that calls the test API's gateway, and its clock, which the test
+// moves. The open route has a limit of its own.
 func throttledAPI(t *testing.T, on bool) (f *functions, now *time.Time, ask func(method, path string) *httptest.ResponseRecorder) {
 	t.Helper()
 	api := testAPI()

@@ -85,8 +85,8 @@ func checkResponse(name string, r translated.GatewayResponse) error {
 	return errors.Join(wrong...)
 }
 
-// respond writes a gateway response: the template's for this type, else its DEFAULT_4XX or DEFAULT_5XX, else
-// API Gateway's own.
+// respond writes a gateway response: the template's for this type, else its DEFAULT_4XX or
+// DEFAULT_5XX, else API Gateway's own.
 func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	status, shown := statuses[k], k
 	if k == malformedAnswer {
@@ -117,8 +117,8 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	x.send(w, status, x.render(text, e))
 }
 
-// parameterValue returns a header's value, of a constant in quotes or of a variable of the context, and whether
-// it is known. Without an exchange the value of a variable is "".
+// parameterValue returns a header's value, of a constant in quotes or of a variable of the context,
+// and whether it is known. Without an exchange the value of a variable is "".
 func parameterValue(x *exchange, value string) (string, bool) {
 	if len(value) >= 2 && value[0] == '\'' && value[len(value)-1] == '\'' {
 		return value[1 : len(value)-1], true
@@ -132,8 +132,8 @@ func parameterValue(x *exchange, value string) (string, bool) {
 	return x.variable("$"+value, errorContext{}), true
 }
 
-// variable matches a variable in a gateway response's template. API Gateway only replaces variables there: it is
-// no template language, and nothing is escaped.
+// variable matches a variable in a gateway response's template. API Gateway only replaces variables
+// there: it is no template language, and nothing is escaped.
 var variable = regexp.MustCompile(`\$[a-zA-Z]+(\.[a-zA-Z_][a-zA-Z0-9_-]*)*`)
 
 type errorContext struct {

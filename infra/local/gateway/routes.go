@@ -14,8 +14,8 @@ type route struct {
 	segments []string
 }
 
-// match is the route of a request, with its path parameters. API Gateway decodes the parameters, but not the
-// path.
+// match is the route of a request, with its path parameters. API Gateway decodes the parameters,
+// but not the path.
 type match struct {
 	route      route
 	parameters map[string]string
@@ -34,8 +34,8 @@ func compile(all []translated.Route) ([]route, error) {
 	return out, nil
 }
 
-// find returns the most specific route: a literal segment goes before a parameter, a parameter before a greedy
-// one, a method before ANY.
+// find returns the most specific route: a literal segment goes before a parameter, a parameter
+// before a greedy one, a method before ANY.
 func find(routes []route, method, escapedPath string) (match, bool) {
 	segments := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
 	var best match

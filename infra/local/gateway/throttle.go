@@ -7,10 +7,10 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// throttle counts requests in token buckets, one for each method, as API Gateway documents it ("Throttle
-// requests to your REST APIs"). A bucket holds at most burst tokens and gains rate tokens a second; a request
-// takes one. A method without a setting has a bucket with the stage's setting for all methods. The account's
-// limits are left out.
+// throttle counts requests in token buckets, one for each method, as API Gateway documents it
+// ("Throttle requests to your REST APIs"). A bucket holds at most burst tokens and gains rate
+// tokens a second; a request takes one. A method without a setting has a bucket with the stage's
+// setting for all methods. The account's limits are left out.
 type throttle struct {
 	settings map[string]translated.Throttle
 
@@ -29,8 +29,8 @@ func (g *Gateway) Throttle() {
 	g.throttle = &throttle{settings: g.api.Throttles, buckets: map[string]*bucket{}}
 }
 
-// take reports whether a method takes one more request now. A nil throttle, and a method without any setting,
-// takes any number.
+// take reports whether a method takes one more request now. A nil throttle, and a method without
+// any setting, takes any number.
 func (t *throttle) take(method string, now time.Time) bool {
 	if t == nil {
 		return true

@@ -99,8 +99,8 @@ func (a *Authority) allowed(function string, n Need) bool {
 	return len(by) > 0
 }
 
-// allows reports whether the statement allows the need, and returns the actions, resources and condition values
-// by which it does.
+// allows reports whether the statement allows the need, and returns the actions, resources and
+// condition values by which it does.
 func (s *statement) allows(n Need) (used []string, ok bool) {
 	action := slices.IndexFunc(s.actions, func(p string) bool { return matches(strings.ToLower(p), strings.ToLower(n.Action)) })
 	resource := slices.IndexFunc(s.resources, func(p string) bool { return matches(p, n.Resource) })
@@ -127,8 +127,8 @@ func (a *Authority) Denied() []string {
 	return slices.Sorted(maps.Keys(a.denied))
 }
 
-// Spare returns what the roles allow and no call has needed since New, sorted: statements, and actions, resources
-// and condition values of statements.
+// Spare returns what the roles allow and no call has needed since New, sorted: statements, and
+// actions, resources and condition values of statements.
 func (a *Authority) Spare() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -86,9 +86,9 @@ var transactActions = map[string]string{
 	"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem", "Get": "GetItem",
 }
 
-// dynamoDB returns the rights for one call. AWS does not document whether it evaluates the partitions of a batch
-// or transaction together or one by one. Here each right needs a statement that allows all partitions of the
-// call, which is enough in both cases.
+// dynamoDB returns the rights for one call. AWS does not document whether it evaluates the
+// partitions of a batch or transaction together or one by one. Here each right needs a statement
+// that allows all partitions of the call, which is enough in both cases.
 func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Need, error) {
 	var in dynamoCall
 	if err := json.Unmarshal(body, &in); err != nil {

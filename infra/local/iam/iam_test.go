@@ -55,8 +55,8 @@ func template(t *testing.T, replace ...string) *translated.Template {
 	return out
 }
 
-// TestConditionsMeanWhatAWSDocuments follows the IAM user guide, "Condition operators" and "Multivalued context
-// keys".
+// TestConditionsMeanWhatAWSDocuments follows the IAM user guide, "Condition operators" and
+// "Multivalued context keys".
 func TestConditionsMeanWhatAWSDocuments(t *testing.T) {
 	partitions := []string{"ORG#*", "KEYS#*"}
 	for _, c := range []struct {

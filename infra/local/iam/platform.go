@@ -7,9 +7,9 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// Platform returns an error for each right that Lambda itself needs of a role and does not have: to write a
-// function's log, to read the stream or queue that feeds it, and to report records that were given up. Without
-// these AWS refuses the event source mapping, or the log stays empty.
+// Platform returns an error for each right that Lambda itself needs of a role and does not have: to
+// write a function's log, to read the stream or queue that feeds it, and to report records that
+// were given up. Without these AWS refuses the event source mapping, or the log stays empty.
 func (a *Authority) Platform(t *translated.Template) error {
 	var wrong []error
 	for _, function := range t.Named("AWS::Lambda::Function") {

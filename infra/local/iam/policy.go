@@ -1,7 +1,7 @@
-// Package iam decides calls of the template's functions as AWS's access management would. It is a proxy before
-// DynamoDB, KMS and SQS. It evaluates the policies of the functions' roles in the translated template, and
-// reports afterwards which rights no call has needed. At the start it refuses a policy that it cannot evaluate,
-// so that no right is guessed.
+// Package iam decides calls of the template's functions as AWS's access management would. It is a
+// proxy before DynamoDB, KMS and SQS. It evaluates the policies of the functions' roles in the
+// translated template, and reports afterwards which rights no call has needed. At the start it
+// refuses a policy that it cannot evaluate, so that no right is guessed.
 package iam
 
 import (
@@ -32,8 +32,8 @@ type condition struct {
 	values   []string
 }
 
-// operators are the operators of the template's policies. Each reports whether a key with these values in the
-// request satisfies the condition, and returns the condition's values that did.
+// operators are the operators of the template's policies. Each reports whether a key with these
+// values in the request satisfies the condition, and returns the condition's values that did.
 var operators = map[string]func(c condition, have []string) (bool, []string){
 	"StringEquals":             func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
 	"ForAnyValue:StringEquals": func(c condition, have []string) (bool, []string) { return anyOf(c, have, equal) },
@@ -170,7 +170,8 @@ func object(v any) map[string]any {
 	return m
 }
 
-// list returns v if it is a list. A policy may have one value instead of a list: list then makes a list of it.
+// list returns v if it is a list. A policy may have one value instead of a list: list then makes a
+// list of it.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l

@@ -23,8 +23,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// Proxy is between the functions and their AWS endpoints. It passes on calls that the caller's role allows, and
-// refuses others as AWS would.
+// Proxy is between the functions and their AWS endpoints. It passes on calls that the caller's role
+// allows, and refuses others as AWS would.
 type Proxy struct {
 	authority *Authority
 	calls     *calls
@@ -38,8 +38,8 @@ type Proxy struct {
 	kms  *kms.Client
 }
 
-// NewProxy makes a proxy before services ("dynamodb", "kms", "sqs"), which it gets as base URLs by name. It calls
-// denied for each refused call.
+// NewProxy makes a proxy before services ("dynamodb", "kms", "sqs"), which it gets as base URLs by
+// name. It calls denied for each refused call.
 func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,

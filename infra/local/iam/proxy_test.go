@@ -251,8 +251,8 @@ func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	}
 }
 
-// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on the tag of a new key, or on a condition key
-// that a ConditionCheckItem does not have.
+// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on the tag of a new key, or on a
+// condition key that a ConditionCheckItem does not have.
 func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
 	check := func(c clients) error {
@@ -278,7 +278,8 @@ func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	}
 }
 
-// TestAServiceThatIsAwayIsNoRefusal wants a broken connection when a service does not answer, never a denial.
+// TestAServiceThatIsAwayIsNoRefusal wants a broken connection when a service does not answer, never
+// a denial.
 func TestAServiceThatIsAwayIsNoRefusal(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()

@@ -1,7 +1,7 @@
-// Package lambda runs functions on this machine as AWS Lambda does. Each copy of a function is a process of its
-// bootstrap, which gets one event at a time from the Runtime API. There are as many copies as calls at the same
-// time, up to a limit. An idle copy is frozen (SIGSTOP), so that work between calls stops here as on AWS. A copy
-// that crashes or exceeds its time is replaced.
+// Package lambda runs functions on this machine as AWS Lambda does. Each copy of a function is a
+// process of its bootstrap, which gets one event at a time from the Runtime API. There are as many
+// copies as calls at the same time, up to a limit. An idle copy is frozen (SIGSTOP), so that work
+// between calls stops here as on AWS. A copy that crashes or exceeds its time is replaced.
 package lambda
 
 import (
@@ -56,8 +56,8 @@ type Service struct {
 	logs     []*os.File
 }
 
-// Start starts the Runtime API; Invoke starts the copies. Copies are killed when this process dies, frozen ones
-// too.
+// Start starts the Runtime API; Invoke starts the copies. Copies are killed when this process dies,
+// frozen ones too.
 func Start(o Options) (*Service, error) {
 	if o.MaxCopies == 0 {
 		o.MaxCopies = defaultMaxCopies
@@ -124,8 +124,9 @@ type FunctionError struct {
 
 func (e *FunctionError) Error() string { return "the function failed: " + e.Type + ": " + e.Message }
 
-// Invoke calls a function with a JSON payload and returns its JSON answer. The context only ends the wait for a
-// copy. Errors: ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError, or the context's.
+// Invoke calls a function with a JSON payload and returns its JSON answer. The context only ends
+// the wait for a copy. Errors: ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError,
+// or the context's.
 func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	p, ok := s.pools[name]
 	if !ok {
@@ -156,8 +157,8 @@ func (s *Service) Copies(name string) []Copy {
 	return p.list()
 }
 
-// Stop makes every new call of a function fail with ErrThrottled, as a reserved concurrency of 0 does, or ends
-// this. Error: ErrNoFunction.
+// Stop makes every new call of a function fail with ErrThrottled, as a reserved concurrency of 0
+// does, or ends this. Error: ErrNoFunction.
 func (s *Service) Stop(name string, stopped bool) error {
 	p, ok := s.pools[name]
 	if !ok {
@@ -167,8 +168,8 @@ func (s *Service) Stop(name string, stopped bool) error {
 	return nil
 }
 
-// Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone. The next call
-// starts a new copy. Error: ErrNoFunction.
+// Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone.
+// The next call starts a new copy. Error: ErrNoFunction.
 func (s *Service) Kill(name string) error {
 	p, ok := s.pools[name]
 	if !ok {
@@ -178,8 +179,8 @@ func (s *Service) Kill(name string) error {
 	return nil
 }
 
-// group is a process group whose members are killed when this process ends in any way. Its leader kills the group
-// at the end of its input, which only this process can write.
+// group is a process group whose members are killed when this process ends in any way. Its leader
+// kills the group at the end of its input, which only this process can write.
 type group struct {
 	leader *exec.Cmd
 	stdin  io.Closer

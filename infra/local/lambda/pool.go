@@ -30,8 +30,8 @@ func newPool(s *Service, f Function, log *os.File) *pool {
 	return &pool{service: s, function: f, log: log, room: make(chan struct{}, s.options.MaxCopies), copies: make(map[int]*process)}
 }
 
-// take returns an idle copy or a new one. At the limit it waits until a copy is idle. Error: ErrThrottled when the
-// function is stopped.
+// take returns an idle copy or a new one. At the limit it waits until a copy is idle. Error:
+// ErrThrottled when the function is stopped.
 func (p *pool) take(ctx context.Context) (*process, error) {
 	if p.stopped.Load() {
 		return nil, ErrThrottled
@@ -53,8 +53,8 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	}
 }
 
-// pick returns the idle copy that was used last, or a new one when none is idle. It returns nil when the idle copy
-// is dead.
+// pick returns the idle copy that was used last, or a new one when none is idle. It returns nil
+// when the idle copy is dead.
 func (p *pool) pick() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

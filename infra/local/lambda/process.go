@@ -93,8 +93,8 @@ func (c *process) dead() bool {
 	}
 }
 
-// call sends the copy an event and waits for its answer. As on Lambda, the start of a new copy does not count as
-// the function's time.
+// call sends the copy an event and waits for its answer. As on Lambda, the start of a new copy does
+// not count as the function's time.
 func (c *process) call(payload []byte) ([]byte, error) {
 	if err := c.awaitFirst(); err != nil {
 		return nil, err

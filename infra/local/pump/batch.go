@@ -12,12 +12,13 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// deliver calls the function until every record has succeeded or is given up, and moves the checkpoint behind
-// each finished record. errors is how often these records have failed already. It fails only when the pump ends.
+// deliver calls the function until every record has succeeded or is given up, and moves the
+// checkpoint behind each finished record. errors is how often these records have failed already. It
+// fails only when the pump ends.
 //
-// When the function reports a record as failed, the records before it are finished and the batch begins there.
-// When it fails on the first record, or for all, the batch is split if the mapping says so. Neither counts as a
-// try (Lambda, "Discarding failed records").
+// When the function reports a record as failed, the records before it are finished and the batch
+// begins there. When it fails on the first record, or for all, the batch is split if the mapping
+// says so. Neither counts as a try (Lambda, "Discarding failed records").
 func (h *shard) deliver(ctx context.Context, records []record, errors int) error {
 	for tries := errors; ; {
 		if err := ctx.Err(); err != nil {
@@ -80,8 +81,8 @@ func (h *shard) call(ctx context.Context, records []record) (int, error) {
 	return len(records), nil
 }
 
-// sendTries is how often the pump tries to send a message about records that were given up. Then the message is
-// lost, as on Lambda.
+// sendTries is how often the pump tries to send a message about records that were given up. Then
+// the message is lost, as on Lambda.
 const sendTries = 5
 
 // giveUp sends a message to the mapping's queue that says where the records are. It has no record.

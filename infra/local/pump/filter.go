@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// filter is a pattern of a mapping's FilterCriteria: a tree like the record's, whose leaves are lists of permitted
-// values.
+// filter is a pattern of a mapping's FilterCriteria: a tree like the record's, whose leaves are
+// lists of permitted values.
 type filter struct {
 	members map[string]filter
 	leaves  []leaf // nil: the filter has members
@@ -19,8 +19,8 @@ type leaf struct {
 	prefix bool
 }
 
-// parseFilter reads a pattern. All else of Lambda's language (numbers, exists, anything-but and others) is an
-// error.
+// parseFilter reads a pattern. All else of Lambda's language (numbers, exists, anything-but and
+// others) is an error.
 func parseFilter(pattern string) (filter, error) {
 	var tree any
 	if err := json.Unmarshal([]byte(pattern), &tree); err != nil {

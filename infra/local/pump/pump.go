@@ -1,6 +1,6 @@
-// Package pump feeds functions from a table's stream and from queues, as Lambda's event source mappings do, with
-// batches, filters, partial failures, retries, and messages about records that are given up. The settings of a
-// mapping come from the translated template.
+// Package pump feeds functions from a table's stream and from queues, as Lambda's event source
+// mappings do, with batches, filters, partial failures, retries, and messages about records that
+// are given up. The settings of a mapping come from the translated template.
 package pump
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Invoker calls a function with a JSON event and returns its JSON answer, as lambda.Service does. The context ends
-// the wait for a copy, not a call.
+// Invoker calls a function with a JSON event and returns its JSON answer, as lambda.Service does.
+// The context ends the wait for a copy, not a call.
 type Invoker func(ctx context.Context, function string, event []byte) ([]byte, error)
 
 // Call is a call that a pump has made.
@@ -73,8 +73,8 @@ type caller struct {
 	troubled bool
 }
 
-// call calls the function with records and returns the ids of those that failed. When all failed because the call
-// did, it returns the error too.
+// call calls the function with records and returns the ids of those that failed. When all failed
+// because the call did, it returns the error too.
 func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []string) (failed map[string]bool, err error) {
 	event, err := json.Marshal(map[string]any{"Records": records})
 	if err != nil {
@@ -95,8 +95,8 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 	return failed, err
 }
 
-// failures returns the failed records in the answer of a function that reports failures. As on Lambda, the whole
-// batch has failed when the answer cannot be read or has an unknown id.
+// failures returns the failed records in the answer of a function that reports failures. As on
+// Lambda, the whole batch has failed when the answer cannot be read or has an unknown id.
 func failures(answer []byte, ids []string) map[string]bool {
 	var said struct {
 		Failures []struct {
@@ -127,7 +127,8 @@ func all(ids []string) map[string]bool {
 	return set
 }
 
-// trouble reports an error to the watcher, unless the last call had an error too. Nil means that there is no error.
+// trouble reports an error to the watcher, unless the last call had an error too. Nil means that
+// there is no error.
 func (c *caller) trouble(err error) {
 	c.mu.Lock()
 	fresh := err != nil && !c.troubled

@@ -16,12 +16,12 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// pollSeconds is how long a poll waits for a message. It is short: a killed poller may receive one more message,
-// which is then hidden for its visibility time-out.
+// pollSeconds is how long a poll waits for a message. It is short: a killed poller may receive one
+// more message, which is then hidden for its visibility time-out.
 const pollSeconds = 1
 
-// Queue feeds a function from a queue. A failed message stays in the queue: it comes again after its visibility
-// time-out, or goes to the dead letters.
+// Queue feeds a function from a queue. A failed message stays in the queue: it comes again after
+// its visibility time-out, or goes to the dead letters.
 type Queue struct {
 	caller
 	source translated.EventSource
@@ -69,8 +69,8 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// gather receives a batch by one poll, or by several within the mapping's window. With an error it returns the
-// messages received before it.
+// gather receives a batch by one poll, or by several within the mapping's window. With an error it
+// returns the messages received before it.
 func (q *Queue) gather(ctx context.Context) ([]types.Message, error) {
 	var batch []types.Message
 	var since time.Time

@@ -18,8 +18,8 @@ type reader struct {
 	iterator *string
 }
 
-// next returns the following records, if there are any yet. After an error it goes on from at, which the caller
-// moves.
+// next returns the following records, if there are any yet. After an error it goes on from at,
+// which the caller moves.
 func (r *reader) next(ctx context.Context) ([]types.Record, error) {
 	records, err := r.read(ctx)
 	var trimmed *types.TrimmedDataAccessException
@@ -122,8 +122,8 @@ func (s *Stream) fits(tree map[string]any) bool {
 	return len(s.filters) == 0
 }
 
-// flush delivers full batches. It delivers a smaller one at the end of its window or of the shard. It fails only when
-// the pump ends.
+// flush delivers full batches. It delivers a smaller one at the end of its window or of the shard.
+// It fails only when the pump ends.
 func (h *shard) flush(ctx context.Context, last bool) error {
 	source := h.stream.options.Source
 	for len(h.pending) > 0 {

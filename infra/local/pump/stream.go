@@ -31,8 +31,8 @@ type StreamOptions struct {
 // listEvery is how often new shards are looked for.
 const listEvery = time.Second
 
-// Stream feeds a function from a table's stream. Within a shard it keeps the order, and repeats a record until it
-// succeeds or is given up.
+// Stream feeds a function from a table's stream. Within a shard it keeps the order, and repeats a
+// record until it succeeds or is given up.
 type Stream struct {
 	caller
 	options StreamOptions
@@ -43,8 +43,8 @@ type Stream struct {
 	skips   chan chan error
 }
 
-// NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table without a stream, is an
-// error.
+// NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table
+// without a stream, is an error.
 func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 	s := &Stream{
 		options: o, skips: make(chan chan error),
@@ -90,8 +90,8 @@ func (s *Stream) Run(ctx context.Context) {
 	}
 }
 
-// Skip moves behind all records that are in the stream now, without delivering them. It waits for running calls first.
-// If their records fail, they are not tried again.
+// Skip moves behind all records that are in the stream now, without delivering them. It waits for
+// running calls first. If their records fail, they are not tried again.
 func (s *Stream) Skip(ctx context.Context) error {
 	reply := make(chan error, 1)
 	select {
@@ -144,8 +144,8 @@ func (s *Stream) readShards(ctx context.Context) {
 	}
 }
 
-// ready returns the shards to read: those not read to their end whose parent is. The first time, a mapping from LATEST
-// skips all records that are there.
+// ready returns the shards to read: those not read to their end whose parent is. The first time, a
+// mapping from LATEST skips all records that are there.
 func (s *Stream) ready(ctx context.Context) ([]string, error) {
 	if s.fresh && s.options.Source.FromLatest {
 		if err := s.skipAll(ctx); err != nil {

@@ -72,9 +72,10 @@ func writeJSON(w http.ResponseWriter, v any) {
 // probeLimit bounds the wait for the first request to succeed.
 const probeLimit = time.Minute
 
-// probe makes one real request: GET /v1/orgs with a service's token, which makes no user. So gateway,
-// authorizer and issuer work together. An API without that route only has to answer. Without an issuer of its
-// own the stack has no token: the authorizer only has to start, and refuses the request.
+// probe makes one real request: GET /v1/orgs with a service's token, which makes no user. So
+// gateway, authorizer and issuer work together. An API without that route only has to answer.
+// Without an issuer of its own the stack has no token: the authorizer only has to start, and
+// refuses the request.
 func (s *Stack) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters that are not
-// given keep their values. Requests fail meanwhile. The database, the KMS, the queues and the issuer go on, and
-// Reserve stays in effect. Access begins anew. After an error the stack cannot be used: Close it.
+// Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters
+// that are not given keep their values. Requests fail meanwhile. The database, the KMS, the queues
+// and the issuer go on, and Reserve stays in effect. Access begins anew. After an error the stack
+// cannot be used: Close it.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
 	s.halt()
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -35,8 +36,8 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	return errors.Join(append(wrong, s.open(ctx, background))...)
 }
 
-// Reserve sets a function's reserved concurrency. Only 0 has an effect here: the function is not called. Less
-// than 0 reserves none.
+// Reserve sets a function's reserved concurrency. Only 0 has an effect here: the function is not
+// called. Less than 0 reserves none.
 func (s *Stack) Reserve(function string, copies int) error {
 	s.stopped[function] = copies == 0
 	return s.lambda.Stop(function, copies == 0)

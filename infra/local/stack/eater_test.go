@@ -23,7 +23,8 @@ import (
 
 const feed = "testdata/feed.yaml"
 
-// call is a line that the function eater prints of a call: one for what it got, and one for what it has done.
+// call is a line that the function eater prints of a call: one for what it got, and one for what it
+// has done.
 type call struct {
 	At       int64 // nanoseconds
 	PID      int
@@ -84,7 +85,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// put writes rows in one transaction, so that they come in few batches. Each row is "name" or "name=what to do".
+// put writes rows in one transaction, so that they come in few batches. Each row is "name" or
+// "name=what to do".
 func put(t *testing.T, s *stack.Stack, pk string, rows ...string) {
 	t.Helper()
 	var items []types.TransactWriteItem

@@ -22,8 +22,8 @@ import (
 	"latchkey/infra/local/translated"
 )
 
-// translate reads the template. It fails, before anything is built or started, when the local stack cannot serve
-// a part of it.
+// translate reads the template. It fails, before anything is built or started, when the local stack
+// cannot serve a part of it.
 func (s *Stack) translate(ctx context.Context) error {
 	parameters, err := s.parameters()
 	if err != nil {
@@ -71,7 +71,8 @@ func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port)
 
 func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
 
-// foldersOf returns the folder of each function, relative to the module. A CodeUri is relative to its template.
+// foldersOf returns the folder of each function, relative to the module. A CodeUri is relative to
+// its template.
 func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]string, error) {
 	out := make(map[string]string)
 	base, err := filepath.Abs(filepath.Dir(s.options.Template))
@@ -91,8 +92,8 @@ func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]
 	return out, nil
 }
 
-// parameters returns the values of parameters: the local stack's own, as far as the template declares them, and
-// over them the caller's.
+// parameters returns the values of parameters: the local stack's own, as far as the template
+// declares them, and over them the caller's.
 func (s *Stack) parameters() (map[string]string, error) {
 	text, err := os.ReadFile(s.options.Template)
 	if err != nil {

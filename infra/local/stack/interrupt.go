@@ -48,8 +48,8 @@ func (s *Stack) StartQueue(ctx context.Context) error {
 	})
 }
 
-// KillFunction kills every copy of a function (SIGKILL), by its logical id, also during calls. The next call starts a
-// new copy. Error: lambda.ErrNoFunction.
+// KillFunction kills every copy of a function (SIGKILL), by its logical id, also during calls. The
+// next call starts a new copy. Error: lambda.ErrNoFunction.
 func (s *Stack) KillFunction(function string) error { return s.lambda.Kill(function) }
 
 func (s *Stack) stopOne(p **backing.Process) error {

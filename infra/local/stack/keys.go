@@ -14,8 +14,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template again with their ARNs.
-// It keeps a key of an earlier run if the KMS still knows it.
+// makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template
+// again with their ARNs. It keeps a key of an earlier run if the KMS still knows it.
 func (s *Stack) makeKeys(ctx context.Context) error {
 	o := s.resolveOptions(s.template.Parameters)
 	client := backing.NewKMSClient(s.kms.Endpoint)

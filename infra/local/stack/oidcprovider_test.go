@@ -26,7 +26,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// oidcProvider is an issuer that many products use, npm's oidc-provider, as testdata/oidcprovider sets it up.
+// oidcProvider is an issuer that many products use, npm's oidc-provider, as testdata/oidcprovider
+// sets it up.
 type oidcProvider struct{ issuer string }
 
 const audienceThere = "https://api.example.com"
@@ -182,8 +183,8 @@ func (p *oidcProvider) junk(t *testing.T) string {
 	return signed
 }
 
-// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 with Retry-After for a key that is new to us, and
-// never a 401.
+// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 with Retry-After for a key that is
+// new to us, and never a 401.
 func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ParseParameters reads parameters of the template, as Name=value with blanks between them. A value has no blanks. For
-// an empty text it returns nil.
+// ParseParameters reads parameters of the template, as Name=value with blanks between them. A value
+// has no blanks. For an empty text it returns nil.
 func ParseParameters(text string) (map[string]string, error) {
 	var out map[string]string
 	for _, word := range strings.Fields(text) {

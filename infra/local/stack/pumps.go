@@ -82,7 +82,8 @@ func (s *Stack) logCall(c pump.Call) {
 	s.requests.Printf("%s %d records %s%s", c.Source, c.Records, c.Took.Round(100*time.Microsecond), note)
 }
 
-// SkipStream skips all records that are in the streams now: no function gets them. It waits for running calls first.
+// SkipStream skips all records that are in the streams now: no function gets them. It waits for
+// running calls first.
 func (s *Stack) SkipStream(ctx context.Context) error {
 	var wrong []error
 	for _, p := range s.streams {

@@ -19,8 +19,8 @@ type scheduled struct {
 	mu sync.Mutex
 }
 
-// callSchedules calls each scheduled function once, so that its work is done before the first request. On AWS the first
-// call comes with the first interval.
+// callSchedules calls each scheduled function once, so that its work is done before the first
+// request. On AWS the first call comes with the first interval.
 func (s *Stack) callSchedules(ctx context.Context) error {
 	schedules, err := s.template.Schedules()
 	if err != nil {
@@ -48,7 +48,8 @@ func (s *Stack) startSchedules(background context.Context) error {
 	return nil
 }
 
-// keepCalling calls a scheduled function at its interval. When a call takes longer, the next one is left out.
+// keepCalling calls a scheduled function at its interval. When a call takes longer, the next one is
+// left out.
 func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 	every := sc.Every
 	if s.options.Minute != 0 {
@@ -68,8 +69,8 @@ func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 	}
 }
 
-// RunSchedule calls a scheduled function now, by its logical id, as its schedule would, and returns its error. It waits
-// for a running call of the schedule first.
+// RunSchedule calls a scheduled function now, by its logical id, as its schedule would, and returns
+// its error. It waits for a running call of the schedule first.
 func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 	for _, sc := range s.schedules {
 		if sc.Function == function {

@@ -1,7 +1,7 @@
-// Package stack runs all of Latchkey on this machine. The gateway serves the template's API, and calls the functions,
-// which are compiled as deployed and use DynamoDB Local, a KMS, queues and a token issuer. Streams, queues and schedules
-// call the functions that the template maps to them. `make run` is a small program around this package, and tests start
-// stacks too.
+// Package stack runs all of Latchkey on this machine. The gateway serves the template's API, and
+// calls the functions, which are compiled as deployed and use DynamoDB Local, a KMS, queues and a
+// token issuer. Streams, queues and schedules call the functions that the template maps to them.
+// `make run` is a small program around this package, and tests start stacks too.
 package stack
 
 import (
@@ -104,8 +104,9 @@ type Endpoints struct {
 	SQS      string `json:"sqs"`
 }
 
-// Start starts a stack and returns when a request succeeds. It fails when a port is taken, when the local stack cannot
-// serve the template, and with a *backing.MissingError when a program is not on this machine.
+// Start starts a stack and returns when a request succeeds. It fails when a port is taken, when the
+// local stack cannot serve the template, and with a *backing.MissingError when a program is not on
+// this machine.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Progress == nil {
 		o.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
@@ -167,8 +168,8 @@ func Dir(root string, port int) string { return filepath.Join(root, ".local", st
 // DataDir returns the folder of the table's data of the stack on a port.
 func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
 
-// listen listens on the ports that this process serves, and checks that the others are free. So no second stack can use
-// this one's state.
+// listen listens on the ports that this process serves, and checks that the others are free. So no
+// second stack can use this one's state.
 func (s *Stack) listen(context.Context) error {
 	s.ports = PortsFrom(s.options.Port)
 	if s.options.Port == 0 {
@@ -205,8 +206,8 @@ func (s *Stack) takePorts() error {
 	return nil
 }
 
-// OwnIssuer reports whether the stack starts an issuer of its own. It does when the template has a parameter Issuer that
-// is not given.
+// OwnIssuer reports whether the stack starts an issuer of its own. It does when the template has a
+// parameter Issuer that is not given.
 func (s *Stack) OwnIssuer() bool { return s.takesIssuer && s.options.Parameters["Issuer"] == "" }
 
 // freePorts sets all ports to free ones. It holds them until it has all, so that they differ.
@@ -222,7 +223,8 @@ func (s *Stack) freePorts() error {
 	return nil
 }
 
-// open starts to serve the API and the control endpoint, and to call the functions from schedules, streams and queues.
+// open starts to serve the API and the control endpoint, and to call the functions from schedules,
+// streams and queues.
 func (s *Stack) open(ctx, background context.Context) error {
 	if s.options.Requests != nil {
 		s.requests = log.New(s.options.Requests, "", log.Ltime)
@@ -262,8 +264,8 @@ func (s *Stack) fail(err error) {
 	}
 }
 
-// Failed returns a channel that gets the reason when a part of the stack ended by itself. The stack cannot be used then:
-// Close it.
+// Failed returns a channel that gets the reason when a part of the stack ended by itself. The stack
+// cannot be used then: Close it.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
 // halt ends the functions and all that calls them. The services behind them go on.

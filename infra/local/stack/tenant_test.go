@@ -68,8 +68,8 @@ func (one *tenant) token(t *testing.T, audience string) string {
 	return signed
 }
 
-// TestAStackOfATenantAsksNoIssuerOfItsOwn runs the product with tokens of another issuer. The product gets the issuer's
-// keys with the first token, not before.
+// TestAStackOfATenantAsksNoIssuerOfItsOwn runs the product with tokens of another issuer. The
+// product gets the issuer's keys with the first token, not before.
 func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const audience = "https://api.tenant.example"

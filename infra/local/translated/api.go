@@ -204,8 +204,8 @@ func (a *API) readRoute(t *Template, method, path string, operation map[string]a
 	return route, err
 }
 
-// authorizerOf reads an operation's security: nothing, NONE or the name of an authorizer. It refuses another name: the
-// route would be open and look closed.
+// authorizerOf reads an operation's security: nothing, NONE or the name of an authorizer. It
+// refuses another name: the route would be open and look closed.
 func (a *API) authorizerOf(security any) (string, error) {
 	requirements, _ := security.([]any)
 	found := ""

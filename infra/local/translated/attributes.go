@@ -7,8 +7,8 @@ import (
 	"latchkey/infra/local/backing"
 )
 
-// attributes are the values of GetAtt by type and attribute. %s is the value of Ref. Another attribute stops the start,
-// because lint does not notice a misspelt one.
+// attributes are the values of GetAtt by type and attribute. %s is the value of Ref. Another
+// attribute stops the start, because lint does not notice a misspelt one.
 var attributes = map[string]string{
 	"AWS::Lambda::Function.Arn":                        "arn:aws:lambda:" + backing.Region + ":" + AccountID + ":function:%s",
 	"AWS::IAM::Role.Arn":                               "arn:aws:iam::" + AccountID + ":role/%s",

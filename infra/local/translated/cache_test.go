@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGosTestCacheSeesTheTemplate runs a test of this package and reads the log from which Go's test cache finds the
-// files that a test depends on.
+// TestGosTestCacheSeesTheTemplate runs a test of this package and reads the log from which Go's
+// test cache finds the files that a test depends on.
 func TestGosTestCacheSeesTheTemplate(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestUnknownAuthorizerOfARouteStopsTheStart$", "-test.testlogfile="+log)

@@ -18,8 +18,8 @@ type Function struct {
 	Env     map[string]string
 }
 
-// Functions returns every function of the template, by logical id. Each must have a runtime provided.* and the handler
-// bootstrap.
+// Functions returns every function of the template, by logical id. Each must have a runtime
+// provided.* and the handler bootstrap.
 func (t *Template) Functions() (map[string]Function, error) {
 	out := make(map[string]Function)
 	var wrong []error

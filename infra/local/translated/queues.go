@@ -20,7 +20,8 @@ type Queue struct {
 // queueAttributes are properties that CloudFormation and SQS call by the same name.
 var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "DelaySeconds", "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"}
 
-// queueIgnored are properties that are no attributes of SQS: they are read elsewhere, or have no effect on one machine.
+// queueIgnored are properties that are no attributes of SQS: they are read elsewhere, or have no
+// effect on one machine.
 var queueIgnored = []string{"QueueName", "RedrivePolicy", "Tags", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"}
 
 // Queues returns every queue of the template. A property that the local stack does not know is an error.

@@ -91,8 +91,8 @@ func (r *resolver) resolve(v any) (any, error) {
 	return v, nil
 }
 
-// function reports whether the object is a call of a function: it has one member, Ref or Fn::…. {"Condition": name} is
-// a call too, but only inside a condition.
+// function reports whether the object is a call of a function: it has one member, Ref or Fn::….
+// {"Condition": name} is a call too, but only inside a condition.
 func function(v map[string]any) (name string, arg any, ok bool) {
 	if len(v) != 1 {
 		return "", nil, false

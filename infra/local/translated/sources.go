@@ -40,8 +40,8 @@ const (
 	mostConcurrency  = 1000
 )
 
-// EventSources returns the enabled event source mappings of the template. A setting that the local stack does not
-// support is an error.
+// EventSources returns the enabled event source mappings of the template. A setting that the local
+// stack does not support is an error.
 func (t *Template) EventSources() ([]EventSource, error) {
 	var out []EventSource
 	var wrong []error
@@ -133,7 +133,8 @@ func (t *Template) queueSource(s *EventSource, p *properties) {
 		p.refuse("%s is no queue of the template", s.ARN)
 	}
 	t.checkVisibility(s, p)
-	// A batch larger than one receive needs a window and parallel polls, which the local stack does not have.
+	// A batch larger than one receive needs a window and parallel polls, which the local stack does
+	// not have.
 	s.BatchSize = p.number("BatchSize", queueBatch, 1, queueBatch)
 	s.Concurrency = queueConcurrency
 	if scaling := p.object("ScalingConfig", "MaximumConcurrency"); scaling["MaximumConcurrency"] != nil {
@@ -143,7 +144,8 @@ func (t *Template) queueSource(s *EventSource, p *properties) {
 	}
 }
 
-// checkVisibility refuses, as AWS does, a queue whose messages become visible again while the function may still run.
+// checkVisibility refuses, as AWS does, a queue whose messages become visible again while the
+// function may still run.
 func (t *Template) checkVisibility(s *EventSource, p *properties) {
 	visibility := 30 // seconds, SQS's default
 	if v, ok := t.queueByARN(s.ARN).Attributes["VisibilityTimeout"]; ok {
@@ -158,8 +160,8 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 // tableName returns the name of the table with a logical id.
 func (t *Template) tableName(id string) string { return cmp.Or(t.physical[id], id) }
 
-// tableOf returns the name of the table in the ARN of a stream, which need not be a table of the template. It returns ""
-// for another ARN.
+// tableOf returns the name of the table in the ARN of a stream, which need not be a table of the
+// template. It returns "" for another ARN.
 func tableOf(streamARN string) string {
 	_, table, _ := strings.Cut(streamARN, ":table/")
 	table, _, isStream := strings.Cut(table, "/stream/")

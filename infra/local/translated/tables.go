@@ -1,8 +1,8 @@
 package translated
 
-// HashKeys returns the attribute of the partition key of each table, by the table's name, and of each index, by
-// <table>/index/<name>. A table that is not the template's, but whose stream feeds a function, is taken for a copy of
-// the template's only table.
+// HashKeys returns the attribute of the partition key of each table, by the table's name, and of
+// each index, by <table>/index/<name>. A table that is not the template's, but whose stream feeds a
+// function, is taken for a copy of the template's only table.
 func (t *Template) HashKeys() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::DynamoDB::Table") {

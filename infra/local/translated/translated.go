@@ -1,6 +1,7 @@
-// Package translated reads a template as CloudFormation would get it: it runs the SAM translator and resolves every
-// reference. The local stack serves the result, and tests of the template read it. A reference that cannot be resolved
-// is an error, because lint accepts some that CloudFormation refuses.
+// Package translated reads a template as CloudFormation would get it: it runs the SAM translator
+// and resolves every reference. The local stack serves the result, and tests of the template read
+// it. A reference that cannot be resolved is an error, because lint accepts some that
+// CloudFormation refuses.
 package translated
 
 import (
@@ -65,7 +66,8 @@ type Resource struct {
 	Properties map[string]any
 }
 
-// Translate translates and resolves the template at path. Without Python the error is a *backing.MissingError.
+// Translate translates and resolves the template at path. Without Python the error is a
+// *backing.MissingError.
 func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 	raw, code, err := transform(ctx, path, o)
 	if err != nil {
@@ -78,8 +80,8 @@ func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// Resolve resolves the same document with other options: for example with the name of a resource that was created
-// since.
+// Resolve resolves the same document with other options: for example with the name of a resource
+// that was created since.
 func (t *Template) Resolve(o Options) (*Template, error) {
 	r, err := newResolver(t.Raw, o)
 	if err != nil {

@@ -90,8 +90,8 @@ func translate(t *testing.T, text string, o translated.Options) (*translated.Tem
 	return translated.Translate(context.Background(), path, o)
 }
 
-// altered returns the translated document with one text replaced by another. SAM does not change the texts that the
-// tests alter, so that they need not translate again.
+// altered returns the translated document with one text replaced by another. SAM does not change
+// the texts that the tests alter, so that they need not translate again.
 func altered(t *testing.T, tpl *translated.Template, from, to string) *translated.Template {
 	t.Helper()
 	text, err := json.Marshal(tpl.Raw)

@@ -40,8 +40,8 @@ func (a api) deleteEndpoint(ctx context.Context, id string) error {
 	return nil
 }
 
-// call posts in and decodes the answer into out. An answer of another status than wanted is an error with the API's
-// problem.
+// call posts in and decodes the answer into out. An answer of another status than wanted is an
+// error with the API's problem.
 func (a api) call(ctx context.Context, path string, in any, want int, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()

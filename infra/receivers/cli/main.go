@@ -1,9 +1,9 @@
-// Command cli is `make receiver`. It registers itself as a webhook endpoint of an API key's app, prints each webhook
-// that it can verify, and deletes the endpoint at Ctrl-C. The stack must be able to send webhooks to loopback, as the
-// local stack is.
+// Command cli is `make receiver`. It registers itself as a webhook endpoint of an API key's app,
+// prints each webhook that it can verify, and deletes the endpoint at Ctrl-C. The stack must be
+// able to send webhooks to loopback, as the local stack is.
 //
-// Its environment has KEY (an API key, lk_…), BASE_URL (by default http://127.0.0.1:3000) and ISSUER (the webhooks'
-// iss, by default BASE_URL).
+// Its environment has KEY (an API key, lk_…), BASE_URL (by default http://127.0.0.1:3000) and
+// ISSUER (the webhooks' iss, by default BASE_URL).
 package main
 
 import (

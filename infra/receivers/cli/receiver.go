@@ -29,7 +29,8 @@ type receiver struct {
 	seen map[string]bool // ids of events that were printed
 }
 
-// run receives webhooks until ctx ends. It fails when it cannot register the endpoint, and when it cannot delete it.
+// run receives webhooks until ctx ends. It fails when it cannot register the endpoint, and when it
+// cannot delete it.
 func (r *receiver) run(ctx context.Context) (err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -115,7 +116,8 @@ func (r *receiver) known(id string) bool {
 
 func clock(t time.Time) string { return t.Format(time.TimeOnly) }
 
-// print prints a line. Data comes from users of the app, so it replaces characters that could control the terminal.
+// print prints a line. Data comes from users of the app, so it replaces characters that could
+// control the terminal.
 func (r *receiver) print(format string, args ...any) {
 	line := strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

@@ -97,7 +97,8 @@ func post(t *testing.T, url, body string) int {
 	return res.StatusCode
 }
 
-// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no endpoint is left.
+// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no
+// endpoint is left.
 func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	f := &fakeAPI{next: v.Handler()}

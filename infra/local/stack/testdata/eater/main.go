@@ -1,5 +1,6 @@
-// Command eater is called by streams, queues and schedules. It prints a line at the begin and at the end of each call.
-// A record says what it does: fail once or always, fail the whole call, or take long.
+// Command eater is called by streams, queues and schedules. It prints a line at the begin and at
+// the end of each call. A record says what it does: fail once or always, fail the whole call, or
+// take long.
 package main
 
 import (

@@ -10,7 +10,7 @@ public final class Issuer {
         StandaloneMockOAuth2ServerKt.main();
         System.out.println("READY");
         while (System.in.read() >= 0) {
-            // The input has no meaning; only its end has.
+            // Whatever is written here means nothing; only the end counts.
         }
         System.exit(0);
     }

@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -13,17 +12,9 @@ import (
 // refused are words that plain international English does without.
 var refused = regexp.MustCompile(`(?i)\b(nobody|whoever|told|stands|for\s+ever)\b`)
 
-// exceptions are beginnings of files' paths in which a refused word is permitted.
-var exceptions = []string{
-	"pkg/", "functions/", // their comments still have some
-}
-
 // plain reports each refused word in a text that begins at a line of a file.
 func plain(t *testing.T, file string, line int, text string) {
 	t.Helper()
-	if slices.ContainsFunc(exceptions, func(beginning string) bool { return strings.HasPrefix(file, beginning) }) {
-		return
-	}
 	for _, at := range refused.FindAllStringIndex(text, -1) {
 		t.Errorf("%s:%d: %q is refused: use a plain word", file, line+strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]])
 	}

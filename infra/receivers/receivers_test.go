@@ -148,6 +148,7 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 			v = vectors.Mint(time.Now())
 			for name, h := range map[string]http.HandlerFunc{
 				"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+				"no JSON":              func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
 				"a hung-up connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			} {
 				answer(h)

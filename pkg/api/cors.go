@@ -46,19 +46,8 @@ func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 		headers = "Authorization, Content-Type, Idempotency-Key"
 	}
 	a.header = map[string]string{
-		"Access-Control-Allow-Methods": strings.Join(methodsOf(c.route.Pattern), ", "), "Access-Control-Allow-Headers": headers,
+		"Access-Control-Allow-Methods": strings.Join(route.Methods(c.route.Pattern), ", "), "Access-Control-Allow-Headers": headers,
 		"Access-Control-Max-Age": preflightKept,
 	}
 	return a, nil
-}
-
-// methodsOf returns the methods of a path that a page may send.
-func methodsOf(pattern string) []string {
-	var out []string
-	for _, r := range route.All() {
-		if r.Pattern == pattern && r.Method != http.MethodOptions {
-			out = append(out, r.Method)
-		}
-	}
-	return out
 }

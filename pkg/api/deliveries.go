@@ -142,7 +142,7 @@ func spanOf(endpoint *string, since *int64, status, after *string) (span store.D
 	}
 	p, err := pageIn{Cursor: after}.page(isID(id.ParseEvent))
 	span.After = id.Event(p.After)
-	span.Endpoint = idOr(id.NoEndpoint, id.ParseEndpoint, *endpoint)
+	span.Endpoint = endpointID(*endpoint)
 	return span, err
 }
 

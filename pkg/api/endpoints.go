@@ -149,7 +149,7 @@ func (in *endpointIn) check(*call) error {
 	if err := required("/endpointId", in.EndpointID); err != nil {
 		return err
 	}
-	in.id = idOr(id.NoEndpoint, id.ParseEndpoint, *in.EndpointID)
+	in.id = endpointID(*in.EndpointID)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
 		return endpointBody{}, err
 	}
-	h := idOr(id.NoEndpoint, id.ParseEndpoint, *in.EndpointID)
+	h := endpointID(*in.EndpointID)
 	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, h, store.EndpointChange{
 		By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled,
 	})

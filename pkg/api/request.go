@@ -54,9 +54,11 @@ func (c *call) keyID() id.Key { return idOr(id.NoKey, id.ParseKey, c.PathValue("
 func (c *call) appID() id.App { return idOr(id.NoApp, id.ParseApp, c.PathValue("appId")) }
 
 // endpointID returns the webhook endpoint of the path.
-func (c *call) endpointID() id.Endpoint {
-	return idOr(id.NoEndpoint, id.ParseEndpoint, c.PathValue("endpointId"))
-}
+func (c *call) endpointID() id.Endpoint { return endpointID(c.PathValue("endpointId")) }
+
+// endpointID reads the id of an endpoint. For a text that does not parse it returns an id
+// that no row has.
+func endpointID(text string) id.Endpoint { return idOr(id.NoEndpoint, id.ParseEndpoint, text) }
 
 // idOr returns the id that a text holds. For a text that does not parse it returns none, an
 // id that no row has: the store looks it up as any other, and does not find it.

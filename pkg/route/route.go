@@ -138,6 +138,17 @@ func All() []Route {
 	return all
 }
 
+// Methods returns the methods of a path, without OPTIONS.
+func Methods(pattern string) []string {
+	var out []string
+	for _, r := range routes {
+		if r.Pattern == pattern && r.Method != http.MethodOptions {
+			out = append(out, r.Method)
+		}
+	}
+	return out
+}
+
 // CredentialOf returns the credential that a route takes. ok is false for a route that is not in
 // the table.
 func CredentialOf(method, pattern string) (takes principal.Credential, ok bool) {

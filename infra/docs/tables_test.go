@@ -2,38 +2,34 @@ package docs_test
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/getkin/kin-openapi/openapi3"
 
+	"latchkey/infra/contract"
 	"latchkey/pkg/problem"
 )
 
-// openAPI has the parts of the OpenAPI document that the tables are compared with.
-type openAPI struct {
-	Paths      map[string]map[string]yaml.Node `yaml:"paths"`
-	Components struct {
-		Schemas struct {
-			EventFilter listed `yaml:"EventFilter"`
-			Role        listed `yaml:"Role"`
-		} `yaml:"schemas"`
-	} `yaml:"components"`
-}
-
-// listed is a schema with a closed list of values.
-type listed struct {
-	Enum []string `yaml:"enum"`
-}
-
-func load(t *testing.T) (doc openAPI) {
+func load(t *testing.T) *openapi3.T {
 	t.Helper()
-	if err := yaml.Unmarshal([]byte(document(t, "infra/openapi.yaml")), &doc); err != nil {
+	c, err := contract.Load()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return doc
+	return c.Document()
+}
+
+// values returns the closed list of a schema.
+func values(t *testing.T, schema string) (out []string) {
+	t.Helper()
+	for _, v := range load(t).Components.Schemas[schema].Value.Enum {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
 }
 
 // rows returns the cells of the table under a heading, without the table's head.
@@ -77,26 +73,19 @@ func TestRoutesAreThoseOfTheOpenAPIDocument(t *testing.T) {
 	for _, row := range rows(t, "infra/docs/api.md", "## Routes") {
 		documented = append(documented, strings.Join(row[:3], " | "))
 	}
-	for path, item := range load(t).Paths {
-		for method, node := range item {
-			if !slices.Contains([]string{"get", "post", "patch", "delete"}, method) {
+	for path, item := range load(t).Paths.Map() {
+		for method, op := range item.Operations() {
+			if method == http.MethodOptions {
 				continue
 			}
-			var op struct {
-				Security []map[string]any `yaml:"security"`
-				Roles    []string         `yaml:"x-roles"`
-			}
-			if err := node.Decode(&op); err != nil {
-				t.Fatal(err)
-			}
 			credential, role := "none", ""
-			if len(op.Security) > 0 {
+			if op.Security != nil && len(*op.Security) > 0 {
 				credential = "API key"
-				if _, user := op.Security[0]["userToken"]; user {
-					credential, role = "access token", whoMay(op.Roles)
+				if _, user := (*op.Security)[0]["userToken"]; user {
+					credential, role = "access token", whoMay(contract.Roles(op))
 				}
 			}
-			actual = append(actual, fmt.Sprintf("`%s %s` | %s | %s", strings.ToUpper(method), path, credential, role))
+			actual = append(actual, fmt.Sprintf("`%s %s` | %s | %s", method, path, credential, role))
 		}
 	}
 	same(t, "routes", documented, actual)
@@ -133,7 +122,7 @@ func TestRolesAreThoseOfTheOpenAPIDocument(t *testing.T) {
 	for _, row := range rows(t, "infra/docs/contract.md", "## Roles") {
 		documented = append(documented, row[0])
 	}
-	same(t, "roles", documented, load(t).Components.Schemas.Role.Enum)
+	same(t, "roles", documented, values(t, "Role"))
 }
 
 func TestEventsAreThoseOfTheOpenAPIDocument(t *testing.T) {
@@ -141,7 +130,7 @@ func TestEventsAreThoseOfTheOpenAPIDocument(t *testing.T) {
 	for _, row := range rows(t, "infra/docs/webhooks.md", "## Events") {
 		documented = append(documented, strings.Trim(row[0], "`"))
 	}
-	same(t, "events", documented, load(t).Components.Schemas.EventFilter.Enum)
+	same(t, "events", documented, values(t, "EventFilter"))
 }
 
 func TestDocumentedParametersAreThoseOfTheTemplate(t *testing.T) {

@@ -3,15 +3,15 @@ package main
 
 import (
 	"latchkey/pkg/api"
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdahttp"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
 	"latchkey/pkg/store"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		console := e.List("CONSOLE_ORIGINS")
-		return func() { lambdahttp.Start(api.Apps(table, console)) }
+		return func() { lambda.StartHTTP(api.Apps(table, console)) }
 	})
 }

@@ -5,18 +5,18 @@ package main
 import (
 	"time"
 
-	"latchkey/pkg/authz"
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
 	"latchkey/pkg/route"
 	"latchkey/pkg/store"
-	"latchkey/pkg/token"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		tokens := token.Config{
+		tokens := accesstoken.Config{
 			Issuer:              e.Required("ISSUER"),
 			JWKSURL:             e.Optional("JWKS_URL", ""),
 			UserinfoURL:         e.Optional("USERINFO_URL", ""),
@@ -29,8 +29,8 @@ func main() {
 			AllowUnmarkedTokens: e.Bool("ALLOW_UNMARKED_TOKENS", false),
 		}
 		return func() {
-			a := authz.New(table, token.New(tokens, env.NewIssuerClient(), time.Now))
-			lambdaevent.StartAuthorizer(a.Authorize, route.CredentialOf)
+			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
+			lambda.StartAuthorizer(a.Authorize, route.CredentialOf)
 		}
 	})
 }

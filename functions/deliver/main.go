@@ -2,17 +2,17 @@
 package main
 
 import (
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/queue/sqs"
-	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/pipeline/outbound"
+	"latchkey/pkg/pipeline/queue"
+	"latchkey/pkg/pipeline/signing"
 	"latchkey/pkg/store"
-	"latchkey/pkg/webhook/outbound"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
 		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
 		if err != nil {
@@ -20,11 +20,11 @@ func main() {
 		}
 		d := pipeline.Deliver{
 			Store:  store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-			Queue:  sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
-			Signer: kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK")),
+			Queue:  queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
+			Signer: signing.New(signing.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK")),
 			Post:   outbound.NewSender(outbound.NewGuard(allow)),
 			Issuer: e.Required("WEBHOOK_ISSUER"),
 		}
-		return func() { lambdaevent.StartQueue(d.Body) }
+		return func() { lambda.StartQueue(d.Body) }
 	})
 }

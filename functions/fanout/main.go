@@ -2,20 +2,20 @@
 package main
 
 import (
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/queue/sqs"
+	"latchkey/pkg/pipeline/queue"
 	"latchkey/pkg/store"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
 		f := pipeline.FanOut{
 			Store: store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-			Queue: sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
+			Queue: queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
 		}
-		return func() { lambdaevent.StartStream(f.Record) }
+		return func() { lambda.StartStream(f.Record) }
 	})
 }

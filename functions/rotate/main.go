@@ -5,23 +5,23 @@ package main
 import (
 	"time"
 
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/pipeline/signing"
 	"latchkey/pkg/store"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		keys := kms.New(kms.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
+		keys := signing.New(signing.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
 		r := pipeline.Rotation{
 			Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
 			KMS:      keys,
 			FirstARN: e.Required("SIGNING_KEY_ARN"),
 			Every:    time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
 		}
-		return func() { lambdaevent.StartSchedule(r.Run) }
+		return func() { lambda.StartSchedule(r.Run) }
 	})
 }

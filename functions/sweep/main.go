@@ -2,21 +2,21 @@
 package main
 
 import (
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdaevent"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/queue/sqs"
+	"latchkey/pkg/pipeline/queue"
 	"latchkey/pkg/store"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
 		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-		queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		queue := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
 		return func() {
 			s := pipeline.Sweep{Store: table, Queue: queue, FanOut: pipeline.FanOut{Store: table, Queue: queue}}
-			lambdaevent.StartSchedule(s.Run)
+			lambda.StartSchedule(s.Run)
 		}
 	})
 }

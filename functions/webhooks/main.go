@@ -4,24 +4,24 @@ package main
 
 import (
 	"latchkey/pkg/api"
-	"latchkey/pkg/env"
-	"latchkey/pkg/lambdahttp"
-	"latchkey/pkg/queue/sqs"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
+	"latchkey/pkg/pipeline/outbound"
+	"latchkey/pkg/pipeline/queue"
 	"latchkey/pkg/store"
-	"latchkey/pkg/webhook/outbound"
 )
 
 func main() {
-	env.Run(func(e *env.Reader) func() {
+	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
 		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-		queue := sqs.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		deliveries := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
 		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
 		if err != nil {
 			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
 		}
 		budget := &table.Limits.Budget
 		budget.PerSecond, budget.Burst = e.Int("DELIVERIES_PER_SECOND", budget.PerSecond, 1), e.Int("DELIVERIES_BURST", budget.Burst, 1)
-		return func() { lambdahttp.Start(api.Webhooks(table, outbound.NewGuard(allow), queue)) }
+		return func() { lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries)) }
 	})
 }

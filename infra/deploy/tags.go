@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"latchkey/infra/local/stack"
-	"latchkey/pkg/signing"
+	"latchkey/pkg/webhook"
 )
 
 // mostTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have
-// signing.StackTag too.
+// webhook.StackTag too.
 const mostTags = 49
 
 // tag is a tag of the stack. CloudFormation puts it on the stack's resources.
@@ -61,7 +61,7 @@ func parseTags(text string) ([]tag, error) {
 }
 
 func checkTag(name, value string) error {
-	switch prefix, _, _ := strings.Cut(signing.StackTag, ":"); {
+	switch prefix, _, _ := strings.Cut(webhook.StackTag, ":"); {
 	case strings.HasPrefix(strings.ToLower(name), prefix+":"):
 		return fmt.Errorf("a tag %s:… is Latchkey's own, by which the roles know the stack's keys", prefix)
 	case strings.HasPrefix(strings.ToLower(name), "aws:"):

@@ -17,8 +17,7 @@ import (
 	"latchkey/infra/local/stack"
 	"latchkey/infra/receivers"
 	"latchkey/pkg/id"
-	"latchkey/pkg/signing"
-	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/pipeline/signing"
 	"latchkey/pkg/webhook"
 )
 
@@ -106,7 +105,7 @@ func signatures(t *testing.T, s *stack.Stack, tg *target) {
 		t.Fatal("no key is active")
 	}
 	begun := time.Now()
-	tokens, zeroR, zeroS := signMany(t, kms.New(backing.NewKMSClient(s.DataPlane.KMS), "local"), active, tg.url)
+	tokens, zeroR, zeroS := signMany(t, signing.New(backing.NewKMSClient(s.DataPlane.KMS), "local"), active, tg.url)
 	t.Logf("%d signatures in %s; r begins with a zero in %d of them, s in %d", len(tokens), time.Since(begun), zeroR, zeroS)
 	if len(tokens) != manySignatures || zeroR+zeroS == 0 {
 		t.Errorf("%d signatures; leading zeros in %d r and %d s", len(tokens), zeroR, zeroS)
@@ -131,7 +130,7 @@ func signatures(t *testing.T, s *stack.Stack, tg *target) {
 }
 
 // signMany signs webhooks as the pipeline does, and counts the leading zeros.
-func signMany(t *testing.T, keys *kms.Keys, active signing.Key, issuer string) (tokens []string, zeroR, zeroS int) {
+func signMany(t *testing.T, keys *signing.Keys, active webhook.SigningKey, issuer string) (tokens []string, zeroR, zeroS int) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 
 	"latchkey/infra/local/pump"
 	"latchkey/infra/local/stack"
-	"latchkey/pkg/queue"
+	"latchkey/pkg/webhook"
 )
 
 // Settings of the run under load.
@@ -40,7 +40,7 @@ type groups struct {
 }
 
 func (g *groups) received(m pump.Message) {
-	body, err := queue.Parse(m.Body)
+	body, err := webhook.ParseMessage(m.Body)
 	if err != nil || m.Group == "" || m.Group != string(body.Endpoint) {
 		g.wrong.Add(1)
 		return

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"latchkey/infra/local/backing"
-	"latchkey/pkg/signing"
+	"latchkey/pkg/webhook"
 )
 
 // outputs are the outputs that name a resource, with their values.
@@ -63,7 +63,7 @@ func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
 
 // TestExtraTagsOfKeysAreAllowedAndNoMore reads the statements that create and tag keys.
 func TestExtraTagsOfKeysAreAllowedAndNoMore(t *testing.T) {
-	for names, want := range map[string][]string{"": {signing.StackTag}, "team,env": {signing.StackTag, "team", "env"}} {
+	for names, want := range map[string][]string{"": {webhook.StackTag}, "team,env": {webhook.StackTag, "team", "env"}} {
 		all, wrong := statements(given(t, map[string]string{"KeyTagNames": names}))
 		if wrong != nil {
 			t.Fatal(wrong)

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"latchkey/infra/local/translated"
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) { holds(t, ownRoles, ownLogs) }
@@ -278,12 +278,12 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		if s.service() != "kms" {
 			continue
 		}
-		onKey := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+signing.StackTag), ours) && aKeyOfOurs(s)
+		onKey := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+webhook.StackTag), ours) && aKeyOfOurs(s)
 		if slices.Equal(s.resources, []string{"arn:aws:kms:us-east-1:000000000000:key/SigningKey"}) {
 			onKey = true // the first key, whose tag may have no effect at first
 		}
-		asMade := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+signing.StackTag), ours) &&
-			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{signing.StackTag})
+		asMade := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+webhook.StackTag), ours) &&
+			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{webhook.StackTag})
 		if signs := slices.Contains(s.actions, "kms:Sign"); signs && (!slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) ||
 			!slices.Equal(s.values("StringEquals", "kms:SigningAlgorithm"), []string{"ECDSA_SHA_256"}) || len(s.actions) != 1) {
 			wrong = append(wrong, fmt.Sprintf("%s signs anything: %v", s, s.condition))
@@ -297,7 +297,7 @@ func tagged(tpl *translated.Template) (wrong []string) {
 	}
 	for _, key := range tpl.Named("AWS::KMS::Key") {
 		tags := list(tpl.Resources[key].Properties["Tags"])
-		if len(tags) != 1 || object(tags[0])["Key"] != signing.StackTag || object(tags[0])["Value"] != translated.StackName {
+		if len(tags) != 1 || object(tags[0])["Key"] != webhook.StackTag || object(tags[0])["Value"] != translated.StackName {
 			wrong = append(wrong, fmt.Sprintf("%s has the tags %v", key, tags))
 		}
 	}

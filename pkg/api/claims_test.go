@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/link"
-	"latchkey/pkg/opaque"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/webhook"
 )
 
@@ -153,9 +153,9 @@ func TestNoRowHoldsATokenOrAClaimKey(t *testing.T) {
 	}, 201, "")
 	token := r.str("token")
 	d.claim(t, token, firstDevice, 200, "")
-	secret := strings.Split(token, "_")[2]
-	if _, err := opaque.Parse(token); err != nil || len(secret) != 49 {
-		t.Fatalf("%v, %d", err, len(secret))
+	proof := strings.Split(token, "_")[2]
+	if _, err := secret.Parse(token); err != nil || len(proof) != 49 {
+		t.Fatalf("%v, %d", err, len(proof))
 	}
 	var all strings.Builder
 	for _, row := range d.Rows(t) {
@@ -164,7 +164,7 @@ func TestNoRowHoldsATokenOrAClaimKey(t *testing.T) {
 	if !strings.Contains(all.String(), r.str("id")) {
 		t.Fatal("the rows were not looked at")
 	}
-	for _, text := range []string{token, secret, secret[:43], firstDevice} {
+	for _, text := range []string{token, proof, proof[:43], firstDevice} {
 		for _, as := range []string{
 			text, base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)), hex.EncodeToString([]byte(text)),
 		} {

@@ -10,7 +10,6 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -224,10 +223,10 @@ func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...
 		})
 	}
 	wg.Wait()
-	var send []queue.Message
+	var send []webhook.Message
 	for i, e := range events {
 		if wakes[i] && failed[i] == nil {
-			send = append(send, queue.Message{App: a, Endpoint: h, Event: e})
+			send = append(send, webhook.Message{App: a, Endpoint: h, Event: e})
 		}
 	}
 	if len(send) > 0 {

@@ -10,8 +10,8 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // testEvent writes a test event for an endpoint, and its delivery.
@@ -234,10 +234,10 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	again := func(fields string) reply {
 		return d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,%s}`, h, fields), 200, "")
 	}
-	message := func(i int) queue.Message {
-		return queue.Message{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}
+	message := func(i int) webhook.Message {
+		return webhook.Message{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}
 	}
-	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []queue.Message{message(1)}) {
+	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []webhook.Message{message(1)}) {
 		t.Errorf("%s %v", r.text, d.woken.messages)
 	}
 	row := d.ask(t, "/webhook_delivery/list", with("eventId", events[1]), 200, "").list("deliveries")[0]
@@ -252,7 +252,7 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	if r := again(`"since":0`); r.num("queued") != 1 || d.status(t, events[0], h) != "pending" || r.str("nextCursor") != "" {
 		t.Errorf("what failed: %s", r.text)
 	}
-	if !slices.Equal(d.woken.messages, []queue.Message{message(2), message(0)}) {
+	if !slices.Equal(d.woken.messages, []webhook.Message{message(2), message(0)}) {
 		t.Errorf("%v", d.woken.messages)
 	}
 	if r := again(`"since":0,"status":"pending"`); r.num("queued") != 0 {

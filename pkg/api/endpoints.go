@@ -2,18 +2,15 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
 	"latchkey/pkg/text"
 	"latchkey/pkg/webhook"
-	"latchkey/pkg/webhook/outbound"
 )
 
 // maxDescription is the longest description of an endpoint, in characters.
@@ -21,14 +18,15 @@ const maxDescription = 200
 
 // webhooks serves an app's webhook endpoints, its events and their deliveries.
 type webhooks struct {
-	store *store.Store
-	guard *outbound.Guard
-	queue queue.Sender
+	store   *store.Store
+	refusal func(url string) (reason string)
+	queue   webhook.Queue
 }
 
-// Webhooks returns the handler of functions/webhooks.
-func Webhooks(s *store.Store, g *outbound.Guard, q queue.Sender) http.Handler {
-	w := webhooks{s, g, q}
+// Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
+// registered, "" when it may.
+func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue) http.Handler {
+	w := webhooks{s, refusal, q}
 	return newGroup("webhooks", map[string]handler{
 		"createWebhookEndpoint": handle(w.create),
 		"getWebhookEndpoint":    handle(w.get),
@@ -90,7 +88,7 @@ func (in *newEndpointIn) check(*call) error {
 }
 
 func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer, error) {
-	if err := w.checkEndpoint(ctx, in.URL, in.Events, in.Description); err != nil {
+	if err := w.checkEndpoint(in.URL, in.Events, in.Description); err != nil {
 		return answer{}, err
 	}
 	wanted := store.NewEndpoint{
@@ -110,16 +108,11 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 }
 
 // checkEndpoint checks the members that describe an endpoint; a nil member was not sent.
-// Errors: validation_failed, and that of a name that could not be resolved.
-func (w webhooks) checkEndpoint(ctx context.Context, url *string, events []string, description *string) error {
+// The error is validation_failed.
+func (w webhooks) checkEndpoint(url *string, events []string, description *string) error {
 	if url != nil {
-		_, err := w.guard.CheckURL(ctx, *url)
-		var refused *outbound.Refused
-		switch {
-		case errors.As(err, &refused):
-			return problem.Invalid("/url", "url_not_allowed", "The URL may not be used: "+refused.Reason+".")
-		case err != nil:
-			return err
+		if reason := w.refusal(*url); reason != "" {
+			return problem.Invalid("/url", "url_not_allowed", "The URL may not be used: "+reason+".")
 		}
 	}
 	if events != nil {
@@ -190,7 +183,7 @@ type endpointChangeIn struct {
 func (in *endpointChangeIn) check(*call) error { return required("/endpointId", in.EndpointID) }
 
 func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (endpointBody, error) {
-	if err := w.checkEndpoint(ctx, in.URL, in.Events, in.Description); err != nil {
+	if err := w.checkEndpoint(in.URL, in.Events, in.Description); err != nil {
 		return endpointBody{}, err
 	}
 	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {

@@ -19,13 +19,13 @@ import (
 	"latchkey/infra/contract"
 	"latchkey/pkg/api"
 	"latchkey/pkg/id"
+	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
-	"latchkey/pkg/webhook/outbound"
+	"latchkey/pkg/webhook"
 )
 
 // TestMain reports a route without a handler once, in place of a panic in the first test.
@@ -60,7 +60,7 @@ func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Ha
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console), "members": api.Members(s, console),
 		"keys": api.Keys(s, "lk", console), "apps": api.Apps(s, console),
-		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil), woken),
+		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken),
 	}
 }
 
@@ -82,11 +82,11 @@ type server struct {
 // wakes is a queue that only records its messages.
 type wakes struct {
 	mu       sync.Mutex
-	messages []queue.Message
+	messages []webhook.Message
 	down     error
 }
 
-func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...queue.Message) error {
+func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...webhook.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.messages = append(w.messages, messages...)

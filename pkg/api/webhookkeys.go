@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"latchkey/pkg/problem"
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // keptFor is how long this process keeps a verification key that it read from the table.
@@ -28,9 +28,9 @@ const (
 type webhookKeys struct {
 	store *store.Store
 
-	mu      sync.Mutex                   // held during a read of the table: a function has one call at a time
-	byKid   map[string]kept[signing.Key] // only keys that exist: an unknown kid takes no memory
-	listing kept[[]signing.Key]
+	mu      sync.Mutex                          // held during a read of the table: a function has one call at a time
+	byKid   map[string]kept[webhook.SigningKey] // only keys that exist: an unknown kid takes no memory
+	listing kept[[]webhook.SigningKey]
 }
 
 // kept is a result of a read, until the next read.
@@ -42,7 +42,7 @@ type kept[T any] struct {
 // WebhookKeys returns the handler of functions/webhookkeys, which serves the public reads and
 // the preflights of /v1. contract is infra/openapi.yaml. console is that of Orgs.
 func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler {
-	k := &webhookKeys{store: s, byKid: map[string]kept[signing.Key]{}}
+	k := &webhookKeys{store: s, byKid: map[string]kept[webhook.SigningKey]{}}
 	file := newContractFile(contract)
 	return newGroup("webhookkeys", map[string]handler{
 		"getWebhookVerificationKey":  handle(k.get),
@@ -63,8 +63,8 @@ type jwkBody struct {
 	Use string `json:"use"`
 }
 
-func jwkBodyOf(k signing.JWK) jwkBody {
-	return jwkBody{k.Kid, signing.Kty, signing.Crv, k.X, k.Y, signing.Alg, signing.Use}
+func jwkBodyOf(k webhook.JWK) jwkBody {
+	return jwkBody{k.Kid, webhook.Kty, webhook.Crv, k.X, k.Y, webhook.Alg, webhook.Use}
 }
 
 // kidIn is a body that names a verification key.
@@ -86,7 +86,7 @@ func (k *webhookKeys) getByPath(ctx context.Context, c *call, _ none) (answer, e
 }
 
 func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
-	if !signing.IsKid(kid) {
+	if !webhook.IsKid(kid) {
 		return answer{}, problem.New(problem.InvalidKid, "A kid is 43 base64url characters: take it from the header of the webhook's JWT as it is.")
 	}
 	key, err := k.find(ctx, kid)
@@ -95,7 +95,7 @@ func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
 		return cached(answer{}, cacheUnknown), err
 	case err != nil:
 		return answer{}, err
-	case key.State == signing.Revoked:
+	case key.State == webhook.SigningRevoked:
 		return cached(answer{}, cacheKnown), problem.New(problem.KidRevoked, "The key was revoked: nothing that it signed proves anything.")
 	}
 	return cached(ok(struct {
@@ -127,7 +127,7 @@ func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error)
 	return cached(ok(body), cacheKnown), nil
 }
 
-func (k *webhookKeys) find(ctx context.Context, kid string) (signing.Key, error) {
+func (k *webhookKeys) find(ctx context.Context, kid string) (webhook.SigningKey, error) {
 	now := k.store.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,12 +136,12 @@ func (k *webhookKeys) find(ctx context.Context, kid string) (signing.Key, error)
 	}
 	key, err := k.store.VerificationKey(ctx, kid)
 	if err == nil {
-		k.byKid[kid] = kept[signing.Key]{key, now.Add(keptFor)}
+		k.byKid[kid] = kept[webhook.SigningKey]{key, now.Add(keptFor)}
 	}
 	return key, err
 }
 
-func (k *webhookKeys) all(ctx context.Context) ([]signing.Key, error) {
+func (k *webhookKeys) all(ctx context.Context) ([]webhook.SigningKey, error) {
 	now := k.store.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -150,7 +150,7 @@ func (k *webhookKeys) all(ctx context.Context) ([]signing.Key, error) {
 	}
 	keys, err := k.store.VerificationKeys(ctx)
 	if err == nil {
-		k.listing = kept[[]signing.Key]{keys, now.Add(keptFor)}
+		k.listing = kept[[]webhook.SigningKey]{keys, now.Add(keptFor)}
 	}
 	return keys, err
 }

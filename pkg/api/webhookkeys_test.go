@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"latchkey/pkg/problem"
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
 const (
@@ -54,7 +54,7 @@ func newRing(t *testing.T) *ring {
 	return r
 }
 
-func newJWK(t *testing.T) signing.JWK {
+func newJWK(t *testing.T) webhook.JWK {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -64,7 +64,7 @@ func newJWK(t *testing.T) signing.JWK {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jwk, err := signing.ParsePublicKey(der)
+	jwk, err := webhook.ParsePublicKey(der)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestTheKeySetHasNextActiveAndLatelyRetiredKeys(t *testing.T) {
 	if got := r.set(t); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	*r.now = r.now.Add(signing.ListedFor)
+	*r.now = r.now.Add(webhook.KeyListedFor)
 	if got := r.set(t); slices.Contains(got, r.old) || len(got) != 2 {
 		t.Errorf("after 30 days: %v", got)
 	}

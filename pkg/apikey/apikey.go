@@ -9,21 +9,20 @@ import (
 	"io"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/opaque"
 	"latchkey/pkg/secret"
 )
 
 // ErrMalformed means that a text does not have the form of a key, or has a wrong checksum.
-var ErrMalformed = opaque.ErrMalformed
+var ErrMalformed = secret.ErrMalformed
 
 // ValidPrefix reports whether a text can be the prefix of keys: a lower-case letter and up to
 // 15 more letters or digits. The prefix of link tokens is not one.
 func ValidPrefix(prefix string) bool {
-	return opaque.ValidPrefix(prefix) && prefix != opaque.LinkPrefix
+	return secret.ValidPrefix(prefix) && prefix != secret.LinkPrefix
 }
 
 // Hash is the SHA-256 of a whole key. The table has it in place of the key.
-type Hash = opaque.Hash
+type Hash = secret.Hash
 
 // Minted is a new key. Key is shown once and never stored. Prefix is its public part, by
 // which people recognise a key.
@@ -36,7 +35,7 @@ type Minted struct {
 // Mint makes the text of a key with this id in an org. random nil means crypto/rand.
 func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
-		return Minted{}, opaque.ErrPrefix
+		return Minted{}, secret.ErrPrefix
 	}
 	keyBits, err := key.Bits()
 	if err != nil {
@@ -46,7 +45,7 @@ func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, erro
 	if err != nil {
 		return Minted{}, err
 	}
-	m, err := opaque.Mint(prefix, keyBits, orgBits, random)
+	m, err := secret.Mint(prefix, keyBits, orgBits, random)
 	return Minted{Key: m.Text, Prefix: m.Prefix, Hash: m.Hash}, err
 }
 
@@ -61,7 +60,7 @@ type Parsed struct {
 // Parse reads a key's text. It takes any valid prefix, so that keys survive a change of the
 // deploy parameter; the hash covers the prefix. The only error is ErrMalformed.
 func Parse(text string) (Parsed, error) {
-	p, err := opaque.Parse(text)
+	p, err := secret.Parse(text)
 	if err != nil || !ValidPrefix(p.Prefix) {
 		return Parsed{}, ErrMalformed
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/opaque"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/text"
 )
 
@@ -106,16 +106,16 @@ func (l Link) View(now int64) View {
 
 // Mint makes a link's token: package opaque's grammar, with the ids of the link and of its
 // app. random nil means crypto/rand.
-func Mint(app id.App, l id.Link, random io.Reader) (opaque.Minted, error) {
+func Mint(app id.App, l id.Link, random io.Reader) (secret.Minted, error) {
 	item, err := l.Bits()
 	if err != nil {
-		return opaque.Minted{}, err
+		return secret.Minted{}, err
 	}
 	owner, err := app.Bits()
 	if err != nil {
-		return opaque.Minted{}, err
+		return secret.Minted{}, err
 	}
-	return opaque.Mint(opaque.LinkPrefix, item, owner, random)
+	return secret.Mint(secret.LinkPrefix, item, owner, random)
 }
 
 // Token is the content of a link's token: the ids that lead to the link's row, and the hash
@@ -123,14 +123,14 @@ func Mint(app id.App, l id.Link, random io.Reader) (opaque.Minted, error) {
 type Token struct {
 	App  id.App
 	Link id.Link
-	Hash opaque.Hash
+	Hash secret.Hash
 }
 
-// ParseToken reads a link's token. The only error is opaque.ErrMalformed.
+// ParseToken reads a link's token. The only error is secret.ErrMalformed.
 func ParseToken(raw string) (Token, error) {
-	p, err := opaque.Parse(raw)
-	if err != nil || p.Prefix != opaque.LinkPrefix {
-		return Token{}, opaque.ErrMalformed
+	p, err := secret.Parse(raw)
+	if err != nil || p.Prefix != secret.LinkPrefix {
+		return Token{}, secret.ErrMalformed
 	}
 	return Token{App: id.AppFromBits(p.Owner), Link: id.LinkFromBits(p.Item), Hash: p.Hash}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
-	"latchkey/pkg/opaque"
+	"latchkey/pkg/secret"
 )
 
 func TestATokenLeadsToItsLink(t *testing.T) {
@@ -38,7 +38,7 @@ func TestATokenAlteredInAnyOneCharacterIsRefused(t *testing.T) {
 			if text[i] == c {
 				continue
 			}
-			if _, err := link.ParseToken(text[:i] + string(c) + text[i+1:]); !errors.Is(err, opaque.ErrMalformed) {
+			if _, err := link.ParseToken(text[:i] + string(c) + text[i+1:]); !errors.Is(err, secret.ErrMalformed) {
 				t.Fatalf("character %d changed to %q: %v", i, c, err)
 			}
 		}
@@ -53,7 +53,7 @@ func TestAnAPIKeyIsNoLinkTokenAndTheReverse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := link.ParseToken(k.Key.Reveal()); !errors.Is(err, opaque.ErrMalformed) {
+		if got, err := link.ParseToken(k.Key.Reveal()); !errors.Is(err, secret.ErrMalformed) {
 			t.Errorf("%s: a key is the token %+v, %v", prefix, got, err)
 		}
 	}

@@ -2,7 +2,7 @@
 // user guide, "Embedded metric format"). It makes no call: a line that is written anyway
 // grows by a few bytes.
 //
-// The dimension service is the name of the stack, which env.Logger puts into each line. Ids
+// The dimension service is the name of the stack, which boot.Logger puts into each line. Ids
 // are members of a line, never dimensions: each value of a dimension is a series, and costs
 // money.
 package metric

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/queue"
-	"latchkey/pkg/signing"
+	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/store"
-	"latchkey/pkg/webhook/outbound"
+	"latchkey/pkg/webhook"
 )
 
 // answering is a sender whose attempts all end with one result.
@@ -39,7 +38,7 @@ func (r *receiver) attempt(ctx context.Context, post answering) (id.Event, error
 	r.stack.queue.lose()
 	d := r.stack.deliverer()
 	d.Post = post
-	return e, d.Message(ctx, queue.Message{App: r.AppID, Endpoint: r.ID, Event: e})
+	return e, d.Message(ctx, webhook.Message{App: r.AppID, Endpoint: r.ID, Event: e})
 }
 
 func TestOnlyA2xxIsADelivery(t *testing.T) {
@@ -144,10 +143,10 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 // hanging is a signer that does not answer until the caller's time is over.
 type hanging struct{ end func() }
 
-func (h hanging) Sign(ctx context.Context, _ string, _ [sha256.Size]byte) (signing.Signature, error) {
+func (h hanging) Sign(ctx context.Context, _ string, _ [sha256.Size]byte) (webhook.Signature, error) {
 	h.end()
 	<-ctx.Done()
-	return signing.Signature{}, ctx.Err()
+	return webhook.Signature{}, ctx.Err()
 }
 
 // TestAnAttemptUnsignedAtTheDeadlineIsGivenBack: nothing was sent, so no attempt counts.
@@ -161,7 +160,7 @@ func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
 	over, end := context.WithCancel(ctx)
 	d := s.deliverer()
 	d.Signer = hanging{end}
-	if err := d.Message(over, queue.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
+	if err := d.Message(over, webhook.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
 		t.Error(err)
 	}
 	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 || w.Last != nil {

@@ -13,16 +13,14 @@ import (
 	"time"
 
 	"latchkey/pkg/metric"
-	"latchkey/pkg/queue"
-	"latchkey/pkg/signing"
+	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
-	"latchkey/pkg/webhook/outbound"
 )
 
 const (
 	// signerKeptFor is how long this process remembers which key is active: far less than
-	// signing.Overlap.
+	// webhook.KeyOverlap.
 	signerKeptFor = time.Minute
 
 	// signAgain is how long an attempt that could not be signed waits for its next try.
@@ -33,9 +31,9 @@ const (
 	early = time.Second
 )
 
-// Signer signs digests. kms.Keys implements it.
+// Signer signs digests. signing.Keys implements it.
 type Signer interface {
-	Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error)
+	Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error)
 }
 
 // Poster sends a webhook to a customer's URL. outbound.Sender implements it.
@@ -46,7 +44,7 @@ type Poster interface {
 // Deliver makes the attempts of deliveries.
 type Deliver struct {
 	Store  *store.Store
-	Queue  queue.Sender
+	Queue  webhook.Queue
 	Signer Signer
 	Post   Poster
 	Issuer string // iss of every token
@@ -61,7 +59,7 @@ type Deliver struct {
 // Body makes the attempt that a message's body names. A body that cannot be read is an error,
 // so the message ends in the dead-letter queue.
 func (d *Deliver) Body(ctx context.Context, body string) error {
-	m, err := queue.Parse(body)
+	m, err := webhook.ParseMessage(body)
 	if err != nil {
 		return err
 	}
@@ -70,7 +68,7 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 
 // Message makes the attempt that a message names, if the attempt is still due. An error is a
 // fault of the table: the queue brings the message again.
-func (d *Deliver) Message(ctx context.Context, m queue.Message) error {
+func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	w, ok, err := d.Store.Work(ctx, m.App, m.Endpoint, m.Event)
 	if err != nil || !ok || w.Status != store.DeliveryPending {
 		return err
@@ -104,8 +102,8 @@ func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool,
 	return false, d.Store.Park(ctx, w, w.To.OpenUntil)
 }
 
-func messageOf(w store.Work) queue.Message {
-	return queue.Message{App: w.App, Endpoint: w.Endpoint, Event: w.Event}
+func messageOf(w store.Work) webhook.Message {
+	return webhook.Message{App: w.App, Endpoint: w.Endpoint, Event: w.Event}
 }
 
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
@@ -215,7 +213,7 @@ func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.
 	wait, more := webhook.Next(w.Attempts, r.RetryAfter, random())
 	out.Status = store.DeliveryFailed
 	if more {
-		out.Status, out.Next, out.Queued = store.DeliveryPending, now.Add(wait).UnixMilli(), wait <= queue.MaxDelay
+		out.Status, out.Next, out.Queued = store.DeliveryPending, now.Add(wait).UnixMilli(), wait <= webhook.MaxDelay
 	}
 	if err := d.Store.Settle(ctx, w, out); err != nil {
 		return err

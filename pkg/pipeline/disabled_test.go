@@ -8,9 +8,9 @@ import (
 
 	"latchkey/pkg/org"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/signing"
+	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/store"
-	"latchkey/pkg/webhook/outbound"
+	"latchkey/pkg/webhook"
 )
 
 // before is a signer and a poster that call a function before they sign or post.
@@ -20,7 +20,7 @@ type before struct {
 	sign, post func()
 }
 
-func (b before) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error) {
+func (b before) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {
 	b.sign()
 	return b.Signer.Sign(ctx, arn, digest)
 }

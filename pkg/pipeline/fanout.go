@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // FanOut turns an event into deliveries, one for each endpoint that takes its type.
 type FanOut struct {
 	Store *store.Store
-	Queue queue.Sender
+	Queue webhook.Queue
 }
 
 // Record fans out the event of a row that the stream brought.
@@ -31,9 +31,9 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	if err != nil {
 		return unlessBusy(ctx, err)
 	}
-	messages := make([]queue.Message, len(send))
+	messages := make([]webhook.Message, len(send))
 	for i, d := range send {
-		messages[i] = queue.Message{App: app, Endpoint: d.Endpoint, Event: event}
+		messages[i] = webhook.Message{App: app, Endpoint: d.Endpoint, Event: event}
 	}
 	wake(ctx, f.Queue, 0, messages...)
 	return nil
@@ -51,7 +51,7 @@ func unlessBusy(ctx context.Context, err error) error {
 
 // wake queues deliveries. A queue that does not take them is no error: the sweep wakes them a
 // minute later.
-func wake(ctx context.Context, q queue.Sender, delay time.Duration, messages ...queue.Message) {
+func wake(ctx context.Context, q webhook.Queue, delay time.Duration, messages ...webhook.Message) {
 	if len(messages) == 0 {
 		return
 	}

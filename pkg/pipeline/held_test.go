@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
-func message(d store.Delivery) queue.Message {
-	return queue.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
+func message(d store.Delivery) webhook.Message {
+	return webhook.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
 }
 
 // lastDisabled returns the data of the endpoint.disabled that a receiver got last.

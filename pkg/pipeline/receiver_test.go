@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -131,14 +130,14 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 		return got, err
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
-	if err != nil || len(raw) != len(signing.Signature{}) {
+	if err != nil || len(raw) != len(webhook.Signature{}) {
 		return got, fmt.Errorf("a signature of %d bytes, %w", len(raw), err)
 	}
 	now := r.stack.Now()
 	switch {
-	case !key.Verify(sha256.Sum256([]byte(parts[0]+"."+parts[1])), signing.Signature(raw)):
+	case !key.Verify(sha256.Sum256([]byte(parts[0]+"."+parts[1])), webhook.Signature(raw)):
 		return got, errors.New("the signature does not verify")
-	case key.State == signing.Revoked || key.ExpiredAt != 0 && claims.Iat*1000 >= key.ExpiredAt:
+	case key.State == webhook.SigningRevoked || key.ExpiredAt != 0 && claims.Iat*1000 >= key.ExpiredAt:
 		return got, errors.New("the key is over")
 	case header.Alg != "ES256" || header.Typ != "webhook+jwt" || claims.Iss != issuer || claims.Aud != string(r.ID):
 		return got, errors.New("the header or the claims are wrong")

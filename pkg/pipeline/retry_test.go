@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // until lets time pass up to a moment, in steps of a sweep. Only the sweep wakes deliveries that
@@ -57,7 +57,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 		s.sweeps(t)
 		s.pump(t)
 	}
-	if err := s.deliver.Message(ctx, queue.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
+	if err := s.deliver.Message(ctx, webhook.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
 		t.Error(err)
 	}
 	r.wants("long after", 11)
@@ -107,7 +107,7 @@ func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	r := s.receiver(t, status(http.StatusServiceUnavailable))
 	e := r.event()
 	s.stream(t)
-	m := queue.Message{App: s.app, Endpoint: r.ID, Event: e}
+	m := webhook.Message{App: s.app, Endpoint: r.ID, Event: e}
 	s.queue.lose()
 	burst := func(when string, n int) {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestATestOfAnotherAppsEndpointIsNotSent(t *testing.T) {
 	s.stream(t)
 	s.queue.lose()
 	otherOrg := s.NewOrg(t, s.ada)
-	if err := s.deliver.Message(ctx, queue.Message{App: id.DefaultApp(otherOrg), Endpoint: r.ID, Event: e}); err != nil {
+	if err := s.deliver.Message(ctx, webhook.Message{App: id.DefaultApp(otherOrg), Endpoint: r.ID, Event: e}); err != nil {
 		t.Error(err)
 	}
 	r.wants("a message with another app", 0)

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 const (
@@ -28,10 +28,10 @@ const (
 	releaseTimeout = 2 * time.Second
 )
 
-// SigningKMS is the part of KMS that the rotation uses. kms.Keys implements it. For a key that
-// does not exist the error is signing.ErrNoKey; any other error may pass.
+// SigningKMS is the part of KMS that the rotation uses. signing.Keys implements it. For a key that
+// does not exist the error is webhook.ErrNoKey; any other error may pass.
 type SigningKMS interface {
-	Public(ctx context.Context, arn string) (signing.JWK, error)
+	Public(ctx context.Context, arn string) (webhook.JWK, error)
 	Create(ctx context.Context) (arn string, err error)
 	Disable(ctx context.Context, arn string) error
 }
@@ -60,7 +60,7 @@ type Rotation struct {
 type rotation struct {
 	*Rotation
 	lease store.Lease
-	known map[string]*signing.JWK // by ARN, the answers of KMS in this run; nil: no such key
+	known map[string]*webhook.JWK // by ARN, the answers of KMS in this run; nil: no such key
 }
 
 // Run does everything that is due. Errors: store.ErrLeaseHeld when another run held the lease
@@ -72,7 +72,7 @@ func (r *Rotation) Run(ctx context.Context) error {
 		return fmt.Errorf("rotation: %w", err)
 	}
 	defer r.release(ctx, lease)
-	run := &rotation{r, lease, map[string]*signing.JWK{}}
+	run := &rotation{r, lease, map[string]*webhook.JWK{}}
 	for range maxSteps {
 		more, err := run.step(ctx)
 		if err != nil && !errors.Is(err, store.ErrOvertaken) {
@@ -138,7 +138,7 @@ func (r *rotation) step(ctx context.Context) (did bool, err error) {
 	}
 	next, waiting := keys.Next()
 	switch {
-	case waiting && r.since(next.CreatedAt) >= signing.PublishedFor:
+	case waiting && r.since(next.CreatedAt) >= webhook.KeyPublishedFor:
 		return true, r.promote(ctx, keys, next)
 	case !waiting && r.Every > 0 && r.since(active.ActivatedAt) >= r.Every:
 		return true, r.publish(ctx, keys)
@@ -152,7 +152,7 @@ func (r *rotation) since(at int64) time.Duration {
 
 // public reads a key's public half from KMS, once in a run. It returns nil when KMS has no
 // such key.
-func (r *rotation) public(ctx context.Context, arn string) (*signing.JWK, error) {
+func (r *rotation) public(ctx context.Context, arn string) (*webhook.JWK, error) {
 	if arn == "" {
 		return nil, nil //nolint:nilnil // no key is an answer
 	}
@@ -161,7 +161,7 @@ func (r *rotation) public(ctx context.Context, arn string) (*signing.JWK, error)
 	}
 	jwk, err := r.KMS.Public(ctx, arn)
 	switch {
-	case errors.Is(err, signing.ErrNoKey):
+	case errors.Is(err, webhook.ErrNoKey):
 		r.known[arn] = nil
 	case err != nil:
 		return nil, err
@@ -181,7 +181,7 @@ func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 	for _, arn := range []string{keys.Made, r.FirstARN} {
 		// A key that has signed before never signs again. KMS may refuse to
 		// describe a disabled one, so it is not read.
-		if slices.ContainsFunc(keys.Keys, func(k signing.Key) bool { return k.ARN == arn }) {
+		if slices.ContainsFunc(keys.Keys, func(k webhook.SigningKey) bool { return k.ARN == arn }) {
 			continue
 		}
 		jwk, err := r.public(ctx, arn)
@@ -200,7 +200,7 @@ func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 }
 
 // promote activates the next key, or drops it when KMS has lost it.
-func (r *rotation) promote(ctx context.Context, keys store.SigningKeys, next signing.Key) error {
+func (r *rotation) promote(ctx context.Context, keys store.SigningKeys, next webhook.SigningKey) error {
 	jwk, err := r.public(ctx, next.ARN)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (r *rotation) promote(ctx context.Context, keys store.SigningKeys, next sig
 	return r.activate(ctx, keys, next.JWK, next.ARN)
 }
 
-func (r *rotation) activate(ctx context.Context, keys store.SigningKeys, jwk signing.JWK, arn string) error {
+func (r *rotation) activate(ctx context.Context, keys store.SigningKeys, jwk webhook.JWK, arn string) error {
 	if err := r.Store.ActivateSigningKey(ctx, r.lease, keys, jwk, arn); err != nil {
 		return err
 	}
@@ -248,14 +248,14 @@ func (r *rotation) create(ctx context.Context) error {
 }
 
 // disable disables one key with which nothing signs any more: a revoked key, or one retired
-// for longer than signing.ListedFor. A key that KMS has lost counts as disabled.
+// for longer than webhook.KeyListedFor. A key that KMS has lost counts as disabled.
 func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (did bool, err error) {
 	for _, k := range keys.Keys {
-		due := k.State == signing.Revoked || k.State == signing.Retired && !k.Listed(r.Store.Now())
+		due := k.State == webhook.SigningRevoked || k.State == webhook.SigningRetired && !k.Listed(r.Store.Now())
 		if !due || k.DisabledAt != 0 {
 			continue
 		}
-		if err := r.KMS.Disable(ctx, k.ARN); err != nil && !errors.Is(err, signing.ErrNoKey) {
+		if err := r.KMS.Disable(ctx, k.ARN); err != nil && !errors.Is(err, webhook.ErrNoKey) {
 			return false, err
 		}
 		slog.InfoContext(ctx, "signing key disabled", "kid", k.Kid, "arn", k.ARN)

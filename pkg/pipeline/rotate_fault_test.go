@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
 // TestAFaultMidwayLeavesNothingHalfDone stops a run at every call of KMS, and at the table right
@@ -225,7 +225,7 @@ func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 	w.at(2*day + every + time.Hour)
 	w.run(t)
 	w.wants(t, "the next key steps in", "revoked (disabled), revoked (disabled), revoked (disabled), active")
-	if active := w.keys(t)[3]; active.Kid != keys[3].Kid || active.State != signing.Active {
+	if active := w.keys(t)[3]; active.Kid != keys[3].Kid || active.State != webhook.SigningActive {
 		t.Errorf("active %+v, want %+v", active, keys[3])
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 	"latchkey/infra/local/backing"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/signing"
-	"latchkey/pkg/signing/kms"
+	"latchkey/pkg/pipeline/signing"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
 var ctx = context.Background()
@@ -38,7 +38,7 @@ var errFault = errors.New("KMS is down")
 // safe for concurrent use.
 type observed struct {
 	mu     sync.Mutex
-	real   *kms.Keys
+	real   *signing.Keys
 	calls  []string
 	faults map[string]int // by operation; < 0: without end
 	off    sync.Map       // ARNs of disabled keys
@@ -70,14 +70,14 @@ func (o *observed) ended(operation string) {
 	}
 }
 
-func (o *observed) Public(ctx context.Context, arn string) (signing.JWK, error) {
+func (o *observed) Public(ctx context.Context, arn string) (webhook.JWK, error) {
 	if err := o.call("Public"); err != nil {
-		return signing.JWK{}, err
+		return webhook.JWK{}, err
 	}
 	defer o.ended("Public")
 	// KMS may answer DisabledException here, which the local one never does.
 	if _, disabled := o.off.Load(arn); disabled {
-		return signing.JWK{}, errFault
+		return webhook.JWK{}, errFault
 	}
 	return o.real.Public(ctx, arn)
 }
@@ -150,7 +150,7 @@ var emulator struct {
 
 // newKMS returns the one KMS of the test program. Without Python the test fails, and its text
 // says so.
-func newKMS(t *testing.T) *kms.Keys {
+func newKMS(t *testing.T) *signing.Keys {
 	t.Helper()
 	emulator.Lock()
 	defer emulator.Unlock()
@@ -161,18 +161,18 @@ func newKMS(t *testing.T) *kms.Keys {
 		}
 		emulator.process = p
 	}
-	return kms.New(backing.NewKMSClient(emulator.process.Endpoint), "test")
+	return signing.New(backing.NewKMSClient(emulator.process.Endpoint), "test")
 }
 
 // otherKMS returns a KMS without the keys: a local one after a restart.
-func otherKMS(t *testing.T) *kms.Keys {
+func otherKMS(t *testing.T) *signing.Keys {
 	t.Helper()
 	p, err := backing.StartKMS(ctx, backing.KMSOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Stop() })
-	return kms.New(backing.NewKMSClient(p.Endpoint), "test")
+	return signing.New(backing.NewKMSClient(p.Endpoint), "test")
 }
 
 // at moves the clock to a time after the beginning.
@@ -190,13 +190,13 @@ func (w *world) run(t *testing.T) {
 }
 
 // keys returns the table's keys, oldest first.
-func (w *world) keys(t *testing.T) []signing.Key {
+func (w *world) keys(t *testing.T) []webhook.SigningKey {
 	t.Helper()
 	keys, err := w.VerificationKeys(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortStableFunc(keys, func(a, b signing.Key) int {
+	slices.SortStableFunc(keys, func(a, b webhook.SigningKey) int {
 		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ActivatedAt, b.ActivatedAt))
 	})
 	return keys

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // TestAKMSThatIsAwayDelaysAndCountsNoAttempt has a KMS that is down for half an hour.
@@ -103,7 +103,7 @@ func TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns(t *testing.T) {
 		t.Errorf("after it by %s, want %s", got.kid, fresh)
 	}
 	key, err := s.VerificationKey(ctx, old)
-	if err != nil || key.State != signing.Retired {
+	if err != nil || key.State != webhook.SigningRetired {
 		t.Fatalf("%+v, %v", key, err)
 	}
 	for _, got := range r.all() {

@@ -17,10 +17,9 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/pipeline"
-	"latchkey/pkg/queue"
-	"latchkey/pkg/signing"
-	"latchkey/pkg/signing/kms"
-	"latchkey/pkg/webhook/outbound"
+	"latchkey/pkg/pipeline/outbound"
+	"latchkey/pkg/pipeline/signing"
+	"latchkey/pkg/webhook"
 )
 
 const issuer = "https://latchkey.test"
@@ -76,14 +75,14 @@ func (s *stack) pass(d time.Duration) {
 
 // signer counts signatures, and can be down.
 type signer struct {
-	real *kms.Keys
+	real *signing.Keys
 	n    atomic.Int64
 	away atomic.Bool
 }
 
-func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (signing.Signature, error) {
+func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {
 	if s.away.Load() {
-		return signing.Signature{}, errFault
+		return webhook.Signature{}, errFault
 	}
 	s.n.Add(1)
 	return s.real.Sign(ctx, arn, digest)
@@ -100,15 +99,15 @@ type recorder struct {
 }
 
 type waiting struct {
-	queue.Message
+	webhook.Message
 	at time.Time
 }
 
-func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...queue.Message) error {
+func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webhook.Message) error {
 	if r.down.Load() {
 		return errors.New("the queue is down")
 	}
-	if delay > queue.MaxDelay {
+	if delay > webhook.MaxDelay {
 		return fmt.Errorf("a delay of %s", delay)
 	}
 	whole := max(delay+time.Second-1, 0).Truncate(time.Second)
@@ -122,7 +121,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...queu
 }
 
 // ready takes the messages that have appeared.
-func (r *recorder) ready() (out []queue.Message) {
+func (r *recorder) ready() (out []webhook.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var left []waiting

@@ -10,8 +10,8 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/metric"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 type Sweep struct {
 	Store  *store.Store
 	FanOut FanOut
-	Queue  queue.Sender
+	Queue  webhook.Queue
 }
 
 // Run reads all rows that are due and processes them, one row of each tenant in turn, until its
@@ -77,7 +77,7 @@ type run struct {
 	left atomic.Int64 // how many deliveries the run may still queue
 
 	mu    sync.Mutex
-	moved []queue.Message       // overdue deliveries, to be queued
+	moved []webhook.Message     // overdue deliveries, to be queued
 	dealt map[id.Endpoint]int64 // when the parked delivery that was processed last was due
 }
 
@@ -138,7 +138,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 		return err
 	}
 	r.mu.Lock()
-	r.moved = append(r.moved, queue.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event})
+	r.moved = append(r.moved, webhook.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event})
 	r.mu.Unlock()
 	r.flush(ctx, batchOf)
 	return nil
@@ -147,7 +147,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 // flush queues the moved deliveries once there are at least many.
 func (r *run) flush(ctx context.Context, many int) {
 	r.mu.Lock()
-	var batch []queue.Message
+	var batch []webhook.Message
 	if len(r.moved) >= many {
 		batch, r.moved = r.moved, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/queue"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -59,7 +58,7 @@ type part struct {
 	to    store.Endpoint
 	may   int // how many deliveries the part may still wake
 	dealt int // how many parked deliveries are no longer parked
-	woken []queue.Message
+	woken []webhook.Message
 	look  store.Looked
 }
 
@@ -139,5 +138,5 @@ func (p *part) held(ctx context.Context) error {
 
 func (p *part) wakes(e id.Event) {
 	p.may--
-	p.woken = append(p.woken, queue.Message{App: p.to.AppID, Endpoint: p.to.ID, Event: e})
+	p.woken = append(p.woken, webhook.Message{App: p.to.AppID, Endpoint: p.to.ID, Event: e})
 }

@@ -1,5 +1,16 @@
-// Package secret holds a string that prints as "[redacted]" everywhere: in logs, errors, JSON and
-// with every verb of fmt. Only Reveal returns the secret.
+// Package secret has the texts that prove something. A String prints as "[redacted]" everywhere:
+// in logs, errors, JSON and with every verb of fmt. Only Reveal returns the secret.
+//
+// Mint and Parse have the grammar that API keys and link tokens share:
+//
+//	<prefix>_<locator>_<secret><check>
+//
+// The locator says where the row is: 43 base62 characters of a ULID, its random part first,
+// and of the id that the row's partition has. The secret is 256 random bits in 43 base62
+// characters. The check is the CRC-32 of all characters before it, in 6. A text of another
+// form, or with a wrong checksum, is refused without a read.
+//
+// Parse must not be used to decide whether a text is good: only the hash in its row does that.
 package secret
 
 import (

@@ -16,7 +16,6 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
-	"latchkey/pkg/opaque"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
@@ -261,7 +260,7 @@ func wrong(format string, args ...any) error {
 }
 
 // hashOf returns a hash that no token has.
-func hashOf(s string) opaque.Hash { return sha256.Sum256([]byte(s)) }
+func hashOf(s string) secret.Hash { return sha256.Sum256([]byte(s)) }
 
 // write puts rows of texts directly into the table.
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/pkg/authz"
+	"latchkey/pkg/authn"
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -81,10 +81,10 @@ func full(t *testing.T) (c *connected, keys []secret.String) {
 }
 
 // warm returns authorizers that have let every key in.
-func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authz.Authorizer) {
+func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authn.Authorizer) {
 	t.Helper()
 	for range n {
-		a := authz.New(c.Store, nil)
+		a := authn.New(c.Store, nil)
 		a.Now = c.Now
 		for _, k := range keys {
 			wants(t, second(a.Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Reveal()})), "")
@@ -96,7 +96,7 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 
 // storm calls authorizers with the keys in turn, from clients at once, and counts the requests
 // that are not refused as revoked.
-func storm(all []*authz.Authorizer, keys []secret.String, clients, requests int) int64 {
+func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int) int64 {
 	var wrong, next atomic.Int64
 	var wg sync.WaitGroup
 	for range clients {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/pkg/authz"
+	"latchkey/pkg/authn"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -57,7 +57,7 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 		refused                 problem.Code
 	}{
 		{"an API key", "KEYS#" + string(c.org), "KEY#" + string(k.ID), "hash", func() error {
-			return second(authz.New(c.Store, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Minted.Key.Reveal()}))
+			return second(authn.New(c.Store, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Minted.Key.Reveal()}))
 		}, problem.InvalidCredentials},
 		{"a claim key", "LINKS#" + string(c.app), "LINK#" + string(claimed.ID), "claimKeyHash", func() error {
 			return second(c.ClaimLink(ctx, claimed.claim("k")))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/authz"
+	"latchkey/pkg/authn"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
@@ -23,7 +23,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // checks makes one process check a key n times, and returns its calls of the table: all reads,
 // then all others.
-func (c *connected) checks(t *testing.T, process *authz.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
+func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
 	c.Faults.Calls()
 	header := []string{"Bearer " + k.Minted.Key.Reveal()}
@@ -54,8 +54,8 @@ func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	c := connect(t)
 	c.Faults.Next = patient{c.Faults.Next}
-	process := func() *authz.Authorizer {
-		a := authz.New(c.Store, nil)
+	process := func() *authn.Authorizer {
+		a := authn.New(c.Store, nil)
 		a.Now = c.Now
 		return a
 	}
@@ -68,7 +68,7 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	for _, step := range []struct {
 		name   string
 		after  time.Duration // from the beginning
-		by     *authz.Authorizer
+		by     *authn.Authorizer
 		key    store.MintedKey
 		writes int
 		used   time.Duration // the key's last use, from the beginning
@@ -100,7 +100,7 @@ func TestALastUseThatCannotBeWrittenIsTriedOnce(t *testing.T) {
 		c := connect(t)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		c.Faults.Plan("UpdateItem", fault, -1)
-		if reads, others := c.checks(t, authz.New(c.Store, nil), k, 2); reads != 2 || len(others) != 1 {
+		if reads, others := c.checks(t, authn.New(c.Store, nil), k, 2); reads != 2 || len(others) != 1 {
 			t.Errorf("%s: %d reads and %v, want 2 and one write", fault, reads, others)
 		}
 		if at := c.usedAt(t, k); at != 0 {

@@ -9,8 +9,8 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
-	"latchkey/pkg/opaque"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/webhook"
 )
 
@@ -55,7 +55,7 @@ type NewLink struct {
 // MintedLink is a new link. Its token is shown once.
 type MintedLink struct {
 	link.Link
-	Token opaque.Minted
+	Token secret.Minted
 }
 
 // CreateLink creates a link. Error: idempotency_key_reused.
@@ -237,7 +237,7 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 // proves reports whether the claim has the secret of a link's row. The answer for a missing row
 // and for a wrong secret is the same, in every state of the link.
 func (c Claim) proves(row item) bool {
-	var hash opaque.Hash
+	var hash secret.Hash
 	copy(hash[:], row.bin(attrHash))
 	return row != nil && hash.Equal(c.Token.Hash)
 }

@@ -11,7 +11,6 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -256,7 +255,7 @@ func (c *connected) everySigningKey(t *testing.T) {
 	wants(t, c.PublishSigningKey(ctx, l, jwk("d"), "arn:d"), "")
 	wants(t, c.RevokeVerificationKey(ctx, jwk("a").Kid), "")
 	wants(t, c.NoteDisabledKey(ctx, l, jwk("a").Kid), "")
-	if n, ok := signingKeys(t, c.Table).Next(); !ok || n.State != signing.Next {
+	if n, ok := signingKeys(t, c.Table).Next(); !ok || n.State != webhook.SigningNext {
 		t.Fatal("no next key")
 	}
 }

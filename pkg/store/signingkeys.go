@@ -7,7 +7,7 @@ import (
 	"maps"
 	"time"
 
-	"latchkey/pkg/signing"
+	"latchkey/pkg/webhook"
 )
 
 // The attributes of the row STATE, which says which signing key is active.
@@ -34,33 +34,33 @@ type Lease struct{ owner string }
 type SigningKeys struct {
 	ActiveKid string // of the active key; "" before the first
 	Made      string // ARN of a key that KMS has created and that has no row yet
-	Keys      []signing.Key
+	Keys      []webhook.SigningKey
 }
 
 // Active returns the active key. ok is false before the first one, and when it was revoked.
-func (k SigningKeys) Active() (key signing.Key, ok bool) {
+func (k SigningKeys) Active() (key webhook.SigningKey, ok bool) {
 	key, ok = k.Find(k.ActiveKid)
-	return key, ok && key.State == signing.Active
+	return key, ok && key.State == webhook.SigningActive
 }
 
 // Next returns the next key. ok is false when there is none.
-func (k SigningKeys) Next() (key signing.Key, ok bool) {
+func (k SigningKeys) Next() (key webhook.SigningKey, ok bool) {
 	for _, key := range k.Keys {
-		if key.State == signing.Next {
+		if key.State == webhook.SigningNext {
 			return key, true
 		}
 	}
-	return signing.Key{}, false
+	return webhook.SigningKey{}, false
 }
 
 // Find returns a key by its kid. ok is false when there is none.
-func (k SigningKeys) Find(kid string) (key signing.Key, ok bool) {
+func (k SigningKeys) Find(kid string) (key webhook.SigningKey, ok bool) {
 	for _, key := range k.Keys {
 		if key.Kid == kid {
 			return key, true
 		}
 	}
-	return signing.Key{}, false
+	return webhook.SigningKey{}, false
 }
 
 // SigningKeys reads the signing keys, and which one is active, in strong reads of one partition.
@@ -139,15 +139,15 @@ func (s *Store) KeepMadeKey(ctx context.Context, l Lease, arn string) error {
 }
 
 // PublishSigningKey registers a key as the next one. Errors: ErrLeaseLost, ErrOvertaken.
-func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk signing.JWK, arn string) error {
+func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk webhook.JWK, arn string) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{update: "REMOVE made"})
-	t.register(s, jwk, arn, item{attrState: str(string(signing.Next))})
+	t.register(s, jwk, arn, item{attrState: str(string(webhook.SigningNext))})
 	return s.commit(ctx, t)
 }
 
 // register writes the row of a new key. Its x, y and ARN never change.
-func (t *txn) register(s *Store, jwk signing.JWK, arn string, attrs item) {
+func (t *txn) register(s *Store, jwk webhook.JWK, arn string, attrs item) {
 	attrs[attrX], attrs[attrY], attrs[attrARN] = str(jwk.X), str(jwk.Y), str(arn)
 	attrs[attrCreatedAt] = num(s.now())
 	t.put(s.table, verificationKeyKey(jwk.Kid), attrs, expr{when: ifAbsent}, overtaken)
@@ -156,7 +156,7 @@ func (t *txn) register(s *Store, jwk signing.JWK, arn string, attrs item) {
 // ActivateSigningKey makes a key the active one: the next key, or one that has no row yet. The
 // key that was active before is retired, and expires when no process can sign with it any more.
 // Errors: ErrLeaseLost, ErrOvertaken.
-func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys, jwk signing.JWK, arn string) error {
+func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys, jwk webhook.JWK, arn string) error {
 	now := s.Now()
 	t := &txn{}
 	state := expr{
@@ -170,9 +170,9 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 		state.update += " REMOVE made"
 	}
 	t.leased(s.table, l, state)
-	active := item{":active": str(string(signing.Active)), ":now": num(now.UnixMilli())}
+	active := item{":active": str(string(webhook.SigningActive)), ":now": num(now.UnixMilli())}
 	if _, known := was.Find(jwk.Kid); known {
-		active[":next"] = str(string(signing.Next))
+		active[":next"] = str(string(webhook.SigningNext))
 		t.update(s.table, verificationKeyKey(jwk.Kid), expr{
 			update: "SET #state = :active, activatedAt = :now", when: "#state = :next", names: stateName(), values: active,
 		}, overtaken)
@@ -180,17 +180,17 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 		t.register(s, jwk, arn, item{attrState: active[":active"], attrActivatedAt: active[":now"]})
 	}
 	if old, ok := was.Active(); ok {
-		t.retire(s.table, old.Kid, signing.Active, now, now.Add(signing.Overlap))
+		t.retire(s.table, old.Kid, webhook.SigningActive, now, now.Add(webhook.KeyOverlap))
 	}
 	return s.commit(ctx, t)
 }
 
 // retire makes a key retired, if it is in the state from.
-func (t *txn) retire(table *string, kid string, from signing.State, now, expires time.Time) {
+func (t *txn) retire(table *string, kid string, from webhook.SigningState, now, expires time.Time) {
 	t.update(table, verificationKeyKey(kid), expr{
 		update: "SET #state = :retired, retiredAt = :now, expiredAt = :expires", when: "#state = :from", names: stateName(),
 		values: item{
-			":retired": str(string(signing.Retired)), ":from": str(string(from)),
+			":retired": str(string(webhook.SigningRetired)), ":from": str(string(from)),
 			":now": num(now.UnixMilli()), ":expires": num(expires.UnixMilli()),
 		},
 	}, overtaken)
@@ -200,7 +200,7 @@ func (t *txn) retire(table *string, kid string, from signing.State, now, expires
 func (s *Store) DropNextKey(ctx context.Context, l Lease, kid string) error {
 	t := &txn{}
 	t.leased(s.table, l, expr{})
-	t.retire(s.table, kid, signing.Next, s.Now(), s.Now())
+	t.retire(s.table, kid, webhook.SigningNext, s.Now(), s.Now())
 	return s.commit(ctx, t)
 }
 

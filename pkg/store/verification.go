@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"latchkey/pkg/problem"
-	"latchkey/pkg/signing"
+	"latchkey/pkg/webhook"
 )
 
 // The attributes of a verification key's row.
@@ -24,10 +24,10 @@ const (
 // that is all keys of a century.
 const verificationPage = 500
 
-func keyFrom(row item) signing.Key {
-	return signing.Key{
-		JWK: signing.JWK{Kid: trimmed(row.str(attrSK), skKey), X: row.str(attrX), Y: row.str(attrY)},
-		ARN: row.str(attrARN), State: signing.State(row.str(attrState)),
+func keyFrom(row item) webhook.SigningKey {
+	return webhook.SigningKey{
+		JWK: webhook.JWK{Kid: trimmed(row.str(attrSK), skKey), X: row.str(attrX), Y: row.str(attrY)},
+		ARN: row.str(attrARN), State: webhook.SigningState(row.str(attrState)),
 		CreatedAt: row.num(attrCreatedAt), ActivatedAt: row.num(attrActivatedAt), RetiredAt: row.num(attrRetiredAt),
 		ExpiredAt: row.num(attrExpiredAt), RevokedAt: row.num(attrRevokedAt), DisabledAt: row.num(attrDisabledAt),
 	}
@@ -39,13 +39,13 @@ func errUnknownKid() error {
 
 // VerificationKey returns a verification key in any state, also a revoked one, in one strong
 // read. Error: unknown_kid.
-func (s *Store) VerificationKey(ctx context.Context, kid string) (signing.Key, error) {
+func (s *Store) VerificationKey(ctx context.Context, kid string) (webhook.SigningKey, error) {
 	row, err := s.get(ctx, verificationKeyKey(kid))
 	if err != nil {
-		return signing.Key{}, err
+		return webhook.SigningKey{}, err
 	}
 	if row == nil {
-		return signing.Key{}, errUnknownKid()
+		return webhook.SigningKey{}, errUnknownKid()
 	}
 	return keyFrom(row), nil
 }
@@ -61,12 +61,12 @@ func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, er
 }
 
 // VerificationKeys returns every verification key that ever was, by kid.
-func (s *Store) VerificationKeys(ctx context.Context) ([]signing.Key, error) {
+func (s *Store) VerificationKeys(ctx context.Context) ([]webhook.SigningKey, error) {
 	rows, err := s.whole(ctx, span{pk: pkVerify, prefix: skKey, limit: verificationPage})
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]signing.Key, len(rows))
+	keys := make([]webhook.SigningKey, len(rows))
 	for i, row := range rows {
 		keys[i] = keyFrom(row)
 	}
@@ -105,7 +105,7 @@ func (s *Store) RevokeVerificationKey(ctx context.Context, kid string) error {
 	t := &txn{}
 	t.update(s.table, verificationKeyKey(kid), expr{
 		update: "SET #state = :revoked, revokedAt = :now", when: "attribute_exists(PK) AND #state <> :revoked",
-		names: stateName(), values: item{":revoked": str(string(signing.Revoked)), ":now": num(s.now())},
+		names: stateName(), values: item{":revoked": str(string(webhook.SigningRevoked)), ":now": num(s.now())},
 	}, func(found item) error {
 		if found == nil {
 			return errUnknownKid()

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"latchkey/pkg/problem"
-	"latchkey/pkg/signing"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
-func jwk(name string) signing.JWK {
-	return signing.JWK{Kid: name + strings.Repeat("k", 43-len(name)), X: "x-" + name, Y: "y-" + name}
+func jwk(name string) webhook.JWK {
+	return webhook.JWK{Kid: name + strings.Repeat("k", 43-len(name)), X: "x-" + name, Y: "y-" + name}
 }
 
 func lease(t *testing.T, tb *storetest.Table) store.Lease {
@@ -45,7 +45,7 @@ func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	wants(t, tb.ActivateSigningKey(ctx, l, signingKeys(t, tb), jwk("a"), "arn:a"), "")
 	wants(t, tb.PublishSigningKey(ctx, l, jwk("b"), "arn:b"), "")
 	keys := signingKeys(t, tb)
-	if next, ok := keys.Next(); !ok || next.JWK != jwk("b") || next.ARN != "arn:b" || next.State != signing.Next || next.CreatedAt != at {
+	if next, ok := keys.Next(); !ok || next.JWK != jwk("b") || next.ARN != "arn:b" || next.State != webhook.SigningNext || next.CreatedAt != at {
 		t.Fatalf("next %+v", next)
 	}
 	now = now.Add(time.Hour)
@@ -53,9 +53,9 @@ func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	later := now.UnixMilli()
 	wants(t, tb.NoteDisabledKey(ctx, l, jwk("a").Kid), "")
 	a, err := tb.VerificationKey(ctx, jwk("a").Kid)
-	if want := (signing.Key{
-		JWK: jwk("a"), ARN: "arn:a", State: signing.Retired, CreatedAt: at, ActivatedAt: at, RetiredAt: later,
-		ExpiredAt: later + signing.Overlap.Milliseconds(), DisabledAt: later,
+	if want := (webhook.SigningKey{
+		JWK: jwk("a"), ARN: "arn:a", State: webhook.SigningRetired, CreatedAt: at, ActivatedAt: at, RetiredAt: later,
+		ExpiredAt: later + webhook.KeyOverlap.Milliseconds(), DisabledAt: later,
 	}); err != nil || a != want {
 		t.Fatalf("%+v, %v, want %+v", a, err, want)
 	}
@@ -65,7 +65,7 @@ func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	wants(t, tb.RevokeVerificationKey(ctx, jwk("a").Kid), "")
 	now = now.Add(time.Hour)
 	wants(t, tb.RevokeVerificationKey(ctx, jwk("a").Kid), "") // the first time is kept
-	if a, err := tb.VerificationKey(ctx, jwk("a").Kid); err != nil || a.State != signing.Revoked || a.RevokedAt != later {
+	if a, err := tb.VerificationKey(ctx, jwk("a").Kid); err != nil || a.State != webhook.SigningRevoked || a.RevokedAt != later {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	wants(t, tb.RevokeVerificationKey(ctx, jwk("c").Kid), problem.UnknownKid)
@@ -127,7 +127,7 @@ func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 		"a key that is registered":      tb.PublishSigningKey(ctx, l, jwk("a"), "arn:a"),
 		"a next key that is none":       tb.DropNextKey(ctx, l, jwk("a").Kid),
 		"a key that is not there":       tb.NoteDisabledKey(ctx, l, jwk("c").Kid),
-		"a flip that a revoke overtook": tb.ActivateSigningKey(ctx, l, store.SigningKeys{ActiveKid: jwk("b").Kid, Keys: []signing.Key{{JWK: jwk("b"), State: signing.Active}}}, jwk("c"), "arn:c"),
+		"a flip that a revoke overtook": tb.ActivateSigningKey(ctx, l, store.SigningKeys{ActiveKid: jwk("b").Kid, Keys: []webhook.SigningKey{{JWK: jwk("b"), State: webhook.SigningActive}}}, jwk("c"), "arn:c"),
 	} {
 		if !errors.Is(err, store.ErrOvertaken) {
 			t.Errorf("%s: %v", name, err)

@@ -71,7 +71,7 @@ func TestGosTestCacheSeesTheFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, source := range []string{"/functions/webhookkeys/main.go\n", "/pkg/authz/authz.go\n"} {
+	for _, source := range []string{"/functions/webhookkeys/main.go\n", "/pkg/authn/authn.go\n"} {
 		if !strings.Contains(string(text), source) {
 			t.Errorf("%s is not among what the cache knows", strings.TrimSpace(source))
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/infra/local/backing"
-	"latchkey/pkg/env"
+	"latchkey/pkg/boot"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/store"
@@ -72,7 +72,7 @@ func New(t testing.TB) *Table {
 			t.Logf("the table %s is left: %v", tb.Name, err)
 		}
 	})
-	under := env.NewHTTPClient()
+	under := boot.NewHTTPClient()
 	tb.Faults.Try, under.Timeout = under.Timeout, longTry
 	tb.Faults.Next, under.Transport = under.Transport, newConsistent(t, tb.Faults)
 	tb.Store = store.New(client(endpoint, under), tb.Name)
@@ -85,7 +85,7 @@ func withoutStream(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil
 
 // client returns the product's own client, on another transport.
 func client(endpoint string, h *http.Client) *dynamodb.Client {
-	cfg := env.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, h)
+	cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, h)
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(endpoint) })
 }
 

@@ -14,9 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
-
-	"latchkey/pkg/env"
-	signingkms "latchkey/pkg/signing/kms"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/pipeline/signing"
 )
 
 type call struct {
@@ -24,9 +23,9 @@ type call struct {
 }
 
 func main() {
-	e := env.New()
+	e := boot.New()
 	config := e.AWS()
-	db, keys := e.DynamoDB(config), signingkms.Client(config, e.Optional("AWS_ENDPOINT_URL_KMS", ""))
+	db, keys := e.DynamoDB(config), signing.Client(config, e.Optional("AWS_ENDPOINT_URL_KMS", ""))
 	table, key := e.Required("TABLE"), e.Required("KEY")
 	if e.Err() != nil {
 		os.Exit(1)

@@ -1,0 +1,248 @@
+package accesstoken_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/problem"
+)
+
+const audience = "https://api.example"
+
+// clock is a time that moves only by its methods.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func newClock() *clock { return &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// object is a JSON object under construction.
+type object = map[string]any
+
+// issuer is a token issuer on loopback that can be made to fail.
+type issuer struct {
+	t      *testing.T
+	clock  *clock
+	server *httptest.Server
+
+	mu       sync.Mutex
+	keys     []any // JWKs, or texts that are none
+	jwks     http.HandlerFunc
+	userinfo http.HandlerFunc
+	asked    map[string]int // requests by path
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	i := &issuer{t: t, clock: newClock(), asked: map[string]int{}}
+	i.keys = []any{ecJWK("ec", ecKey()), rsaJWK("rsa", rsaKey())}
+	i.server = httptest.NewServer(http.HandlerFunc(i.serve))
+	t.Cleanup(i.server.Close)
+	return i
+}
+
+func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	i.asked[r.URL.Path]++
+	keys, jwksHandler, userinfo := i.keys, i.jwks, i.userinfo
+	i.mu.Unlock()
+	switch {
+	case r.URL.Path == "/jwks" && jwksHandler != nil:
+		jwksHandler(w, r)
+	case r.URL.Path == "/jwks":
+		_ = json.NewEncoder(w).Encode(object{"keys": keys})
+	case r.URL.Path == "/userinfo" && userinfo != nil:
+		userinfo(w, r)
+	case r.URL.Path == "/.well-known/openid-configuration":
+		_ = json.NewEncoder(w).Encode(object{
+			"issuer": i.url(), "jwks_uri": i.url() + "/jwks", "userinfo_endpoint": i.url() + "/userinfo",
+		})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (i *issuer) url() string { return i.server.URL }
+
+func (i *issuer) requests(path string) int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.asked[path]
+}
+
+// set changes the behaviour of the issuer.
+func (i *issuer) set(change func(*issuer)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	change(i)
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func (i *issuer) config() accesstoken.Config {
+	return accesstoken.Config{Issuer: i.url(), JWKSURL: i.url() + "/jwks", Audience: audience}
+}
+
+func (i *issuer) verifier() *accesstoken.Verifier { return i.verifierOf(i.config()) }
+
+func (i *issuer) verifierOf(c accesstoken.Config) *accesstoken.Verifier {
+	return accesstoken.New(c, i.server.Client(), i.clock.now)
+}
+
+func (i *issuer) header() object { return object{"alg": "ES256", "kid": "ec", "typ": "at+jwt"} }
+
+func (i *issuer) payload() object {
+	now := i.clock.now().Unix()
+	return object{
+		"iss": i.url(), "aud": audience, "sub": "alice", "iat": now, "exp": now + 300,
+		"email": "alice@example.com", "email_verified": true, "name": "Alice", "scope": "openid",
+	}
+}
+
+// hourOld is the payload of a token that was made before the issuer was called for its keys: a
+// token of an unknown kid is then bad, and not only too new.
+func (i *issuer) hourOld() object {
+	return with(i.payload(), object{"iat": i.clock.now().Add(-time.Hour).Unix()})
+}
+
+// good returns a token that is accepted.
+func (i *issuer) good() string { return i.token(i.header(), i.payload()) }
+
+// token signs by the issuer's own key for the header's algorithm.
+func (i *issuer) token(header, payload object) string {
+	i.t.Helper()
+	var key any = ecKey()
+	if alg, _ := header["alg"].(string); alg == "RS256" || alg == "PS256" {
+		key = rsaKey()
+	}
+	return signed(i.t, text(i.t, header), text(i.t, payload), methodOf(header), key)
+}
+
+func methodOf(header object) jwt.SigningMethod {
+	alg, _ := header["alg"].(string)
+	if m := jwt.GetSigningMethod(alg); m != nil {
+		return m
+	}
+	return jwt.SigningMethodES256
+}
+
+func text(t *testing.T, o object) string {
+	t.Helper()
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+
+// signed makes a token of any two texts.
+func signed(t testing.TB, header, payload string, method jwt.SigningMethod, key any) string {
+	t.Helper()
+	input := b64(header) + "." + b64(payload)
+	sig, err := method.Sign(input, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return input + "." + b64(string(sig))
+}
+
+// with returns a copy of an object with members set. A nil value removes one.
+func with(o object, edits object) object {
+	out := maps.Clone(o)
+	for name, v := range edits {
+		if v == nil {
+			delete(out, name)
+		} else {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// refused checks an error, and that it holds neither a part of the token nor characters that
+// would end a string in a JSON template.
+func refused(t *testing.T, err error, want problem.Code, raw string) {
+	t.Helper()
+	if !problem.Is(err, want) {
+		t.Fatalf("got %v, want %s", err, want)
+	}
+	var p *problem.Error
+	errors.As(err, &p)
+	if p.Detail == "" || strings.ContainsAny(p.Detail, "\"\\{}$\n") {
+		t.Errorf("the detail %q cannot be put into a template", p.Detail)
+	}
+	for _, part := range append(strings.Split(raw, "."), raw) {
+		if len(part) > 8 && strings.Contains(err.Error(), part) {
+			t.Errorf("the error holds a part of the token: %v", err)
+		}
+	}
+}
+
+var (
+	ecKey    = sync.OnceValue(newEC)
+	otherEC  = sync.OnceValue(newEC)
+	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return newRSA(2048) })
+	smallRSA = sync.OnceValue(func() *rsa.PrivateKey { return newRSA(1024) })
+)
+
+func newEC() *ecdsa.PrivateKey {
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+func newRSA(bits int) *rsa.PrivateKey {
+	k, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+func ecJWK(kid string, k *ecdsa.PrivateKey) object {
+	point, err := k.PublicKey.Bytes()
+	if err != nil {
+		panic(err)
+	}
+	return object{"kty": "EC", "crv": "P-256", "kid": kid, "x": b64(string(point[1:33])), "y": b64(string(point[33:]))}
+}
+
+func rsaJWK(kid string, k *rsa.PrivateKey) object {
+	e := big.NewInt(int64(k.E))
+	return object{"kty": "RSA", "kid": kid, "n": b64(string(k.N.Bytes())), "e": b64(string(e.Bytes()))}
+}

@@ -1,0 +1,253 @@
+package accesstoken_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/problem"
+)
+
+func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
+	old := i.good()
+	i.clock.pass(31 * time.Second)
+	raw := signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	if _, err := v.Verify(t.Context(), raw); err != nil {
+		t.Fatalf("the new key's token is refused: %v", err)
+	}
+	_, err := v.Verify(t.Context(), old)
+	refused(t, err, problem.TokenInvalid, old)
+}
+
+// TestAGenuineTokenIsNeverRefusedForAMadeUpKid has a stranger's token use up the one allowed
+// call to the issuer just before its keys change.
+func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	junk := i.token(with(i.header(), object{"kid": "junk"}), i.payload())
+	_, err := v.Verify(t.Context(), junk)
+	refused(t, err, problem.TokenInvalid, junk) // the issuer was asked, and has no such key
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("ec", ecKey()), ecJWK("next", otherEC())} })
+	next := func(payload object) string {
+		return signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, payload), jwt.SigningMethodES256, otherEC())
+	}
+	for _, payload := range []object{i.payload(), with(i.payload(), object{"iat": nil})} {
+		raw := next(payload)
+		_, err := v.Verify(t.Context(), raw)
+		refused(t, err, problem.Unavailable, raw)
+	}
+	old := next(i.hourOld())
+	_, err = v.Verify(t.Context(), old)
+	refused(t, err, problem.TokenInvalid, old)
+	i.clock.pass(10 * time.Second)
+	if _, err := v.Verify(t.Context(), next(i.payload())); err != nil {
+		t.Errorf("when the issuer may be asked again: %v", err)
+	}
+}
+
+func TestKeyReplacedUnderItsOwnIDIsPickedUpAtOnce(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("ec", otherEC())} })
+	raw := signed(t, text(t, i.header()), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	if _, err := v.Verify(t.Context(), raw); err != nil {
+		t.Fatalf("the new key's token is refused: %v", err)
+	}
+}
+
+func TestRemovedKeyIsForgottenAfter15Minutes(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
+	i.clock.pass(15 * time.Minute)
+	raw := i.good()
+	_, err := v.Verify(t.Context(), raw)
+	refused(t, err, problem.TokenInvalid, raw)
+}
+
+// flood verifies n bad tokens a second for a minute. It returns how often the issuer was called
+// for its keys.
+func flood(t *testing.T, i *issuer, v *accesstoken.Verifier, bad func(n int) string) int {
+	t.Helper()
+	for second := range 60 {
+		for n := range 20 {
+			raw := bad(second*100 + n)
+			_, err := v.Verify(t.Context(), raw)
+			refused(t, err, problem.TokenInvalid, raw)
+		}
+		i.clock.pass(time.Second)
+	}
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Errorf("a good token is refused after the flood: %v", err)
+	}
+	return i.requests("/jwks")
+}
+
+// mostFetches in a minute: one because no keys are kept, then one in 10 seconds.
+const mostFetches = 1 + 6
+
+func TestFloodOfUnknownKidsIsNoFloodAtTheIssuer(t *testing.T) {
+	i := newIssuer(t)
+	got := flood(t, i, i.verifier(), func(n int) string {
+		return i.token(with(i.header(), object{"kid": fmt.Sprint("kid", n)}), i.hourOld())
+	})
+	if got > mostFetches || got < 2 {
+		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)
+	}
+}
+
+func TestFloodOfBadSignaturesIsNoFloodAtTheIssuer(t *testing.T) {
+	i := newIssuer(t)
+	got := flood(t, i, i.verifier(), func(int) string {
+		return signed(t, text(t, i.header()), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	})
+	if got > mostFetches || got < 2 {
+		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)
+	}
+}
+
+func TestTokenThatCannotBeGoodCausesNoCall(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	for _, raw := range []string{
+		i.token(i.header(), with(i.payload(), object{"iss": "https://evil.example"})),
+		i.token(with(i.header(), object{"kid": ""}), i.payload()),
+	} {
+		_, err := v.Verify(t.Context(), raw)
+		refused(t, err, problem.TokenInvalid, raw)
+	}
+	if got := i.requests("/jwks"); got != 0 {
+		t.Errorf("the issuer was asked %d times", got)
+	}
+}
+
+func TestUnknownKidIsNotAskedForTwiceInOneCall(t *testing.T) {
+	i := newIssuer(t)
+	raw := i.token(with(i.header(), object{"kid": "unknown"}), i.payload())
+	_, err := i.verifier().Verify(t.Context(), raw)
+	refused(t, err, problem.TokenInvalid, raw)
+	if got := i.requests("/jwks"); got != 1 {
+		t.Errorf("the issuer was asked %d times, want once", got)
+	}
+}
+
+func TestUnreadableKeyTakesNoOtherWithIt(t *testing.T) {
+	i := newIssuer(t)
+	i.keys = []any{
+		"text", 7, nil, []any{}, object{},
+		object{"kty": "EC", "crv": "P-256", "kid": "ec", "x": "!!", "y": "AA"},
+		object{"kty": "EC", "crv": "P-256", "kid": "ec", "x": 1, "y": 2},
+		object{"kty": "EC", "crv": "secp256k1", "kid": "k1", "x": "AA", "y": "AA"},
+		object{"kty": "ML-DSA", "kid": "later"},
+		ecJWK("ec", ecKey()),
+	}
+	if _, err := i.verifier().Verify(t.Context(), i.good()); err != nil {
+		t.Errorf("the good key is lost: %v", err)
+	}
+}
+
+// Each fault of the issuer: 503 when no keys are kept; the kept keys are used while they are
+// younger than a day; 503 after that; and good again when the fault is over.
+func TestIssuerDownIsNeverAFalse401(t *testing.T) {
+	// The part that is read is good. The size is refused.
+	huge := text(t, object{"keys": []any{ecJWK("ec", ecKey())}}) + strings.Repeat(" ", 1<<20)
+	for name, fault := range map[string]http.HandlerFunc{
+		"500":        status(http.StatusInternalServerError),
+		"404":        status(http.StatusNotFound),
+		"204":        status(http.StatusNoContent),
+		"connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"not JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"no keys":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"keys":[]}`)) },
+		"oversize":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(huge)) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
+		"other scheme": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newIssuer(t)
+			v := i.verifier()
+			i.set(func(i *issuer) { i.jwks = fault })
+			raw := i.good()
+			_, err := v.Verify(t.Context(), raw)
+			refused(t, err, problem.Unavailable, raw)
+
+			i.set(func(i *issuer) { i.jwks = nil })
+			i.clock.pass(2 * time.Second)
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("the issuer is back: %v", err)
+			}
+			i.set(func(i *issuer) { i.jwks = fault })
+			i.clock.pass(24*time.Hour - time.Second)
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("the keys are younger than a day: %v", err)
+			}
+			i.clock.pass(time.Second)
+			raw = i.good()
+			_, err = v.Verify(t.Context(), raw)
+			refused(t, err, problem.Unavailable, raw)
+
+			i.set(func(i *issuer) { i.jwks = nil })
+			i.clock.pass(2 * time.Second)
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("the issuer is back again: %v", err)
+			}
+		})
+	}
+}
+
+// The token may be signed by a new key. While the issuer cannot be called, this is not known.
+func TestUnknownKidWhileTheIssuerIsDownIs503(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Fatal(err)
+	}
+	i.set(func(i *issuer) { i.jwks = status(http.StatusBadGateway) })
+	raw := i.token(with(i.header(), object{"kid": "next"}), i.payload())
+	for range 50 {
+		_, err := v.Verify(t.Context(), raw)
+		refused(t, err, problem.Unavailable, raw)
+	}
+	if got := i.requests("/jwks"); got != 2 {
+		t.Errorf("the issuer was asked %d times, want 2", got)
+	}
+	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+		t.Errorf("a known key's token is refused meanwhile: %v", err)
+	}
+}
+
+func TestKeysAreFoundByDiscovery(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.JWKSURL = ""
+	v := i.verifierOf(c)
+	for range 3 {
+		if _, err := v.Verify(t.Context(), i.good()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, k := i.requests("/.well-known/openid-configuration"), i.requests("/jwks"); d != 1 || k != 1 {
+		t.Errorf("asked for the document %d times and for keys %d times, want 1 and 1", d, k)
+	}
+}

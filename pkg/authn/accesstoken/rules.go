@@ -1,0 +1,214 @@
+package accesstoken
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/problem"
+)
+
+const (
+	maxKid     = 256 // bytes
+	maxSubject = 255 // bytes (OpenID Connect Core, section 2)
+	// maxSeconds is the year 5138. A later time is probably in milliseconds.
+	maxSeconds = 100_000_000_000
+)
+
+// The rules that a token can break, for the log.
+var (
+	errRecased   = errors.New("token: a registered member in another case")
+	errCritical  = errors.New("token: has crit")
+	errAlgorithm = errors.New("token: its algorithm is not one of ours")
+	errKid       = errors.New("token: no usable kid")
+	errType      = errors.New("token: its typ is not an access token's")
+	errIDToken   = errors.New("token: it is an ID token, or another that is no access token")
+	errUnmarked  = errors.New("token: nothing says that it is an access token")
+	errIssuer    = errors.New("token: another issuer, or none")
+	errAudience  = errors.New("token: not for our audience or clients")
+	errSubject   = errors.New("token: no usable sub")
+	errTime      = errors.New("token: exp missing, or a time that is not one")
+)
+
+// header is the part of a token's header that is used. jwk, jku, x5u and x5c are not part of it:
+// keys come only from the issuer.
+type header struct {
+	kid, alg   string
+	accessType bool // typ is that of an access token
+}
+
+// The members whose names every reader must understand in the same way, in any case of the letters.
+var (
+	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
+	payloadMembers = []string{
+		"iss", "sub", "aud", "exp", "nbf", "iat", "jti",
+		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "s_hash", "nonce", "events", "scope", "scp", "cid", "appid",
+	}
+)
+
+// checkRecased refuses an object with a member whose name is one of these in another case.
+// EqualFold folds as encoding/json does ("ſub" is sub to it).
+func checkRecased(o map[string]any, registered ...string) error {
+	for name := range o {
+		for _, r := range registered {
+			if name != r && strings.EqualFold(name, r) && !slices.Contains(registered, name) {
+				return invalid(errRecased)
+			}
+		}
+	}
+	return nil
+}
+
+func checkHeader(h map[string]any) (header, error) {
+	var out header
+	if err := checkRecased(h, headerMembers...); err != nil {
+		return out, err
+	}
+	// No extension is supported, so none may be critical (RFC 7515, 4.1.11).
+	if _, has := h["crit"]; has {
+		return out, invalid(errCritical)
+	}
+	out.alg, _ = h["alg"].(string)
+	if out.alg != jwks.ES256 && out.alg != jwks.RS256 && out.alg != jwks.PS256 {
+		return out, problem.Wrap(problem.TokenInvalid, detailAlgorithm, errAlgorithm)
+	}
+	out.kid, _ = h["kid"].(string)
+	if out.kid == "" || len(out.kid) > maxKid {
+		return out, invalid(errKid)
+	}
+	var err error
+	out.accessType, err = checkType(h)
+	return out, err
+}
+
+// checkType refuses every typ except that of an access token (RFC 9068), "jwt", and none at all.
+// A webhook of ours has "webhook+jwt".
+func checkType(h map[string]any) (accessType bool, err error) {
+	typ, has := h["typ"]
+	if !has {
+		return false, nil
+	}
+	text, _ := typ.(string)
+	switch strings.ToLower(text) {
+	case "at+jwt", "application/at+jwt":
+		return true, nil
+	case "jwt":
+		return false, nil
+	default:
+		return false, problem.Wrap(problem.TokenInvalid, detailKind, errType)
+	}
+}
+
+// checkClaims checks everything that needs no key and no clock. accessType means that the
+// header's typ is that of an access token (RFC 9068).
+func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
+	names := append(slices.Clone(payloadMembers), v.cfg.EmailClaim, v.cfg.EmailVerifiedClaim)
+	if err := checkRecased(p, names...); err != nil {
+		return err
+	}
+	if err := v.checkKind(p, accessType); err != nil {
+		return err
+	}
+	if iss, _ := p["iss"].(string); iss == "" || iss != v.cfg.Issuer {
+		return invalid(errIssuer)
+	}
+	if !v.isForUs(p) {
+		return problem.Wrap(problem.TokenInvalid, detailAudience, errAudience)
+	}
+	if sub, _ := p["sub"].(string); !usableSubject(sub) {
+		return problem.Wrap(problem.TokenInvalid, detailSubject, errSubject)
+	}
+	for _, name := range []string{"exp", "nbf", "iat"} {
+		at, has := p[name]
+		if _, ok := seconds(at); !ok && (has || name == "exp") {
+			return invalid(errTime)
+		}
+	}
+	return nil
+}
+
+// checkKind refuses other tokens that an issuer signs, by the marks of the common issuers:
+// Cognito's token_use, Keycloak's typ in the payload, and claims that only ID tokens and logout
+// tokens have. nonce and s_hash are marks of an ID token, unless the typ is that of an access
+// token. A token without any mark of an access token is refused too, unless the deployment
+// allows it.
+func (v *Verifier) checkKind(p map[string]any, accessType bool) error {
+	use, hasUse := p["token_use"]
+	typ, hasTyp := p["typ"]
+	text, _ := typ.(string)
+	text = strings.ToLower(text)
+	access := []string{"bearer", "at+jwt", "jwt", "access", "access_token"}
+	says := accessType || text == "bearer"
+	bad := hasUse && use != "access" || hasTyp && !slices.Contains(access, text) ||
+		hasAny(p, "at_hash", "c_hash", "events") || !says && hasAny(p, "nonce", "s_hash")
+	switch {
+	case bad:
+		return problem.Wrap(problem.TokenInvalid, detailKind, errIDToken)
+	case !says && !v.cfg.AllowUnmarkedTokens && !hasAny(p, "scope", "scp", "client_id", "cid", "appid", "token_use"):
+		return problem.Wrap(problem.TokenInvalid, detailUnmarked, errUnmarked)
+	}
+	return nil
+}
+
+func hasAny(o map[string]any, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { _, has := o[name]; return has })
+}
+
+// isForUs reports whether the token is meant for this service.
+func (v *Verifier) isForUs(p map[string]any) bool {
+	if v.cfg.Audience == "" {
+		return p["token_use"] == "access" && v.isOurClient(p)
+	}
+	switch aud := p["aud"].(type) {
+	case string:
+		return aud == v.cfg.Audience
+	case []any:
+		isText := func(a any) bool { _, ok := a.(string); return ok }
+		return slices.Contains(aud, any(v.cfg.Audience)) &&
+			!slices.ContainsFunc(aud, func(a any) bool { return !isText(a) })
+	default:
+		return false
+	}
+}
+
+// isOurClient reports whether the token names its client, and only clients that are allowed.
+func (v *Verifier) isOurClient(p map[string]any) bool {
+	named := false
+	for _, name := range []string{"client_id", "azp"} {
+		client, has := p[name]
+		if !has {
+			continue
+		}
+		text, _ := client.(string)
+		if text == "" || !slices.Contains(v.cfg.ClientIDs, text) {
+			return false
+		}
+		named = true
+	}
+	return named
+}
+
+// usableSubject reports whether a subject can identify a user. The decoder replaces half a
+// surrogate pair by U+FFFD, which would make two users one.
+func usableSubject(sub string) bool {
+	return sub != "" && len(sub) <= maxSubject && !strings.ContainsRune(sub, utf8.RuneError) &&
+		!strings.ContainsFunc(sub, unicode.IsControl)
+}
+
+// seconds reads a NumericDate (RFC 7519, section 2). It cuts a fraction off.
+func seconds(v any) (int64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	if err != nil || math.IsNaN(f) || f < 1 || f > maxSeconds {
+		return 0, false
+	}
+	return int64(f), true
+}

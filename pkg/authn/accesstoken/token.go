@@ -1,0 +1,222 @@
+// Package accesstoken verifies OAuth access tokens (JWTs by RFC 9068, and the variants of the common
+// issuers), and reads the issuer's userinfo endpoint.
+//
+// Every error is a *problem.Error: token_invalid or token_expired when the token is not good,
+// unavailable when that is not known because the issuer cannot be called. Details are constants,
+// because the gateway's templates do not escape them. Neither detail nor cause ever holds a
+// token, or a part of one.
+//
+// This package must not be used for webhook tokens: it refuses them.
+package accesstoken
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/problem"
+)
+
+// Config is a deployment's settings for its issuer.
+type Config struct {
+	Issuer      string // the exact iss of the issuer's tokens; "": no token is accepted
+	JWKSURL     string // "": the jwks_uri of the issuer's discovery document
+	UserinfoURL string // "": the userinfo_endpoint of the same document
+	// Audience is the aud that a token must have. When it is "" (Cognito's access
+	// tokens have no aud) a token must have token_use=access and one of ClientIDs
+	// as its client_id or azp. ClientIDs counts only then.
+	Audience  string
+	ClientIDs []string
+	// The claims to read, at the top level. Defaults: email, email_verified, name.
+	EmailClaim, EmailVerifiedClaim, NameClaim string
+	// EmailsAreVerified means that the issuer has verified every email. An
+	// explicit email_verified: false still counts.
+	EmailsAreVerified bool
+	// AllowUnmarkedTokens accepts tokens of an issuer whose access tokens have no mark
+	// that distinguishes them from its ID tokens (Supabase, Clerk).
+	AllowUnmarkedTokens bool
+}
+
+// Claims are the claims of a verified access token that are used.
+type Claims struct {
+	Issuer, Subject string
+	Email           string    // "" when the token has none
+	EmailVerified   bool      // false without an email
+	Name            string    // "" when the token has none
+	IssuedAt        time.Time // zero when the token has no iat; whole seconds
+}
+
+// leeway is the largest difference between the issuer's clock and ours.
+const leeway = 30 * time.Second
+
+// The details that the caller sees.
+const (
+	detailInvalid     = "The access token is not valid."
+	detailKind        = "This token is not an access token."
+	detailUnmarked    = "Nothing says that this token is an access token: it has no typ at+jwt and none of scope, scp, client_id, cid, appid, token_use. The deployment's parameter AllowUnmarkedTokens takes such tokens."
+	detailAlgorithm   = "This service takes access tokens that are signed by ES256, RS256 or PS256, and by no other algorithm."
+	detailSubject     = "The access token has no sub claim that can be used: a text of 1 to 255 bytes without control characters."
+	detailAudience    = "The access token is not meant for this service."
+	detailExpired     = "The access token has expired."
+	detailUnavailable = "The issuer of access tokens cannot be reached."
+)
+
+// Verifier verifies the tokens of one issuer. It is safe for concurrent use. Make it with New.
+type Verifier struct {
+	cfg       Config
+	client    *http.Client
+	now       func() time.Time
+	discovery *jwks.Discovery
+	keys      *jwks.Source
+	parser    *jwt.Parser // of access tokens
+	answers   *jwt.Parser // of userinfo's signed answers
+	refused   *memory
+}
+
+// New returns a verifier. It makes no call to the issuer. client must not be nil. The client's
+// redirect policy is not used: no redirect is followed.
+func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
+	cfg.EmailClaim = orDefault(cfg.EmailClaim, "email")
+	cfg.EmailVerifiedClaim = orDefault(cfg.EmailVerifiedClaim, "email_verified")
+	cfg.NameClaim = orDefault(cfg.NameClaim, "name")
+	form := []jwt.ParserOption{
+		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
+		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
+	}
+	// The parser repeats many checks of checkClaims, so that one mistake in
+	// either accepts no bad token.
+	options := append(slices.Clone(form), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
+	if cfg.Audience != "" {
+		options = append(options, jwt.WithAudience(cfg.Audience))
+	}
+	discovery := jwks.NewDiscovery(cfg.Issuer, client, now)
+	return &Verifier{
+		cfg: cfg, client: client, now: now, discovery: discovery,
+		keys:    jwks.New(cfg.JWKSURL, discovery, client, now),
+		parser:  jwt.NewParser(options...),
+		answers: jwt.NewParser(form...),
+		refused: newMemory(now),
+	}
+}
+
+func orDefault(value, fallback string) string {
+	if value == "" {
+		return fallback
+	}
+	return value
+}
+
+// Verify decides on an access token. Checks without a key come first, so that only a token that
+// could be good causes a call to the issuer. The caller learns that a token has expired only
+// when its signature is good.
+//
+// Errors: token_invalid, token_expired, unavailable.
+func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
+	t, err := open(raw, maxToken)
+	if err != nil {
+		return Claims{}, err
+	}
+	h, err := checkHeader(t.header)
+	if err != nil {
+		return Claims{}, err
+	}
+	if err := v.checkClaims(t.payload, h.accessType); err != nil {
+		return Claims{}, err
+	}
+	claims, err := v.verified(ctx, v.parser, raw, h, t.payload)
+	var gone *problem.Error
+	switch {
+	case err == nil:
+		return v.claims(claims), nil
+	case errors.As(err, &gone):
+		return Claims{}, err
+	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, errSignature)
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return Claims{}, problem.New(problem.TokenExpired, detailExpired)
+	default:
+		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, err)
+	}
+}
+
+// verified verifies a signature, and the claims that the parser checks, by the keys of the
+// issuer. When no known key made the signature, it fetches newer ones. Errors: unavailable, and
+// those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the signature.
+func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, error) {
+	seen, err := v.keys.Keys(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	claims, err := signed(parser, raw, h, seen)
+	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
+		return claims, err
+	}
+	// The key id is unknown, or its key did not make the signature. Perhaps the
+	// issuer has other keys by now.
+	next, changed, askErr := v.keys.Newer(ctx, seen)
+	switch {
+	case askErr != nil:
+		return nil, unavailable(askErr)
+	case changed:
+		return signed(parser, raw, h, next)
+	case !next.Asked() && couldBeNewer(h, payload, next):
+		return nil, unavailable(errPaused)
+	}
+	return nil, err
+}
+
+var (
+	errSignature = errors.New("token: no key of the issuer made the signature")
+	errPaused    = errors.New("token: its key may be newer than the issuer's keys that are known")
+)
+
+// couldBeNewer reports whether a token of an unknown key may be good: it was made after the
+// issuer was called last for its keys, or has no iat. The issuer is called only once in a while,
+// and a good token must not be refused for that.
+func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
+	if known.Knows(h.kid) {
+		return false
+	}
+	iat, ok := seconds(payload["iat"])
+	return !ok || time.Unix(iat, 0).After(known.At().Add(-leeway))
+}
+
+// signed verifies the signature and the times by the keys that fit the header.
+// jwt.ErrTokenSignatureInvalid means that there is no such key, or that none of them made the
+// signature.
+func signed(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
+	found := from.Find(h.kid, h.alg)
+	if len(found) == 0 {
+		return nil, jwt.ErrTokenSignatureInvalid
+	}
+	set := jwt.VerificationKeySet{}
+	for _, k := range found {
+		set.Keys = append(set.Keys, k)
+	}
+	// A map, because the fields of a struct match names in any case: a signed
+	// "SUB" would count as sub.
+	claims := jwt.MapClaims{}
+	_, err := parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
+	return claims, err
+}
+
+// claims returns the claims of a verified token that are used.
+func (v *Verifier) claims(c jwt.MapClaims) Claims {
+	p := v.profile(c)
+	out := Claims{Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name}
+	out.Issuer, _ = c["iss"].(string)
+	out.Subject, _ = c["sub"].(string)
+	if iat, ok := seconds(c["iat"]); ok {
+		out.IssuedAt = time.Unix(iat, 0)
+	}
+	return out
+}
+
+func unavailable(cause error) error {
+	return problem.Wrap(problem.Unavailable, detailUnavailable, cause)
+}

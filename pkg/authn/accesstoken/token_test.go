@@ -1,0 +1,191 @@
+package accesstoken_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/problem"
+)
+
+func TestGoodTokenIsAcceptedWithEachAlgorithm(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	for alg, kid := range map[string]string{"ES256": "ec", "RS256": "rsa", "PS256": "rsa"} {
+		raw := i.token(object{"alg": alg, "kid": kid, "typ": "at+jwt"}, i.payload())
+		got, err := v.Verify(t.Context(), raw)
+		if err != nil {
+			t.Fatalf("%s: %v", alg, err)
+		}
+		want := accesstoken.Claims{
+			Issuer: i.url(), Subject: "alice", Email: "alice@example.com", EmailVerified: true, Name: "Alice",
+			IssuedAt: time.Unix(i.clock.now().Unix(), 0),
+		}
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", alg, got, want)
+		}
+	}
+}
+
+// Variants of a good token, which the attack list changes slightly and refuses.
+func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	now := i.clock.now().Unix()
+	for name, c := range map[string]struct{ header, payload object }{
+		"no typ":                   {object{"typ": nil}, nil},
+		"typ JWT":                  {object{"typ": "JWT"}, nil},
+		"typ in another case":      {object{"typ": "AT+JWT"}, nil},
+		"typ as a media type":      {object{"typ": "application/at+jwt"}, nil},
+		"payload typ Bearer":       {object{"typ": "JWT"}, object{"typ": "Bearer"}},
+		"token_use access":         {nil, object{"token_use": "access"}},
+		"aud as an array":          {nil, object{"aud": []string{"other", audience}}},
+		"no iat":                   {nil, object{"iat": nil}},
+		"exp with a fraction":      {nil, object{"exp": float64(now) + 60.5}},
+		"expired within leeway":    {nil, object{"exp": now - 29}},
+		"nbf within leeway":        {nil, object{"nbf": now + 30}},
+		"a key that it brings":     {object{"jwk": ecJWK("ec", otherEC()), "jku": "https://evil.example", "x5u": "https://evil.example", "x5c": []string{"AA"}}, nil},
+		"unknown members":          {object{"x": 1}, object{"scope": "a", "nested": object{"SUB": "x", "a": []any{1, object{}}}}},
+		"unicode in the name":      {nil, object{"name": "Zoë 🦊"}},
+		"subject of 255 bytes":     {nil, object{"sub": long(255)}},
+		"email_verified is absent": {nil, object{"email_verified": nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := i.token(with(i.header(), c.header), with(i.payload(), c.payload))
+			if _, err := v.Verify(t.Context(), raw); err != nil {
+				t.Errorf("refused: %v", err)
+			}
+		})
+	}
+}
+
+func long(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a'
+	}
+	return string(b)
+}
+
+func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.Audience, c.ClientIDs = "", []string{"web", "cli"}
+	v := i.verifierOf(c)
+	cognito := with(i.payload(), object{"aud": nil, "token_use": "access", "client_id": "web"})
+	for name, tc := range map[string]struct {
+		edits object
+		ok    bool
+	}{
+		"allowed client_id":           {object{}, true},
+		"allowed azp":                 {object{"client_id": nil, "azp": "cli"}, true},
+		"both allowed":                {object{"azp": "cli"}, true},
+		"another client_id":           {object{"client_id": "evil"}, false},
+		"another azp":                 {object{"client_id": nil, "azp": "evil"}, false},
+		"another azp beside a good":   {object{"azp": "evil"}, false},
+		"no client":                   {object{"client_id": nil}, false},
+		"client_id is empty":          {object{"client_id": ""}, false},
+		"client_id is a list":         {object{"client_id": []string{"web"}}, false},
+		"no token_use":                {object{"token_use": nil}, false},
+		"token_use id":                {object{"token_use": "id"}, false},
+		"token_use in another case":   {object{"token_use": "Access"}, false},
+		"allowed client, foreign aud": {object{"token_use": nil, "aud": "web"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := i.token(with(i.header(), object{"typ": nil}), with(cognito, tc.edits))
+			_, err := v.Verify(t.Context(), raw)
+			if tc.ok && err != nil {
+				t.Fatalf("refused: %v", err)
+			}
+			if !tc.ok {
+				refused(t, err, problem.TokenInvalid, raw)
+			}
+		})
+	}
+}
+
+func TestWithoutAudienceAndClientsNothingIsAccepted(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.Audience = ""
+	raw := i.token(i.header(), with(i.payload(), object{"token_use": "access", "client_id": ""}))
+	_, err := i.verifierOf(c).Verify(t.Context(), raw)
+	refused(t, err, problem.TokenInvalid, raw)
+}
+
+func TestEmptyIssuerAcceptsNothing(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.Issuer = ""
+	v := i.verifierOf(c)
+	for _, iss := range []any{nil, ""} {
+		raw := i.token(i.header(), with(i.payload(), object{"iss": iss}))
+		_, err := v.Verify(t.Context(), raw)
+		refused(t, err, problem.TokenInvalid, raw)
+	}
+}
+
+func TestEmailIsVerifiedOnlyByAClearYes(t *testing.T) {
+	i := newIssuer(t)
+	trusting := i.config()
+	trusting.EmailsAreVerified = true
+	for name, c := range map[string]struct {
+		value any
+		want  bool
+	}{
+		"true": {true, true}, "text true": {"true", true}, "false": {false, false}, "text false": {"false", false},
+		"1": {1, false}, "text 1": {"1", false}, "text True": {"True", false}, "absent": {nil, false}, "object": {object{"a": true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := i.token(i.header(), with(i.payload(), object{"email_verified": c.value}))
+			if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.EmailVerified != c.want {
+				t.Errorf("got %+v %v, want verified %t", got, err, c.want)
+			}
+			no := c.value == false || c.value == "false" // what a token denies, no setting overrules
+			if got, err := i.verifierOf(trusting).Verify(t.Context(), raw); err != nil || got.EmailVerified == no {
+				t.Errorf("with EmailsAreVerified: got %+v %v", got, err)
+			}
+		})
+	}
+	raw := i.token(i.header(), with(i.payload(), object{"email": nil}))
+	if got, err := i.verifierOf(trusting).Verify(t.Context(), raw); err != nil || got.Email != "" || got.EmailVerified {
+		t.Errorf("no email cannot be verified: got %+v %v", got, err)
+	}
+}
+
+func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.EmailClaim, c.EmailVerifiedClaim, c.NameClaim = "https://x.example/mail", "mail_ok", "given"
+	raw := i.token(i.header(), with(i.payload(), object{
+		"https://x.example/mail": "bob@example.com", "mail_ok": "true", "given": "Bob", "email_verified": false,
+	}))
+	got, err := i.verifierOf(c).Verify(t.Context(), raw)
+	if err != nil || got.Email != "bob@example.com" || !got.EmailVerified || got.Name != "Bob" {
+		t.Errorf("got %+v %v", got, err)
+	}
+	// The default names have no meaning then.
+	got, err = i.verifierOf(c).Verify(t.Context(), i.good())
+	if err != nil || got.Email != "" || got.EmailVerified || got.Name != "" {
+		t.Errorf("got %+v %v", got, err)
+	}
+}
+
+func TestOddProfileClaimsAreNoProfile(t *testing.T) {
+	i := newIssuer(t)
+	raw := i.token(i.header(), with(i.payload(), object{"email": 7, "name": object{}, "iat": nil}))
+	got, err := i.verifier().Verify(t.Context(), raw)
+	if err != nil || got.Email != "" || got.EmailVerified || got.Name != "" || !got.IssuedAt.IsZero() {
+		t.Errorf("got %+v %v", got, err)
+	}
+}
+
+func TestAccessTokenIsDistinguishedFromAnAPIKey(t *testing.T) {
+	for raw, want := range map[string]bool{
+		newIssuer(t).good(): true, "a.b.": true, "lk_abc_def": false, "a.b": false, "a.b.c.d": false, "": false,
+	} {
+		if accesstoken.LooksLikeJWT(raw) != want {
+			t.Errorf("LooksLikeJWT(%.20q) is not %t", raw, want)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package accesstoken
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"latchkey/pkg/authn/jwks"
+)
+
+// userinfoTimeout bounds a call of the userinfo endpoint, discovery included.
+const userinfoTimeout = 3 * time.Second
+
+// Profile is a user as the issuer describes them. The zero Profile describes nothing.
+type Profile struct {
+	Email         string // "" when there is none
+	EmailVerified bool   // false without an email
+	Name          string // "" when there is none
+}
+
+// The reasons for which an answer of userinfo cannot be used, for the log.
+var (
+	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
+	errUserinfoBroken = errors.New("token: userinfo cannot be asked, or its answer cannot be read")
+	errUserinfoType   = errors.New("token: userinfo answers neither JSON nor a JWT")
+	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
+)
+
+// Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user
+// of a verified token. The Profile is zero when the issuer has no userinfo endpoint, does not
+// accept the token there (401, 403), or answers about another user. The Verifier remembers that,
+// and a profile without an email, for 5 minutes. It does not keep profiles with an email: the
+// caller does.
+//
+// Errors: unavailable.
+func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
+	if v.refused.has(raw) {
+		return Profile{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, userinfoTimeout)
+	defer cancel()
+	p, err := v.ask(ctx, raw, subject)
+	if err != nil {
+		return Profile{}, unavailable(err)
+	}
+	if p.Email == "" {
+		v.refused.add(raw)
+	}
+	return p, nil
+}
+
+func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error) {
+	address := v.cfg.UserinfoURL
+	if address == "" {
+		doc, err := v.discovery.Get(ctx)
+		if err != nil && !errors.Is(err, jwks.ErrNoDiscovery) {
+			return Profile{}, err
+		}
+		if address = doc.Userinfo; address == "" {
+			return Profile{}, nil
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return Profile{}, err
+	}
+	req.Header.Set("Accept", "application/json, application/jwt")
+	req.Header.Set("Authorization", "Bearer "+raw)
+	a, err := jwks.Do(v.client, req)
+	if err != nil {
+		return Profile{}, withoutContent(err)
+	}
+	switch a.Status {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return Profile{}, nil
+	default:
+		return Profile{}, errUserinfoStatus
+	}
+	claims, err := v.said(ctx, a)
+	if err != nil {
+		return Profile{}, err
+	}
+	// Section 5.3.2: an answer about another subject must not be used.
+	if sub, _ := claims["sub"].(string); sub == "" || sub != subject {
+		return Profile{}, nil
+	}
+	return v.profile(claims), nil
+}
+
+// said reads an answer of userinfo: JSON or, by the settings of the issuer's client, a JWT that
+// the issuer signed (section 5.3.2). The aud of this JWT is the id of a client, which is not
+// known here.
+func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, error) {
+	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "application/json":
+		return object(a.Body)
+	case err != nil || kind != "application/jwt":
+		return nil, errUserinfoType
+	}
+	raw := string(a.Body)
+	t, err := open(raw, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	h, err := checkHeader(t.header)
+	if err != nil {
+		return nil, err
+	}
+	if iss, has := t.payload["iss"]; h.accessType || has && iss != v.cfg.Issuer {
+		return nil, errUserinfoSigned
+	}
+	claims, err := v.verified(ctx, v.answers, raw, h, t.payload)
+	if err != nil {
+		return nil, errors.Join(errUserinfoSigned, err)
+	}
+	return claims, nil
+}
+
+// withoutContent returns the part of an error that cannot have any text of the answer: the HTTP
+// client quotes an answer that it cannot read, and the answer may quote the token.
+func withoutContent(err error) error {
+	var network *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded
+	case errors.As(err, &network):
+		return network
+	case errors.As(err, &certificate):
+		return certificate
+	case errors.Is(err, jwks.ErrTooLarge):
+		return jwks.ErrTooLarge
+	default:
+		return errUserinfoBroken
+	}
+}
+
+// profile reads the configured claims of a token or of userinfo's answer.
+func (v *Verifier) profile(claims map[string]any) Profile {
+	var p Profile
+	p.Email, _ = claims[v.cfg.EmailClaim].(string)
+	p.Name, _ = claims[v.cfg.NameClaim].(string)
+	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
+	// Some issuers write the boolean as a string. Other values mean neither yes nor no.
+	verified := claims[v.cfg.EmailVerifiedClaim]
+	no := verified == false || verified == "false"
+	yes := verified == true || verified == "true" || v.cfg.EmailsAreVerified && !no
+	p.EmailVerified = p.Email != "" && yes
+	return p
+}

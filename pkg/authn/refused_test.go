@@ -1,0 +1,65 @@
+package authn_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// TestOtherSchemesOfSixLettersAreNotBearer changes each letter to every other one. The scheme's
+// letters may be in either case (RFC 9110, section 11.1).
+func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
+	key, f := minted(t)
+	a := authn.New(f, &tokens{})
+	schemes := []string{"Digest", "Basicx", "Bearér", "Bearer\t", "Bearer:", "\u212aearer", "Bearer\u00a0"}
+	for i := range len("bearer") {
+		for c := 'a'; c <= 'z'; c++ {
+			if scheme := "bearer"[:i] + string(c) + "bearer"[i+1:]; scheme != "bearer" {
+				schemes = append(schemes, scheme, strings.ToUpper(scheme))
+			}
+		}
+	}
+	for _, scheme := range schemes {
+		for want, credential := range map[principal.Credential]string{principal.APIKey: key, principal.UserToken: jwt} {
+			_, err := a.Authorize(context.Background(), want, []string{scheme + " " + credential})
+			if !problem.Is(err, problem.InvalidCredentials) {
+				t.Errorf("%q: %v", scheme, err)
+			}
+		}
+	}
+	if f.reads != 0 || f.signed != nil {
+		t.Errorf("%d reads", f.reads)
+	}
+	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "bEaReR"} {
+		if _, err := a.Authorize(context.Background(), principal.APIKey, []string{scheme + " " + key}); err != nil {
+			t.Errorf("%q: %v", scheme, err)
+		}
+	}
+}
+
+func TestAHashThatDiffersInOneByteIsRefused(t *testing.T) {
+	key, f := minted(t)
+	right := f.key.Hash
+	for i := range right {
+		for _, bit := range []byte{1, 0x80} {
+			f.key.Hash = right
+			f.key.Hash[i] ^= bit
+			_, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+			if !problem.Is(err, problem.InvalidCredentials) {
+				t.Errorf("byte %d: %v", i, err)
+			}
+		}
+	}
+	f.key.Hash = apikey.Hash{} // of a row without one
+	if _, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
+		t.Errorf("no hash: %v", err)
+	}
+	if f.noted != 0 {
+		t.Error("a refused key was noted as used")
+	}
+}

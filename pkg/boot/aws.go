@@ -1,0 +1,85 @@
+package boot
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// The SDK's own defaults wait 25 s for a database that hangs. A caller gets its 503 within 3
+// s instead.
+const (
+	tryTimeout = 700 * time.Millisecond // of one try, unless AWS_TRY_TIMEOUT_MS sets another
+	tries      = 3
+	maxBackoff = 100 * time.Millisecond
+)
+
+// AWS makes the configuration from what the Lambda runtime sets: region and credentials from
+// the environment. The HTTP client and the retries are ours; AWS_TRY_TIMEOUT_MS bounds one
+// try. AWS makes no request.
+func (r *Reader) AWS() aws.Config {
+	credentials := aws.Credentials{
+		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
+		SecretAccessKey: r.Required("AWS_SECRET_ACCESS_KEY"),
+		SessionToken:    r.Optional("AWS_SESSION_TOKEN", ""),
+		Source:          "environment",
+	}
+	client := NewHTTPClient()
+	client.Timeout = time.Duration(r.Int("AWS_TRY_TIMEOUT_MS", int(tryTimeout.Milliseconds()), 1)) * time.Millisecond
+	return Config(r.Required("AWS_REGION"), credentials, client)
+}
+
+// Config returns the product's aws.Config. Tests use it with another HTTP client.
+func Config(region string, credentials aws.Credentials, client *http.Client) aws.Config {
+	return aws.Config{
+		Region: region,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return credentials, nil
+		}),
+		HTTPClient: client,
+		Retryer: func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) {
+				o.MaxAttempts = tries
+				o.MaxBackoff = maxBackoff
+			})
+		},
+	}
+}
+
+// DynamoDB returns a client for the table, with its connection open: a function has a whole
+// CPU while it initialises, and only a part of one at its first request.
+// AWS_ENDPOINT_URL_DYNAMODB names another endpoint.
+func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
+	endpoint := r.Optional("AWS_ENDPOINT_URL_DYNAMODB", "")
+	if r.Err() == nil {
+		connect(cfg.HTTPClient, cmp.Or(endpoint, "https://dynamodb."+cfg.Region+".amazonaws.com"))
+	}
+	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})
+}
+
+// connect opens a connection and leaves it in the client's pool. A failure does not matter:
+// the first call will fail too, with its error.
+func connect(client aws.HTTPClient, url string) {
+	ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, res.Body) // read to its end, or the connection is not kept
+	_ = res.Body.Close()
+}

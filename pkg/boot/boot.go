@@ -1,0 +1,101 @@
+// Package boot turns the environment of a function into settings, HTTP and AWS clients, and
+// the logger. It names every missing or malformed variable at once. It builds aws.Config by
+// hand, because with the SDK's config module a cold start costs half as much again.
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Reader reads variables and collects their faults. Call Err once, after the last variable.
+type Reader struct {
+	lookup func(string) (string, bool)
+	wrong  []error
+}
+
+// New returns a Reader of the process's environment.
+func New() *Reader { return From(os.LookupEnv) }
+
+// From returns a Reader of another environment.
+func From(lookup func(string) (string, bool)) *Reader { return &Reader{lookup: lookup} }
+
+// Required returns a variable that must be set and not empty.
+func (r *Reader) Required(name string) string {
+	v, _ := r.lookup(name)
+	if v == "" {
+		r.wrong = append(r.wrong, fmt.Errorf("%s is not set", name))
+	}
+	return v
+}
+
+// Optional returns a variable, or fallback when it is not set or empty.
+func (r *Reader) Optional(name, fallback string) string {
+	if v, _ := r.lookup(name); v != "" {
+		return v
+	}
+	return fallback
+}
+
+// List returns the parts of a comma-separated variable without blanks, nil when it is not
+// set.
+func (r *Reader) List(name string) []string {
+	var out []string
+	for part := range strings.SplitSeq(r.Optional(name, ""), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// Pairs returns the pairs of two comma-separated variables: each name in the first with the
+// value at the same place in the second.
+func (r *Reader) Pairs(names, values string) [][2]string {
+	all, its := r.List(names), r.List(values)
+	if len(all) != len(its) {
+		r.Reject(values, fmt.Sprintf("has %d values, want one for each of the %d in %s", len(its), len(all), names))
+		return nil
+	}
+	out := make([][2]string, len(all))
+	for i := range all {
+		out[i] = [2]string{all[i], its[i]}
+	}
+	return out
+}
+
+// Bool returns a variable that is true or false.
+func (r *Reader) Bool(name string, fallback bool) bool {
+	v := r.Optional(name, strconv.FormatBool(fallback))
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want true or false", name, v))
+	}
+	return b
+}
+
+// Int returns a variable that is a whole number of at least least.
+func (r *Reader) Int(name string, fallback, least int) int {
+	v := r.Optional(name, strconv.Itoa(fallback))
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least {
+		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want a whole number of at least %d", name, v, least))
+	}
+	return n
+}
+
+// Reject adds a fault of a variable that the caller found.
+func (r *Reader) Reject(name, why string) {
+	r.wrong = append(r.wrong, fmt.Errorf("%s %s", name, why))
+}
+
+// Err returns an error that names every missing or malformed variable, or nil.
+func (r *Reader) Err() error {
+	if len(r.wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("environment: %w", errors.Join(r.wrong...))
+}

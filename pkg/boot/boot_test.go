@@ -1,0 +1,179 @@
+package boot
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+func reader(vars map[string]string) *Reader {
+	return From(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+}
+
+func TestEveryMissingOrMalformedVariableIsNamedAtOnce(t *testing.T) {
+	r := reader(map[string]string{"EMPTY": "", "FLAG": "perhaps", "NUMBER": "x", "LOW": "-1", "FINE": "a"})
+	r.Required("MISSING")
+	r.Required("EMPTY")
+	r.Bool("FLAG", true)
+	r.Int("NUMBER", 1, 0)
+	r.Int("LOW", 1, 0)
+	r.Required("FINE")
+	r.Reject("KEY_PREFIX", "is not a prefix")
+	err := r.Err()
+	for _, name := range []string{"MISSING", "EMPTY", "FLAG", "NUMBER", "LOW", "KEY_PREFIX"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named in %v", name, err)
+		}
+	}
+	if strings.Contains(err.Error(), "FINE") {
+		t.Errorf("FINE is named in %v", err)
+	}
+}
+
+func TestDefaultsReplaceMissingVariables(t *testing.T) {
+	r := reader(map[string]string{"LIST": " a, b ,,c"})
+	if got := fmt.Sprintf("%v %v %v %v %v", r.List("LIST"), r.List("NONE"), r.Optional("O", "d"), r.Bool("B", true), r.Int("I", 7, 0)); got != "[a b c] [] d true 7" {
+		t.Errorf("got %s", got)
+	}
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNamesWithoutAValueEachAreMalformed(t *testing.T) {
+	vars := map[string]string{"NAMES": "team,env", "VALUES": "payments,prod", "FEW": "payments"}
+	r := reader(vars)
+	if got := fmt.Sprint(r.Pairs("NAMES", "VALUES"), r.Pairs("NONE", "NEITHER"), r.Err()); got != "[[team payments] [env prod]] [] <nil>" {
+		t.Errorf("got %s", got)
+	}
+	if r.Pairs("NAMES", "FEW"); r.Err() == nil || !strings.Contains(r.Err().Error(), "FEW has 1 values, want one for each of the 2 in NAMES") {
+		t.Errorf("got %v", r.Err())
+	}
+}
+
+func TestTheEndpointOfTheEnvironmentIsUsed(t *testing.T) {
+	vars := map[string]string{"AWS_REGION": "eu-north-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+	for _, endpoint := range []string{"", "http://127.0.0.1:1"} {
+		vars["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
+		r := reader(vars)
+		o := r.DynamoDB(r.AWS()).Options()
+		if (o.BaseEndpoint != nil) != (endpoint != "") || o.Region != "eu-north-1" || r.Err() != nil {
+			t.Errorf("%q: %v, %s, %v", endpoint, o.BaseEndpoint, o.Region, r.Err())
+		}
+	}
+}
+
+func TestTheConnectionIsOpenBeforeTheFirstCall(t *testing.T) {
+	opened := make(chan struct{}, 10)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened <- struct{}{}
+		}
+	}
+	s.Start()
+	defer s.Close()
+	r := reader(map[string]string{
+		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL_DYNAMODB": s.URL,
+	})
+	db := r.DynamoDB(r.AWS())
+	if len(opened) != 1 {
+		t.Fatalf("%d connections after the start", len(opened))
+	}
+	if _, err := db.ListTables(context.Background(), &dynamodb.ListTablesInput{}); err != nil || len(opened) != 1 {
+		t.Errorf("%d connections after the first call, %v", len(opened), err)
+	}
+}
+
+func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	for timeout, try := range map[string]time.Duration{"": 700 * time.Millisecond, "150": 150 * time.Millisecond} {
+		r := reader(map[string]string{
+			"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
+			"AWS_ENDPOINT_URL_DYNAMODB": "http://" + silent.Addr().String(), "AWS_TRY_TIMEOUT_MS": timeout,
+		})
+		db := r.DynamoDB(r.AWS())
+		begun := time.Now()
+		_, err = db.ListTables(context.Background(), &dynamodb.ListTablesInput{})
+		if took := time.Since(begun); err == nil || took > tries*try+900*time.Millisecond || took < tries*try {
+			t.Errorf("AWS_TRY_TIMEOUT_MS %q: %v after %s", timeout, err, took)
+		}
+	}
+}
+
+func TestTheEmbeddedRootsAreAmazonsFive(t *testing.T) {
+	var names []string
+	for rest := amazonRoots; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, c.Subject.CommonName)
+	}
+	want := "Amazon Root CA 1|Amazon Root CA 2|Amazon Root CA 3|Amazon Root CA 4|Starfield Services Root Certificate Authority - G2"
+	if got := strings.Join(names, "|"); got != want {
+		t.Errorf("roots %s", got)
+	}
+}
+
+func TestAnAuthorityBeyondTheEmbeddedOnesIsTriedWithTheSystems(t *testing.T) {
+	var pools []string
+	r := &roots{handshake: func(_ context.Context, _, _ string, pool *x509.CertPool) (net.Conn, error) {
+		if pool == nil {
+			pools = append(pools, "system")
+			return nil, nil //nolint:nilnil // no connection is needed here
+		}
+		pools = append(pools, "amazon")
+		return nil, fmt.Errorf("tls: %w", x509.UnknownAuthorityError{})
+	}}
+	for range 2 {
+		if _, err := r.dial(context.Background(), "tcp", "dynamodb.us-east-1.amazonaws.com:443"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(pools, " "); got != "amazon system system" {
+		t.Errorf("pools %s", got)
+	}
+}
+
+func TestOtherHostsAndOtherFaultsDoNotFallBack(t *testing.T) {
+	fault := errors.New("refused")
+	var pools []string
+	r := &roots{handshake: func(_ context.Context, _, _ string, pool *x509.CertPool) (net.Conn, error) {
+		pools = append(pools, map[bool]string{true: "system", false: "amazon"}[pool == nil])
+		return nil, fault
+	}}
+	for _, addr := range []string{"dynamodb.us-east-1.amazonaws.com:443", "example.com:443", "amazonaws.com.evil.test:443"} {
+		if _, err := r.dial(context.Background(), "tcp", addr); !errors.Is(err, fault) {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if got := strings.Join(pools, " "); got != "amazon system system" {
+		t.Errorf("pools %s", got)
+	}
+}

@@ -1,0 +1,145 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+const sample = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abc/live/GET/v1/orgs/x/y",
+"resource":"/v1/orgs","httpMethod":"GET","headers":{"AUTHORIZATION":"Bearer b"},
+"multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},"requestContext":{"extendedRequestId":"ext-1"}}`
+
+func ask(t *testing.T, event string, decide Decide) (map[string]any, error) {
+	t.Helper()
+	var e authorizerEvent
+	if err := json.Unmarshal([]byte(event), &e); err != nil {
+		t.Fatal(err)
+	}
+	takes := func(method, resource string) (principal.Credential, bool) {
+		return principal.UserToken, method == "GET" && resource == "/v1/orgs"
+	}
+	out, err := authorizer(decide, takes)(context.Background(), e)
+	if err != nil {
+		if out != nil {
+			t.Fatal("an answer beside an error")
+		}
+		return nil, err
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	return m, json.Unmarshal(b, &m)
+}
+
+func refuse(err error) Decide {
+	return func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+		return principal.Principal{}, err
+	}
+}
+
+func TestAGoodCallerIsAllowedOnTheWholeStageWithAStringContext(t *testing.T) {
+	p := principal.Principal{Kind: principal.User, UserID: id.Source{}.NewUser()}
+	var got []string
+	out, err := ask(t, sample, func(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
+		got = headers
+		if want != principal.UserToken || problem.RequestID(ctx) != "ext-1" {
+			t.Errorf("asked for %s as %s", want, problem.RequestID(ctx))
+		}
+		return p, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"Bearer a", "Bearer b"}) {
+		t.Errorf("headers %v: both must be seen", got)
+	}
+	text, _ := json.Marshal(out["policyDocument"]) //nolint:errchkjson // it was JSON a moment ago
+	want := `{"Statement":[{"Action":"execute-api:Invoke","Effect":"Allow","Resource":"arn:aws:execute-api:us-east-1:123456789012:abc/live/*"}],"Version":"2012-10-17"}`
+	if string(text) != want {
+		t.Errorf("policy %s", text)
+	}
+	read, err := principal.Parse(out["context"].(map[string]any)) //nolint:forcetypeassert // a test
+	if err != nil || read != p {
+		t.Errorf("context %v: %+v, %v", out["context"], read, err)
+	}
+}
+
+func TestABadCredentialIsDeniedWithItsCode(t *testing.T) {
+	out, err := ask(t, sample, refuse(problem.New(problem.KeyRevoked, "This API key was revoked.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(out) //nolint:errchkjson // it was JSON a moment ago
+	for _, part := range []string{`"Effect":"Deny"`, `"code":"key_revoked"`, `"detail":"This API key was revoked."`, `"principalId":"anonymous"`} {
+		if !strings.Contains(string(b), part) {
+			t.Errorf("no %s in %s", part, b)
+		}
+	}
+}
+
+// TestTheChallengeHasAnErrorOnlyForABearerCredential: RFC 6750, section 3.
+func TestTheChallengeHasAnErrorOnlyForABearerCredential(t *testing.T) {
+	const plain, invalid = `Bearer`, `Bearer error="invalid_token"`
+	for headers, want := range map[string]string{
+		`[]`: plain, `[""]`: plain, `["Bearer"]`: plain, `["Bearer  "]`: plain, `["Basic YTpi"]`: plain, `["lk_a_b"]`: plain,
+		`["Bearer x"]`: invalid, `["bEARER  x"]`: invalid, `["Bearer x","Bearer y"]`: invalid, `["Basic x","Bearer y"]`: invalid,
+	} {
+		event := strings.Replace(sample, `["Bearer a","Bearer b"]`, headers, 1)
+		out, err := ask(t, event, refuse(problem.New(problem.InvalidCredentials, "D.")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out["context"].(map[string]any)["challenge"]; got != want { //nolint:forcetypeassert // a test
+			t.Errorf("%s: %v, want %s", headers, got, want)
+		}
+	}
+}
+
+func TestAnUndecidedRequestIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
+	for name, decide := range map[string]Decide{
+		"database down":  refuse(problem.New(problem.Unavailable, "x")),
+		"our own fault":  refuse(errors.New("boom")),
+		"a 403 problem":  refuse(problem.New(problem.InsufficientRole, "x")),
+		"a panic":        func(context.Context, principal.Credential, []string) (principal.Principal, error) { panic("boom") },
+		"internal fault": refuse(problem.New(problem.Internal, "x")),
+	} {
+		if out, err := ask(t, sample, decide); err == nil {
+			t.Errorf("%s: answered %v", name, out)
+		}
+	}
+	unknown := strings.Replace(sample, `"/v1/orgs"`, `"/v1/new"`, 1)
+	if out, err := ask(t, unknown, refuse(nil)); err == nil {
+		t.Errorf("a route that is not in the table: answered %v", out)
+	}
+}
+
+func TestPlainHeadersAreUsedWithoutMultiValueOnes(t *testing.T) {
+	var got []string
+	event := strings.Replace(sample, `"multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},`, "", 1)
+	_, err := ask(t, event, func(_ context.Context, _ principal.Credential, headers []string) (principal.Principal, error) {
+		got = headers
+		return principal.Principal{Kind: principal.None}, nil
+	})
+	if err != nil || !slices.Equal(got, []string{"Bearer b"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestEveryRefusalIsSafeInATemplateThatDoesNotEscape(t *testing.T) {
+	for _, c := range problem.Codes() {
+		if strings.ContainsAny(string(c)+c.Title(), "\"\\\n") {
+			t.Errorf("%s", c)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package lambda
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"latchkey/pkg/problem"
+)
+
+// The structs of events have only the fields that are read: to decode those of
+// aws-lambda-go costs twice as much.
+
+type streamEvent struct {
+	Records []struct {
+		DynamoDB struct {
+			Keys struct {
+				PK, SK struct{ S string }
+			}
+			SequenceNumber string
+		} `json:"dynamodb"`
+	}
+}
+
+type queueEvent struct {
+	Records []struct {
+		MessageID string `json:"messageId"`
+		Body      string `json:"body"`
+	}
+}
+
+// batchAnswer names the failed items of a batch (Lambda, "ReportBatchItemFailures").
+type batchAnswer struct {
+	Failures []batchFailure `json:"batchItemFailures"`
+}
+
+type batchFailure struct {
+	Item string `json:"itemIdentifier"`
+}
+
+// StartStream calls run with the key of each new row of the table's stream. It calls run for
+// all rows of a batch at the same time, because one after the other would limit a shard to
+// the speed of one row. When a row fails, Lambda sends the batch again from that row on, so
+// run gets rows again that it is done with. StartStream does not return.
+func StartStream(run func(ctx context.Context, pk, sk string) error) {
+	start(stream(run))
+}
+
+func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
+	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
+		ctx, cancel := prepared(ctx, "")
+		defer cancel()
+		failed := make([]bool, len(e.Records))
+		var wg sync.WaitGroup
+		for i, r := range e.Records {
+			wg.Go(func() {
+				keys := r.DynamoDB.Keys
+				if err := guarded(ctx, func() error { return run(ctx, keys.PK.S, keys.SK.S) }); err != nil {
+					slog.ErrorContext(ctx, "a record failed", "error", err, "pk", keys.PK.S, "sk", keys.SK.S, "requestId", problem.RequestID(ctx))
+					failed[i] = true
+				}
+			})
+		}
+		wg.Wait()
+		if i := slices.Index(failed, true); i >= 0 {
+			return batchAnswer{[]batchFailure{{e.Records[i].DynamoDB.SequenceNumber}}}, nil
+		}
+		return batchAnswer{[]batchFailure{}}, nil
+	}
+}
+
+// StartQueue calls run with the body of each message of a queue, for all messages of a batch
+// at the same time, so that a slow one does not hold up the others. It does not return.
+func StartQueue(run func(ctx context.Context, body string) error) {
+	start(messages(run))
+}
+
+func messages(run func(ctx context.Context, body string) error) func(context.Context, queueEvent) (batchAnswer, error) {
+	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {
+		ctx, cancel := prepared(ctx, "")
+		defer cancel()
+		failed := make([]bool, len(e.Records))
+		var wg sync.WaitGroup
+		for i, r := range e.Records {
+			wg.Go(func() {
+				if err := guarded(ctx, func() error { return run(ctx, r.Body) }); err != nil {
+					slog.ErrorContext(ctx, "a message failed", "error", err, "body", r.Body, "requestId", problem.RequestID(ctx))
+					failed[i] = true
+				}
+			})
+		}
+		wg.Wait()
+		out := batchAnswer{[]batchFailure{}}
+		for i, r := range e.Records {
+			if failed[i] {
+				out.Failures = append(out.Failures, batchFailure{r.MessageID})
+			}
+		}
+		return out, nil
+	}
+}

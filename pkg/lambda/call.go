@@ -1,0 +1,73 @@
+// Package lambda turns Lambda's events into net/http requests and plain calls: those of API
+// Gateway, its authorizer, the table's stream, a queue and a schedule. It is the only importer of
+// Lambda's events and of aws-lambda-go-api-proxy. Its own event structs have only the fields that
+// are read, because decoding the full ones costs the authorizer a fifth of its time.
+package lambda
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+
+	awslambda "github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"latchkey/pkg/metric"
+	"latchkey/pkg/problem"
+)
+
+const (
+	// deadlineReserve is taken off the function's time, to answer 503 before the gateway gives
+	// up.
+	deadlineReserve = 500 * time.Millisecond
+
+	// samLeast is how long a call must last under SAM local, which waits a second longer after
+	// a call shorter than 6 ms.
+	samLeast = 6 * time.Millisecond
+)
+
+// start serves a handler of Lambda events. It does not return.
+func start(handler any) {
+	metric.Started()
+	awslambda.Start(handler)
+}
+
+// slowEnough returns a function that, under SAM local, waits until a call has lasted long enough.
+func slowEnough() (wait func()) {
+	if os.Getenv("AWS_SAM_LOCAL") != "true" {
+		return func() {}
+	}
+	begun := time.Now()
+	return func() { time.Sleep(time.Until(begun.Add(samLeast))) }
+}
+
+// prepared returns a context with a request id and with a deadline that leaves time to answer.
+// extended is the id that the gateway chose; when it is "", Lambda's id is taken. The gateway's
+// requestContext.requestId is never taken: a client can set it, and SAM local sends the same one
+// with every call.
+func prepared(ctx context.Context, extended string) (context.Context, context.CancelFunc) {
+	requestID := extended
+	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
+		requestID = lc.AwsRequestID
+	}
+	ctx = problem.WithRequestID(ctx, requestID)
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
+}
+
+// guarded turns a panic, which would end the process and all of its calls, into an error.
+func guarded(ctx context.Context, run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			slog.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()), "requestId", problem.RequestID(ctx))
+		}
+	}()
+	return run()
+}

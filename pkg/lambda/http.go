@@ -1,0 +1,75 @@
+package lambda
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// StartHTTP serves h as a Lambda function behind API Gateway. It does not return.
+func StartHTTP(h http.Handler) { start(HTTP(h)) }
+
+// HTTP turns h into a Lambda handler. A request's Pattern is its method and resource ("GET
+// /v1/orgs/{orgId}"). Its RemoteAddr is the address that the gateway saw, because a client can
+// write any X-Forwarded-For. Its path values are the gateway's. Its context has the request
+// id, the principal (when the route has an authorizer) and a deadline.
+func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		defer slowEnough()()
+		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID)
+		defer cancel()
+		w := core.NewProxyResponseWriter()
+		r, err := request(ctx, e)
+		if err != nil {
+			problem.Write(ctx, w, problem.Wrap(problem.InvalidJSON, "The request cannot be read.", err))
+		} else {
+			serve(h, w, r)
+		}
+		out, err := w.GetProxyResponse()
+		if err != nil { // nothing was written
+			out = events.APIGatewayProxyResponse{StatusCode: http.StatusOK}
+		}
+		return out, nil
+	}
+}
+
+// request builds the net/http request of an event. It closes the traps of aws-lambda-go-api-proxy:
+// it removes the headers in which a client could send an authorizer's context, and does not use the
+// accessor that trusts them; it takes any path; a body that is not base64 is an error.
+func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, error) {
+	var accessor core.RequestAccessor
+	// The accessor puts the path, which the gateway may have decoded, into a URL. Any escaped
+	// path parses. The ids of a request come from the path parameters.
+	e.Path = (&url.URL{Path: e.Path}).EscapedPath()
+	r, err := accessor.EventToRequest(e)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Del(core.APIGwContextHeader)
+	r.Header.Del(core.APIGwStageVarsHeader)
+	r.Pattern = e.HTTPMethod + " " + e.Resource
+	for name, value := range e.PathParameters {
+		r.SetPathValue(name, value)
+	}
+	if p, err := principal.Parse(e.RequestContext.Authorizer); err == nil {
+		ctx = principal.NewContext(ctx, p)
+	}
+	return r.WithContext(ctx), nil
+}
+
+// serve calls the handler. A panic becomes a 500.
+func serve(h http.Handler, w *core.ProxyResponseWriter, r *http.Request) {
+	err := guarded(r.Context(), func() error {
+		h.ServeHTTP(w, r)
+		return nil
+	})
+	if err != nil {
+		problem.Write(r.Context(), w, problem.Wrap(problem.Internal, "Something went wrong on our side.", err))
+	}
+}

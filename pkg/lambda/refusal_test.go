@@ -1,0 +1,93 @@
+package lambda
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// TestARefusalsLineNamesItsSourceAndAProvedKey compares the whole line: no caller can choose any
+// part of it.
+func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
+	var out bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+	t.Cleanup(func() { slog.SetDefault(was) })
+	key := principal.Principal{Kind: principal.Key, KeyID: "key_1", OrgID: id.Source{}.NewOrg()}
+	event := strings.Replace(sample, `"requestContext":{`, `"requestContext":{"identity":{"sourceIp":"192.0.2.7"},`, 1)
+	event = strings.Replace(event, `"Other":["x"]`, `"X-Forwarded-For":["198.51.100.1"],"Authorization":["Bearer chosen"]`, 1)
+	for caller, p := range map[string]principal.Principal{"": {}, "key_1": key} {
+		out.Reset()
+		if _, err := ask(t, event, func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+			return p, problem.New(problem.KeyRevoked, "This API key was revoked.")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		line := map[string]any{}
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+		want := map[string]any{
+			"level": "INFO", "msg": "refused", "code": "key_revoked", "requestId": "ext-1", "route": "GET /v1/orgs",
+			"sourceIp": "192.0.2.7", "caller": caller, "CredentialsRefused": 1.0,
+		}
+		if metrics := fmt.Sprint(line["_aws"]); !strings.Contains(metrics, "[service code]") {
+			t.Errorf("metrics %s", metrics)
+		}
+		delete(line, "_aws")
+		if delete(line, "time"); !sameValues(line, want) {
+			t.Errorf("%v, want %v", line, want)
+		}
+	}
+}
+
+// TestAcceptedCredentialsAreOneLineAMinute: an accepted credential has no line of its own.
+func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		was := slog.Default()
+		slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+		defer slog.SetDefault(was)
+		var err error
+		decide := func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+			return principal.Principal{}, err
+		}
+		handle := authorizer(decide, func(string, string) (principal.Credential, bool) { return principal.UserToken, true })
+		for range 3 {
+			if _, err := handle(t.Context(), authorizerEvent{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.Len() > 0 {
+			t.Errorf("lines: %s", out.String())
+		}
+		time.Sleep(time.Minute)
+		for _, err = range []error{problem.New(problem.KeyRevoked, ""), nil, nil} {
+			if _, err := handle(t.Context(), authorizerEvent{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := strings.Count(out.String(), `"CredentialsAccepted":4`); n != 1 || strings.Count(out.String(), "counted") != 1 {
+			t.Errorf("lines: %s", out.String())
+		}
+	})
+}
+
+func sameValues(a, b map[string]any) bool {
+	for name, value := range a {
+		if b[name] != value {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

@@ -1,0 +1,145 @@
+// Package outbound sends a request to an address that a stranger chose. It prevents that the
+// request attacks the network from which it is sent (SSRF).
+//
+// The Guard decides at the socket of each attempt, after the name was resolved and before a
+// packet leaves: by the address, the port, the scheme and the form of the host. So it does not
+// help a name to change its address between two lookups. Refusal gives advice at registration
+// by the same rule, and is never enough by itself.
+//
+// The package must not be used for requests to our own services or to AWS: it has no proxy, no
+// redirects, no retries and no connections that are kept.
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+)
+
+// The reasons of a refusal. They are public: none shows what a name resolves to, or what else is
+// behind it.
+const (
+	ReasonTooLong   = "url_too_long"       // over MaxURL characters
+	ReasonMalformed = "url_malformed"      // not an absolute URL of printable ASCII
+	ReasonScheme    = "scheme_not_https"   //
+	ReasonPort      = "port_not_443"       //
+	ReasonUserInfo  = "user_info"          // user:password@ in it
+	ReasonFragment  = "fragment"           // a # in it
+	ReasonHost      = "host_not_public"    // neither a public DNS name nor an address in its plain form
+	ReasonAddress   = "address_not_public" // the address is not in the public internet
+)
+
+// Refused is the error for everything that the guard refuses.
+type Refused struct { //nolint:errname // it reads as outbound.Refused where it is matched
+	Reason string // one of the Reason constants
+}
+
+func (r *Refused) Error() string { return "outbound: refused: " + r.Reason }
+
+func refuse(reason string) error { return &Refused{Reason: reason} }
+
+// Guard decides which addresses may be dialled. It is safe for concurrent use.
+type Guard struct {
+	allow []netip.Prefix
+}
+
+// NewGuard returns a guard that permits https on port 443 of public addresses. An address inside
+// a prefix of allow may also be dialled by http and on any port, when the URL has it as a
+// literal; a name never leads there. allow is empty by default. On the local stack it has
+// loopback.
+func NewGuard(allow []netip.Prefix) *Guard {
+	g := &Guard{}
+	for _, p := range allow {
+		g.allow = append(g.allow, p.Masked())
+	}
+	return g
+}
+
+// ParseCIDRs reads prefixes such as 127.0.0.0/8 and ::1/128. It skips empty entries. An IPv4
+// address in IPv6 form is an error, and so is a prefix of length 0, which would switch the guard
+// off.
+func ParseCIDRs(list []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, s := range list {
+		s = strings.TrimSpace(s)
+		if s == "" {
+			continue
+		}
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, fmt.Errorf("outbound: %q is not a CIDR: %w", s, err)
+		}
+		if p.Bits() == 0 || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("outbound: %q may not be allowed: too wide, or an IPv4 address in IPv6 form", s)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
+// Control returns the hook for net.Dialer.ControlContext of one attempt. scheme is the URL's.
+// literal means that the URL's host is an address, not a name. The hook's error is a *Refused,
+// inside the *net.OpError of the dialer.
+func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, network, address string, c syscall.RawConn) error {
+	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
+		if network != "tcp4" && network != "tcp6" {
+			return refuse(ReasonAddress)
+		}
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return refuse(ReasonAddress)
+		}
+		return g.decide(scheme, literal, to)
+	}
+}
+
+// control is the hook of net.Dialer.ControlContext.
+type control = func(ctx context.Context, network, address string, c syscall.RawConn) error
+
+// then returns a hook that calls second for each socket that first permits.
+func then(first control, second func(to string) error) control {
+	return func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		if err := first(ctx, network, address, c); err != nil {
+			return err
+		}
+		return second(address)
+	}
+}
+
+// decide is the rule. Control uses it for an attempt, and Refusal for a URL with a literal
+// address.
+func (g *Guard) decide(scheme string, literal bool, to netip.AddrPort) error {
+	if g.allowed(to.Addr()) {
+		// A stranger's name that resolves to an address of the operator's own
+		// network is the attack. An honest URL can have the address itself.
+		if !literal {
+			return refuse(ReasonAddress)
+		}
+		if (scheme != "http" && scheme != "https") || to.Port() == 0 {
+			return refuse(ReasonPort)
+		}
+		return nil
+	}
+	switch {
+	case !public(to.Addr()):
+		return refuse(ReasonAddress)
+	case scheme != "https":
+		return refuse(ReasonScheme)
+	case to.Port() != 443:
+		return refuse(ReasonPort)
+	}
+	return nil
+}
+
+// allowed reports whether an address is inside the allow list. Contains is false for an address
+// with a zone, and for IPv4 in IPv6 form.
+func (g *Guard) allowed(a netip.Addr) bool {
+	for _, p := range g.allow {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,299 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// answers is a resolver: each lookup takes the next of its answers, and in the end always the
+// last one.
+type answers struct {
+	mu    sync.Mutex
+	list  [][]string
+	names []string // as they were asked
+	err   error
+}
+
+func (a *answers) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.names = append(a.names, name)
+	if a.err != nil {
+		return nil, a.err
+	}
+	now := a.list[0]
+	if len(a.list) > 1 {
+		a.list = a.list[1:]
+	}
+	var out []netip.Addr
+	for _, s := range now {
+		out = append(out, netip.MustParseAddr(s))
+	}
+	return out, nil
+}
+
+var errStop = errors.New("a test does not leave the machine")
+
+// stayHome records the sockets that the guard permits. It lets them connect only to loopback,
+// where a listener notices. Tests with real addresses use it.
+type stayHome struct {
+	mu        sync.Mutex
+	permitted []string
+}
+
+func (s *stayHome) stop(to string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.permitted = append(s.permitted, to)
+	if a, err := netip.ParseAddrPort(to); err == nil && a.Addr().IsLoopback() {
+		return nil
+	}
+	return errStop
+}
+
+// homebound returns a sender that resolves by r and connects only to this machine.
+func homebound(g *Guard, r Resolver) (*Sender, *stayHome) {
+	home := &stayHome{}
+	s := NewSender(g, WithResolver(r))
+	s.permitted = home.stop
+	return s, home
+}
+
+// counting listens on loopback and counts connections.
+func counting(t *testing.T) (l net.Listener, accepts *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepts = &atomic.Int64{}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepts.Add(1)
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close() })
+	return l, accepts
+}
+
+func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
+	for _, addr := range hostileAddresses {
+		for name, g := range map[string]*Guard{"nothing allowed": NewGuard(nil), "loopback allowed": onLoopback(t)} {
+			// ::ffff:8.8.8.8 in an answer is 8.8.8.8 at the socket, and public there.
+			if public(netip.MustParseAddr(addr).Unmap()) {
+				continue
+			}
+			s, home := homebound(g, &answers{list: [][]string{{addr}}})
+			got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
+			if got.Err != ErrRefused && !unreachable(addr, got) || got.Status != 0 || len(home.permitted) != 0 {
+				t.Errorf("%s, %s: %+v, permitted %v", name, addr, got, home.permitted)
+			}
+		}
+	}
+}
+
+// unreachable reports that the machine has no IPv6 socket for the test, so nothing was connected.
+func unreachable(addr string, r Result) bool {
+	return netip.MustParseAddr(addr).Is6() && r.Err == ErrConnect && !hasIPv6()
+}
+
+var hasIPv6 = sync.OnceValue(func() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		return false
+	}
+	l.Close()
+	return true
+})
+
+func TestANameOfAPublicAddressPassesTheGuardAtItsSocket(t *testing.T) {
+	for addr, want := range map[string]string{
+		"93.184.216.34": "93.184.216.34:443", "::ffff:93.184.216.34": "93.184.216.34:443", "2606:4700::1111": "[2606:4700::1111]:443",
+	} {
+		if strings.Contains(want, "[") && !hasIPv6() {
+			t.Logf("no IPv6 here: %s is not tried", addr)
+			continue
+		}
+		resolver := &answers{list: [][]string{{addr}}}
+		s, home := homebound(NewGuard(nil), resolver)
+		got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
+		if got.Err != ErrConnect || len(home.permitted) != 1 || home.permitted[0] != want {
+			t.Errorf("%s: %+v, permitted %v", addr, got, home.permitted)
+		}
+		if len(resolver.names) != 1 || resolver.names[0] != "hook.example.com." {
+			t.Errorf("asked for %q", resolver.names)
+		}
+	}
+}
+
+func TestANameWithOneHostileAddressAmongGoodOnesNeverReachesIt(t *testing.T) {
+	_, accepts := counting(t)
+	for _, c := range []struct {
+		answer    []string
+		permitted int
+	}{
+		{[]string{"127.0.0.1", "93.184.216.34"}, 0},
+		{[]string{"93.184.216.34", "127.0.0.1"}, 1},
+		{[]string{"93.184.216.34", "::ffff:127.0.0.1", "93.184.216.35"}, 1},
+	} {
+		s, home := homebound(onLoopback(t), &answers{list: [][]string{c.answer}})
+		got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
+		if got.Err != ErrRefused || len(home.permitted) != c.permitted {
+			t.Errorf("%v: %+v, permitted %v", c.answer, got, home.permitted)
+		}
+	}
+	if n := accepts.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+func TestANameOfManyAddressesIsTriedAFewTimes(t *testing.T) {
+	s, home := homebound(NewGuard(nil), &answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4", "1.1.1.5", "1.1.1.6"}}})
+	if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != ErrConnect || len(home.permitted) != maxAddresses {
+		t.Errorf("%+v, permitted %v", got, home.permitted)
+	}
+}
+
+// The name resolves to a public address at the check and to loopback at the dial. The listener
+// has a port of its own, so the rule for ports is switched off: the dial to the listener's port
+// runs the same code as one to 443.
+func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
+	l, accepts := counting(t)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	for name, g := range map[string]*Guard{"nothing allowed": NewGuard(nil), "loopback allowed": onLoopback(t)} {
+		rebind := &answers{list: [][]string{{"93.184.216.34"}, {"127.0.0.1"}}}
+		s := NewSender(g, WithResolver(rebind))
+		var home stayHome
+		s.permitted = home.stop
+
+		// The check: the URL is fine, and so is the address of its name.
+		u, err := g.parse("https://rebind.example.com/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := rebind.LookupNetIP(context.Background(), "ip", u.Host)
+		if err != nil || g.decide("https", false, netip.AddrPortFrom(first[0], 443)) != nil {
+			t.Fatalf("the first answer is refused: %v, %v", first, err)
+		}
+		// The dial: first the whole Post, then to the listener's own port.
+		if got := s.Post(context.Background(), u.String(), nil, nil); got.Err != ErrRefused {
+			t.Errorf("%s: %+v", name, got)
+		}
+		a := &attempt{sender: s, url: u}
+		conn, err := a.dial(context.Background(), "tcp", net.JoinHostPort(u.Host, port))
+		if conn != nil || reasonOf(t, err) != ReasonAddress {
+			t.Errorf("%s: %v, %v", name, conn, err)
+		}
+		if len(home.permitted) != 0 {
+			t.Errorf("%s: permitted %v", name, home.permitted)
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
+	if n := accepts.Load(); n != 0 {
+		t.Errorf("the listener had %d connections", n)
+	}
+	// The listener does notice a connection.
+	c, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for end := time.Now().Add(2 * time.Second); accepts.Load() != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the listener counts nothing")
+		}
+	}
+}
+
+func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
+	trap, accepts := counting(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for _, to := range []string{"http://" + trap.Addr().String() + "/", "//" + trap.Addr().String(), "https://" + trap.Addr().String() + "/"} {
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", to)
+				w.Header().Set("Refresh", "0; url="+to)
+				w.WriteHeader(status)
+			}))
+			got := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, nil, []byte("x"))
+			receiver.Close()
+			if got.Status != status || got.Err != "" {
+				t.Errorf("%d to %s: %+v", status, to, got)
+			}
+		}
+	}
+	if n := accepts.Load(); n != 0 {
+		t.Errorf("the redirects' target had %d connections", n)
+	}
+}
+
+// net/http reads the environment once in a process, so setting it here would prove nothing. A
+// transport without a proxy function does.
+func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
+	if tr := NewSender(onLoopback(t)).transport(&attempt{}); tr.Proxy != nil || tr.OnProxyConnectResponse != nil {
+		t.Error("the transport asks for a proxy")
+	}
+}
+
+func TestAnAttemptDialsOnce(t *testing.T) {
+	l, accepts := counting(t)
+	u, err := onLoopback(t).parse("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{sender: NewSender(onLoopback(t)), url: u}
+	c, err := a.dial(context.Background(), "tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if again, err := a.dial(context.Background(), "tcp", u.Host); !errors.Is(err, errAgain) || again != nil {
+		t.Errorf("%v, %v, %d connections", again, err, accepts.Load())
+	}
+}
+
+func TestHostileURLsAreRefusedBeforeALookup(t *testing.T) {
+	resolver := &answers{list: [][]string{{"93.184.216.34"}}}
+	s, home := homebound(NewGuard(nil), resolver)
+	for _, c := range hostileURLs {
+		if got := s.Post(context.Background(), c.url, nil, nil); got.Err != ErrRefused || got.Status != 0 {
+			t.Errorf("%.80q: %+v", c.url, got)
+		}
+	}
+	if len(resolver.names) != 0 || len(home.permitted) != 0 {
+		t.Errorf("looked up %q, permitted %q", resolver.names, home.permitted)
+	}
+}
+
+func TestANameWithoutAddressIsADNSFailure(t *testing.T) {
+	for name, r := range map[string]Resolver{
+		"unknown": &answers{err: &net.DNSError{Err: "no such host", IsNotFound: true}}, "empty": &answers{list: [][]string{{}}}, "slow": hanging{},
+	} {
+		s, _ := homebound(NewGuard(nil), r)
+		s.connect = 50 * time.Millisecond
+		if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != ErrDNS || got.Took > time.Second {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// hanging is a resolver that never answers.
+type hanging struct{}
+
+func (hanging) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

@@ -1,0 +1,175 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// The limits of an attempt.
+const (
+	maxAnswer  = 1024     // bytes kept of the answer's body
+	maxHeaders = 16 << 10 // bytes of the answer's status line and headers
+	bufferSize = 4 << 10  // bytes, one to read and one to write
+)
+
+// The classes of a failure, short and public: none shows an address.
+const (
+	ErrRefused  = "address_blocked" // the guard refused the URL or what its host resolves to
+	ErrDNS      = "dns_failed"      // the name has no address, or none in time
+	ErrConnect  = "connect_failed"  // no connection, or none in time
+	ErrTLS      = "tls_failed"      // the handshake failed, or took too long
+	ErrTimeout  = "timeout"         // no status within the time of the attempt
+	ErrCanceled = "canceled"        // the caller ended the call
+	ErrProtocol = "protocol_error"  // the answer is no HTTP, or its headers are too large; or the request is not valid
+)
+
+// Result is the result of an attempt. A status that arrived counts, whatever happened to the
+// body after it: Err is empty then. Otherwise Status is 0.
+type Result struct {
+	Status     int           // as received; a redirect is its 3xx
+	Answer     string        // the beginning of the body: at most 1,024 bytes of valid UTF-8 on one line
+	RetryAfter time.Duration // from Retry-After, whole seconds, 0 without one, at most MaxRetryAfter
+	Took       time.Duration // the whole attempt, with the name's resolution
+	Err        string        // one of the Err constants, or empty
+}
+
+// Resolver finds the addresses of a name. *net.Resolver implements it. network is "ip", and the
+// name is absolute, with a dot at its end.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, name string) ([]netip.Addr, error)
+}
+
+// Sender posts to addresses that its guard permits. It is safe for concurrent use: attempts
+// share only settings.
+type Sender struct {
+	guard    *Guard
+	resolver Resolver
+	roots    *x509.CertPool
+
+	total     time.Duration // of the attempt
+	connect   time.Duration // to resolve the name and to connect
+	handshake time.Duration // of TLS
+	answer    time.Duration // to read the body, once there is a status
+
+	// permitted runs at each socket that the guard permits, before it connects.
+	// Tests set it, so that none of them leaves the machine.
+	permitted func(to string) error
+}
+
+// Option changes a Sender.
+type Option func(*Sender)
+
+// WithResolver sets the resolver of names; the default is net.DefaultResolver.
+func WithResolver(r Resolver) Option { return func(s *Sender) { s.resolver = r } }
+
+// WithRoots sets the certificate authorities; the default is the system's.
+func WithRoots(pool *x509.CertPool) Option { return func(s *Sender) { s.roots = pool } }
+
+// WithTimeouts sets the time of a whole attempt, by default 10 s, and that of resolving and
+// connecting, by default 3 s.
+func WithTimeouts(total, connect time.Duration) Option {
+	return func(s *Sender) { s.total, s.connect = total, connect }
+}
+
+// NewSender returns a sender for which g decides at every socket.
+func NewSender(g *Guard, opts ...Option) *Sender {
+	s := &Sender{
+		guard:     g,
+		resolver:  net.DefaultResolver,
+		total:     10 * time.Second,
+		connect:   3 * time.Second,
+		handshake: 5 * time.Second,
+		answer:    2 * time.Second,
+	}
+	for _, o := range opts {
+		o(s)
+	}
+	return s
+}
+
+// Post makes one attempt: one connection, one request, no redirects, no second try. It returns
+// within the sender's time, and sooner when ctx ends. It changes no headers but those that HTTP
+// itself needs.
+func (s *Sender) Post(ctx context.Context, rawURL string, header http.Header, body []byte) Result {
+	began := time.Now()
+	r := s.post(ctx, rawURL, header, body)
+	r.Took = time.Since(began)
+	return r
+}
+
+func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, body []byte) Result {
+	u, err := s.guard.parse(rawURL)
+	if err != nil {
+		return Result{Err: ErrRefused}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.total)
+	defer cancel()
+
+	a := &attempt{sender: s, url: u}
+	req, err := http.NewRequestWithContext(a.trace(ctx), http.MethodPost, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return Result{Err: ErrProtocol}
+	}
+	if header != nil {
+		req.Header = header.Clone()
+	}
+	// Only the transport, no http.Client: a transport cannot follow redirects or
+	// keep cookies.
+	res, err := s.transport(a).RoundTrip(req)
+	if err != nil {
+		return Result{Err: a.class(ctx, err)}
+	}
+	defer func() { _ = res.Body.Close() }() // this cuts the connection, even with data left on it
+	a.hurry(s.answer)
+	return Result{
+		Status:     res.StatusCode,
+		Answer:     beginning(res.Body),
+		RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now()),
+	}
+}
+
+// transport makes the transport of one attempt. It costs some kilobytes. Two attempts share no
+// pool, no lock and no TLS session, so that one stranger's connection cannot affect another's.
+// Keep-alive would save a handshake to a receiver of many events, but would let each receiver
+// hold a socket of ours open.
+func (s *Sender) transport(a *attempt) *http.Transport {
+	// Only HTTP/1.1: one request on one connection gains nothing from HTTP/2,
+	// whose client tries again by itself and buffers megabytes ahead.
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:                  nil, // not that of the environment, which would be dialled in place of the receiver
+		DialContext:            a.dial,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.roots},
+		TLSHandshakeTimeout:    s.handshake,
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // 1 KB of gzip is kept unchanged, never inflated
+		MaxResponseHeaderBytes: maxHeaders,
+		ReadBufferSize:         bufferSize,
+		WriteBufferSize:        bufferSize,
+		Protocols:              &protocols,
+	}
+}
+
+// beginning reads the beginning of an answer. The status has decided already, and the text is
+// for people. So the read has little time (hurry): a receiver that answers 200 and then sends a
+// byte a second delays no other delivery.
+func beginning(body io.Reader) string {
+	// The bytes before an error are still the beginning of the answer.
+	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer))
+	return printable(b)
+}
+
+// hostOf returns the name or the address of a URL, and whether it is an address.
+func hostOf(u *url.URL) (host string, isLiteral bool) {
+	_, isLiteral = literal(u)
+	return u.Hostname(), isLiteral
+}

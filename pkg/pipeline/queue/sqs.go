@@ -1,0 +1,72 @@
+// Package queue is the queue of deliveries, in AWS SQS. It is separate from package webhook, which
+// has its messages, so that only the functions that send link SQS.
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"latchkey/pkg/webhook"
+)
+
+const batch = 10 // messages in one call of SQS
+
+// Queue sends messages to one queue.
+type Queue struct {
+	client *awssqs.Client
+	url    string
+}
+
+// New returns the queue of a URL. An endpoint other than "" replaces that of AWS.
+func New(cfg aws.Config, endpoint, url string) *Queue {
+	return &Queue{url: url, client: awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})}
+}
+
+// Send sends messages that appear after a delay, which is rounded up to seconds and limited to
+// webhook.MaxDelay. The message group is the endpoint, so that in a fair queue one endpoint's
+// backlog does not slow the others. An error means that some messages were not sent.
+func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
+	var failed []error
+	for len(messages) > 0 {
+		n := min(len(messages), batch)
+		failed = append(failed, q.send(ctx, delay, messages[:n]))
+		messages = messages[n:]
+	}
+	return errors.Join(failed...)
+}
+
+func (q *Queue) send(ctx context.Context, delay time.Duration, messages []webhook.Message) error {
+	seconds := int32(math.Ceil(min(max(delay, 0), webhook.MaxDelay).Seconds()))
+	in := &awssqs.SendMessageBatchInput{QueueUrl: &q.url}
+	for i, m := range messages {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)),
+			DelaySeconds: seconds, MessageGroupId: aws.String(string(m.Endpoint)),
+		})
+	}
+	out, err := q.client.SendMessageBatch(ctx, in)
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	if n := len(out.Failed); n > 0 {
+		return fmt.Errorf("queue: %d messages were not taken: %s", n, aws.ToString(out.Failed[0].Message))
+	}
+	return nil
+}

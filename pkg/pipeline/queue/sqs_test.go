@@ -1,0 +1,110 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"latchkey/pkg/boot"
+	"latchkey/pkg/id"
+	"latchkey/pkg/pipeline/queue"
+	"latchkey/pkg/webhook"
+)
+
+type entry struct {
+	ID             string `json:"Id"`
+	MessageBody    string
+	DelaySeconds   int
+	MessageGroupID string `json:"MessageGroupId"`
+}
+
+// service answers SendMessageBatch as SQS does, and refuses messages whose body has the text
+// refuse.
+func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
+	t.Helper()
+	batches = &[][]entry{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var in struct{ Entries []entry }
+		if err != nil || json.Unmarshal(body, &in) != nil || r.Header.Get("X-Amz-Target") != "AmazonSQS.SendMessageBatch" {
+			t.Errorf("%s: %s, %v", r.Header.Get("X-Amz-Target"), body, err)
+		}
+		*batches = append(*batches, in.Entries)
+		var failed []map[string]any
+		for _, e := range in.Entries {
+			if refuse != "" && strings.Contains(e.MessageBody, refuse) {
+				failed = append(failed, map[string]any{"Id": e.ID, "Code": "InternalError", "Message": "not now", "SenderFault": false})
+			}
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_ = json.NewEncoder(w).Encode(map[string]any{"Failed": failed})
+	}))
+	t.Cleanup(server.Close)
+	cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, boot.NewHTTPClient())
+	return queue.New(cfg, server.URL, server.URL+"/000000000000/deliveries"), batches
+}
+
+func messages(n int) (out []webhook.Message) {
+	for i := range n {
+		out = append(out, webhook.Message{App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i))})
+	}
+	return out
+}
+
+func TestMessagesGoInTensEachInTheGroupOfItsEndpoint(t *testing.T) {
+	q, batches := service(t, "")
+	if err := q.Send(context.Background(), 0, messages(23)...); err != nil {
+		t.Fatal(err)
+	}
+	sizes, events := []int{}, map[id.Event]bool{}
+	for _, b := range *batches {
+		sizes = append(sizes, len(b))
+		ids := map[string]bool{}
+		for _, e := range b {
+			m, err := webhook.ParseMessage(e.MessageBody)
+			if err != nil || e.MessageGroupID != string(m.Endpoint) || e.DelaySeconds != 0 || ids[e.ID] {
+				t.Errorf("%+v, %v", e, err)
+			}
+			ids[e.ID], events[m.Event] = true, true
+		}
+	}
+	if fmt.Sprint(sizes) != "[10 10 3]" || len(events) != 23 {
+		t.Errorf("batches of %v with %d deliveries", sizes, len(events))
+	}
+}
+
+func TestADelayIsRoundedUpToSecondsAndAtMost15Minutes(t *testing.T) {
+	q, batches := service(t, "")
+	for delay, want := range map[time.Duration]int{
+		-time.Second: 0, 0: 0, time.Millisecond: 1, time.Second: 1, 4001 * time.Millisecond: 5, 15 * time.Minute: 900, time.Hour: 900,
+	} {
+		*batches = nil
+		if err := q.Send(context.Background(), delay, messages(1)...); err != nil {
+			t.Fatal(err)
+		}
+		if got := (*batches)[0][0].DelaySeconds; got != want {
+			t.Errorf("%s: %d s, want %d", delay, got, want)
+		}
+	}
+}
+
+func TestAMessageThatIsNotTakenIsAnErrorAndTheOthersGo(t *testing.T) {
+	q, batches := service(t, "evt_3")
+	if err := q.Send(context.Background(), 0, messages(15)...); err == nil || !strings.Contains(err.Error(), "1 messages") {
+		t.Errorf("%v", err)
+	}
+	if len(*batches) != 2 {
+		t.Errorf("%d batches", len(*batches))
+	}
+	if err := q.Send(context.Background(), 0); err != nil {
+		t.Errorf("nothing to send: %v", err)
+	}
+}

@@ -1,0 +1,121 @@
+// Package signing holds the webhook signing keys in AWS KMS. It is separate from package webhook,
+// which has the rules of keys and signatures, so that only the functions that sign or rotate link
+// KMS.
+package signing
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/pkg/webhook"
+)
+
+// createTimeout bounds CreateKey, which has no retry and therefore more time than
+// one try of the SDK's other calls.
+const createTimeout = 10 * time.Second
+
+// Keys are the signing keys of one stack. A key's name is its ARN.
+type Keys struct {
+	client *awskms.Client
+	stack  string
+	tags   []types.Tag // of the keys that it creates
+}
+
+// New returns the keys of a stack, by the stack's name. The keys that it creates also have the
+// extra tags, names and values. An extra tag never replaces webhook.StackTag.
+func New(client *awskms.Client, stack string, extra ...[2]string) *Keys {
+	k := &Keys{client, stack, []types.Tag{{TagKey: aws.String(webhook.StackTag), TagValue: &stack}}}
+	for _, tag := range extra {
+		if tag[0] != webhook.StackTag {
+			k.tags = append(k.tags, types.Tag{TagKey: &tag[0], TagValue: &tag[1]})
+		}
+	}
+	return k
+}
+
+// Client returns a client of KMS. An endpoint other than "" replaces that of AWS.
+func Client(cfg aws.Config, endpoint string) *awskms.Client {
+	return awskms.NewFromConfig(cfg, func(o *awskms.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+	})
+}
+
+// Sign signs a SHA-256 digest with a key. The error is webhook.ErrNoKey when KMS has no such key.
+func (k *Keys) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {
+	out, err := k.client.Sign(ctx, &awskms.SignInput{
+		KeyId: &arn, Message: digest[:], MessageType: types.MessageTypeDigest,
+		SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
+	})
+	if err != nil {
+		return webhook.Signature{}, fault("Sign", arn, err)
+	}
+	return webhook.ParseSignature(out.Signature)
+}
+
+// Public returns the public half of a key. The error is webhook.ErrNoKey when KMS has no such
+// key, and another one when the key is not for ES256.
+func (k *Keys) Public(ctx context.Context, arn string) (webhook.JWK, error) {
+	out, err := k.client.GetPublicKey(ctx, &awskms.GetPublicKeyInput{KeyId: &arn})
+	if err != nil {
+		return webhook.JWK{}, fault("GetPublicKey", arn, err)
+	}
+	if out.KeyUsage != types.KeyUsageTypeSignVerify {
+		return webhook.JWK{}, fmt.Errorf("kms: %s is for %s, not for signing", arn, out.KeyUsage)
+	}
+	return webhook.ParsePublicKey(out.PublicKey)
+}
+
+// Create creates a signing key and returns its ARN. It calls KMS once: a second call after a lost
+// answer would leave a key that is unknown and costs money.
+func (k *Keys) Create(ctx context.Context) (arn string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	out, err := k.client.CreateKey(ctx, &awskms.CreateKeyInput{
+		KeySpec: types.KeySpecEccNistP256, KeyUsage: types.KeyUsageTypeSignVerify,
+		Description: aws.String(k.stack + ": signs webhooks"),
+		Tags:        k.tags,
+	}, once)
+	if err != nil {
+		return "", fmt.Errorf("kms: CreateKey: %w", err)
+	}
+	return aws.ToString(out.KeyMetadata.Arn), nil
+}
+
+// once removes the retries and the short time-out of one try from a call.
+func once(o *awskms.Options) {
+	o.Retryer = aws.NopRetryer{}
+	if short, ok := o.HTTPClient.(*http.Client); ok {
+		long := *short
+		long.Timeout = createTimeout
+		o.HTTPClient = &long
+	}
+}
+
+// Disable makes KMS refuse to sign with a key. It deletes nothing. It is no error when the key is
+// disabled already. The error is webhook.ErrNoKey when KMS has no such key.
+func (k *Keys) Disable(ctx context.Context, arn string) error {
+	_, id, _ := strings.Cut(arn, ":key/") // here the local KMS takes only a key's id
+	if _, err := k.client.DisableKey(ctx, &awskms.DisableKeyInput{KeyId: &id}); err != nil {
+		return fault("DisableKey", arn, err)
+	}
+	return nil
+}
+
+func fault(call, arn string, err error) error {
+	var gone *types.NotFoundException
+	if errors.As(err, &gone) {
+		return fmt.Errorf("%w: %s", webhook.ErrNoKey, arn)
+	}
+	return fmt.Errorf("kms: %s %s: %w", call, arn, err)
+}

@@ -1,0 +1,160 @@
+package signing_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/infra/local/backing"
+	"latchkey/pkg/pipeline/signing"
+	"latchkey/pkg/webhook"
+)
+
+// emulator runs a KMS for one test. Without Python the test fails, and its text says so.
+func emulator(t *testing.T) *awskms.Client {
+	t.Helper()
+	p, err := backing.StartKMS(context.Background(), backing.KMSOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop() })
+	return backing.NewKMSClient(p.Endpoint)
+}
+
+func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
+	ctx, k := context.Background(), signing.New(emulator(t), "test")
+	arn, err := k.Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jwk, err := k.Public(ctx, arn)
+	if err != nil || !webhook.IsKid(jwk.Kid) {
+		t.Fatalf("%+v, %v", jwk, err)
+	}
+	for i := range 250 {
+		digest := sha256.Sum256(fmt.Append(nil, i))
+		sig, err := k.Sign(ctx, arn, digest)
+		if err != nil || !jwk.Verify(digest, sig) {
+			t.Fatalf("round %d: %v, the signature does not verify", i, err)
+		}
+		if i == 0 && jwk.Verify(sha256.Sum256([]byte("another")), sig) {
+			t.Fatal("the signature verifies for another message")
+		}
+	}
+}
+
+func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	arn, err := signing.New(client, "acme").Create(ctx)
+	if err != nil || !strings.HasPrefix(arn, "arn:aws:kms:") {
+		t.Fatalf("%q, %v", arn, err)
+	}
+	out, err := client.DescribeKey(ctx, &awskms.DescribeKeyInput{KeyId: &arn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := out.KeyMetadata; m.KeySpec != types.KeySpecEccNistP256 || m.KeyUsage != types.KeyUsageTypeSignVerify {
+		t.Errorf("%s for %s", m.KeySpec, m.KeyUsage)
+	}
+	tags, err := client.ListResourceTags(ctx, &awskms.ListResourceTagsInput{KeyId: &arn})
+	if err != nil || len(tags.Tags) != 1 || aws.ToString(tags.Tags[0].TagKey) != webhook.StackTag || aws.ToString(tags.Tags[0].TagValue) != "acme" {
+		t.Errorf("tags %+v, %v", tags, err)
+	}
+}
+
+// TestAMadeKeyHasTheExtraTags besides the stack's tag, which none of them replaces.
+func TestAMadeKeyHasTheExtraTags(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	arn, err := signing.New(client, "acme", [2]string{"team", "payments"}, [2]string{webhook.StackTag, "other"}, [2]string{"env", "prod"}).Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := client.ListResourceTags(ctx, &awskms.ListResourceTagsInput{KeyId: &arn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, tag := range out.Tags {
+		got[aws.ToString(tag.TagKey)] = aws.ToString(tag.TagValue)
+	}
+	if want := map[string]string{webhook.StackTag: "acme", "team": "payments", "env": "prod"}; !maps.Equal(got, want) || len(out.Tags) != len(want) {
+		t.Errorf("tags %v", got)
+	}
+}
+
+func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	k := signing.New(client, "test")
+	const gone = "arn:aws:kms:us-east-1:000000000000:key/00000000-0000-0000-0000-000000000000"
+	_, public := k.Public(ctx, gone)
+	_, sign := k.Sign(ctx, gone, [32]byte{})
+	for name, err := range map[string]error{"Public": public, "Sign": sign, "Disable": k.Disable(ctx, gone)} {
+		if !errors.Is(err, webhook.ErrNoKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	encrypts, err := client.CreateKey(ctx, &awskms.CreateKeyInput{KeySpec: types.KeySpecRsa2048, KeyUsage: types.KeyUsageTypeEncryptDecrypt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Public(ctx, aws.ToString(encrypts.KeyMetadata.Arn)); err == nil || errors.Is(err, webhook.ErrNoKey) {
+		t.Errorf("a key that does not sign: %v", err)
+	}
+	down := signing.New(backing.NewKMSClient("http://127.0.0.1:1"), "test")
+	if _, err := down.Public(ctx, gone); err == nil || errors.Is(err, webhook.ErrNoKey) {
+		t.Errorf("a KMS that is down: %v", err)
+	}
+}
+
+// TestDisableDisablesTheKey reads the key's state from KMS, because the local one still signs
+// with a disabled key.
+func TestDisableDisablesTheKey(t *testing.T) {
+	ctx, client := context.Background(), emulator(t)
+	k := signing.New(client, "test")
+	arn, err := k.Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []types.KeyState{types.KeyStateEnabled, types.KeyStateDisabled} {
+		out, err := client.DescribeKey(ctx, &awskms.DescribeKeyInput{KeyId: &arn})
+		if err != nil || out.KeyMetadata.KeyState != before {
+			t.Fatalf("%+v, %v, want %s", out, err, before)
+		}
+		if err := k.Disable(ctx, arn); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lost counts calls and loses every answer.
+type lost struct{ calls int }
+
+func (l *lost) RoundTrip(*http.Request) (*http.Response, error) {
+	l.calls++
+	return nil, errors.New("the answer is lost")
+}
+
+func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
+	l := &lost{}
+	k := signing.New(awskms.New(awskms.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), HTTPClient: &http.Client{Transport: l},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+		}),
+	}), "test")
+	if _, err := k.Create(context.Background()); err == nil || l.calls != 1 {
+		t.Errorf("%d calls, %v", l.calls, err)
+	}
+	if _, err := k.Public(context.Background(), "arn"); err == nil || l.calls < 3 {
+		t.Errorf("%d calls, %v: other calls are tried again", l.calls, err)
+	}
+}

@@ -1,0 +1,33 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"latchkey/pkg/id"
+)
+
+// MaxDelay is how long a message can wait in the queue (SQS, DelaySeconds).
+const MaxDelay = 15 * time.Minute
+
+// Message names a delivery that may be due. A message only wakes a delivery: when it is lost, late
+// or doubled, no delivery is lost or doubled, because the rows of the table are the truth.
+type Message struct {
+	App      id.App      `json:"appId"`
+	Endpoint id.Endpoint `json:"endpointId"`
+	Event    id.Event    `json:"eventId"`
+}
+
+// ParseMessage reads a message's body.
+func ParseMessage(body string) (Message, error) {
+	var m Message
+	err := json.Unmarshal([]byte(body), &m)
+	return m, err
+}
+
+// Queue wakes deliveries after a delay of at most MaxDelay. A message that it does not take is
+// not lost: the sweep finds the delivery in the table.
+type Queue interface {
+	Send(ctx context.Context, delay time.Duration, messages ...Message) error
+}

@@ -1,0 +1,53 @@
+package webhook
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/asn1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// Signature is r and s, 32 bytes each with the highest byte first, as in a JWS (RFC 7518 section
+// 3.4).
+type Signature [2 * coordinate]byte
+
+// ParseSignature turns KMS's DER into r and s. It pads both: one in 128 signatures has a leading
+// zero, and no receiver verifies an unpadded one.
+func ParseSignature(der []byte) (Signature, error) {
+	var sig Signature
+	var v struct{ R, S *big.Int }
+	rest, err := asn1.Unmarshal(der, &v)
+	switch {
+	case err != nil:
+		return sig, fmt.Errorf("webhook: the signature is not DER: %w", err)
+	case len(rest) > 0:
+		return sig, errors.New("webhook: there is data behind the signature")
+	case !fits(v.R) || !fits(v.S):
+		return sig, errors.New("webhook: the signature is not one on P-256")
+	}
+	v.R.FillBytes(sig[:coordinate])
+	v.S.FillBytes(sig[coordinate:])
+	return sig, nil
+}
+
+func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*coordinate }
+
+// Verify reports whether a signature is good, from the JWK only, as a receiver does. An invalid
+// JWK verifies nothing.
+func (k JWK) Verify(digest [sha256.Size]byte, sig Signature) bool {
+	x, errX := base64.RawURLEncoding.DecodeString(k.X)
+	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+	if errX != nil || errY != nil || len(x) != coordinate || len(y) != coordinate {
+		return false
+	}
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+	if err != nil {
+		return false
+	}
+	return ecdsa.Verify(public, digest[:], new(big.Int).SetBytes(sig[:coordinate]), new(big.Int).SetBytes(sig[coordinate:]))
+}

@@ -1,0 +1,152 @@
+package webhook
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAThumbprintIsThatOfRFC7638 takes the key of RFC 7517, appendix A.1. Another program
+// computed the thumbprint.
+func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
+	k := JWK{X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
+	if got, want := k.thumbprint(), "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestEveryKeyAndSignatureKeepsItsLeadingZeros makes keys and signatures until each of x, y, r
+// and s has had a leading zero, and verifies all of them. Without padding, one in a hundred
+// would fail, and a short test would not show it.
+func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
+	zeros := map[string]int{}
+	for i := 0; i < 20_000 && len(zeros) < 4 || i < 300; i++ {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jwk, err := ParsePublicKey(spki)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := sha256.Sum256(fmt.Append(nil, i))
+		der, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sig, err := ParseSignature(der)
+		if err != nil || !jwk.Verify(digest, sig) {
+			t.Fatalf("round %d: %v, the signature does not verify", i, err)
+		}
+		x, _ := base64.RawURLEncoding.DecodeString(jwk.X) // Verify has decoded them
+		y, _ := base64.RawURLEncoding.DecodeString(jwk.Y)
+		for name, first := range map[string]byte{"x": x[0], "y": y[0], "r": sig[0], "s": sig[32]} {
+			if first == 0 {
+				zeros[name]++
+			}
+		}
+	}
+	if len(zeros) != 4 {
+		t.Errorf("leading zeros occurred only in %v", zeros)
+	}
+}
+
+func der(t *testing.T, r, s *big.Int) []byte {
+	t.Helper()
+	b, err := asn1.Marshal(struct{ R, S *big.Int }{r, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestShortNumbersArePadded(t *testing.T) {
+	one := big.NewInt(1)
+	largest := new(big.Int).Sub(new(big.Int).Lsh(one, 256), one)
+	for bits := range 256 {
+		r, s := new(big.Int).Lsh(one, uint(bits)), new(big.Int).Sub(largest, new(big.Int).Lsh(one, uint(bits)))
+		sig, err := ParseSignature(der(t, r, s))
+		if err != nil || new(big.Int).SetBytes(sig[:32]).Cmp(r) != 0 || new(big.Int).SetBytes(sig[32:]).Cmp(s) != 0 {
+			t.Errorf("2^%d: %x, %v", bits, sig, err)
+		}
+	}
+}
+
+func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
+	one, tooLarge := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 256)
+	for name, bad := range map[string][]byte{
+		"empty": nil, "text": []byte("x"), "r zero": der(t, new(big.Int), one), "s zero": der(t, one, new(big.Int)),
+		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data behind": append(der(t, one, one), 0),
+		"one number": {0x30, 3, 2, 1, 1},
+	} {
+		if sig, err := ParseSignature(bad); err == nil {
+			t.Errorf("%s: %x", name, sig)
+		}
+	}
+}
+
+func TestOnlyAP256KeyIsTaken(t *testing.T) {
+	for _, curve := range []elliptic.Curve{elliptic.P224(), elliptic.P384(), elliptic.P521()} {
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if jwk, err := ParsePublicKey(spki); err == nil {
+			t.Errorf("%s: %+v", curve.Params().Name, jwk)
+		}
+	}
+	if jwk, err := ParsePublicKey([]byte("x")); err == nil {
+		t.Errorf("text: %+v", jwk)
+	}
+}
+
+func TestAKidHasOneShape(t *testing.T) {
+	const good = "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"
+	if !IsKid(good) {
+		t.Errorf("%s is refused", good)
+	}
+	for _, bad := range []string{
+		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // "t" has bits behind the 32nd byte
+		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:], strings.Repeat("é", 22)[:43],
+	} {
+		if IsKid(bad) {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
+	now := time.Now()
+	retired := func(ago time.Duration) SigningKey {
+		return SigningKey{State: SigningRetired, RetiredAt: now.Add(-ago).UnixMilli()}
+	}
+	for name, c := range map[string]struct {
+		key    SigningKey
+		listed bool
+	}{
+		"next": {SigningKey{State: SigningNext}, true}, "active": {SigningKey{State: SigningActive}, true}, "revoked": {SigningKey{State: SigningRevoked}, false},
+		"retired now": {retired(0), true}, "retired almost 30 days": {retired(KeyListedFor - time.Second), true},
+		"retired 30 days": {retired(KeyListedFor), false}, "of no state": {SigningKey{}, false},
+	} {
+		if got := c.key.Listed(now); got != c.listed {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -16,24 +16,26 @@ import (
 // mayImport has, for each package below pkg, the others that it imports. A package uses packages
 // above it in this list. A new package needs a line here.
 var mayImport = map[string][]string{
-	"verify":            {}, // receivers import it
+	"p256":              {},
+	"verify":            {"p256"}, // receivers import it
 	"problem":           {},
 	"id":                {},
 	"secret":            {},
 	"principal":         {"id"},
+	"strictjson":        {},
 	"text":              {},
 	"metric":            {},
 	"org":               {"text"},
 	"apikey":            {"id", "secret"},
 	"link":              {"id", "secret", "text"},
-	"webhook":           {"id"},
+	"webhook":           {"id", "p256"},
 	"store":             {"id", "problem", "secret", "apikey", "org", "link", "webhook"},
 	"store/storetest":   {"boot", "id", "org", "store"},
-	"authn/jwks":        {},
-	"authn/accesstoken": {"authn/jwks", "problem"},
+	"authn/jwks":        {"p256"},
+	"authn/accesstoken": {"authn/jwks", "problem", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "id", "org", "principal", "problem", "store"},
 	"route":             {"org", "principal"},
-	"api":               {"id", "link", "org", "principal", "problem", "route", "secret", "store", "text", "webhook"},
+	"api":               {"id", "link", "org", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
 	"pipeline/queue":    {"webhook"},
 	"pipeline/signing":  {"webhook"},

@@ -6,9 +6,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"latchkey/pkg/problem"
+	"latchkey/pkg/strictjson"
 )
 
 // maxBody is the largest body taken, in bytes (infra/docs/api.md, "Requests and answers").
@@ -51,10 +53,14 @@ func readBody(r *http.Request) ([]byte, error) {
 // text that is not JSON, for a duplicate, re-cased or unknown member, and for data behind
 // the value; validation_failed (422) with its pointer for a value of the wrong type.
 func (c *call) decode(into any) error {
-	if err := checkJSON(c.body, into); err != nil {
+	err := checkText(c.body)
+	if err == nil {
+		err = strictjson.Check(c.body, strictjson.Rules{Depth: maxDepth, Shape: reflect.TypeOf(into).Elem()})
+	}
+	if err != nil {
 		return invalidJSON(err)
 	}
-	err := json.Unmarshal(c.body, into)
+	err = json.Unmarshal(c.body, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
@@ -65,13 +71,26 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// invalidJSON returns the 400 for an error of checkJSON, with the pointer of an unknown
-// member.
+// maxDepth bounds the nesting of a body. No request of the API needs more.
+const maxDepth = 8
+
+var errEncoding = errors.New("api: broken text")
+
+// invalidJSON returns the 400 for a fault of a body, with the pointer of an unknown member.
 func invalidJSON(err error) error {
-	refusal := problem.Wrap(problem.InvalidJSON, err.Error(), err)
-	var unknown *unknownMemberError
+	details := map[error]string{
+		errEncoding:             "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.",
+		strictjson.ErrSyntax:    "The body is not valid JSON.",
+		strictjson.ErrNotObject: "The body must be a JSON object.",
+		strictjson.ErrTrailing:  "There is data behind the body's JSON value.",
+		strictjson.ErrDuplicate: "The body has a member twice.",
+		strictjson.ErrDepth:     "The body is nested too deeply.",
+	}
+	refusal := problem.Wrap(problem.InvalidJSON, details[err], err)
+	var unknown *strictjson.UnknownMemberError
 	if errors.As(err, &unknown) {
-		refusal.Fields = []problem.Field{{Pointer: unknown.pointer, Code: "unknown", Message: "This route does not know the member."}}
+		refusal.Detail = "The body has a member that this route does not know."
+		refusal.Fields = []problem.Field{{Pointer: unknown.Pointer, Code: "unknown", Message: "This route does not know the member."}}
 	}
 	return refusal
 }

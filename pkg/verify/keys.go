@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"latchkey/pkg/p256"
 )
 
 const (
@@ -221,10 +221,10 @@ func keyOf(kid string, status int, body []byte) (key, error) {
 	y, okY := decode64(said.Y)
 	switch {
 	case said.Kid != kid, said.Kty != "EC", said.Crv != "P-256", said.Alg != nil && *said.Alg != "ES256",
-		said.Use != nil && *said.Use != "sig", !okX, !okY, len(x) != coordinate, len(y) != coordinate:
+		said.Use != nil && *said.Use != "sig", !okX, !okY:
 		return key{}, unavailable(errors.New("the lookup answered another key, or none for ES256"))
 	}
-	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+	public, err := p256.PublicKey(x, y)
 	if err != nil {
 		return key{}, unavailable(err)
 	}

@@ -2,19 +2,19 @@ package webhook
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/asn1"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
+
+	"latchkey/pkg/p256"
 )
 
 // Signature is r and s, 32 bytes each with the highest byte first, as in a JWS (RFC 7518 section
 // 3.4).
-type Signature [2 * coordinate]byte
+type Signature [2 * p256.Size]byte
 
 // ParseSignature turns KMS's DER into r and s. It pads both: one in 128 signatures has a leading
 // zero, and no receiver verifies an unpadded one.
@@ -30,24 +30,21 @@ func ParseSignature(der []byte) (Signature, error) {
 	case !fits(v.R) || !fits(v.S):
 		return sig, errors.New("webhook: the signature is not one on P-256")
 	}
-	v.R.FillBytes(sig[:coordinate])
-	v.S.FillBytes(sig[coordinate:])
+	v.R.FillBytes(sig[:p256.Size])
+	v.S.FillBytes(sig[p256.Size:])
 	return sig, nil
 }
 
-func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*coordinate }
+func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*p256.Size }
 
 // Verify reports whether a signature is good, from the JWK only, as a receiver does. An invalid
 // JWK verifies nothing.
 func (k JWK) Verify(digest [sha256.Size]byte, sig Signature) bool {
 	x, errX := base64.RawURLEncoding.DecodeString(k.X)
 	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
-	if errX != nil || errY != nil || len(x) != coordinate || len(y) != coordinate {
+	public, err := p256.PublicKey(x, y)
+	if errX != nil || errY != nil || err != nil {
 		return false
 	}
-	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
-	if err != nil {
-		return false
-	}
-	return ecdsa.Verify(public, digest[:], new(big.Int).SetBytes(sig[:coordinate]), new(big.Int).SetBytes(sig[coordinate:]))
+	return ecdsa.Verify(public, digest[:], new(big.Int).SetBytes(sig[:p256.Size]), new(big.Int).SetBytes(sig[p256.Size:]))
 }

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"latchkey/pkg/p256"
 )
 
 // StackTag is the tag of every signing key, also of the one that the template creates. Its value is
@@ -89,8 +91,6 @@ const (
 	Use = "sig"
 )
 
-const coordinate = 32 // bytes of a coordinate of P-256
-
 // ParsePublicKey returns the JWK of a SubjectPublicKeyInfo in DER.
 func ParsePublicKey(der []byte) (JWK, error) {
 	parsed, err := x509.ParsePKIXPublicKey(der)
@@ -101,20 +101,12 @@ func ParsePublicKey(der []byte) (JWK, error) {
 	if !ok || public.Curve != elliptic.P256() {
 		return JWK{}, errors.New("webhook: the public key is not on P-256")
 	}
-	point, err := public.Bytes()
+	point, err := public.Bytes() // uncompressed (SEC 1 section 2.3.3): 4, x, y, both padded
 	if err != nil {
 		return JWK{}, fmt.Errorf("webhook: the public key cannot be read: %w", err)
 	}
-	return newJWK(point)
-}
-
-// newJWK returns the JWK of an uncompressed point (SEC 1 section 2.3.3: 4, x, y, both padded).
-func newJWK(point []byte) (JWK, error) {
-	if len(point) != 1+2*coordinate || point[0] != 4 {
-		return JWK{}, fmt.Errorf("webhook: a point of %d bytes is not an uncompressed one on P-256", len(point))
-	}
 	encode := base64.RawURLEncoding.EncodeToString
-	k := JWK{X: encode(point[1 : 1+coordinate]), Y: encode(point[1+coordinate:])}
+	k := JWK{X: encode(point[1 : 1+p256.Size]), Y: encode(point[1+p256.Size:])}
 	k.Kid = k.thumbprint()
 	return k, nil
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"latchkey/pkg/problem"
+	"latchkey/pkg/strictjson"
 )
 
 const (
@@ -26,12 +28,10 @@ type opened struct{ header, payload map[string]any }
 
 // The faults of a token's form. The log shows these errors, so they have nothing of the token.
 var (
-	errSize      = errors.New("token: too long")
-	errParts     = errors.New("token: not three parts")
-	errAlphabet  = errors.New("token: not exact base64url")
-	errJSON      = errors.New("token: not a JSON object in UTF-8")
-	errDuplicate = errors.New("token: a member stands twice")
-	errDepth     = errors.New("token: nested too deeply")
+	errSize     = errors.New("token: too long")
+	errParts    = errors.New("token: not three parts")
+	errAlphabet = errors.New("token: not exact base64url")
+	errUTF8     = errors.New("token: not UTF-8")
 )
 
 // open is the gate before everything else. Two parsers must never read two different tokens from
@@ -88,71 +88,19 @@ func decode(part string) ([]byte, error) {
 
 // object reads a JSON object without duplicate members at any depth. Numbers keep their spelling.
 func object(text []byte) (map[string]any, error) {
-	if !utf8.Valid(text) || !json.Valid(text) {
-		return nil, errJSON
+	if !utf8.Valid(text) {
+		return nil, errUTF8
+	}
+	if err := strictjson.Check(text, strictjson.Rules{Depth: maxDepth, Name: whole}); err != nil {
+		return nil, fmt.Errorf("token: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	v, err := value(d, 0)
-	if err != nil {
-		return nil, err
-	}
-	o, ok := v.(map[string]any)
-	if !ok {
-		return nil, errJSON
-	}
-	return o, nil
+	var o map[string]any
+	err := d.Decode(&o)
+	return o, err
 }
 
-func value(d *json.Decoder, depth int) (any, error) {
-	t, err := d.Token()
-	if err != nil {
-		return nil, errJSON
-	}
-	switch t {
-	case json.Delim('{'), json.Delim('['):
-		if depth >= maxDepth {
-			return nil, errDepth
-		}
-	default:
-		return t, nil
-	}
-	if t == json.Delim('[') {
-		return list(d, depth+1)
-	}
-	return members(d, depth+1)
-}
-
-func list(d *json.Decoder, depth int) ([]any, error) {
-	out := []any{}
-	for d.More() {
-		v, err := value(d, depth)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	_, err := d.Token() // the closing bracket
-	return out, err
-}
-
-func members(d *json.Decoder, depth int) (map[string]any, error) {
-	out := map[string]any{}
-	for d.More() {
-		t, err := d.Token()
-		name, ok := t.(string)
-		// The decoder replaces half a surrogate pair by U+FFFD: two names that
-		// another parser keeps apart would be one here.
-		if err != nil || !ok || strings.ContainsRune(name, utf8.RuneError) {
-			return nil, errJSON
-		}
-		if _, twice := out[name]; twice {
-			return nil, errDuplicate
-		}
-		if out[name], err = value(d, depth); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.Token() // the closing brace
-	return out, err
-}
+// whole reports whether a member's name is what was sent. encoding/json replaces half a surrogate
+// pair by U+FFFD: two names that another parser keeps apart would be one here.
+func whole(name string) bool { return !strings.ContainsRune(name, utf8.RuneError) }

@@ -3,7 +3,6 @@ package jwks
 import (
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
@@ -11,6 +10,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"latchkey/pkg/p256"
 )
 
 // The algorithms that a key may be for (RFC 7518).
@@ -23,7 +24,6 @@ const (
 const (
 	minRSABits = 2048
 	maxRSABits = 8192 // a check by a larger key costs too much
-	coordinate = 32   // bytes of a coordinate of a point on P-256
 	// maxSame bounds the keys under one id and algorithm: each costs a check.
 	maxSame = 4
 )
@@ -122,11 +122,7 @@ func (k jwk) point() (*ecdsa.PublicKey, error) {
 	if err := errors.Join(errX, errY); err != nil {
 		return nil, err
 	}
-	if len(x) != coordinate || len(y) != coordinate {
-		return nil, errUnusable
-	}
-	// The function refuses a point that is not on the curve.
-	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+	return p256.PublicKey(x, y)
 }
 
 func (k jwk) modulus() (*rsa.PublicKey, error) {

@@ -30,8 +30,8 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…']
-	@mkdir -p .local/bin && go build -o .local/bin/run ./infra/local/run
-	@exec .local/bin/run -port $(PORT) -parameters "$$PARAMETERS" $(if $(THROTTLE),-throttle) # not "go run", which passes no SIGTERM on
+	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
+	@exec .local/bin/ctl -port $(PORT) -parameters "$$PARAMETERS" $(if $(THROTTLE),-throttle) run # not "go run", which passes no SIGTERM on
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token
@@ -104,7 +104,8 @@ home: ## gives the module the path of its owner's repository: MODULE=github.com/
 	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g; s#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#" "$$file" && rm "$$file.bak"; done
 
 sam: ## the same functions under sam local start-api (needs a Docker engine)
-	@go run ./infra/local/runsam -port $(PORT)
+	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
+	@exec .local/bin/ctl -port $(PORT) sam # as above
 
 lint: ## linters, pinned, and the template
 	@go run ./infra/lint

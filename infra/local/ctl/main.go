@@ -1,5 +1,6 @@
-// Command ctl has the small commands of the Makefile: it gets a token, stops and starts the database
-// and the KMS, calls a scheduled function, deletes the table's data, and builds the functions.
+// Command ctl has the verbs of the Makefile for this machine: it runs the stack, gets a token, stops and
+// starts the database and the KMS, calls a scheduled function, deletes the table's data, and builds
+// the functions.
 package main
 
 import (
@@ -11,7 +12,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"latchkey/infra/local/backing"
@@ -19,38 +23,48 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-const usage = "usage: ctl [flags] token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | build"
+const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | build"
 
 type settings struct {
 	port                   int
 	kind, email, name, sub string
 	arch, function         string
+	template, parameters   string
+	throttle               bool
 }
 
 func main() {
 	var o settings
-	flag.IntVar(&o.port, "port", 3000, "port of the stack's API")
+	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; the seven after it are used too")
 	flag.StringVar(&o.kind, "kind", string(backing.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
 	flag.StringVar(&o.email, "email", "", "token: the person's email")
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
 	flag.StringVar(&o.arch, "arch", "arm64", "build: arm64 or amd64")
 	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
+	flag.StringVar(&o.template, "template", "", "run: another template than the repository's")
+	flag.BoolVar(&o.throttle, "throttle", false, "run: refuse requests over the template's limits")
+	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
 	flag.Parse()
-	if err := run(context.Background(), flag.Arg(0), o); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := do(ctx, flag.Arg(0), o); err != nil {
 		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
-		os.Exit(1)
+		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
 	}
 }
 
-func run(ctx context.Context, what string, o settings) error {
-	switch what {
+func do(ctx context.Context, verb string, o settings) error {
+	switch verb {
+	case "run":
+		return run(ctx, o)
+	case "sam":
+		return runSAM(ctx, o.port)
 	case "token":
 		return token(ctx, o)
-	case "stop-db", "start-db", "pause-db", "resume-db":
-		return control(ctx, o.port, "/db/"+what[:len(what)-len("-db")])
-	case "stop-kms", "start-kms":
-		return control(ctx, o.port, "/kms/"+what[:len(what)-len("-kms")])
+	case "stop-db", "start-db", "pause-db", "resume-db", "stop-kms", "start-kms":
+		action, service, _ := strings.Cut(verb, "-")
+		return control(ctx, o.port, "/"+service+"/"+action)
 	case "schedule":
 		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
 	case "clean-data":

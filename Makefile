@@ -24,7 +24,7 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients sam lint deploy undeploy
+.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients generate sam lint deploy undeploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a lis
 
 clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
 	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)
+
+generate: ## writes what is generated: infra/openapi-3.1.yaml and infra/vectors/webhooks.json
+	@UPDATE_GENERATED=1 go test -count=1 -run '^(TestOpenAPI31IsMadeFromTheDocument|TestFileIsWhatTheGeneratorMakes)$$' ./infra/contract ./infra/vectors
 
 home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))

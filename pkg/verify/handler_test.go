@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/vectors"
 	"latchkey/pkg/verify"
 )
 
 // TestHandlerAnswersByTheOutcome distinguishes the four answers.
 func TestHandlerAnswersByTheOutcome(t *testing.T) {
-	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	v := readVectors(t)
 	server := httptest.NewServer(v.Handler())
 	defer server.Close()
 	var reported []error
@@ -84,7 +83,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestHandlerReadsNoMoreThanAWebhook from a body without end.
 func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
-	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	v := readVectors(t)
 	r, l := receiver(t, v)
 	body := &endless{}
 	w := httptest.NewRecorder()

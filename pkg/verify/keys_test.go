@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/vectors"
 	"latchkey/pkg/verify"
 )
 
@@ -60,15 +59,18 @@ func status(code int) http.Handler {
 type world struct {
 	*lookups
 	*verify.Verifier
-	vectors.Vectors
+	vectors
 	now atomic.Int64
 	url string
 }
 
+// newWorld returns a Verifier whose clock is an hour before that of the vectors. The times of their
+// webhooks are within its leeway, so none expires within a test.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
-	w := &world{lookups: &lookups{next: v.Handler()}, Vectors: v}
+	v := readVectors(t)
+	v.Now -= 3600
+	w := &world{lookups: &lookups{next: v.Handler()}, vectors: v}
 	w.now.Store(v.Now)
 	server := httptest.NewServer(w.lookups)
 	t.Cleanup(server.Close)
@@ -89,18 +91,10 @@ func (w *world) verify(token string) error {
 	return err
 }
 
-// lasting is a webhook that does not expire within the test: its times are later than the clock,
-// within the leeway.
-func (w *world) lasting(t *testing.T) string {
-	t.Helper()
-	later := vectors.Mint(time.Unix(w.Now+3600, 0))
-	return good(t, later)
-}
-
 // TestKeyIsLookedUpOnceInItsTime follows max-age: 300 s of the active key.
 func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	w := newWorld(t)
-	webhook := w.lasting(t)
+	webhook := good(t, w.vectors)
 	for _, step := range []struct{ at, lookups int }{{0, 1}, {1, 1}, {299, 1}, {300, 2}, {599, 2}, {600, 3}} {
 		w.now.Store(w.Now + int64(step.at))
 		if err := w.verify(webhook); err != nil || w.count() != step.lookups {
@@ -112,7 +106,7 @@ func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 // TestRevocationCountsFromTheNextLookup: from then on no signature of the key is good.
 func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	w := newWorld(t)
-	webhook := w.lasting(t)
+	webhook := good(t, w.vectors)
 	if err := w.verify(webhook); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +121,7 @@ func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 // lookup at once.
 func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	w := newWorld(t)
-	webhook := w.lasting(t)
+	webhook := good(t, w.vectors)
 	if err := w.verify(webhook); err != nil {
 		t.Fatal(err)
 	}
@@ -164,12 +158,12 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 }
 
 // Handler is that of the vectors, which the embedded Verifier's Handler hides.
-func (w *world) Handler() http.Handler { return w.Vectors.Handler() }
+func (w *world) Handler() http.Handler { return w.vectors.Handler() }
 
 // madeUp returns tokens for this endpoint, each by a key of its own.
 func (w *world) madeUp(t *testing.T, n int) []string {
 	t.Helper()
-	payload := strings.Split(w.lasting(t), ".")[1]
+	payload := strings.Split(good(t, w.vectors), ".")[1]
 	tokens := make([]string, n)
 	for i := range tokens {
 		sum := sha256.Sum256(fmt.Append(nil, i))
@@ -184,7 +178,7 @@ func (w *world) madeUp(t *testing.T, n int) []string {
 // known key are accepted meanwhile.
 func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	w := newWorld(t)
-	webhook := w.lasting(t)
+	webhook := good(t, w.vectors)
 	if err := w.verify(webhook); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +234,7 @@ func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
 // TestManyWebhooksShareALookup. A caller that ends its call does not end the lookup for the others.
 func TestManyWebhooksShareALookup(t *testing.T) {
 	w := newWorld(t)
-	webhook := w.lasting(t)
+	webhook := good(t, w.vectors)
 	asked, go_on := make(chan struct{}), make(chan struct{})
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		close(asked)
@@ -275,7 +269,7 @@ func TestManyWebhooksShareALookup(t *testing.T) {
 func TestForgedTokenCostsNoLookup(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"audience: another endpoint", "expired a day ago", "iat is missing", "no event", "alg none, a signature", "kid: a URL"} {
-		if err := w.verify(token(t, w.Vectors, name)); !errors.Is(err, verify.ErrRefused) {
+		if err := w.verify(token(t, w.vectors, name)); !errors.Is(err, verify.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

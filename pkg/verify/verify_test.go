@@ -6,17 +6,15 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"latchkey/infra/vectors"
 	"latchkey/pkg/verify"
 )
 
 // receiver is a Verifier at the time and with the keys of the vectors.
-func receiver(t *testing.T, v vectors.Vectors) (*verify.Verifier, *lookups) {
+func receiver(t *testing.T, v vectors) (*verify.Verifier, *lookups) {
 	t.Helper()
 	l := &lookups{next: v.Handler()}
 	server := httptest.NewServer(l)
@@ -32,7 +30,7 @@ func receiver(t *testing.T, v vectors.Vectors) (*verify.Verifier, *lookups) {
 }
 
 // check returns one case to a Verifier that has seen no kid yet.
-func check(t *testing.T, v vectors.Vectors, c vectors.Case) {
+func check(t *testing.T, v vectors, c vectorCase) {
 	t.Helper()
 	r, _ := receiver(t, v)
 	event, err := r.Verify(context.Background(), []byte(c.Token))
@@ -56,16 +54,9 @@ func check(t *testing.T, v vectors.Vectors, c vectors.Case) {
 	}
 }
 
-// TestVectorsAreVerifiedAndRefused reads the file as any receiver's test would.
+// TestVectorsAreVerifiedAndRefused does as any receiver's test would.
 func TestVectorsAreVerifiedAndRefused(t *testing.T) {
-	b, err := os.ReadFile("../../infra/vectors/webhooks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v vectors.Vectors
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatal(err)
-	}
+	v := readVectors(t)
 	if len(v.Cases) < 150 {
 		t.Fatalf("%d cases", len(v.Cases))
 	}
@@ -74,29 +65,16 @@ func TestVectorsAreVerifiedAndRefused(t *testing.T) {
 	}
 }
 
-// TestVectorsOfThisHourToo has the cases that are too large for the file.
-func TestVectorsOfThisHourToo(t *testing.T) {
-	v := vectors.Mint(time.Now())
-	large := false
-	for _, c := range v.Cases {
-		large = large || len(c.Token) > verify.MaxBody
-		check(t, v, c)
-	}
-	if !large {
-		t.Error("no case is too large")
-	}
-}
-
 // TestEventIsWhatWasSent compares every field.
 func TestEventIsWhatWasSent(t *testing.T) {
-	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	v := readVectors(t)
 	r, _ := receiver(t, v)
 	e, err := r.Verify(context.Background(), []byte(good(t, v)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := verify.Event{
-		ID: "evt_01k5vectors00000000000000b", Type: "link.claimed", CreatedAt: time.Unix(vectors.FixedNow-2, 0), Attempt: "att_vector",
+		ID: "evt_01k5vectors00000000000000b", Type: "link.claimed", CreatedAt: time.Unix(v.Now-2, 0), Attempt: "att_vector",
 		Data: json.RawMessage(`{"id":"lnk_01k5vectors00000000000000c","status":"claimed"}`),
 	}
 	if e.ID != want.ID || e.Type != want.Type || !e.CreatedAt.Equal(want.CreatedAt) || e.Attempt != want.Attempt || string(e.Data) != string(want.Data) {
@@ -106,7 +84,7 @@ func TestEventIsWhatWasSent(t *testing.T) {
 
 // TestAnyIssuerWhenNoneIsSet: only this check may be left to the keys.
 func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
-	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	v := readVectors(t)
 	v.Issuer = ""
 	r, _ := receiver(t, v)
 	for _, name := range []string{"issuer: another", "issuer: is missing"} {
@@ -121,11 +99,11 @@ func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 
 // TestLeewayIsHeld at both ends of the time in which a token is good.
 func TestLeewayIsHeld(t *testing.T) {
-	v := vectors.Mint(time.Unix(vectors.FixedNow, 0))
+	v := readVectors(t)
 	webhook := []byte(token(t, v, "ten minutes old, not expired")) // iat: 600 s before now; exp: 300 s after
 	server := httptest.NewServer(v.Handler())
 	defer server.Close()
-	iat := int64(vectors.FixedNow - 600)
+	iat := v.Now - 600
 	for _, c := range []struct {
 		leeway time.Duration
 		at     int64
@@ -173,12 +151,12 @@ func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
 	}
 }
 
-func good(t *testing.T, v vectors.Vectors) string {
+func good(t *testing.T, v vectors) string {
 	t.Helper()
 	return token(t, v, "a webhook")
 }
 
-func token(t *testing.T, v vectors.Vectors, name string) string {
+func token(t *testing.T, v vectors, name string) string {
 	t.Helper()
 	for _, c := range v.Cases {
 		if c.Name == name {

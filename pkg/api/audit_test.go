@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.yaml.in/yaml/v3"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -212,21 +214,33 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 		actions[e.Action], kinds[e.Actor.Type], kinds[e.Target.Type] = true, true, true
 	}
 	for name, seen := range map[string]map[string]bool{"AuditEntry.action": actions, "Subject.type": kinds} {
-		if got, want := slices.Sorted(maps.Keys(seen)), documented(t, a.server, name); !slices.Equal(got, want) {
+		if got, want := slices.Sorted(maps.Keys(seen)), documented(t, name); !slices.Equal(got, want) {
 			t.Errorf("%s: seen %v, documented %v", name, got, want)
 		}
 	}
 }
 
-// documented returns the values that the document has for a member of a schema.
-func documented(t *testing.T, s *server, name string) (values []string) {
+// documented returns the values that infra/openapi.yaml has for a member of a schema.
+func documented(t *testing.T, name string) []string {
 	t.Helper()
-	schema, member, _ := strings.Cut(name, ".")
-	list, _ := s.contract.Document().Components.Schemas[schema].Value.Properties[member].Value.Extensions["x-extensible-enum"].([]any)
-	for _, v := range list {
-		values = append(values, fmt.Sprint(v))
+	text, err := os.ReadFile("../../infra/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return slices.Sorted(slices.Values(values))
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Values []string `yaml:"x-extensible-enum"`
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, member, _ := strings.Cut(name, ".")
+	return slices.Sorted(slices.Values(doc.Components.Schemas[schema].Properties[member].Values))
 }
 
 // TestARefusedActionIsNotAudited refuses every write in an org because of its caller, its target or

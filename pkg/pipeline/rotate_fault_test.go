@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/pkg/pipeline/signing"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
@@ -162,7 +164,7 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 				w.run(t)
 			}
 			w.at(c.forget)
-			w.kms.real = otherKMS(t)
+			w.kms.real = signing.New(servicetest.OwnKMS(t), "test") // a local one after a restart
 			made := w.kms.count("Create")
 			w.run(t) // the template's key is forgotten as well: one is made
 			w.wants(t, "restart", c.states)
@@ -174,7 +176,7 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	t.Run("the template's key is new", func(t *testing.T) {
 		w := newWorld(t)
 		w.run(t)
-		w.kms.real = otherKMS(t)
+		w.kms.real = signing.New(servicetest.OwnKMS(t), "test")
 		first, err := w.kms.real.Create(ctx)
 		if err != nil {
 			t.Fatal(err)

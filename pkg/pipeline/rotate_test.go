@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/pipeline/signing"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
 )
@@ -126,7 +126,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		Table: storetest.New(t), kms: &observed{real: newKMS(t), faults: map[string]int{}},
+		Table: storetest.New(t), kms: &observed{real: signing.New(servicetest.KMS(t), "test"), faults: map[string]int{}},
 		begun: time.UnixMilli(1_800_000_000_000),
 	}
 	w.now = w.begun
@@ -141,38 +141,6 @@ func newWorld(t *testing.T) *world {
 	}
 	w.rotation = &pipeline.Rotation{Store: w.Store, KMS: w.kms, FirstARN: first, Every: every}
 	return w
-}
-
-var emulator struct {
-	sync.Mutex
-	process *backing.Process
-}
-
-// newKMS returns the one KMS of the test program. Without Python the test fails, and its text
-// says so.
-func newKMS(t *testing.T) *signing.Keys {
-	t.Helper()
-	emulator.Lock()
-	defer emulator.Unlock()
-	if emulator.process == nil {
-		p, err := backing.StartKMS(ctx, backing.KMSOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		emulator.process = p
-	}
-	return signing.New(backing.NewKMSClient(emulator.process.Endpoint), "test")
-}
-
-// otherKMS returns a KMS without the keys: a local one after a restart.
-func otherKMS(t *testing.T) *signing.Keys {
-	t.Helper()
-	p, err := backing.StartKMS(ctx, backing.KMSOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Stop() })
-	return signing.New(backing.NewKMSClient(p.Endpoint), "test")
 }
 
 // at moves the clock to a time after the beginning.

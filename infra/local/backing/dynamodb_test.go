@@ -70,7 +70,7 @@ func TestTableHasTheTemplatesSchema(t *testing.T) {
 	_, db := startDynamoDB(t, backing.DynamoDBOptions{})
 	path := template(t)
 	for range 2 { // the second call keeps the table
-		if err := backing.CreateTable(ctx, db, path, "latchkey"); err != nil {
+		if err := backing.CreateTable(ctx, db, path, "rows"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,10 +78,10 @@ func TestTableHasTheTemplatesSchema(t *testing.T) {
 	if err := os.WriteFile(other, []byte(strings.Replace(tableTemplate, "IndexName: due", "IndexName: new", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := backing.CreateTable(ctx, db, other, "latchkey"); err == nil || !strings.Contains(err.Error(), "clean-data") {
+	if err := backing.CreateTable(ctx, db, other, "rows"); !errors.Is(err, backing.ErrOtherTable) {
 		t.Errorf("a table of another shape: %v", err)
 	}
-	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("latchkey")})
+	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("rows")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,18 +101,18 @@ func TestRowsSurviveARestart(t *testing.T) {
 	ctx := context.Background()
 	data := t.TempDir()
 	p, db := startDynamoDB(t, backing.DynamoDBOptions{DataDir: data})
-	if err := backing.CreateTable(ctx, db, template(t), "latchkey"); err != nil {
+	if err := backing.CreateTable(ctx, db, template(t), "rows"); err != nil {
 		t.Fatal(err)
 	}
 	row := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "a"}, "SK": &types.AttributeValueMemberS{Value: "b"}}
-	if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("latchkey"), Item: row}); err != nil {
+	if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("rows"), Item: row}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	_, db = startDynamoDB(t, backing.DynamoDBOptions{DataDir: data})
-	out, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("latchkey"), Key: row})
+	out, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("rows"), Key: row})
 	if err != nil || len(out.Item) == 0 {
 		t.Fatalf("the row is lost: %v %v", out, err)
 	}

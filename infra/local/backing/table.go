@@ -18,9 +18,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tableResource is the logical id of the table in template.yaml.
-const tableResource = "Table"
-
 // NewDynamoDBClient returns a client for a DynamoDB Local's endpoint.
 func NewDynamoDBClient(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
@@ -40,23 +37,83 @@ func anyCredentials(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 }
 
-// CreateTable creates a table with the schema of the resource Table in template.yaml, so that tests
-// use the deployed schema, and waits until the table can be used. It leaves out properties that
-// DynamoDB Local does not know (tags, backups, deletion protection). An existing table of that name
-// is kept; when its key, indexes or stream differ, that is an error. The changes make a new table
-// differ from the template.
-func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string, changes ...func(*dynamodb.CreateTableInput)) error {
-	in, err := readTable(templatePath)
+// Table is the schema of a template's table.
+type Table struct {
+	Create     *dynamodb.CreateTableInput     // without the table's name
+	TimeToLive *types.TimeToLiveSpecification // nil: no row expires
+}
+
+// ReadTable returns the schema of the only table of the template at path. It leaves out properties
+// that DynamoDB Local does not know (tags, backups, deletion protection). CloudFormation's functions
+// elsewhere in the template do not matter. One inside the table would be lost, so it is an error.
+func ReadTable(path string) (*Table, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("the table of %s: %w", templatePath, err)
+		return nil, err
 	}
-	create := in.input(name)
-	for _, change := range changes {
-		change(create)
+	var doc struct {
+		Resources map[string]struct {
+			Type       string    `yaml:"Type"`
+			Properties yaml.Node `yaml:"Properties"`
+		} `yaml:"Resources"`
 	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	var tables []map[string]any
+	for _, resource := range doc.Resources {
+		if resource.Type == "AWS::DynamoDB::Table" {
+			var literal map[string]any
+			if err := resource.Properties.Decode(&literal); err != nil {
+				return nil, err
+			}
+			tables = append(tables, literal)
+		}
+	}
+	if len(tables) != 1 {
+		return nil, fmt.Errorf("%s has %d tables, not one", path, len(tables))
+	}
+	return tableOf(tables[0])
+}
+
+// tableOf converts the properties of an AWS::DynamoDB::Table. CloudFormation and the API use the same
+// names, so JSON converts them.
+func tableOf(properties map[string]any) (*Table, error) {
+	out := &Table{Create: &dynamodb.CreateTableInput{}}
+	for name, to := range map[string]any{
+		"AttributeDefinitions": &out.Create.AttributeDefinitions, "KeySchema": &out.Create.KeySchema,
+		"GlobalSecondaryIndexes": &out.Create.GlobalSecondaryIndexes, "BillingMode": &out.Create.BillingMode,
+		"StreamSpecification": &out.Create.StreamSpecification, "TimeToLiveSpecification": &out.TimeToLive,
+	} {
+		b, err := json.Marshal(properties[name])
+		if err == nil {
+			err = json.Unmarshal(b, to)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the table's %s: %w", name, err)
+		}
+	}
+	if len(out.Create.KeySchema) == 0 || len(out.Create.AttributeDefinitions) == 0 {
+		return nil, errors.New("KeySchema or AttributeDefinitions is missing")
+	}
+	if s := out.Create.StreamSpecification; s != nil {
+		s.StreamEnabled = aws.Bool(true)
+	}
+	return out, nil
+}
+
+// CreateTable creates a table with the schema of the template at templatePath, and waits until the
+// table can be used. An existing table of that name is kept. Error: ErrOtherTable when its key,
+// indexes or stream differ.
+func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
+	table, err := ReadTable(templatePath)
+	if err != nil {
+		return err
+	}
+	table.Create.TableName = &name
 	var exists *types.ResourceInUseException
-	if _, err := db.CreateTable(ctx, create); errors.As(err, &exists) {
-		return in.sameAs(ctx, db, name)
+	if _, err := db.CreateTable(ctx, table.Create); errors.As(err, &exists) {
+		return table.sameAs(ctx, db, name)
 	} else if err != nil {
 		return fmt.Errorf("creating table %s: %w", name, err)
 	}
@@ -64,103 +121,39 @@ func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name st
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, 30*time.Second); err != nil {
 		return err
 	}
-	return in.enableTTL(ctx, db, name)
+	if table.TimeToLive == nil || !aws.ToBool(table.TimeToLive.Enabled) {
+		return nil
+	}
+	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: table.TimeToLive})
+	return err
 }
 
-// tableProperties has the properties that are read of an AWS::DynamoDB::Table. CloudFormation and
-// the API use the same names, so JSON converts them.
-type tableProperties struct {
-	AttributeDefinitions    []types.AttributeDefinition
-	KeySchema               []types.KeySchemaElement
-	GlobalSecondaryIndexes  []types.GlobalSecondaryIndex
-	BillingMode             types.BillingMode
-	StreamSpecification     *struct{ StreamViewType types.StreamViewType }
-	TimeToLiveSpecification *struct {
-		AttributeName string
-		Enabled       bool
-	}
-}
-
-// readTable decodes the table's properties. CloudFormation's functions elsewhere in the template do
-// not matter. One inside the table would be lost, so it is an error.
-func readTable(path string) (*tableProperties, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var doc struct {
-		Resources map[string]struct {
-			Properties yaml.Node `yaml:"Properties"`
-		} `yaml:"Resources"`
-	}
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, err
-	}
-	resource, ok := doc.Resources[tableResource]
-	if !ok {
-		return nil, fmt.Errorf("there is no resource %s", tableResource)
-	}
-	var literal map[string]any
-	if err := resource.Properties.Decode(&literal); err != nil {
-		return nil, err
-	}
-	wanted := make(map[string]any)
-	for _, k := range []string{"AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode", "StreamSpecification", "TimeToLiveSpecification"} {
-		if v, ok := literal[k]; ok {
-			wanted[k] = v
-		}
-	}
-	b, err := json.Marshal(wanted)
-	if err != nil {
-		return nil, err
-	}
-	var p tableProperties
-	if err := json.Unmarshal(b, &p); err != nil {
-		return nil, err
-	}
-	if len(p.KeySchema) == 0 || len(p.AttributeDefinitions) == 0 {
-		return nil, errors.New("KeySchema or AttributeDefinitions is missing")
-	}
-	return &p, nil
-}
-
-func (p *tableProperties) input(name string) *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: p.BillingMode, KeySchema: p.KeySchema,
-		AttributeDefinitions: p.AttributeDefinitions, GlobalSecondaryIndexes: p.GlobalSecondaryIndexes,
-	}
-	if s := p.StreamSpecification; s != nil {
-		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: s.StreamViewType}
-	}
-	return in
-}
+// ErrOtherTable means that another template made the table.
+var ErrOtherTable = errors.New("another template made the table")
 
 // sameAs returns nil when the existing table serves the same requests.
-func (p *tableProperties) sameAs(ctx context.Context, db *dynamodb.Client, name string) error {
+func (t *Table) sameAs(ctx context.Context, db *dynamodb.Client, name string) error {
 	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
 		return err
 	}
-	there := shape(out.Table.KeySchema, nil)
-	if s := out.Table.StreamSpecification; s != nil {
-		there["(stream)"] = string(s.StreamViewType)
-	}
+	there := shape(out.Table.KeySchema, nil, out.Table.StreamSpecification)
 	for _, i := range out.Table.GlobalSecondaryIndexes {
 		there[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
 	}
-	wanted := shape(p.KeySchema, p.GlobalSecondaryIndexes)
-	if s := p.StreamSpecification; s != nil {
-		wanted["(stream)"] = string(s.StreamViewType)
-	}
-	if !maps.Equal(there, wanted) {
-		return fmt.Errorf("table %s was made by another template: it has %v, and %v is wanted (make clean-data forgets it)", name, there, wanted)
+	if wanted := shape(t.Create.KeySchema, t.Create.GlobalSecondaryIndexes, t.Create.StreamSpecification); !maps.Equal(there, wanted) {
+		return fmt.Errorf("%w %s: it has %v, and %v is wanted", ErrOtherTable, name, there, wanted)
 	}
 	return nil
 }
 
-// shape returns the key of the table, by "", and the key and attributes of each index, by its name.
-func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex) map[string]string {
+// shape returns the key of the table, by "", the key and attributes of each index, by its name, and
+// the stream's kind, if it has a stream.
+func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex, stream *types.StreamSpecification) map[string]string {
 	out := map[string]string{"": keyNames(key)}
+	if stream != nil {
+		out["(stream)"] = string(stream.StreamViewType)
+	}
 	for _, i := range indexes {
 		out[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
 	}
@@ -179,16 +172,4 @@ func keyNames(key []types.KeySchemaElement) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
-}
-
-func (p *tableProperties) enableTTL(ctx context.Context, db *dynamodb.Client, name string) error {
-	ttl := p.TimeToLiveSpecification
-	if ttl == nil || !ttl.Enabled {
-		return nil
-	}
-	_, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName:               &name,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &ttl.AttributeName, Enabled: aws.Bool(true)},
-	})
-	return err
 }

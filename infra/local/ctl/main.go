@@ -1,6 +1,7 @@
 // Command ctl has the verbs of the Makefile for this machine: it runs the stack, gets a token, stops and
 // starts the database and the KMS, calls a scheduled function, deletes the table's data, and builds
-// the functions.
+// the functions. Tests run three more: two serve a database or a KMS, and one checks answers against
+// infra/openapi.yaml.
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | build"
+const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | build | serve-db | serve-kms | check-answers"
 
 type settings struct {
 	port                   int
@@ -31,6 +32,7 @@ type settings struct {
 	arch, function         string
 	template, parameters   string
 	throttle               bool
+	database               string
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 	flag.StringVar(&o.template, "template", "", "run: another template than the repository's")
 	flag.BoolVar(&o.throttle, "throttle", false, "run: refuse requests over the template's limits")
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
+	flag.StringVar(&o.database, "database", "", "serve-db: the base URL of a running database, in place of a new one")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -71,6 +74,12 @@ func do(ctx context.Context, verb string, o settings) error {
 		return cleanData(ctx, o.port)
 	case "build":
 		return buildAll(ctx, o.arch)
+	case "serve-db":
+		return serveDB(ctx, o.database)
+	case "serve-kms":
+		return serveKMS(ctx)
+	case "check-answers":
+		return checkAnswers()
 	}
 	return errors.New(usage)
 }

@@ -27,7 +27,11 @@ func (s *Stack) startBacking(ctx context.Context) error {
 		return err
 	}
 	s.DataPlane = Endpoints{DynamoDB: s.db.Endpoint, KMS: s.kms.Endpoint, SQS: s.queue.Endpoint}
-	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, TableName); err != nil {
+	err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, TableName)
+	if errors.Is(err, backing.ErrOtherTable) {
+		return fmt.Errorf("%w (make clean-data forgets it)", err)
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.makeQueues(ctx); err != nil {

@@ -14,24 +14,13 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
-	"latchkey/infra/local/backing"
 	"latchkey/pkg/pipeline/signing"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/webhook"
 )
 
-// emulator runs a KMS for one test. Without Python the test fails, and its text says so.
-func emulator(t *testing.T) *awskms.Client {
-	t.Helper()
-	p, err := backing.StartKMS(context.Background(), backing.KMSOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Stop() })
-	return backing.NewKMSClient(p.Endpoint)
-}
-
 func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
-	ctx, k := context.Background(), signing.New(emulator(t), "test")
+	ctx, k := context.Background(), signing.New(servicetest.KMS(t), "test")
 	arn, err := k.Create(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +42,7 @@ func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
 }
 
 func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
-	ctx, client := context.Background(), emulator(t)
+	ctx, client := context.Background(), servicetest.KMS(t)
 	arn, err := signing.New(client, "acme").Create(ctx)
 	if err != nil || !strings.HasPrefix(arn, "arn:aws:kms:") {
 		t.Fatalf("%q, %v", arn, err)
@@ -73,7 +62,7 @@ func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
 
 // TestAMadeKeyHasTheExtraTags besides the stack's tag, which none of them replaces.
 func TestAMadeKeyHasTheExtraTags(t *testing.T) {
-	ctx, client := context.Background(), emulator(t)
+	ctx, client := context.Background(), servicetest.KMS(t)
 	arn, err := signing.New(client, "acme", [2]string{"team", "payments"}, [2]string{webhook.StackTag, "other"}, [2]string{"env", "prod"}).Create(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +81,7 @@ func TestAMadeKeyHasTheExtraTags(t *testing.T) {
 }
 
 func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
-	ctx, client := context.Background(), emulator(t)
+	ctx, client := context.Background(), servicetest.KMS(t)
 	k := signing.New(client, "test")
 	const gone = "arn:aws:kms:us-east-1:000000000000:key/00000000-0000-0000-0000-000000000000"
 	_, public := k.Public(ctx, gone)
@@ -109,7 +98,7 @@ func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 	if _, err := k.Public(ctx, aws.ToString(encrypts.KeyMetadata.Arn)); err == nil || errors.Is(err, webhook.ErrNoKey) {
 		t.Errorf("a key that does not sign: %v", err)
 	}
-	down := signing.New(backing.NewKMSClient("http://127.0.0.1:1"), "test")
+	down := signing.New(servicetest.KMSClient("http://127.0.0.1:1"), "test")
 	if _, err := down.Public(ctx, gone); err == nil || errors.Is(err, webhook.ErrNoKey) {
 		t.Errorf("a KMS that is down: %v", err)
 	}
@@ -118,7 +107,7 @@ func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 // TestDisableDisablesTheKey reads the key's state from KMS, because the local one still signs
 // with a disabled key.
 func TestDisableDisablesTheKey(t *testing.T) {
-	ctx, client := context.Background(), emulator(t)
+	ctx, client := context.Background(), servicetest.KMS(t)
 	k := signing.New(client, "test")
 	arn, err := k.Create(ctx)
 	if err != nil {

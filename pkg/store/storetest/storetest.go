@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,10 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/infra/local/backing"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store"
 )
 
@@ -32,20 +31,26 @@ type Table struct {
 	Faults *Faults
 }
 
-// running returns the endpoint of the one DynamoDB Local of a test program.
+// database is a running database, and the schema of the table in template.yaml.
+type database struct {
+	Endpoint string
+	Table    struct {
+		Create     dynamodb.CreateTableInput // without the table's name
+		TimeToLive *types.TimeToLiveSpecification
+	}
+}
+
+// running returns the one DynamoDB Local of a test program.
 var running = sync.OnceValues(find)
 
-// find returns the endpoint of a running database, which LATCHKEY_DYNAMODB names. Without it,
-// find starts one, which ends by itself when the program ends.
-func find() (endpoint string, err error) {
-	if endpoint := os.Getenv("LATCHKEY_DYNAMODB"); endpoint != "" {
-		return endpoint, nil
-	}
-	process, err := backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{})
+// find returns the running database that LATCHKEY_DYNAMODB names. Without it, find starts one, which
+// ends when the program ends.
+func find() (d database, err error) {
+	service, err := servicetest.Start("-database="+os.Getenv("LATCHKEY_DYNAMODB"), "serve-db")
 	if err != nil {
-		return "", err
+		return d, err
 	}
-	return process.Endpoint, nil
+	return d, service.Read(&d)
 }
 
 // longTry bounds a call that no test cuts short.
@@ -55,16 +60,12 @@ const longTry = time.Minute
 // stream. Without Java and Maven the test fails, and names what is missing.
 func New(t testing.TB) *Table {
 	t.Helper()
-	endpoint, err := running()
+	d, err := running()
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := backing.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tb := &Table{DB: backing.NewDynamoDBClient(endpoint), Name: "test-" + rand.Text(), Faults: &Faults{}}
-	if err := backing.CreateTable(context.Background(), tb.DB, filepath.Join(root, "template.yaml"), tb.Name, withoutStream); err != nil {
+	tb := &Table{DB: client(d.Endpoint, &http.Client{}), Name: "test-" + rand.Text(), Faults: &Faults{}}
+	if err := tb.create(d); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -75,13 +76,21 @@ func New(t testing.TB) *Table {
 	under := boot.NewHTTPClient()
 	tb.Faults.Try, under.Timeout = under.Timeout, longTry
 	tb.Faults.Next, under.Transport = under.Transport, newConsistent(t, tb.Faults)
-	tb.Store = store.New(client(endpoint, under), tb.Name)
+	tb.Store = store.New(client(d.Endpoint, under), tb.Name)
 	return tb
 }
 
-// withoutStream removes the stream: no test here reads it, and DynamoDB Local becomes slow with
-// the streams of deleted tables.
-func withoutStream(in *dynamodb.CreateTableInput) { in.StreamSpecification = nil }
+// create creates the table without its stream: no test here reads it, and DynamoDB Local becomes slow
+// with the streams of deleted tables.
+func (tb *Table) create(d database) error {
+	in := d.Table.Create
+	in.TableName, in.StreamSpecification = &tb.Name, nil
+	if _, err := tb.DB.CreateTable(context.Background(), &in); err != nil {
+		return err
+	}
+	_, err := tb.DB.UpdateTimeToLive(context.Background(), &dynamodb.UpdateTimeToLiveInput{TableName: &tb.Name, TimeToLiveSpecification: d.Table.TimeToLive})
+	return err
+}
 
 // client returns the product's own client, on another transport.
 func client(endpoint string, h *http.Client) *dynamodb.Client {

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"latchkey/infra/contract"
+	"latchkey/infra/local/backing"
+)
+
+// serveDB starts a database if endpoint, the base URL of a running one, is empty. It prints
+// {"endpoint", "table"}; table is the schema of the table in template.yaml. It serves until its
+// input ends.
+func serveDB(ctx context.Context, endpoint string) error {
+	root, err := backing.Root()
+	if err != nil {
+		return err
+	}
+	table, err := backing.ReadTable(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		return err
+	}
+	if endpoint == "" {
+		p, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+		if err != nil {
+			return err
+		}
+		endpoint = p.Endpoint
+	}
+	return serve(map[string]any{"endpoint": endpoint, "table": table})
+}
+
+// serveKMS starts a KMS without keys, and prints {"endpoint"}: its base URL. It serves until its
+// input ends.
+func serveKMS(ctx context.Context) error {
+	p, err := backing.StartKMS(ctx, backing.KMSOptions{})
+	if err != nil {
+		return err
+	}
+	return serve(map[string]any{"endpoint": p.Endpoint})
+}
+
+// serve prints what the caller needs as one line of JSON, and waits for the end of the input. The
+// services end with this process.
+func serve(needed map[string]any) error {
+	if err := json.NewEncoder(os.Stdout).Encode(needed); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// exchange is a request and its answer.
+type exchange struct {
+	Method, Path  string // Path is escaped, and a query may follow it
+	Request, Body []byte
+	Status        int
+	Header        http.Header
+}
+
+// checkAnswers reads exchanges as JSON from its input. For each it prints a JSON text: what is not as
+// infra/openapi.yaml documents it, or "".
+func checkAnswers() error {
+	documented, err := contract.Load()
+	if err != nil {
+		return err
+	}
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var e exchange
+		if err := in.Decode(&e); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		fault := ""
+		if err := check(documented, e); err != nil {
+			fault = err.Error()
+		}
+		if err := out.Encode(fault); err != nil {
+			return err
+		}
+	}
+}
+
+// check checks the answer, and the body of a request that was accepted. The gateway answers paths that
+// are no route.
+func check(documented *contract.Contract, e exchange) error {
+	if !documented.Has(e.Method, e.Path) {
+		return nil
+	}
+	err := documented.Check(e.Method, e.Path, e.Status, e.Header, e.Body)
+	if e.Status >= http.StatusOK && e.Status < http.StatusMultipleChoices {
+		err = errors.Join(err, documented.CheckRequest(e.Method, e.Path, e.Request))
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+// Package servicetest runs verbs of the program infra/local/ctl beside tests: real services, and the
+// check of answers against the contract.
+package servicetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+)
+
+// Service is a running verb.
+type Service struct {
+	verb   string
+	cmd    *exec.Cmd
+	said   bytes.Buffer // on standard error
+	mu     sync.Mutex   // one question at a time
+	input  io.WriteCloser
+	output *json.Decoder
+}
+
+// Start starts a verb with its flags before it. The process ends with its input: at Stop, and at the
+// latest when the test program ends, also when it is killed.
+func Start(verb ...string) (*Service, error) {
+	root, err := root()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", append([]string{"run", "./infra/local/ctl"}, verb...)...)
+	cmd.Dir = root
+	s := &Service{verb: strings.Join(verb, " "), cmd: cmd}
+	cmd.Stderr = io.MultiWriter(os.Stderr, &s.said)
+	if s.input, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.output = json.NewDecoder(output)
+	return s, cmd.Start()
+}
+
+// root returns the module's folder. It looks up the documents that the verbs read, so that Go's test
+// cache knows that the tests depend on them.
+func root() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			_, _ = os.Stat(filepath.Join(dir, "template.yaml"))
+			_, _ = os.Stat(filepath.Join(dir, "infra", "openapi.yaml"))
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", os.ErrNotExist
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
+// Read decodes what the process prints next. Without an answer the error has the process's own text.
+func (s *Service) Read(answer any) error {
+	err := s.output.Decode(answer)
+	if err != nil {
+		err = fmt.Errorf("ctl %s: %w\n%s", s.verb, errors.Join(err, s.Stop()), s.said.Bytes())
+	}
+	return err
+}
+
+// Ask writes a question, and decodes the answer as Read does.
+func (s *Service) Ask(question, answer any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := json.NewEncoder(s.input).Encode(question); err != nil {
+		return s.Read(&struct{}{}) // the process has ended
+	}
+	return s.Read(answer)
+}
+
+// Stop ends the process.
+func (s *Service) Stop() error { return errors.Join(s.input.Close(), s.cmd.Wait()) }
+
+var shared = sync.OnceValues(startKMS)
+
+// KMS returns a client for the one KMS of the test program. Without Python the test fails, and its
+// text says so.
+func KMS(t testing.TB) *kms.Client {
+	t.Helper()
+	k, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.client
+}
+
+// OwnKMS returns a client for a KMS without keys, which ends with the test.
+func OwnKMS(t testing.TB) *kms.Client {
+	t.Helper()
+	k, err := startKMS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.service.Stop() })
+	return k.client
+}
+
+type runningKMS struct {
+	service *Service
+	client  *kms.Client
+}
+
+func startKMS() (k runningKMS, err error) {
+	if k.service, err = Start("serve-kms"); err != nil {
+		return k, err
+	}
+	var at struct{ Endpoint string }
+	if err := k.service.Read(&at); err != nil {
+		return k, err
+	}
+	k.client = KMSClient(at.Endpoint)
+	return k, nil
+}
+
+// KMSClient returns a client for the endpoint of a KMS.
+func KMSClient(endpoint string) *kms.Client {
+	local := aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}
+	return kms.New(kms.Options{
+		Region: "us-east-1", BaseEndpoint: &endpoint,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return local, nil }),
+	})
+}

@@ -45,7 +45,7 @@ func startAPI(ctx context.Context, say backing.Progress) (*api, error) {
 
 // token returns an access token of a user.
 func (a *api) token(ctx context.Context, email string) (string, error) {
-	return backing.IssueToken(ctx, a.stack.Issuer, backing.User, "", email, "Client")
+	return stack.IssueToken(ctx, a.stack.Issuer, stack.User, "", email, "Client")
 }
 
 // key makes an API key, by an access token, in an org of its own.

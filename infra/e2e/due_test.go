@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
 )
 
@@ -79,7 +78,7 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 		t.Helper()
 		// The time of a token is in whole seconds.
 		time.Sleep(time.Second)
-		token, err := s.Token(t.Context(), backing.User, sub, email, "Ann")
+		token, err := s.Token(t.Context(), stack.User, sub, email, "Ann")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/sam"
 	"latchkey/infra/local/stack"
 )
@@ -101,7 +100,7 @@ func TestSAM(t *testing.T) {
 // localTokens gets tokens from a local stack's issuer.
 func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name string) (string, error) {
 	return func(ctx context.Context, kind, email, name string) (string, error) {
-		return s.Token(ctx, backing.Kind(cmp.Or(kind, string(backing.User))), "", email, name)
+		return s.Token(ctx, stack.Kind(cmp.Or(kind, string(stack.User))), "", email, name)
 	}
 }
 

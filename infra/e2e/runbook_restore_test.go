@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
 	"latchkey/pkg/verify"
 )
@@ -219,7 +218,7 @@ func (r *rehearsal) otherIssuer() string {
 // at returns a person with a token of an issuer.
 func (r *rehearsal) at(issuer, email string) *person {
 	r.t.Helper()
-	token, err := backing.IssueToken(r.t.Context(), issuer, backing.User, subject, email, "Ada")
+	token, err := stack.IssueToken(r.t.Context(), issuer, stack.User, subject, email, "Ada")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -238,7 +237,7 @@ func usersAreAdopted(r *rehearsal, printed string) {
 	r.prints(printed, "stranger@example.com is not known")
 }
 
-func audience(*rehearsal) []string { return []string{backing.Audience} }
+func audience(*rehearsal) []string { return []string{stack.Audience} }
 
 func usersKeepTheirOrgs(r *rehearsal, printed string) {
 	r.prints(printed, "Deployed.")

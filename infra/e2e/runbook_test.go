@@ -84,7 +84,7 @@ func TestRunbook(t *testing.T) {
 	})
 	issuer := r.s.Issuer
 	r.tg.token = func(ctx context.Context, _, email, name string) (string, error) {
-		return backing.IssueToken(ctx, issuer, backing.User, "", email, name)
+		return stack.IssueToken(ctx, issuer, stack.User, "", email, name)
 	}
 	r.tables = newRestoring(t, r.s)
 	front := fakeAWS(t, r.s, r.tables)

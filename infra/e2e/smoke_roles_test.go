@@ -11,6 +11,7 @@ import (
 
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/iam"
+	"latchkey/infra/local/stack"
 	"latchkey/infra/local/translated"
 )
 
@@ -115,7 +116,7 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}}
+	o := translated.Options{StackName: stack.StackName, Parameters: map[string]string{"Issuer": "https://issuer.example"}}
 	tpl, err := translated.Translate(t.Context(), filepath.Join(root, "template.yaml"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 		}
 		return rest
 	}
-	return awsPlatform{stack: translated.StackName, region: backing.Region, cli: func(t *testing.T, args ...string) []byte {
+	return awsPlatform{stack: stack.StackName, region: backing.Region, cli: func(t *testing.T, args ...string) []byte {
 		t.Helper()
 		switch strings.Join(args[:2], " ") {
 		case "sts get-caller-identity":

@@ -273,7 +273,7 @@ func aKeyOfOurs(s statement) bool {
 // have their tag.
 func tagged(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
-	ours := []string{translated.StackName}
+	ours := []string{stackOfTests}
 	for _, s := range all {
 		if s.service() != "kms" {
 			continue
@@ -297,7 +297,7 @@ func tagged(tpl *translated.Template) (wrong []string) {
 	}
 	for _, key := range tpl.Named("AWS::KMS::Key") {
 		tags := list(tpl.Resources[key].Properties["Tags"])
-		if len(tags) != 1 || object(tags[0])["Key"] != webhook.StackTag || object(tags[0])["Value"] != translated.StackName {
+		if len(tags) != 1 || object(tags[0])["Key"] != webhook.StackTag || object(tags[0])["Value"] != stackOfTests {
 			wrong = append(wrong, fmt.Sprintf("%s has the tags %v", key, tags))
 		}
 	}

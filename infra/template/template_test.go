@@ -23,8 +23,10 @@ type check func(*translated.Template) []string
 // options returns the options of a deployment: values of the parameters without a default, and of
 // the alarms' topic.
 func options() translated.Options {
-	return translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests}}
+	return translated.Options{StackName: stackOfTests, Parameters: map[string]string{"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests}}
 }
+
+const stackOfTests = "latchkey"
 
 const topicOfTests = "arn:aws:sns:us-east-1:000000000000:operators"
 

@@ -13,41 +13,17 @@ import (
 	"path/filepath"
 )
 
-// Audience is the aud of the local issuer's tokens.
-const Audience = "https://api.latchkey.test"
-
-// issuerID is the path of the issuer's URL.
-const issuerID = "latchkey"
-
-// Kind is a kind of token that the local issuer makes.
-type Kind string
-
-// The kinds of token.
-const (
-	// User is an access token (RFC 9068) of a person with a verified email.
-	User Kind = "user"
-	// Unverified is a token of a person whose email is not verified.
-	Unverified Kind = "unverified"
-	// Service is a token of a machine, which has no email.
-	Service Kind = "service"
-	// IDToken is an ID token with the claims of User.
-	IDToken Kind = "idtoken"
-	// Userinfo is a token without email and name. The userinfo endpoint has them
-	// (UserinfoHandler).
-	Userinfo Kind = "userinfo"
-	// OtherAudience is a User's token for another API.
-	OtherAudience Kind = "otheraudience"
-)
-
-// Claims of a Userinfo token that the userinfo endpoint returns as email and name. The product
-// reads neither.
-const (
-	hiddenEmail = "userinfo_email"
-	hiddenName  = "userinfo_name"
-)
+// TokenKind is a kind of token that an issuer makes.
+type TokenKind struct {
+	Name   string         // the parameter kind of the request
+	Type   string         // the header typ
+	Claims map[string]any // ${name} in a text becomes the request's parameter
+}
 
 // IssuerOptions are the options of a token issuer.
 type IssuerOptions struct {
+	ID       string // the path of its URL
+	Kinds    []TokenKind
 	Port     int      // 0: a free one
 	KeyPath  string   // the file of the signing key, made if it is not there; "": a new key each time
 	LogPath  string   // "": the log is only for error messages
@@ -60,9 +36,6 @@ type Issuer struct {
 	URL string // the iss of its tokens
 }
 
-// JWKSURL returns the URL of the issuer's keys.
-func (i *Issuer) JWKSURL() string { return i.URL + "/jwks" }
-
 // StartIssuer starts a token issuer that signs with ES256. Without Java or Maven the error is a
 // *MissingError.
 func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
@@ -74,7 +47,7 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's key: %w", err)
 	}
-	config, err := issuerConfig(key)
+	config, err := issuerConfig(o, key)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +65,11 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Issuer{Process: p, URL: IssuerURL(p.Port)}, nil
+	return &Issuer{Process: p, URL: IssuerURL(p.Port, o.ID)}, nil
 }
 
-// IssuerURL returns the iss of a local issuer on the port.
-func IssuerURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, issuerID) }
+// IssuerURL returns the iss of the local issuer with an ID on a port.
+func IssuerURL(port int, id string) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, id) }
 
 // issuerKey returns the private P-256 key of the file as a JWK in JSON, or makes one.
 func issuerKey(path string) (string, error) {
@@ -147,36 +120,16 @@ type mapping struct {
 	Claims       map[string]any `json:"claims"`
 }
 
-func issuerConfig(jwk string) (string, error) {
-	mapTo := func(kind Kind, typ string, claims map[string]any) mapping {
-		all := map[string]any{"sub": "${sub}", "aud": []string{Audience}, "client_id": "${client_id}"}
-		for name, value := range claims {
-			all[name] = value
-		}
-		return mapping{"kind", string(kind), typ, all}
+func issuerConfig(o IssuerOptions, jwk string) (string, error) {
+	mappings := make([]mapping, len(o.Kinds))
+	for i, k := range o.Kinds {
+		mappings[i] = mapping{"kind", k.Name, k.Type, k.Claims}
 	}
-	person := func(verified bool) map[string]any {
-		return map[string]any{"email": "${email}", "email_verified": verified, "name": "${name}"}
-	}
-	id := person(true)
-	id["token_use"], id["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng"
-	other := person(true)
-	other["aud"] = []string{"https://another.test"}
 	b, err := json.Marshal(map[string]any{
 		"interactiveLogin": false,
 		"httpServer":       "NettyWrapper",
 		"tokenProvider":    map[string]any{"keyProvider": map[string]any{"initialKeys": jwk, "algorithm": "ES256"}},
-		"tokenCallbacks": []map[string]any{{
-			"issuerId": issuerID, "tokenExpiry": 3600,
-			"requestMappings": []mapping{
-				mapTo(User, "at+jwt", person(true)),
-				mapTo(Unverified, "at+jwt", person(false)),
-				mapTo(Service, "at+jwt", nil),
-				mapTo(IDToken, "JWT", id),
-				mapTo(Userinfo, "at+jwt", map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
-				mapTo(OtherAudience, "at+jwt", other),
-			},
-		}},
+		"tokenCallbacks":   []map[string]any{{"issuerId": o.ID, "tokenExpiry": 3600, "requestMappings": mappings}},
 	})
 	return string(b), err
 }

@@ -135,7 +135,7 @@ func openLog(c child) (*os.File, error) {
 	if c.logPath != "" {
 		return os.OpenFile(c.logPath, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
 	}
-	log, err := os.CreateTemp("", "latchkey-"+c.name+"-*.log")
+	log, err := os.CreateTemp("", "local-"+c.name+"-*.log")
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,12 @@
-// Package backing runs the services that Latchkey needs, on one machine: DynamoDB Local, a KMS, a
+// Package backing runs the services that functions need, on one machine: DynamoDB Local, a KMS, a
 // server of queues and a token issuer, each a child process on a loopback port. It installs them
-// and other tools (the SAM CLI, the AWS CLI) under .local/ in the repository at the first use. The
-// local stack uses it, and so do tests, which get a real database in two lines:
+// and other tools (the SAM CLI, the AWS CLI) under .local/ in the repository at the first use. Tests
+// get a real database in two lines:
 //
 //	db, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
 //	defer db.Stop()
 //
-// Nothing here is for production.
+// The package is generic: it serves any template. Nothing here is for production.
 package backing
 
 import (
@@ -14,24 +14,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
-// Root returns the repository's folder: the nearest one at or above the working directory whose
-// go.mod names the module latchkey.
+// Root returns the module's folder: the nearest one at or above the working directory with a go.mod.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(mod), "module latchkey\n") {
+		if exists(filepath.Join(dir, "go.mod")) {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("no go.mod of latchkey at or above the working directory")
+			return "", errors.New("no go.mod at or above the working directory")
 		}
 		dir = parent
 	}

@@ -1,5 +1,5 @@
 // Package build compiles functions with the flags of the deployed ones. Options choose the
-// operating system and the architecture.
+// operating system and the architecture. The package is generic: it builds any module's functions.
 package build
 
 import (
@@ -114,19 +114,19 @@ func place(from, to string) error {
 	return os.WriteFile(to, text, 0o755)
 }
 
-// noteSources looks up each Go file of the product. So Go's test cache knows that a test which builds
+// noteSources looks up each Go file of the module. So Go's test cache knows that a test which builds
 // functions depends on these files.
 func noteSources(root string) error {
-	for _, folder := range []string{"functions", "pkg"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
-			if err == nil && filepath.Ext(path) == ".go" {
-				_, err = os.Stat(path)
-			}
-			return err
-		})
+	return filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".go" {
+			_, err = os.Stat(path)
+		}
+		return err
+	})
 }

@@ -12,16 +12,19 @@ import (
 	"latchkey/infra/local/build"
 )
 
+// toy is a function for tests.
+const toy = "infra/local/lambda/testdata/toy"
+
 func TestAFunctionIsBuilt(t *testing.T) {
 	root, err := backing.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{"functions/webhookkeys"}, Out: t.TempDir()})
+	programs, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{toy}, Out: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(programs["functions/webhookkeys"]); err != nil || info.Mode()&0o100 == 0 {
+	if info, err := os.Stat(programs[toy]); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%v, %v", info, err)
 	}
 }
@@ -71,7 +74,7 @@ func TestGosTestCacheSeesTheFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, source := range []string{"/functions/webhookkeys/main.go\n", "/pkg/authn/authn.go\n"} {
+	for _, source := range []string{"/" + toy + "/main.go\n", "/infra/local/backing/root.go\n"} {
 		if !strings.Contains(string(text), source) {
 			t.Errorf("%s is not among what the cache knows", strings.TrimSpace(source))
 		}

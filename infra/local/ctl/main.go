@@ -38,7 +38,7 @@ type settings struct {
 func main() {
 	var o settings
 	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; the seven after it are used too")
-	flag.StringVar(&o.kind, "kind", string(backing.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
+	flag.StringVar(&o.kind, "kind", string(stack.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
 	flag.StringVar(&o.email, "email", "", "token: the person's email")
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
@@ -85,12 +85,12 @@ func do(ctx context.Context, verb string, o settings) error {
 }
 
 func token(ctx context.Context, o settings) error {
-	kind := backing.Kind(o.kind)
-	if o.email == "" && kind != backing.Service {
+	kind := stack.Kind(o.kind)
+	if o.email == "" && kind != stack.Service {
 		return errors.New("whose token? Give EMAIL=, and NAME= if you like")
 	}
-	issuer := backing.IssuerURL(stack.PortsFrom(o.port).Issuer)
-	t, err := backing.IssueToken(ctx, issuer, kind, o.sub, o.email, o.name)
+	issuer := stack.IssuerURL(stack.PortsFrom(o.port).Issuer)
+	t, err := stack.IssueToken(ctx, issuer, kind, o.sub, o.email, o.name)
 	if err != nil {
 		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, o.port)
 	}

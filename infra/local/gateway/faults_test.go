@@ -35,9 +35,9 @@ func TestAuthorizersFailureNeverOpens(t *testing.T) {
 	for name, c := range cases {
 		f, s := setUp(t, testAPI())
 		f.answer["Auth"] = c.answer
-		res, body := do(t, "GET", s.URL+"/v1/orgs", "")
-		if res.StatusCode != c.status || body != c.body || f.calls["Orgs"] != 0 {
-			t.Errorf("%s: %s %s, %d calls", name, res.Status, body, f.calls["Orgs"])
+		res, body := do(t, "GET", s.URL+"/v1/pets", "")
+		if res.StatusCode != c.status || body != c.body || f.calls["Pets"] != 0 {
+			t.Errorf("%s: %s %s, %d calls", name, res.Status, body, f.calls["Pets"])
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestAuthorizersCacheIsTheTemplates(t *testing.T) {
 	api := testAPI()
 	f, s := setUp(t, api)
 	for range 3 {
-		do(t, "GET", s.URL+"/v1/orgs", "", "Authorization", "k")
+		do(t, "GET", s.URL+"/v1/pets", "", "Authorization", "k")
 	}
 	if f.calls["Auth"] != 3 {
 		t.Errorf("cache time 0: asked %d times of 3", f.calls["Auth"])
@@ -54,12 +54,12 @@ func TestAuthorizersCacheIsTheTemplates(t *testing.T) {
 	api.Authorizers["A"] = translated.Authorizer{Function: "Auth", TTL: time.Minute, Identity: []string{"method.request.header.Authorization"}}
 	f, s = setUp(t, api)
 	for _, key := range []string{"k", "k", "other"} {
-		do(t, "GET", s.URL+"/v1/orgs", "", "Authorization", key)
+		do(t, "GET", s.URL+"/v1/pets", "", "Authorization", key)
 	}
 	if f.calls["Auth"] != 2 {
 		t.Errorf("cache of a minute: asked %d times for two identities", f.calls["Auth"])
 	}
-	if res, _ := do(t, "GET", s.URL+"/v1/orgs", ""); res.StatusCode != 401 || f.calls["Auth"] != 2 {
+	if res, _ := do(t, "GET", s.URL+"/v1/pets", ""); res.StatusCode != 401 || f.calls["Auth"] != 2 {
 		t.Errorf("without the identity source: %s, asked %d times", res.Status, f.calls["Auth"])
 	}
 }
@@ -99,7 +99,7 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 	defer close(hang)
 	slow := func(map[string]any) (any, error) { <-hang; return nil, lambda.ErrCrash }
 	for name, c := range map[string]struct{ function, path, body string }{
-		"integration": {"Open", "/open", "timeout"}, "authorizer": {"Auth", "/v1/orgs", "failure"},
+		"integration": {"Open", "/open", "timeout"}, "authorizer": {"Auth", "/v1/pets", "failure"},
 	} {
 		f := newFunctions()
 		f.answer[c.function] = slow
@@ -109,7 +109,7 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 		}
 		g.integrationLimit, g.authorizerLimit = 50*time.Millisecond, 50*time.Millisecond
 		w := httptest.NewRecorder()
-		method := map[string]string{"/open": "POST", "/v1/orgs": "GET"}[c.path]
+		method := map[string]string{"/open": "POST", "/v1/pets": "GET"}[c.path]
 		g.ServeHTTP(w, httptest.NewRequest(method, c.path, nil))
 		if w.Code != 503 || w.Body.String() != c.body {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
@@ -155,14 +155,14 @@ func TestPercentSignsThatEscapeNothingArrive(t *testing.T) {
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	answers := make([]byte, 4096)
 	for _, x := range []struct{ path, orgID string }{{"100%", "100%"}, {"%zz%41", "%zzA"}, {"plain", "plain"}, {"%00", "\x00"}, {"%", "%"}} {
-		if _, err := io.WriteString(c, "GET /v1/orgs/"+x.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(c, "GET /v1/pets/"+x.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		n, err := c.Read(answers)
 		if err != nil || !strings.HasPrefix(string(answers[:n]), "HTTP/1.1 200 ") {
 			t.Fatalf("%s: %v %s", x.path, err, answers[:n])
 		}
-		if got := f.events["Orgs"]["pathParameters"].(map[string]any)["orgId"]; got != x.orgID {
+		if got := f.events["Pets"]["pathParameters"].(map[string]any)["petId"]; got != x.orgID {
 			t.Errorf("%s: the function got %q", x.path, got)
 		}
 	}
@@ -185,7 +185,7 @@ func TestMistakesInGatewayResponsesStopTheStart(t *testing.T) {
 
 func TestErrorsOfTheLambdaServiceDiffer(t *testing.T) {
 	_, s := setUp(t, testAPI())
-	if res, _ := do(t, "GET", s.URL+"/missing", ""); res.Header.Get(responseHeader) != "INTEGRATION_FAILURE" {
+	if res, _ := do(t, "GET", s.URL+"/missing", ""); res.Header.Get(markOfTests) != "INTEGRATION_FAILURE" {
 		t.Errorf("%s %v", res.Status, res.Header)
 	}
 	if integrationFault(errors.New("anything")) != malformedAnswer {

@@ -1,6 +1,7 @@
 // Package gateway serves a translated template's REST API on this machine as API Gateway would. Routes,
 // the REQUEST authorizer and its cache, and gateway responses come from the template. The gateway
 // does all that a client or a function can see of API Gateway; it throttles only after Throttle.
+// The package is generic: it serves any template.
 package gateway
 
 import (
@@ -43,6 +44,7 @@ type Gateway struct {
 	cache     *policyCache
 	throttle  *throttle   // nil: none
 	requests  *log.Logger // gets one line a request; nil: no lines
+	mark      string      // a header of gateway responses; "": none
 	now       func() time.Time
 
 	integrationLimit, authorizerLimit time.Duration
@@ -65,6 +67,9 @@ func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, 
 		integrationLimit: integrationLimit, authorizerLimit: authorizerLimit,
 	}, nil
 }
+
+// Mark gives gateway responses a header with their type. AWS has no such header.
+func (g *Gateway) Mark(header string) { g.mark = header }
 
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {

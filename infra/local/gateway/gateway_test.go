@@ -64,10 +64,10 @@ func testAPI() *translated.API {
 	return &translated.API{
 		Stage: "live", Variables: map[string]string{"executeApi": "open"},
 		Routes: []translated.Route{
-			{Method: "GET", Path: "/v1/orgs", Function: "Orgs", Authorizer: "A"},
-			{Method: "GET", Path: "/v1/orgs/{orgId}", Function: "Orgs", Authorizer: "A"},
-			{Method: "DELETE", Path: "/v1/orgs/{orgId}/keys/{keyId}", Function: "Orgs", Authorizer: "A"},
-			{Method: "GET", Path: "/v1/orgs/new", Function: "New"},
+			{Method: "GET", Path: "/v1/pets", Function: "Pets", Authorizer: "A"},
+			{Method: "GET", Path: "/v1/pets/{petId}", Function: "Pets", Authorizer: "A"},
+			{Method: "DELETE", Path: "/v1/pets/{petId}/tags/{tagId}", Function: "Pets", Authorizer: "A"},
+			{Method: "GET", Path: "/v1/pets/new", Function: "New"},
 			{Method: "POST", Path: "/open", Function: "Open"},
 			{Method: "ANY", Path: "/files/{path+}", Function: "Open"},
 			{Method: "GET", Path: "/missing", Function: "Missing"},
@@ -89,9 +89,12 @@ func testAPI() *translated.API {
 
 func newFunctions() *functions {
 	return &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){
-		"Orgs": ok, "New": ok, "Open": ok, "Auth": policyOf("Allow", map[string]any{"kind": "user", "n": 1.0}),
+		"Pets": ok, "New": ok, "Open": ok, "Auth": policyOf("Allow", map[string]any{"kind": "user", "n": 1.0}),
 	}}
 }
+
+// markOfTests is a header that shows the type of a gateway response.
+const markOfTests = "X-Type"
 
 func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
 	t.Helper()
@@ -100,6 +103,7 @@ func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.Mark(markOfTests)
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = NewServer(g)
 	s.Listener = Mend(s.Listener)
@@ -131,15 +135,15 @@ func do(t *testing.T, method, url, body string, headers ...string) (*http.Respon
 
 func TestEventIsOfFormatOne(t *testing.T) {
 	f, s := setUp(t, testAPI())
-	res, _ := do(t, "DELETE", s.URL+"/v1/orgs/a%2Fb/keys/k1?x=1&x=2&y=%20", "body", "Authorization", "Bearer one", "Authorization", "Bearer two", "Www-Authenticate", "x")
+	res, _ := do(t, "DELETE", s.URL+"/v1/pets/a%2Fb/tags/k1?x=1&x=2&y=%20", "body", "Authorization", "Bearer one", "Authorization", "Bearer two", "Www-Authenticate", "x")
 	if res.StatusCode != 200 {
 		t.Fatal(res.Status)
 	}
-	e := f.events["Orgs"]
+	e := f.events["Pets"]
 	want := map[string]any{
-		"resource": "/v1/orgs/{orgId}/keys/{keyId}", "path": "/v1/orgs/a%2Fb/keys/k1", "httpMethod": "DELETE",
+		"resource": "/v1/pets/{petId}/tags/{tagId}", "path": "/v1/pets/a%2Fb/tags/k1", "httpMethod": "DELETE",
 		"body": "body", "isBase64Encoded": false, "stageVariables": map[string]any{"executeApi": "open"},
-		"pathParameters":                  map[string]any{"orgId": "a/b", "keyId": "k1"},
+		"pathParameters":                  map[string]any{"petId": "a/b", "tagId": "k1"},
 		"queryStringParameters":           map[string]any{"x": "2", "y": " "},
 		"multiValueQueryStringParameters": map[string]any{"x": []any{"1", "2"}, "y": []any{" "}},
 	}
@@ -156,7 +160,7 @@ func TestEventIsOfFormatOne(t *testing.T) {
 		t.Error("WWW-Authenticate reached the function")
 	}
 	c := e["requestContext"].(map[string]any)
-	if c["extendedRequestId"] != res.Header.Get("X-Amz-Apigw-Id") || c["stage"] != "live" || c["path"] != "/live/v1/orgs/a%2Fb/keys/k1" || c["resourcePath"] != want["resource"] {
+	if c["extendedRequestId"] != res.Header.Get("X-Amz-Apigw-Id") || c["stage"] != "live" || c["path"] != "/live/v1/pets/a%2Fb/tags/k1" || c["resourcePath"] != want["resource"] {
 		t.Errorf("request context %v", c)
 	}
 	if a := c["authorizer"].(map[string]any); a["kind"] != "user" || a["n"] != "1" || a["principalId"] != "someone" {
@@ -165,7 +169,7 @@ func TestEventIsOfFormatOne(t *testing.T) {
 	if ip := c["identity"].(map[string]any)["sourceIp"]; ip != "127.0.0.1" {
 		t.Errorf("sourceIp %v", ip)
 	}
-	if a := f.events["Auth"]; a["type"] != "REQUEST" || !strings.HasSuffix(a["methodArn"].(string), "/live/DELETE/v1/orgs/a%2Fb/keys/k1") || a["body"] != nil {
+	if a := f.events["Auth"]; a["type"] != "REQUEST" || !strings.HasSuffix(a["methodArn"].(string), "/live/DELETE/v1/pets/a%2Fb/tags/k1") || a["body"] != nil {
 		t.Errorf("authorizer's event %v", a)
 	}
 }
@@ -184,7 +188,7 @@ func TestClientChoosesNotTheExtendedRequestID(t *testing.T) {
 
 func TestMostParticularRouteIsTaken(t *testing.T) {
 	f, s := setUp(t, testAPI())
-	for path, want := range map[string]string{"/v1/orgs/new": "New", "/v1/orgs/other": "Orgs", "/files/a/b": "Open"} {
+	for path, want := range map[string]string{"/v1/pets/new": "New", "/v1/pets/other": "Pets", "/files/a/b": "Open"} {
 		before := f.calls[want]
 		if res, body := do(t, "GET", s.URL+path, ""); res.StatusCode != 200 || f.calls[want] != before+1 {
 			t.Errorf("%s: %s %s", path, res.Status, body)
@@ -200,14 +204,14 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 // one serves.
 func TestMethodOfAParameterServesWhereTheLiteralHasNone(t *testing.T) {
 	api := testAPI()
-	api.Routes = append(api.Routes, translated.Route{Method: "POST", Path: "/keys/get", Function: "New"}, translated.Route{Method: "GET", Path: "/keys/{kid}", Function: "Open"})
+	api.Routes = append(api.Routes, translated.Route{Method: "POST", Path: "/tags/get", Function: "New"}, translated.Route{Method: "GET", Path: "/tags/{kid}", Function: "Open"})
 	f, s := setUp(t, api)
 	for _, c := range []struct {
 		method, function string
 		status           int
 	}{{"POST", "New", 200}, {"GET", "Open", 200}, {"PUT", "", 403}} {
 		before := f.calls[c.function]
-		if res, body := do(t, c.method, s.URL+"/keys/get", ""); res.StatusCode != c.status || c.function != "" && f.calls[c.function] != before+1 {
+		if res, body := do(t, c.method, s.URL+"/tags/get", ""); res.StatusCode != c.status || c.function != "" && f.calls[c.function] != before+1 {
 			t.Errorf("%s: %s %s", c.method, res.Status, body)
 		}
 	}
@@ -218,13 +222,13 @@ func TestMethodOfAParameterServesWhereTheLiteralHasNone(t *testing.T) {
 
 func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
 	_, s := setUp(t, testAPI())
-	for _, path := range []string{"/", "/nope", "/v1/orgs/", "/v1/orgs/a/b", "/v1//orgs"} {
+	for _, path := range []string{"/", "/nope", "/v1/pets/", "/v1/pets/a/b", "/v1//pets"} {
 		res, body := do(t, "GET", s.URL+path, "")
 		if res.StatusCode != 403 || body != `{"message":"Missing Authentication Token"}` {
 			t.Errorf("%s: %s %s", path, res.Status, body)
 		}
 	}
-	if res, _ := do(t, "PUT", s.URL+"/open", "", "Authorization", "Bearer x"); res.StatusCode != 403 || res.Header.Get(responseHeader) != "INVALID_SIGNATURE" {
+	if res, _ := do(t, "PUT", s.URL+"/open", "", "Authorization", "Bearer x"); res.StatusCode != 403 || res.Header.Get(markOfTests) != "INVALID_SIGNATURE" {
 		t.Errorf("with a Bearer header: %s %v", res.Status, res.Header)
 	}
 }
@@ -232,12 +236,12 @@ func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
 func TestDenyIsTheTemplatesAnswer(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	f.answer["Auth"] = policyOf("Deny", map[string]any{"code": "key_revoked"})
-	res, body := do(t, "GET", s.URL+"/v1/orgs", "")
+	res, body := do(t, "GET", s.URL+"/v1/pets", "")
 	want := `{"code":"key_revoked","requestId":"` + res.Header.Get("X-Amz-Apigw-Id") + `"}`
 	if res.StatusCode != 401 || body != want || res.Header.Get("Content-Type") != "application/problem+json" || res.Header.Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("%s %v %s, want %s", res.Status, res.Header, body, want)
 	}
-	if f.calls["Orgs"] != 0 {
+	if f.calls["Pets"] != 0 {
 		t.Error("a denied request reached the function")
 	}
 }
@@ -247,7 +251,7 @@ func TestPolicyOfAnotherResourceAllowsNothing(t *testing.T) {
 	f.answer["Auth"] = func(map[string]any) (any, error) {
 		return `{"principalId":"p","policyDocument":{"Statement":[{"Action":"execute-api:Invoke","Effect":"Allow","Resource":["arn:aws:execute-api:*:*:*/live/POST/*"]}]}}`, nil
 	}
-	if res, _ := do(t, "GET", s.URL+"/v1/orgs", ""); res.StatusCode != 401 || f.calls["Orgs"] != 0 {
-		t.Errorf("%s, %d calls", res.Status, f.calls["Orgs"])
+	if res, _ := do(t, "GET", s.URL+"/v1/pets", ""); res.StatusCode != 401 || f.calls["Pets"] != 0 {
+		t.Errorf("%s, %d calls", res.Status, f.calls["Pets"])
 	}
 }

@@ -60,16 +60,16 @@ func TestThrottleIsATokenBucketAMethod(t *testing.T) {
 		want         []int
 	}{
 		{0, "POST", "/open", []int{200, 429}},                       // its own burst of 1
-		{0, "GET", "/v1/orgs", []int{200, 200, 429, 429}},           // the stage's burst of 2
-		{0, "GET", "/v1/orgs/a", []int{200, 200, 429}},              // another method, another bucket
-		{0, "GET", "/v1/orgs/b", []int{429}},                        // the same method
-		{99 * time.Millisecond, "GET", "/v1/orgs", []int{429}},      // 10 a second
-		{time.Millisecond, "GET", "/v1/orgs", []int{200, 429}},      //
+		{0, "GET", "/v1/pets", []int{200, 200, 429, 429}},           // the stage's burst of 2
+		{0, "GET", "/v1/pets/a", []int{200, 200, 429}},              // another method, another bucket
+		{0, "GET", "/v1/pets/b", []int{429}},                        // the same method
+		{99 * time.Millisecond, "GET", "/v1/pets", []int{429}},      // 10 a second
+		{time.Millisecond, "GET", "/v1/pets", []int{200, 429}},      //
 		{899 * time.Millisecond, "POST", "/open", []int{429}},       // 1 a second
 		{time.Millisecond, "POST", "/open", []int{200, 429}},        //
-		{time.Hour, "GET", "/v1/orgs", []int{200, 200, 429}},        // no more than the burst is saved
+		{time.Hour, "GET", "/v1/pets", []int{200, 200, 429}},        // no more than the burst is saved
 		{0, "GET", "/nope", []int{403, 403, 403, 403, 403, 403}},    // an unknown route has no limit
-		{time.Hour, "GET", "/v1/orgs/new", []int{200, 200, 429}},    // a public route with the stage's limit
+		{time.Hour, "GET", "/v1/pets/new", []int{200, 200, 429}},    // a public route with the stage's limit
 		{time.Second, "POST", "/open", []int{200, 429, 429, 429}},   //
 		{time.Second / 2, "POST", "/open", []int{429}},              //
 		{time.Second / 2, "POST", "/open", []int{200, 429}},         // a refused request took no token
@@ -84,13 +84,13 @@ func TestThrottleIsATokenBucketAMethod(t *testing.T) {
 
 func TestThrottledIsTheTemplatesAnswer(t *testing.T) {
 	f, _, ask := throttledAPI(t, true)
-	statusesOf(2, ask, "GET", "/v1/orgs")
-	w := ask("GET", "/v1/orgs")
+	statusesOf(2, ask, "GET", "/v1/pets")
+	w := ask("GET", "/v1/pets")
 	if w.Code != 429 || w.Body.String() != "slow down" || w.Header().Get("Retry-After") != "1" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if f.calls["Auth"] != 2 || f.calls["Orgs"] != 2 {
-		t.Errorf("the authorizer was called %d times, the function %d", f.calls["Auth"], f.calls["Orgs"])
+	if f.calls["Auth"] != 2 || f.calls["Pets"] != 2 {
+		t.Errorf("the authorizer was called %d times, the function %d", f.calls["Auth"], f.calls["Pets"])
 	}
 }
 
@@ -189,7 +189,7 @@ func TestAnswerToHEADHasTheLengthAndNoBody(t *testing.T) {
 			t.Errorf("%d bytes: %v %v, %d bytes of body", len(body), res.Header, res.TransferEncoding, len(got))
 		}
 	}
-	if res, _ := raw(t, s, "HEAD /v1/orgs/new HTTP/1.1\r\nHost: x\r\n\r\n"); res.StatusCode != 403 {
+	if res, _ := raw(t, s, "HEAD /v1/pets/new HTTP/1.1\r\nHost: x\r\n\r\n"); res.StatusCode != 403 {
 		t.Errorf("HEAD of a route that has only GET: %s", res.Status)
 	}
 }

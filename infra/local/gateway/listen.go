@@ -17,7 +17,7 @@ func NewServer(h http.Handler) *http.Server {
 	}}
 }
 
-// Mend wraps a listener so that request targets with a percent sign that escapes nothing ("/v1/orgs/100%")
+// Mend wraps a listener so that request targets with a percent sign that escapes nothing ("/v1/pets/100%")
 // arrive, as with API Gateway. net/http would refuse them. The server must be one of NewServer.
 func Mend(l net.Listener) net.Listener { return &mendingListener{l} }
 

@@ -48,9 +48,6 @@ var statuses = map[kind]int{
 // responses are the template's gateway responses, checked.
 type responses map[kind]translated.GatewayResponse
 
-// responseHeader is a header with the type of a gateway response. AWS has no such header.
-const responseHeader = "X-Latchkey-Local-Response"
-
 const headerParameter = "gatewayresponse.header."
 
 func newResponses(all map[string]translated.GatewayResponse) (responses, error) {
@@ -105,7 +102,9 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	}
 	e := errorContext{kind: shown, message: message}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set(responseHeader, string(shown))
+	if x.g.mark != "" {
+		w.Header().Set(x.g.mark, string(shown))
+	}
 	for parameter, value := range r.Parameters {
 		text, _ := parameterValue(x, value)
 		w.Header().Set(strings.TrimPrefix(parameter, headerParameter), text)

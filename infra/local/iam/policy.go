@@ -1,7 +1,8 @@
 // Package iam decides calls of the template's functions as AWS's access management would. It is a
 // proxy before DynamoDB, KMS and SQS. It evaluates the policies of the functions' roles in the
 // translated template, and reports afterwards which rights no call has needed. At the start it
-// refuses a policy that it cannot evaluate, so that no right is guessed.
+// refuses a policy that it cannot evaluate, so that no right is guessed. The package is generic: it reads
+// the roles of any template.
 package iam
 
 import (

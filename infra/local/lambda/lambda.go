@@ -2,6 +2,7 @@
 // process of its bootstrap, which gets one event at a time from the Runtime API. There are as many
 // copies as calls at the same time, up to a limit. An idle copy is frozen (SIGSTOP), so that work
 // between calls stops here as on AWS. A copy that crashes or exceeds its time is replaced.
+// The package is generic: it runs any function.
 package lambda
 
 import (

@@ -24,7 +24,7 @@ var toy = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := os.MkdirTemp("", "latchkey-toy-")
+	out, err := os.MkdirTemp("", "local-toy-")
 	if err != nil {
 		return "", err
 	}

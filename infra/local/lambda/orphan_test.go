@@ -13,11 +13,11 @@ import (
 )
 
 // orphanEnv is a variable that makes this program the parent that TestNoCopyOutlivesAKilledParent kills.
-const orphanEnv = "LATCHKEY_TEST_PARENT"
+const orphanEnv = "LOCAL_TEST_PARENT"
 
 // parent calls a function, prints the answer, which has the copy's process id, and waits to be killed.
 func parent(program string) error {
-	logs, err := os.MkdirTemp("", "latchkey-orphan-")
+	logs, err := os.MkdirTemp("", "local-orphan-")
 	if err != nil {
 		return err
 	}

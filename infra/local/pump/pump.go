@@ -1,6 +1,7 @@
 // Package pump feeds functions from a table's stream and from queues, as Lambda's event source
 // mappings do, with batches, filters, partial failures, retries, and messages about records that
-// are given up. The settings of a mapping come from the translated template.
+// are given up. The settings of a mapping come from the translated template. The
+// package is generic: it feeds the functions of any template.
 package pump
 
 import (

@@ -142,7 +142,7 @@ func run(t *testing.T, f *fake, e *eaten, source translated.EventSource, dir str
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	source.Name, source.Table = "Feed", "latchkey"
+	source.Name, source.Table = "Feed", "rows"
 	s, err := NewStream(t.Context(), StreamOptions{
 		Source: source, Dir: dir, DB: backing.NewDynamoDBClient(server.URL), Invoke: e.invoke,
 		Streams: dynamodbstreams.New(backing.NewStreamsClient(server.URL).Options(), func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} }),

@@ -167,7 +167,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 		"--parameter-overrides",
 	}
 	for name, value := range map[string]string{
-		"Issuer": s.Stack.Issuer, "Audience": backing.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
+		"Issuer": s.Stack.Issuer, "Audience": stack.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
 		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "EndpointSQS": seen(s.Stack.DataPlane.SQS),
 		"Architecture": architecture(), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
 	} {

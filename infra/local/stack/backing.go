@@ -76,6 +76,7 @@ func (s *Stack) startQueue(ctx context.Context) error {
 
 func (s *Stack) startIssuer(ctx context.Context) error {
 	p, err := backing.StartIssuer(ctx, backing.IssuerOptions{
+		ID: StackName, Kinds: kinds(),
 		Port: s.ports.Issuer, KeyPath: filepath.Join(s.dir, "issuer-key.json"), LogPath: filepath.Join(s.LogDir, "issuer.log"), Progress: s.options.Progress,
 	})
 	if err != nil {
@@ -114,10 +115,10 @@ func (s *Stack) stopBacking() []error {
 	return wrong
 }
 
-// Token returns a token of the stack's own issuer; see backing.IssueToken.
-func (s *Stack) Token(ctx context.Context, kind backing.Kind, sub, email, name string) (string, error) {
+// Token returns a token of the stack's own issuer; see IssueToken.
+func (s *Stack) Token(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
 	if !s.OwnIssuer() {
 		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)
 	}
-	return backing.IssueToken(ctx, s.Issuer, kind, sub, email, name)
+	return IssueToken(ctx, s.Issuer, kind, sub, email, name)
 }

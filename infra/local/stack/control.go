@@ -10,8 +10,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"latchkey/infra/local/backing"
 )
 
 // Info is the control endpoint's description of a stack: GET /info.
@@ -27,7 +25,7 @@ type Info struct {
 
 // Info describes the stack.
 func (s *Stack) Info() Info {
-	audience := backing.Audience
+	audience := Audience
 	if !s.OwnIssuer() {
 		audience = s.template.Parameters["Audience"]
 	}
@@ -42,7 +40,7 @@ func (s *Stack) controlHandler() http.Handler {
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Info()) })
 	mux.HandleFunc("GET /copies", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.Copies(r.URL.Query().Get("function"))) })
 	if s.OwnIssuer() {
-		mux.Handle("GET /userinfo", backing.UserinfoHandler(s.Issuer))
+		mux.Handle("GET /userinfo", userinfoHandler(s.Issuer))
 	}
 	plain := func(do func() error) func(*http.Request) error { return func(*http.Request) error { return do() } }
 	for name, do := range map[string]func(*http.Request) error{
@@ -84,7 +82,7 @@ func (s *Stack) probe(ctx context.Context) error {
 		return err
 	}
 	if s.OwnIssuer() {
-		token, err := s.Token(ctx, backing.Service, "ready", "", "")
+		token, err := s.Token(ctx, Service, "ready", "", "")
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (s *Stack) Template() *translated.Template { return s.template }
 // resolveOptions returns the options by which the template's references are resolved here.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
 	return translated.Options{
-		Parameters: parameters, Physical: map[string]string{"Table": TableName}, Attributes: map[string]string{},
+		StackName: StackName, Parameters: parameters, Physical: map[string]string{"Table": TableName}, Attributes: map[string]string{},
 		QueueEndpoint: loopback(s.ports.Queue), Progress: s.options.Progress,
 	}
 }
@@ -116,7 +116,7 @@ func (s *Stack) parameters() (map[string]string, error) {
 		s.Issuer = ""
 	}
 	if s.OwnIssuer() {
-		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", s.Control+"/userinfo", backing.Audience
+		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", s.Control+"/userinfo", Audience
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, declared := doc.Parameters[name]; return !declared })
 	maps.Copy(own, s.options.Parameters)
@@ -162,5 +162,14 @@ func (s *Stack) Gateway(ctx context.Context, template string) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
-	return gateway.New(api, s.lambda, s.requests)
+	return s.gatewayOf(api)
+}
+
+// gatewayOf returns a gateway for an API, which marks its own responses.
+func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
+	g, err := gateway.New(api, s.lambda, s.requests)
+	if err == nil {
+		g.Mark("X-Latchkey-Local-Response")
+	}
+	return g, err
 }

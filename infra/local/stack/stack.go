@@ -27,6 +27,9 @@ import (
 	"latchkey/infra/local/translated"
 )
 
+// StackName is the name of the local stack, and the path of its issuer's URL.
+const StackName = "latchkey"
+
 // TableName is the name of the local table.
 const TableName = "latchkey"
 
@@ -189,7 +192,7 @@ func (s *Stack) listen(context.Context) error {
 	}
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Gateway)
 	s.Control = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Control)
-	s.Issuer = cmp.Or(s.options.Parameters["Issuer"], backing.IssuerURL(s.ports.Issuer))
+	s.Issuer = cmp.Or(s.options.Parameters["Issuer"], IssuerURL(s.ports.Issuer))
 	return nil
 }
 
@@ -229,7 +232,7 @@ func (s *Stack) open(ctx, background context.Context) error {
 	if s.options.Requests != nil {
 		s.requests = log.New(s.options.Requests, "", log.Ltime)
 	}
-	g, err := gateway.New(s.api, s.lambda, s.requests)
+	g, err := s.gatewayOf(s.api)
 	if err != nil {
 		return err
 	}

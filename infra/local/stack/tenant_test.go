@@ -18,7 +18,6 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
 )
 
@@ -89,13 +88,13 @@ func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 		bearer string
 		status int
 	}{
-		"the tenant's token": {one.token(t, audience), 200}, "a token for another API": {one.token(t, backing.Audience), 401}, "none": {"", 401},
+		"the tenant's token": {one.token(t, audience), 200}, "a token for another API": {one.token(t, stack.Audience), 401}, "none": {"", 401},
 	} {
 		if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "Bearer "+c.bearer); status != c.status {
 			t.Errorf("%s: %d %s", what, status, body)
 		}
 	}
-	if _, err := s.Token(t.Context(), backing.User, "", "ada@example.com", "Ada"); err == nil || !strings.Contains(err.Error(), one.URL) {
+	if _, err := s.Token(t.Context(), stack.User, "", "ada@example.com", "Ada"); err == nil || !strings.Contains(err.Error(), one.URL) {
 		t.Errorf("a token of the stack: %v", err)
 	}
 	if status, _ := ask(t, "GET", s.Control+"/userinfo"); status != 404 {

@@ -17,14 +17,14 @@ type API struct {
 	Routes      []Route // sorted by path, then method
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
-	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/orgs"; AllMethods for the rest
+	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/pets"; AllMethods for the rest
 	Variables   map[string]string          // the stage's
 }
 
 // Route is one method of a path.
 type Route struct {
 	Method     string // "GET"; "ANY" for every method
-	Path       string // as in the template: /v1/orgs/{orgId}
+	Path       string // as in the template: /v1/pets/{petId}
 	Function   string // logical id
 	Authorizer string // "": open
 }

@@ -1,6 +1,7 @@
 package translated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -134,7 +135,7 @@ func (r *resolver) ref(arg any) (any, error) {
 	if name == "AWS::NoValue" {
 		return noValue{}, nil
 	}
-	if v, ok := pseudo[name]; ok {
+	if v, ok := r.pseudo(name); ok {
 		return v, nil
 	}
 	if v, ok := r.parameters[name]; ok {
@@ -167,9 +168,13 @@ func list(v string) []any {
 	return out
 }
 
-var pseudo = map[string]string{
-	"AWS::Region": backing.Region, "AWS::AccountId": AccountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com",
-	"AWS::StackName": StackName, "AWS::StackId": "arn:aws:cloudformation:" + backing.Region + ":" + AccountID + ":stack/" + StackName + "/local",
+func (r *resolver) pseudo(name string) (string, bool) {
+	stack := cmp.Or(r.options.StackName, "stack")
+	value, ok := map[string]string{
+		"AWS::Region": backing.Region, "AWS::AccountId": AccountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com",
+		"AWS::StackName": stack, "AWS::StackId": "arn:aws:cloudformation:" + backing.Region + ":" + AccountID + ":stack/" + stack + "/local",
+	}[name]
+	return value, ok
 }
 
 var subName = regexp.MustCompile(`\$\{([^}]*)\}`)

@@ -62,7 +62,7 @@ func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
 	deliver, fanout := sources[0], sources[1]
 	if fanout.Name != "FanoutStream" || fanout.Function != "Fanout" || fanout.Table != "rows" || fanout.BatchSize != 25 || fanout.Window != time.Second ||
 		fanout.Retries != 5 || !fanout.Bisect || !fanout.Partial || len(fanout.Filters) != 1 || fanout.FromLatest ||
-		fanout.OnFailure != "http://127.0.0.1:9/000000000000/latchkey-dead" {
+		fanout.OnFailure != "http://127.0.0.1:9/000000000000/stack-dead" {
 		t.Errorf("%+v", fanout)
 	}
 	if deliver.Function != "Deliver" || deliver.Queue != "http://127.0.0.1:9/000000000000/Jobs" || deliver.BatchSize != 7 || deliver.Concurrency != 20 ||
@@ -74,14 +74,14 @@ func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
 		t.Fatalf("%+v, %v", queues, err)
 	}
 	dead, jobs := queues[0], queues[1]
-	if dead.ID != "Dead" || dead.Name != "latchkey-dead" || dead.Attributes["MessageRetentionPeriod"] != "1209600" || dead.DeadLetters != "" {
+	if dead.ID != "Dead" || dead.Name != "stack-dead" || dead.Attributes["MessageRetentionPeriod"] != "1209600" || dead.DeadLetters != "" {
 		t.Errorf("%+v", dead)
 	}
 	if jobs.DeadLetters != dead.ARN || jobs.MaxReceives != 5 || !maps.Equal(jobs.Attributes, map[string]string{"VisibilityTimeout": "180", "DelaySeconds": "1"}) {
 		t.Errorf("%+v", jobs)
 	}
 	functions, err := tpl.Functions()
-	want := map[string]string{"URL": jobs.URL, "AT": jobs.URL, "NAME": "latchkey-dead", "ARN": "arn:aws:sqs:us-east-1:000000000000:latchkey-dead"}
+	want := map[string]string{"URL": jobs.URL, "AT": jobs.URL, "NAME": "stack-dead", "ARN": "arn:aws:sqs:us-east-1:000000000000:stack-dead"}
 	if err != nil || !maps.Equal(functions["Fanout"].Env, want) {
 		t.Errorf("environment %v, %v", functions["Fanout"].Env, err)
 	}

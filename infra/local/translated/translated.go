@@ -1,7 +1,7 @@
 // Package translated reads a template as CloudFormation would get it: it runs the SAM translator
 // and resolves every reference. The local stack serves the result, and tests of the template read
 // it. A reference that cannot be resolved is an error, because lint accepts some that
-// CloudFormation refuses.
+// CloudFormation refuses. The package is generic: it reads any template.
 package translated
 
 import (
@@ -23,15 +23,16 @@ import (
 //go:embed translate.py
 var script string
 
-// The local stack's account, stack and API.
+// The local stack's account and API.
 const (
 	AccountID = "000000000000"
-	StackName = "latchkey"
 	apiID     = "local"
 )
 
 // Options are the options of a translation.
 type Options struct {
+	// StackName is the value of AWS::StackName. "" is "stack".
+	StackName string
 	// Parameters override the template's defaults. A parameter that the template does not have is an error.
 	Parameters map[string]string
 	// Physical has the names of existing resources: the values of Ref. The names of others are made up.

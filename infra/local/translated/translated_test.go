@@ -38,7 +38,7 @@ Resources:
       StageName: !Ref Stage
       MethodSettings:
         - {HttpMethod: '*', ResourcePath: /*, ThrottlingRateLimit: !Ref Rate, ThrottlingBurstLimit: 5}
-        - {HttpMethod: GET, ResourcePath: '/~1v1~1orgs~1{orgId}', ThrottlingRateLimit: 0.5, ThrottlingBurstLimit: 2}
+        - {HttpMethod: GET, ResourcePath: '/~1v1~1pets~1{petId}', ThrottlingRateLimit: 0.5, ThrottlingBurstLimit: 2}
         - {HttpMethod: POST, ResourcePath: /~1open, LoggingLevel: 'OFF'}
       Auth:
         DefaultAuthorizer: A
@@ -53,10 +53,10 @@ Resources:
   Auth:
     Type: AWS::Serverless::Function
     Properties: {CodeUri: functions/auth/, Role: !GetAtt Role.Arn}
-  Orgs:
+  Pets:
     Type: AWS::Serverless::Function
     Properties:
-      CodeUri: functions/orgs/
+      CodeUri: functions/pets/
       Role: !GetAtt Role.Arn
       MemorySize: !FindInMap [Sizes, !Ref Stage, memory]
       Environment:
@@ -68,8 +68,8 @@ Resources:
           SUB: !Sub ['${Stage}/${X}/${!Literal}/${Table.Arn}', {X: !Ref Needed}]
           QUIET: !If [Both, !If [Either, 'wrong', 'right'], 'wrong']
       Events:
-        List: {Type: Api, Properties: {RestApiId: !Ref Api, Path: /v1/orgs, Method: GET}}
-        Get: {Type: Api, Properties: {RestApiId: !Ref Api, Path: '/v1/orgs/{orgId}', Method: GET}}
+        List: {Type: Api, Properties: {RestApiId: !Ref Api, Path: /v1/pets, Method: GET}}
+        Get: {Type: Api, Properties: {RestApiId: !Ref Api, Path: '/v1/pets/{petId}', Method: GET}}
         Open: {Type: Api, Properties: {RestApiId: !Ref Api, Path: /open, Method: POST, Auth: {Authorizer: NONE}}}
         Tick: {Type: Schedule, Properties: {Schedule: rate(15 minutes)}}
         Tock: {Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 hour), RoleArn: !GetAtt Role.Arn}}
@@ -112,7 +112,7 @@ func altered(t *testing.T, tpl *translated.Template, from, to string) *translate
 
 func options() translated.Options {
 	return translated.Options{
-		Parameters: map[string]string{"Needed": "given"}, Physical: map[string]string{"Table": "latchkey"},
+		Parameters: map[string]string{"Needed": "given"}, Physical: map[string]string{"Table": "rows"},
 		Attributes: map[string]string{"Key.Arn": "arn:key"},
 	}
 }
@@ -126,16 +126,16 @@ func TestEveryReferenceIsResolved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orgs := functions["Orgs"]
+	pets := functions["Pets"]
 	want := map[string]string{
-		"TABLE": "latchkey", "KEY": "arn:key", "IDS": "a;b", "QUIET": "right",
-		"SUB": "live/given/${Literal}/arn:aws:dynamodb:us-east-1:000000000000:table/latchkey",
+		"TABLE": "rows", "KEY": "arn:key", "IDS": "a;b", "QUIET": "right",
+		"SUB": "live/given/${Literal}/arn:aws:dynamodb:us-east-1:000000000000:table/rows",
 	}
-	if !maps.Equal(orgs.Env, want) {
-		t.Errorf("environment %v, want %v", orgs.Env, want)
+	if !maps.Equal(pets.Env, want) {
+		t.Errorf("environment %v, want %v", pets.Env, want)
 	}
-	if orgs.CodeURI != "functions/orgs/" || orgs.Timeout != 6*time.Second || orgs.Memory != 256 {
-		t.Errorf("%+v", orgs)
+	if pets.CodeURI != "functions/pets/" || pets.Timeout != 6*time.Second || pets.Memory != 256 {
+		t.Errorf("%+v", pets)
 	}
 	if _, there := tpl.Resources["Horn"]; there {
 		t.Error("a resource whose condition fails is there")
@@ -144,7 +144,7 @@ func TestEveryReferenceIsResolved(t *testing.T) {
 		t.Errorf("output %s", url)
 	}
 	schedules, err := tpl.Schedules()
-	if err != nil || len(schedules) != 2 || schedules[0].Every != 15*time.Minute || schedules[1].Every != time.Hour || schedules[0].Function != "Orgs" {
+	if err != nil || len(schedules) != 2 || schedules[0].Every != 15*time.Minute || schedules[1].Every != time.Hour || schedules[0].Function != "Pets" {
 		t.Errorf("schedules %+v, %v", schedules, err)
 	}
 }
@@ -159,9 +159,9 @@ func TestAPIIsTheTranslatedTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []translated.Route{
-		{Method: "POST", Path: "/open", Function: "Orgs"},
-		{Method: "GET", Path: "/v1/orgs", Function: "Orgs", Authorizer: "A"},
-		{Method: "GET", Path: "/v1/orgs/{orgId}", Function: "Orgs", Authorizer: "A"},
+		{Method: "POST", Path: "/open", Function: "Pets"},
+		{Method: "GET", Path: "/v1/pets", Function: "Pets", Authorizer: "A"},
+		{Method: "GET", Path: "/v1/pets/{petId}", Function: "Pets", Authorizer: "A"},
 	}
 	if !slices.Equal(api.Routes, want) {
 		t.Errorf("routes %+v", api.Routes)
@@ -173,7 +173,7 @@ func TestAPIIsTheTranslatedTemplates(t *testing.T) {
 	if api.Stage != "live" || r.Status != 401 || r.Parameters["gatewayresponse.header.Content-Type"] != "'application/problem+json'" {
 		t.Errorf("stage %s, response %+v", api.Stage, r)
 	}
-	throttles := map[string]translated.Throttle{"* /*": {Rate: 10, Burst: 5}, "GET /v1/orgs/{orgId}": {Rate: 0.5, Burst: 2}}
+	throttles := map[string]translated.Throttle{"* /*": {Rate: 10, Burst: 5}, "GET /v1/pets/{petId}": {Rate: 0.5, Burst: 2}}
 	if !maps.Equal(api.Throttles, throttles) {
 		t.Errorf("throttles %v, want %v", api.Throttles, throttles)
 	}
@@ -223,7 +223,7 @@ func TestUnknownAuthorizerOfARouteStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := tpl.Resources["Api"].Properties["Body"].(map[string]any)
-	get := body["paths"].(map[string]any)["/v1/orgs"].(map[string]any)["get"].(map[string]any)
+	get := body["paths"].(map[string]any)["/v1/pets"].(map[string]any)["get"].(map[string]any)
 	get["security"] = []any{map[string]any{"B": []any{}}}
 	if _, err := tpl.API(); err == nil || !strings.Contains(err.Error(), `"B"`) {
 		t.Errorf("%v", err)

@@ -70,7 +70,7 @@ def noting(method):
 def prove(port):
     """Signs a digest over HTTP and verifies the signature without moto."""
     key = ask(port, "CreateKey", {"KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY"})["KeyMetadata"]["KeyId"]
-    message = b"latchkey"
+    message = b"text"
     digest = base64.b64encode(hashlib.sha256(message).digest()).decode()
     signed = ask(port, "Sign", {"KeyId": key, "Message": digest, "MessageType": "DIGEST", "SigningAlgorithm": "ECDSA_SHA_256"})
     public = ask(port, "GetPublicKey", {"KeyId": key})["PublicKey"]

@@ -1,4 +1,4 @@
-package iam
+package stack
 
 import (
 	"context"
@@ -18,13 +18,14 @@ import (
 	"github.com/aws/smithy-go"
 
 	"latchkey/infra/local/backing"
+	"latchkey/infra/local/iam"
 	"latchkey/infra/local/translated"
 )
 
 // keysOfKMS are the keys of the KMS behind the proxy, with their tags.
 var keysOfKMS = map[string]string{
-	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`, // the template's
-	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + translated.StackName + `"}`,
+	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the template's
+	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`,
 	"theirs":     `{"TagKey":"latchkey:stack","TagValue":"other"}`,
 }
 
@@ -43,7 +44,7 @@ func service(w http.ResponseWriter, r *http.Request) {
 	case operation == "ListResourceTags":
 		_, _ = io.WriteString(w, `{"Tags":[`+keysOfKMS[key]+`]}`)
 	case operation == "DescribeKey" && key != "":
-		_, _ = io.WriteString(w, `{"KeyMetadata":{"KeyId":"`+key+`","Arn":"`+arn("kms", "key/"+key)+`","KeySpec":"ECC_NIST_P256","KeyUsage":"SIGN_VERIFY"}}`)
+		_, _ = io.WriteString(w, `{"KeyMetadata":{"KeyId":"`+key+`","Arn":"arn:aws:kms:us-east-1:000000000000:key/`+key+`","KeySpec":"ECC_NIST_P256","KeyUsage":"SIGN_VERIFY"}}`)
 	case operation == "DescribeKey", operation == "Sign" && key == "":
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"__type":"NotFoundException"}`)
@@ -58,11 +59,11 @@ type clients struct{ url string }
 func newClients(t *testing.T, services map[string]string, replace ...string) clients {
 	t.Helper()
 	tpl := template(t, replace...)
-	a, err := New(tpl)
+	a, err := iam.New(tpl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewProxy(tpl, a, services, func(*DeniedError) {})
+	p, err := iam.NewProxy(tpl, a, services, func(*iam.DeniedError) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +213,10 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"a signature with another stack's key":      {c.sign("DeliverFunction", "theirs", kmstypes.MessageTypeDigest), denied},
 		"a signature with a key that is not there":  {c.sign("DeliverFunction", "none", kmstypes.MessageTypeDigest), "NotFoundException"},
 		"a signature by the rotation":               {c.sign("RotateFunction", "ours", kmstypes.MessageTypeDigest), denied},
-		"a new key":                                 {c.createKey("RotateFunction", translated.StackName, kmstypes.KeySpecEccNistP256), ""},
+		"a new key":                                 {c.createKey("RotateFunction", StackName, kmstypes.KeySpecEccNistP256), ""},
 		"a new key without a tag":                   {c.createKey("RotateFunction", "", kmstypes.KeySpecEccNistP256), denied},
 		"a new key of another stack":                {c.createKey("RotateFunction", "other", kmstypes.KeySpecEccNistP256), denied},
-		"a new key of another kind":                 {c.createKey("RotateFunction", translated.StackName, kmstypes.KeySpecRsa2048), denied},
+		"a new key of another kind":                 {c.createKey("RotateFunction", StackName, kmstypes.KeySpecRsa2048), denied},
 		"a message":                                 {c.send("WebhooksFunction", "DeliveryQueue"), ""},
 		"a message to another queue":                {c.send("WebhooksFunction", "FanoutDeadLetters"), "AccessDenied"},
 		"a message by a function without the right": {c.send("OrgsFunction", "DeliveryQueue"), "AccessDenied"},
@@ -242,7 +243,7 @@ func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	} {
 		in := &kms.CreateKeyInput{KeySpec: kmstypes.KeySpecEccNistP256, KeyUsage: kmstypes.KeyUsageTypeSignVerify}
 		for _, name := range strings.Fields(c.tags) {
-			in.Tags = append(in.Tags, kmstypes.Tag{TagKey: &name, TagValue: aws.String(translated.StackName)})
+			in.Tags = append(in.Tags, kmstypes.Tag{TagKey: &name, TagValue: aws.String(StackName)})
 		}
 		_, err := c.clients.kms("RotateFunction").CreateKey(t.Context(), in)
 		if refused := code(t, err) == "AccessDeniedException"; refused == c.allowed {

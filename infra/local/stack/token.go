@@ -1,4 +1,4 @@
-package backing
+package stack
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // tokenTimeout bounds one request to the issuer.
 const tokenTimeout = time.Minute
 
-// IssueToken gets a token from the issuer at issuerURL (Issuer.URL). If sub is empty it is the email,
+// IssueToken gets a token from the issuer at issuerURL (Stack.Issuer). If sub is empty it is the email,
 // so that the same email is the same person. A Service token needs no email.
 func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
@@ -42,12 +42,7 @@ func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, na
 		AccessToken string `json:"access_token"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.AccessToken == "" {
-		return "", fmt.Errorf("the issuer gave no token: status %d: %s", res.StatusCode, tail(body))
+		return "", fmt.Errorf("the issuer gave no token: status %d: %.4000s", res.StatusCode, body)
 	}
 	return answer.AccessToken, nil
-}
-
-// IssueToken gets a token from this issuer; see the function of that name.
-func (i *Issuer) IssueToken(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
-	return IssueToken(ctx, i.URL, kind, sub, email, name)
 }

@@ -1,4 +1,4 @@
-package backing
+package stack
 
 import (
 	"crypto/ecdsa"
@@ -13,10 +13,10 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// UserinfoHandler returns a userinfo endpoint for the issuer at issuerURL. It verifies the token by
+// userinfoHandler returns a userinfo endpoint for the issuer at issuerURL. It verifies the token by
 // the issuer's keys, and answers with the subject, and with email and name for a Userinfo token. The
 // issuer's own endpoint does not take an at+jwt, and only repeats the token's claims.
-func UserinfoHandler(issuerURL string) http.Handler {
+func userinfoHandler(issuerURL string) http.Handler {
 	client := &http.Client{Timeout: tokenTimeout}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -1,0 +1,64 @@
+package stack
+
+import (
+	"maps"
+
+	"latchkey/infra/local/backing"
+)
+
+// Audience is the aud of the local issuer's tokens.
+const Audience = "https://api.latchkey.test"
+
+// IssuerURL returns the iss of the tokens of the stack's own issuer, which listens on the port.
+func IssuerURL(port int) string { return backing.IssuerURL(port, StackName) }
+
+// Kind is a kind of token that the local issuer makes.
+type Kind string
+
+// The kinds of token.
+const (
+	// User is an access token (RFC 9068) of a person with a verified email.
+	User Kind = "user"
+	// Unverified is a token of a person whose email is not verified.
+	Unverified Kind = "unverified"
+	// Service is a token of a machine, which has no email.
+	Service Kind = "service"
+	// IDToken is an ID token with the claims of User.
+	IDToken Kind = "idtoken"
+	// Userinfo is a token without email and name. The userinfo endpoint has them
+	// (userinfoHandler).
+	Userinfo Kind = "userinfo"
+	// OtherAudience is a User's token for another API.
+	OtherAudience Kind = "otheraudience"
+)
+
+// Claims of a Userinfo token that the userinfo endpoint returns as email and name. The product
+// reads neither.
+const (
+	hiddenEmail = "userinfo_email"
+	hiddenName  = "userinfo_name"
+)
+
+// kinds returns what the local issuer makes of each kind.
+func kinds() []backing.TokenKind {
+	of := func(kind Kind, typ string, claims map[string]any) backing.TokenKind {
+		all := map[string]any{"sub": "${sub}", "aud": []string{Audience}, "client_id": "${client_id}"}
+		maps.Copy(all, claims)
+		return backing.TokenKind{Name: string(kind), Type: typ, Claims: all}
+	}
+	person := func(verified bool) map[string]any {
+		return map[string]any{"email": "${email}", "email_verified": verified, "name": "${name}"}
+	}
+	id := person(true)
+	id["token_use"], id["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng"
+	other := person(true)
+	other["aud"] = []string{"https://another.test"}
+	return []backing.TokenKind{
+		of(User, "at+jwt", person(true)),
+		of(Unverified, "at+jwt", person(false)),
+		of(Service, "at+jwt", nil),
+		of(IDToken, "JWT", id),
+		of(Userinfo, "at+jwt", map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
+		of(OtherAudience, "at+jwt", other),
+	}
+}

@@ -14,11 +14,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
 	"latchkey/infra/local/backing"
+	"latchkey/pkg/parallel"
 )
 
 // workers is the number of bugs that are tried at once, each in a copy of its own.
@@ -95,27 +95,21 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 		defer c.close()
 		copies <- c
 	}
-	each := func(n int, do func(c *tree, i int) error) []error {
-		var wg sync.WaitGroup
-		wrong := make([]error, n)
-		for i := range n {
+	each := func(bugs []bug, do func(*tree, context.Context, bug) error) []error {
+		wrong := parallel.Each(workers, bugs, func(_ int, b bug) error {
 			c := <-copies
-			wg.Go(func() {
-				defer func() { copies <- c }()
-				if wrong[i] = ctx.Err(); wrong[i] == nil {
-					wrong[i] = do(c, i)
-				}
-			})
-		}
-		wg.Wait()
+			defer func() { copies <- c }()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(c, ctx, b)
+		})
 		return slices.DeleteFunc(wrong, func(err error) bool { return err == nil })
 	}
-	tests := testsOf(bugs)
-	unfit := each(len(tests), func(c *tree, i int) error { return c.passes(ctx, tests[i]) })
-	if err := errors.Join(unfit...); err != nil {
+	if err := errors.Join(each(testsOf(bugs), (*tree).passes)...); err != nil {
 		return nil, err
 	}
-	return each(len(bugs), func(c *tree, i int) error { return c.finds(ctx, bugs[i]) }), nil
+	return each(bugs, (*tree).finds), nil
 }
 
 // testsOf returns for each package one bug without replacements, whose pattern names all tests

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
@@ -212,17 +212,11 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 // again begins new rounds of attempts, several at once. It returns the number of events and
 // the error of each. The sweep wakes the deliveries that the queue does not take.
 func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...id.Event) (queued int, failed []error) {
-	wakes, failed := make([]bool, len(events)), make([]error, len(events))
-	slots := make(chan struct{}, redeliverAtOnce)
-	var wg sync.WaitGroup
-	for i, e := range events {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			wakes[i], failed[i] = w.store.Again(ctx, a, h, e)
-		})
-	}
-	wg.Wait()
+	wakes := make([]bool, len(events))
+	failed = parallel.Each(redeliverAtOnce, events, func(i int, e id.Event) (err error) {
+		wakes[i], err = w.store.Again(ctx, a, h, e)
+		return err
+	})
 	var send []webhook.Message
 	for i, e := range events {
 		if wakes[i] && failed[i] == nil {

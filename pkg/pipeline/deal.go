@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/store"
 )
 
@@ -85,22 +86,20 @@ func (d *dealer) failure(what string, err error) {
 // reports that more is to be done comes again, behind those of its lane. A row that fails
 // does not stop the others; the error names every failure.
 func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.DueKind, store.Due) (more bool, err error)) error {
-	var wg sync.WaitGroup
-	for range atOnce {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				kind, row, ok := d.next()
-				if !ok {
-					return
-				}
-				more, err := do(kind, row)
-				d.failure(fmt.Sprint(kind, " ", row), err)
-				if more && err == nil {
-					d.add(kind, row)
-				}
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Work(atOnce, func() bool {
+		if ctx.Err() != nil {
+			return false
+		}
+		kind, row, ok := d.next()
+		if !ok {
+			return false
+		}
+		more, err := do(kind, row)
+		d.failure(fmt.Sprint(kind, " ", row), err)
+		if more && err == nil {
+			d.add(kind, row)
+		}
+		return true
+	})
 	return errors.Join(d.failed...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/metric"
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -38,18 +39,16 @@ func (s Sweep) Run(ctx context.Context) error {
 	r := &run{Sweep: s, dealt: make(map[id.Endpoint]int64)}
 	r.left.Store(int64(s.Store.Limits.Queued))
 	due := dealer{rows: make(map[lane][]store.Due)}
-	var wg sync.WaitGroup
-	for _, kind := range store.DueKinds() {
-		wg.Go(func() {
-			rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
-			due.failure(string(kind), err)
-			if len(rows) >= readPerShard {
-				slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
-			}
-			due.add(kind, rows...)
-		})
-	}
-	wg.Wait()
+	kinds := store.DueKinds()
+	parallel.Each(len(kinds), kinds, func(_ int, kind store.DueKind) error {
+		rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
+		due.failure(string(kind), err)
+		if len(rows) >= readPerShard {
+			slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
+		}
+		due.add(kind, rows...)
+		return nil
+	})
 	rows, oldest := due.seen()
 	slog.InfoContext(ctx, "due", append(metric.OldestDue.With(int64(s.age(oldest).Seconds())), "rows", rows)...)
 	begin := ctx // ends when no other row may begin

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 
 	"latchkey/infra/local/backing"
+	"latchkey/pkg/parallel"
 )
 
 // startBacking starts the services behind the functions, and builds the functions meanwhile. It then
@@ -17,12 +17,7 @@ func (s *Stack) startBacking(ctx context.Context) error {
 	if s.OwnIssuer() {
 		steps = append(steps, s.startIssuer)
 	}
-	wrong := make([]error, len(steps))
-	var wg sync.WaitGroup
-	for i, step := range steps {
-		wg.Go(func() { wrong[i] = step(ctx) })
-	}
-	wg.Wait()
+	wrong := parallel.Each(len(steps), steps, func(_ int, step func(context.Context) error) error { return step(ctx) })
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
@@ -104,15 +99,12 @@ func (s *Stack) stopBacking() []error {
 	if s.issuer != nil {
 		running = append(running, s.issuer.Process)
 	}
-	wrong := make([]error, len(running))
-	var wg sync.WaitGroup
-	for i, p := range running {
-		if p != nil {
-			wg.Go(func() { wrong[i] = p.Stop() })
+	return parallel.Each(len(running), running, func(_ int, p *backing.Process) error {
+		if p == nil {
+			return nil
 		}
-	}
-	wg.Wait()
-	return wrong
+		return p.Stop()
+	})
 }
 
 // Token returns a token of the stack's own issuer; see IssueToken.

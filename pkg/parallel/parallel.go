@@ -1,0 +1,34 @@
+// Package parallel does several things at once, up to a limit.
+package parallel
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Each calls do for every item, at most atOnce at a time, and returns the error of each, by its index.
+func Each[T any](atOnce int, items []T, do func(i int, item T) error) []error {
+	errs := make([]error, len(items))
+	var taken atomic.Int64
+	Work(min(atOnce, len(items)), func() bool {
+		i := int(taken.Add(1)) - 1
+		if i >= len(items) {
+			return false
+		}
+		errs[i] = do(i, items[i])
+		return true
+	})
+	return errs
+}
+
+// Work has atOnce workers, each of which calls do until it returns false. Work returns when all have ended.
+func Work(atOnce int, do func() bool) {
+	var wg sync.WaitGroup
+	for range atOnce {
+		wg.Go(func() {
+			for do() {
+			}
+		})
+	}
+	wg.Wait()
+}

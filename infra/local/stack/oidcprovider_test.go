@@ -72,23 +72,9 @@ func (p *oidcProvider) sign(t *testing.T, kids string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, status := do(t, http.DefaultClient, req); status != http.StatusNoContent {
+	if status, _ := do(t, http.DefaultClient, req); status != http.StatusNoContent {
 		t.Fatalf("keys %s: %d", kids, status)
 	}
-}
-
-func do(t *testing.T, client *http.Client, req *http.Request) (string, int) {
-	t.Helper()
-	res, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	var body strings.Builder
-	if _, err := bufio.NewReader(res.Body).WriteTo(&body); err != nil {
-		t.Fatal(err)
-	}
-	return body.String(), res.StatusCode
 }
 
 var (
@@ -162,7 +148,7 @@ func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, 
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	body, _ := do(t, browser, req)
+	_, body := do(t, browser, req)
 	return body
 }
 
@@ -189,7 +175,7 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)
 	s := start(t, stack.Options{Parameters: map[string]string{"Issuer": p.issuer, "Audience": audienceThere}})
-	orgs := func(method, token, body string) (string, int) {
+	orgs := func(method, token, body string) (int, string) {
 		req, err := http.NewRequest(method, s.URL+"/v1/orgs", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -199,16 +185,16 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 		return do(t, http.DefaultClient, req)
 	}
 	access, idToken := p.signIn(t, "ada")
-	if body, status := orgs("POST", access, `{"name":"Acme"}`); status != 201 {
+	if status, body := orgs("POST", access, `{"name":"Acme"}`); status != 201 {
 		t.Fatalf("the first token: %d %s", status, body)
 	}
-	if body, status := orgs("GET", idToken, ""); status != 401 {
+	if status, body := orgs("GET", idToken, ""); status != 401 {
 		t.Errorf("an ID token: %d %s", status, body)
 	}
 	genuine := func(what string) {
 		token, _ := p.signIn(t, "ada")
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(250 * time.Millisecond) {
-			body, status := orgs("GET", token, "")
+			status, body := orgs("GET", token, "")
 			switch {
 			case status == 200 && strings.Contains(body, "Acme"):
 				return
@@ -221,7 +207,7 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	p.sign(t, "two,one")
 	genuine("a key that was published ahead")
 	for range 20 {
-		if body, status := orgs("GET", p.junk(t), ""); status != 401 && status != 503 {
+		if status, body := orgs("GET", p.junk(t), ""); status != 401 && status != 503 {
 			t.Fatalf("junk: %d %s", status, body)
 		}
 	}

@@ -62,7 +62,7 @@ var onlyIn = map[string][]string{
 // uses is a fault too: the list says what is so.
 func TestImportsRunOneWay(t *testing.T) {
 	used := map[string]map[string]bool{}
-	for file, imports := range importsOf(t, ".") {
+	for file, imports := range importsOf(t, ".", goFile) {
 		pkg := filepath.ToSlash(filepath.Dir(file))
 		allowed, known := mayImport[pkg]
 		if !known {
@@ -78,10 +78,15 @@ func TestImportsRunOneWay(t *testing.T) {
 					t.Errorf("%s imports %s: %s may not", file, imported, pkg)
 				}
 			}
-			if strings.HasPrefix(imported, "latchkey/infra") {
-				t.Errorf("%s imports %s: pkg depends on no other folder", file, imported)
+			for outside, allowed := range onlyIn {
+				if imported != outside && !strings.HasPrefix(imported, outside+"/") {
+					continue
+				}
+				used[pkg][outside] = true
+				if !slices.Contains(allowed, pkg) {
+					t.Errorf("%s imports %s: only %v may", file, imported, allowed)
+				}
 			}
-			checkOutside(t, file, pkg, imported)
 		}
 	}
 	for pkg, allowed := range mayImport {
@@ -94,20 +99,30 @@ func TestImportsRunOneWay(t *testing.T) {
 			}
 		}
 	}
+	for outside, allowed := range onlyIn {
+		for _, pkg := range allowed {
+			if !used[pkg][outside] {
+				t.Errorf("%s may import %s, and does not", pkg, outside)
+			}
+		}
+	}
 }
 
-func checkOutside(t *testing.T, file, pkg, imported string) {
-	t.Helper()
-	for outside, allowed := range onlyIn {
-		if (imported == outside || strings.HasPrefix(imported, outside+"/")) && !slices.Contains(allowed, pkg) {
-			t.Errorf("%s imports %s: only %v may", file, imported, allowed)
+// TestPkgDependsOnNoOtherFolder reads the imports of every file, tests included.
+func TestPkgDependsOnNoOtherFolder(t *testing.T) {
+	all := func(name string) bool { return strings.HasSuffix(name, ".go") }
+	for file, imports := range importsOf(t, ".", all) {
+		for _, imported := range imports {
+			if strings.HasPrefix(imported, "latchkey/infra") || strings.HasPrefix(imported, "latchkey/functions") {
+				t.Errorf("%s imports %s", file, imported)
+			}
 		}
 	}
 }
 
 // TestAFunctionIsWiring: each function is one file of at most 40 lines of code that imports no SDK.
 func TestAFunctionIsWiring(t *testing.T) {
-	files := importsOf(t, "../functions")
+	files := importsOf(t, "../functions", goFile)
 	if len(files) < 2 {
 		t.Fatalf("%d functions were read", len(files))
 	}
@@ -124,13 +139,18 @@ func TestAFunctionIsWiring(t *testing.T) {
 	}
 }
 
-// importsOf returns the imports of every Go file below a folder but tests, by the file's path from
-// there.
-func importsOf(t *testing.T, root string) map[string][]string {
+// goFile reports whether a file is Go's and no test.
+func goFile(name string) bool {
+	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
+}
+
+// importsOf returns the imports of the files below a folder that are of a kind, by the file's path
+// from there.
+func importsOf(t *testing.T, root string, of func(name string) bool) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !of(path) {
 			return err
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)

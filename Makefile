@@ -65,7 +65,7 @@ clean-data: ## forgets the table's data of the stack on PORT
 	@$(CTL) clean-data
 
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
-	@$(CTL) -arch $(or $(ARCH),arm64) build
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
 
 # Nothing is answered from Go's test cache, which does not see what a test compiles
 # or has another program read. gotestsum shows each failure, and at the end each skip

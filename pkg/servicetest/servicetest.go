@@ -33,12 +33,18 @@ type Service struct {
 // Start starts a verb with its flags before it. The process ends with its input: at Stop, and at the
 // latest when the test program ends, also when it is killed.
 func Start(verb ...string) (*Service, error) {
-	root, err := root()
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command("go", append([]string{"run", "./infra/local/ctl"}, verb...)...)
-	cmd.Dir = root
+	cmd.Dir = filepath.Dir(string(mod))
+	// Go's test cache then knows that the tests depend on the documents that the verbs read.
+	for _, read := range []string{"template.yaml", "infra/openapi.yaml"} {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, read)); err != nil {
+			return nil, err
+		}
+	}
 	s := &Service{verb: strings.Join(verb, " "), cmd: cmd}
 	cmd.Stderr = io.MultiWriter(os.Stderr, &s.said)
 	if s.input, err = cmd.StdinPipe(); err != nil {
@@ -50,24 +56,6 @@ func Start(verb ...string) (*Service, error) {
 	}
 	s.output = json.NewDecoder(output)
 	return s, cmd.Start()
-}
-
-// root returns the module's folder. It looks up the documents that the verbs read, so that Go's test
-// cache knows that the tests depend on them.
-func root() (string, error) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			_, _ = os.Stat(filepath.Join(dir, "template.yaml"))
-			_, _ = os.Stat(filepath.Join(dir, "infra", "openapi.yaml"))
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", os.ErrNotExist
-		}
-		dir = filepath.Dir(dir)
-	}
-	return "", err
 }
 
 // Read decodes what the process prints next. Without an answer the error has the process's own text.

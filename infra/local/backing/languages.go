@@ -12,8 +12,7 @@ import (
 // requirements (as in a requirements.txt). It installs the environment if needed. Without Python
 // the error is a *MissingError.
 func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (string, error) {
-	dir, err := install(ctx, virtualEnv(name, requirements), say)
-	return filepath.Join(dir, "bin", "python"), err
+	return program(ctx, name, requirements, "python", say)
 }
 
 // NodeModules returns a folder whose node_modules has the packages of a package.json and its

@@ -135,12 +135,8 @@ func mavenHomeExists() bool {
 	return err == nil && exists(filepath.Join(home, ".m2"))
 }
 
-// pythonTool returns a tool: a virtual environment with the requirements of a file. The SAM CLI and
-// the local stack need different versions of the same packages, so each has its own.
-func pythonTool(name, requirementsFile string) tool {
-	return virtualEnv(name, embedded("python/"+requirementsFile))
-}
-
+// virtualEnv returns a tool: a virtual environment with the requirements. The SAM CLI and the local
+// stack need different versions of the same packages, so each has its own.
 func virtualEnv(name, requirements string) tool {
 	return tool{
 		name: name, recipe: []string{requirements}, missing: missingPython,
@@ -157,26 +153,29 @@ func virtualEnv(name, requirements string) tool {
 	}
 }
 
+// program returns the path of a program of a virtual environment.
+func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
+	dir, err := install(ctx, virtualEnv(env, requirements), say)
+	return filepath.Join(dir, "bin", name), err
+}
+
 // Python returns the path of the interpreter of the local stack's virtual environment (moto, the SAM
 // translator, PyYAML). It installs the environment if needed. Without Python the error is a
 // *MissingError.
 func Python(ctx context.Context, say Progress) (string, error) {
-	dir, err := install(ctx, pythonTool("python", "requirements.txt"), say)
-	return filepath.Join(dir, "bin", "python"), err
+	return program(ctx, "python", embedded("python/requirements.txt"), "python", say)
 }
 
 // SAM returns the path of the SAM CLI. It installs the CLI if needed. Without Python the error is a
 // *MissingError.
 func SAM(ctx context.Context, say Progress) (string, error) {
-	dir, err := install(ctx, pythonTool("sam", "sam.txt"), say)
-	return filepath.Join(dir, "bin", "sam"), err
+	return program(ctx, "sam", embedded("python/sam.txt"), "sam", say)
 }
 
 // AWS returns the path of the AWS CLI. It installs the CLI if needed. Without Python the error is a
 // *MissingError.
 func AWS(ctx context.Context, say Progress) (string, error) {
-	dir, err := install(ctx, pythonTool("aws", "aws.txt"), say)
-	return filepath.Join(dir, "bin", "aws"), err
+	return program(ctx, "aws", embedded("python/aws.txt"), "aws", say)
 }
 
 // run runs a program to its end. The error has the end of the program's output.

@@ -1,9 +1,7 @@
-// Package build compiles functions with the flags of the deployed ones. Options choose the
-// operating system and the architecture. The package is generic: it builds any module's functions.
+// Package build compiles functions for this machine, with the flags of the deployed ones. The package is generic: it builds any module's functions.
 package build
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -22,19 +19,16 @@ import (
 // runtime, a third of a cold start.
 const flags = "-trimpath -tags=lambda.norpc -ldflags=-s"
 
-// Options says which functions are built, where to and for which machine.
+// Options says which functions are built, and where to.
 type Options struct {
 	Root    string   // the module's folder
 	Folders []string // of main packages, under Root, with different last names
 	Out     string   // the folder for the programs, which have the last names of Folders
-	GOOS    string   // "": this machine's
-	GOARCH  string   // "": this machine's
 }
 
 // Functions builds functions and returns the path of each folder's program. The programs stay in
 // the module's .local too, where go links only those that have changed.
 func Functions(ctx context.Context, o Options) (map[string]string, error) {
-	o.GOOS, o.GOARCH = cmp.Or(o.GOOS, runtime.GOOS), cmp.Or(o.GOARCH, runtime.GOARCH)
 	folders := make(map[string]string) // by the last name
 	for _, folder := range o.Folders {
 		name := filepath.Base(filepath.Clean(folder))
@@ -76,7 +70,7 @@ func keep(ctx context.Context, o Options) (dir string, unlock func(), err error)
 	}
 	slices.Sort(parents)
 	of := sha256.Sum256([]byte(strings.Join(slices.Compact(parents), "\n")))
-	dir = filepath.Join(o.Root, ".local", "built", fmt.Sprintf("%s-%s-%x", o.GOOS, o.GOARCH, of[:4]))
+	dir = filepath.Join(o.Root, ".local", "built", fmt.Sprintf("%x", of[:4]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", nil, err
 	}
@@ -91,7 +85,7 @@ func (o Options) build(ctx context.Context, out string) error {
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags, "GOOS="+o.GOOS, "GOARCH="+o.GOARCH)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
 	}

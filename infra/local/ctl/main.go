@@ -1,6 +1,5 @@
 // Command ctl has the verbs of the Makefile for this machine: it runs the stack, gets a token, stops and
-// starts the database and the KMS, calls a scheduled function, deletes the table's data, and builds
-// the functions. Tests run three more: two serve a database or a KMS, and one checks answers against
+// starts the database and the KMS, calls a scheduled function, deletes and deletes the table's data. Tests run three more: two serve a database or a KMS, and one checks answers against
 // infra/openapi.yaml.
 package main
 
@@ -14,22 +13,20 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"latchkey/infra/local/backing"
-	"latchkey/infra/local/build"
 	"latchkey/infra/local/stack"
 )
 
-const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | build | serve-db | serve-kms | check-answers"
+const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | serve-db | serve-kms | check-answers"
 
 type settings struct {
 	port                   int
 	kind, email, name, sub string
-	arch, function         string
+	function               string
 	template, parameters   string
 	throttle               bool
 	database               string
@@ -42,7 +39,6 @@ func main() {
 	flag.StringVar(&o.email, "email", "", "token: the person's email")
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
-	flag.StringVar(&o.arch, "arch", "arm64", "build: arm64 or amd64")
 	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
 	flag.StringVar(&o.template, "template", "", "run: another template than the repository's")
 	flag.BoolVar(&o.throttle, "throttle", false, "run: refuse requests over the template's limits")
@@ -72,8 +68,6 @@ func do(ctx context.Context, verb string, o settings) error {
 		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
 	case "clean-data":
 		return cleanData(ctx, o.port)
-	case "build":
-		return buildAll(ctx, o.arch)
 	case "serve-db":
 		return serveDB(ctx, o.database)
 	case "serve-kms":
@@ -136,27 +130,4 @@ func cleanData(ctx context.Context, port int) error {
 		return err
 	}
 	return os.RemoveAll(stack.DataDir(root, port))
-}
-
-// buildAll compiles every function for Linux, as it is deployed.
-func buildAll(ctx context.Context, arch string) error {
-	root, err := backing.Root()
-	if err != nil {
-		return err
-	}
-	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
-	if err != nil {
-		return err
-	}
-	var folders []string
-	for _, m := range mains {
-		folders = append(folders, filepath.Join("functions", filepath.Base(filepath.Dir(m))))
-	}
-	out := filepath.Join(root, ".local", "build", "linux-"+arch)
-	programs, err := build.Functions(ctx, build.Options{Root: root, Folders: folders, Out: out, GOOS: "linux", GOARCH: arch})
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d functions for linux/%s in %s\n", len(programs), arch, out)
-	return nil
 }

@@ -39,34 +39,19 @@ func (s *Stack) startDB(ctx context.Context) error {
 	p, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{
 		Port: s.ports.DynamoDB, DataDir: filepath.Join(s.dir, "data"), LogPath: filepath.Join(s.LogDir, "dynamodb.log"), Progress: s.options.Progress,
 	})
-	if err != nil {
-		return err
-	}
-	s.db = p
-	s.watch(p)
-	return nil
+	return s.own(&s.db, p, err)
 }
 
 func (s *Stack) startKMS(ctx context.Context) error {
 	p, err := backing.StartKMS(ctx, backing.KMSOptions{Port: s.ports.KMS, LogPath: filepath.Join(s.LogDir, "kms.log"), Progress: s.options.Progress})
-	if err != nil {
-		return err
-	}
-	s.kms = p
-	s.watch(p)
-	return nil
+	return s.own(&s.kms, p, err)
 }
 
 func (s *Stack) startQueue(ctx context.Context) error {
 	p, err := backing.StartQueue(ctx, backing.QueueOptions{
 		Port: s.ports.Queue, Settings: s.options.Emulator, LogPath: filepath.Join(s.LogDir, "sqs.log"), Progress: s.options.Progress,
 	})
-	if err != nil {
-		return err
-	}
-	s.queue = p
-	s.watch(p)
-	return nil
+	return s.own(&s.queue, p, err)
 }
 
 func (s *Stack) startIssuer(ctx context.Context) error {
@@ -77,9 +62,16 @@ func (s *Stack) startIssuer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.issuer = p
-	s.watch(p.Process)
-	return nil
+	return s.own(&s.issuer, p.Process, nil)
+}
+
+// own keeps a started child as one of the stack's, and fails the stack when the child ends by itself.
+func (s *Stack) own(as **backing.Process, p *backing.Process, err error) error {
+	if err == nil {
+		*as = p
+		s.watch(p)
+	}
+	return err
 }
 
 // watch fails the stack when a child ends by itself.
@@ -95,10 +87,7 @@ func (s *Stack) watch(p *backing.Process) {
 func (s *Stack) stopBacking() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	running := []*backing.Process{s.db, s.kms, s.queue}
-	if s.issuer != nil {
-		running = append(running, s.issuer.Process)
-	}
+	running := []*backing.Process{s.db, s.kms, s.queue, s.issuer}
 	return parallel.Each(len(running), running, func(_ int, p *backing.Process) error {
 		if p == nil {
 			return nil

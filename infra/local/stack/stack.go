@@ -75,7 +75,7 @@ type Stack struct {
 	template *translated.Template
 	api      *translated.API
 	folders  map[string]string // of each function's code, by its name
-	issuer   *backing.Issuer   // nil: the stack does not have its own
+	issuer   *backing.Process  // nil: the stack does not have its own
 	lambda   *lambda.Service
 	access   *iam.Authority
 	proxy    *iam.Proxy

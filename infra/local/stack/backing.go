@@ -22,17 +22,22 @@ func (s *Stack) startBacking(ctx context.Context) error {
 		return err
 	}
 	s.DataPlane = Endpoints{DynamoDB: s.db.Endpoint, KMS: s.kms.Endpoint, SQS: s.queue.Endpoint}
-	err := backing.CreateTable(ctx, backing.NewDynamoDBClient(s.db.Endpoint), s.options.Template, TableName)
-	if errors.Is(err, backing.ErrOtherTable) {
-		return fmt.Errorf("%w (make clean-data forgets it)", err)
-	}
-	if err != nil {
+	if err := makeTable(ctx, s.db.Endpoint, s.options.Template); err != nil {
 		return err
 	}
 	if err := s.makeQueues(ctx); err != nil {
 		return err
 	}
 	return s.makeKeys(ctx)
+}
+
+// makeTable creates the table, unless an earlier run has.
+func makeTable(ctx context.Context, endpoint, template string) error {
+	err := backing.CreateTable(ctx, backing.NewDynamoDBClient(endpoint), template, TableName)
+	if errors.Is(err, backing.ErrOtherTable) {
+		return fmt.Errorf("%w (make clean-data forgets it)", err)
+	}
+	return err
 }
 
 func (s *Stack) startDB(ctx context.Context) error {

@@ -24,7 +24,7 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients generate sam lint deploy undeploy
+.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients bench bench-gate generate sam lint deploy undeploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -100,6 +100,12 @@ clients: ## generates clients of the contract, compiles and runs them; lints it;
 
 generate: ## writes what is generated: infra/openapi-3.1.yaml and infra/vectors/webhooks.json
 	@UPDATE_GENERATED=1 go test -count=1 -run '^(TestOpenAPI31IsMadeFromTheDocument|TestFileIsWhatTheGeneratorMakes)$$' ./infra/contract ./infra/vectors
+
+bench: ## measures what the functions cost against baselines, and writes infra/bench/results.json and its table: [RUN=words a figure's name begins with]
+	@go run ./infra/bench -only '$(RUN)'
+
+bench-gate: ## the same, and fails where a figure is more than 5 % worse than the committed one
+	@go run ./infra/bench -gate
 
 home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))

@@ -1,0 +1,58 @@
+// Command attempt makes the calls of COUNT deliveries of a webhook, and nothing else: for each three
+// signed calls of the table, one of KMS, and one POST.
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/pkg/boot"
+	"latchkey/pkg/pipeline/signing"
+)
+
+func main() {
+	r := boot.New()
+	config := r.AWS()
+	db, keys := r.DynamoDB(config), signing.Client(config, r.Required("AWS_ENDPOINT_URL_KMS"))
+	table, pk, sk, url := r.Required("TABLE"), r.Required("PK"), r.Required("SK"), r.Required("URL")
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk}}
+	for range r.Int("COUNT", 0, 1) {
+		if err := attempt(context.Background(), db, keys, table, key, url); err != nil {
+			os.Exit(1)
+		}
+	}
+}
+
+func attempt(ctx context.Context, db *dynamodb.Client, keys *kms.Client, table string, key map[string]types.AttributeValue, url string) error {
+	if _, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, ConsistentRead: aws.Bool(true), Key: key}); err != nil {
+		return err
+	}
+	for range 2 {
+		if _, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &table, Key: key}); err != nil {
+			return err
+		}
+	}
+	_, err := keys.Sign(ctx, &kms.SignInput{
+		KeyId: aws.String("key"), Message: make([]byte, 32), MessageType: kmstypes.MessageTypeDigest, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256,
+	})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("webhook"))
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}

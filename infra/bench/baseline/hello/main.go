@@ -1,0 +1,8 @@
+// Command hello is the smallest function: what aws-lambda-go costs by itself.
+package main
+
+import "github.com/aws/aws-lambda-go/lambda"
+
+func main() {
+	lambda.Start(func() (string, error) { return "hello", nil })
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"sync"
+)
+
+// bench has the programs to measure.
+type bench struct {
+	*world
+	programs string // a folder of functions, as make build makes them for this machine
+	baseline string // the baselines, built alike
+	symbols  string // a function and a baseline with symbols, for allocations
+	arm      string // the functions as they are deployed
+
+	mu        sync.Mutex
+	baselines map[string]func() (profile, error)
+}
+
+// figure is one number of the table, or its ratio to a baseline.
+type figure struct {
+	Name    string // in results.json
+	What    string
+	Base    string  // the baseline in words, "" for none
+	Goal    float64 // 0: none
+	measure func(context.Context, *bench) (value, base int64, err error)
+}
+
+// result is a measured figure.
+type result struct {
+	Value int64   `json:"value"`
+	Base  int64   `json:"base,omitempty"`
+	Ratio float64 `json:"ratio,omitempty"`
+}
+
+// compared returns what the gate compares.
+func (r result) compared() float64 {
+	if r.Base != 0 {
+		return r.Ratio
+	}
+	return float64(r.Value)
+}
+
+func (r result) String() string {
+	if r.Base != 0 {
+		return fmt.Sprintf("%.3f", r.Ratio)
+	}
+	return strconv.FormatInt(r.Value, 10)
+}
+
+func (f figure) of(ctx context.Context, b *bench) (result, error) {
+	value, base, err := f.measure(ctx, b)
+	if err != nil {
+		return result{}, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	r := result{Value: value, Base: base}
+	if base != 0 {
+		r.Ratio = math.Round(float64(value)/float64(base)*1000) / 1000
+	}
+	return r, nil
+}
+
+// figures returns every figure, those first that take longest.
+func figures() []figure {
+	const hello, read = "bare aws-lambda-go", "one bare signed GetItem"
+	list := []figure{
+		{"delivery", "a delivery, instructions", "one POST and four bare signed calls", 2.2, delivery},
+		{"token", "a check of a known access token, instructions", read, 4.0, check("GET", "/v1/orgs", func(w *world) string { return w.token })},
+		{"key", "a key check, instructions", read, 2.1, check("POST", "/app/get", func(w *world) string { return w.key })},
+		{"key/allocations", "a key check, allocations", read, 0, allocations},
+	}
+	goals := map[string]float64{"authorizer": 3.25, "webhooks": 4.2, "fanout": 4.2, "deliver": 5.4, "rotate": 4.7, "sweep": 4.2}
+	for _, name := range functions() {
+		goal := goals[name]
+		if goal == 0 {
+			goal = 3.4
+		}
+		list = append(list,
+			figure{"init/" + name, "start of " + name + ", instructions", hello, goal, start(name)},
+			figure{"size/" + name, "bootstrap of " + name + ", bytes", "", 8.7e6, size(name)})
+	}
+	return list
+}
+
+// startRuns is how often a start is measured. The smallest counts: what the runtime does beside
+// depends on the time.
+const startRuns = 3
+
+// start measures the instructions until a function asks for its first event, without the connection
+// that it opens.
+func start(name string) func(context.Context, *bench) (int64, int64, error) {
+	return func(ctx context.Context, b *bench) (int64, int64, error) {
+		value, err := b.least(ctx, startRuns, program{path: b.programs + "/" + name, env: b.unreachable()})
+		if err != nil {
+			return 0, 0, err
+		}
+		base, err := b.once("hello", func() (profile, error) {
+			n, err := b.least(ctx, startRuns, program{path: b.baseline + "/hello"})
+			return profile{instructions: n}, err
+		})
+		return value, base.instructions, err
+	}
+}
+
+func (b *bench) least(ctx context.Context, runs int, p program) (int64, error) {
+	least := int64(math.MaxInt64)
+	for range runs {
+		got, err := profileOf(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		least = min(least, got.instructions)
+	}
+	return least, nil
+}
+
+// once measures a baseline that several figures have, at the first of them.
+func (b *bench) once(name string, measure func() (profile, error)) (profile, error) {
+	b.mu.Lock()
+	first, ok := b.baselines[name]
+	if !ok {
+		first = sync.OnceValues(measure)
+		b.baselines[name] = first
+	}
+	b.mu.Unlock()
+	return first()
+}
+
+// perCall returns what one more call costs: two thirds of the calls of a long run, by a short one.
+func perCall(ctx context.Context, calls int, with func(calls int) program) (profile, error) {
+	few, err := profileOf(ctx, with(calls/3))
+	if err != nil {
+		return profile{}, err
+	}
+	all, err := profileOf(ctx, with(calls))
+	if err != nil {
+		return profile{}, err
+	}
+	between := int64(calls - calls/3)
+	return profile{(all.instructions - few.instructions) / between, (all.allocations - few.allocations) / between}, nil
+}
+
+// loop returns a baseline, which makes its calls without events.
+func (b *bench) loop(folder, name string) func(int) program {
+	return func(n int) program {
+		return program{path: folder + "/" + name, env: append(b.env(), fmt.Sprint("COUNT=", n))}
+	}
+}
+
+// calls returns a function that gets the same event n times.
+func (b *bench) calls(folder, name string, event []byte, good func([]byte) bool) func(int) program {
+	return func(n int) program {
+		return program{path: folder + "/" + name, env: b.env(), events: repeat(event, n), good: good}
+	}
+}
+
+func repeat(event []byte, n int) [][]byte {
+	out := make([][]byte, n)
+	for i := range out {
+		out[i] = event
+	}
+	return out
+}
+
+func allowed(answer []byte) bool { return bytes.Contains(answer, []byte(`"Effect":"Allow"`)) }
+
+// checks is how many credentials are checked to measure one.
+const checks = 120
+
+// read measures one GetItem.
+func (b *bench) read(ctx context.Context) (profile, error) {
+	return b.once("getitem", func() (profile, error) {
+		return perCall(ctx, checks, b.loop(b.baseline, "getitem"))
+	})
+}
+
+// check measures a warm check of a credential by the authorizer.
+func check(method, resource string, credential func(*world) string) func(context.Context, *bench) (int64, int64, error) {
+	return func(ctx context.Context, b *bench) (int64, int64, error) {
+		got, err := perCall(ctx, checks, b.calls(b.programs, "authorizer", authorizerEvent(method, resource, credential(b.world)), allowed))
+		if err != nil {
+			return 0, 0, err
+		}
+		base, err := b.read(ctx)
+		return got.instructions, base.instructions, err
+	}
+}
+
+func allocations(ctx context.Context, b *bench) (int64, int64, error) {
+	const few = 30 // allocations do not vary
+	got, err := perCall(ctx, few, b.calls(b.symbols, "authorizer", authorizerEvent("POST", "/app/get", b.key), allowed))
+	if err != nil {
+		return 0, 0, err
+	}
+	base, err := perCall(ctx, few, b.loop(b.symbols, "getitem"))
+	return got.allocations, base.allocations, err
+}
+
+func delivery(ctx context.Context, b *bench) (int64, int64, error) {
+	const deliveries = 90
+	body := fmt.Sprintf(`{"appId":%q,"endpointId":%q,"eventId":%q}`, b.message.App, b.message.Endpoint, b.message.Event)
+	event := fmt.Appendf(nil, `{"Records":[{"messageId":"1","body":%q}]}`, body)
+	got, err := perCall(ctx, deliveries, b.calls(b.programs, "deliver", event, func(answer []byte) bool {
+		return bytes.Contains(answer, []byte(`"batchItemFailures":[]`))
+	}))
+	if err != nil {
+		return 0, 0, err
+	}
+	base, err := perCall(ctx, deliveries, b.loop(b.baseline, "attempt"))
+	return got.instructions, base.instructions, err
+}
+
+// size measures the program that is deployed.
+func size(name string) func(context.Context, *bench) (int64, int64, error) {
+	return func(_ context.Context, b *bench) (int64, int64, error) {
+		info, err := os.Stat(b.arm + "/" + name)
+		if err != nil {
+			return 0, 0, err
+		}
+		return info.Size(), 0, nil
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // cacheContract is how long a client may keep the contract, in seconds. After that, the
@@ -15,23 +16,25 @@ const cacheContract = 300
 // contractFile is infra/openapi.yaml as clients receive it.
 type contractFile struct {
 	text []byte
-	etag string
+	etag func() string // computed at the first request: it costs more than the start of the process
 }
 
 func newContractFile(text []byte) contractFile {
-	hash := sha256.Sum256(text)
-	return contractFile{text, `"` + hex.EncodeToString(hash[:16]) + `"`}
+	return contractFile{text, sync.OnceValue(func() string {
+		hash := sha256.Sum256(text)
+		return `"` + hex.EncodeToString(hash[:16]) + `"`
+	})}
 }
 
 // get returns the contract, or 304 to a client that has it. HEAD is answered as GET: the
 // gateway leaves the body out.
 func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 	a := ok(document{"application/yaml", f.text}) // RFC 9512
-	if matches(c.Header.Values("If-None-Match"), f.etag) {
+	if matches(c.Header.Values("If-None-Match"), f.etag()) {
 		a = answer{status: http.StatusNotModified}
 	}
 	a = cached(a, cacheContract)
-	a.header["ETag"] = f.etag
+	a.header["ETag"] = f.etag()
 	return a, nil
 }
 

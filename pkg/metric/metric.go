@@ -9,6 +9,7 @@ package metric
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -50,33 +51,28 @@ func All() []Metric {
 	return []Metric{ColdStarts, CredentialsAccepted, CredentialsRefused, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue}
 }
 
+// directive is the member by which CloudWatch makes a metric of a line. It writes itself: to find out
+// how to write a struct costs encoding/json a twelfth of a cold start.
 type directive struct {
-	Timestamp         int64 // milliseconds
-	CloudWatchMetrics []series
+	at         int64 // milliseconds
+	metric     Metric
+	dimensions string // JSON strings, with commas between them
 }
 
-type series struct {
-	Namespace  string
-	Dimensions [][]string
-	Metrics    []name
-}
-
-type name struct {
-	Name string
-	Unit Unit
+// MarshalJSON writes the directive. Names and units are constants that need no escapes.
+func (d directive) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, `{"Timestamp":%d,"CloudWatchMetrics":[{"Namespace":"%s","Dimensions":[[%s]],"Metrics":[{"Name":"%s","Unit":"%s"}]}]}`,
+		d.at, Namespace, d.dimensions, d.metric.Name, d.metric.Unit), nil
 }
 
 // With returns the members of a log line by which the line counts value for the metric. The
 // line must also have a member for the metric's dimension.
 func (m Metric) With(value int64) []any {
-	dimensions := []string{"service"}
+	dimensions := `"service"`
 	if m.Dimension != "" {
-		dimensions = append(dimensions, m.Dimension)
+		dimensions += `,"` + m.Dimension + `"`
 	}
-	return []any{
-		m.Name, value,
-		"_aws", directive{time.Now().UnixMilli(), []series{{Namespace, [][]string{dimensions}, []name{{m.Name, m.Unit}}}}},
-	}
+	return []any{m.Name, value, "_aws", directive{time.Now().UnixMilli(), m, dimensions}}
 }
 
 // each is how long a Counter adds up.

@@ -37,7 +37,14 @@ func TestALineHasItsMetricAsCloudWatchReadsIt(t *testing.T) {
 		if len(lines) != 1 || lines[0][m.Name] != 7.0 {
 			t.Fatalf("%s: %v", m.Name, lines)
 		}
-		var got directive
+		var got struct {
+			Timestamp         int64
+			CloudWatchMetrics []struct {
+				Namespace  string
+				Dimensions [][]string
+				Metrics    []struct{ Name, Unit string }
+			}
+		}
 		text, err := json.Marshal(lines[0]["_aws"])
 		if err == nil {
 			err = json.Unmarshal(text, &got)
@@ -50,7 +57,7 @@ func TestALineHasItsMetricAsCloudWatchReadsIt(t *testing.T) {
 			t.Fatalf("%s: %s, %v", m.Name, text, err)
 		}
 		one := got.CloudWatchMetrics[0]
-		if one.Namespace != "Latchkey" || fmt.Sprint(one.Dimensions) != "["+want+"]" || fmt.Sprint(one.Metrics) != fmt.Sprint([]name{{m.Name, m.Unit}}) {
+		if one.Namespace != "Latchkey" || fmt.Sprint(one.Dimensions) != "["+want+"]" || fmt.Sprint(one.Metrics) != fmt.Sprintf("[{%s %s}]", m.Name, m.Unit) {
 			t.Errorf("%s: %s", m.Name, text)
 		}
 		for _, d := range one.Dimensions[0] {

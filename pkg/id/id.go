@@ -9,12 +9,12 @@ package id
 
 import (
 	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // ErrMalformed is the error of every Parse function for a text that is not an id of its kind.
@@ -71,16 +71,45 @@ func (s Source) reader() io.Reader {
 
 // random returns 128 random bits, in the same 26 characters as a ULID.
 func (s Source) random() string {
-	var u ulid.ULID
-	if _, err := io.ReadFull(s.reader(), u[:]); err != nil {
-		panic("id: no randomness: " + err.Error()) // crypto/rand never fails; a test's reader may
-	}
-	return strings.ToLower(u.String())
+	var b [16]byte
+	s.fill(b[:])
+	return text(b)
 }
 
-// timed returns a ULID of this time.
+// timed returns a ULID of this time: 48 bits of milliseconds, then 80 random bits.
 func (s Source) timed(now time.Time) string {
-	return strings.ToLower(ulid.MustNew(ulid.Timestamp(now), s.reader()).String())
+	b := timeBits(now)
+	s.fill(b[6:])
+	return text(b)
+}
+
+func (s Source) fill(b []byte) {
+	if _, err := io.ReadFull(s.reader(), b); err != nil {
+		panic("id: no randomness: " + err.Error()) // crypto/rand never fails; a test's reader may
+	}
+}
+
+// timeBits returns the bits of the first ULID of a time. It takes times before the year 10889.
+func timeBits(at time.Time) (b [16]byte) {
+	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16) //nolint:gosec // not before 1970
+	return b
+}
+
+// crockford is the alphabet of ULIDs, in lower case.
+var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+const (
+	length = 26 // characters of 128 bits
+	lead   = 6  // characters of the zeros by which 128 bits become 160, a multiple of 5
+)
+
+// text writes 128 bits as a number in base 32.
+func text(b [16]byte) string {
+	var wide [20]byte
+	copy(wide[4:], b[:])
+	var out [lead + length]byte
+	crockford.Encode(out[:], wide[:])
+	return string(out[lead:])
 }
 
 // NewOrg makes an org's id.
@@ -109,11 +138,10 @@ func (s Source) NewEvent(now time.Time) Event { return Event(eventPrefix + s.tim
 
 // FirstEvent returns the least id that an event of this time or later can have.
 func FirstEvent(at time.Time) Event {
-	u := ulid.ULID{}
-	if err := u.SetTime(ulid.Timestamp(at)); err != nil { // only after the year 10889
-		return Event(eventPrefix + strings.Repeat("7", ulid.EncodedSize))
+	if at.UnixMilli() >= 1<<48 {
+		return Event(eventPrefix + strings.Repeat("7", length))
 	}
-	return Event(eventPrefix + strings.ToLower(u.String()))
+	return Event(eventPrefix + text(timeBits(at)))
 }
 
 // DefaultApp returns the id of an org's default app. It has the org's own bits, so that no
@@ -171,16 +199,16 @@ func (l Link) Bits() ([16]byte, error) { return bits(string(l), linkPrefix) }
 func (a App) Bits() ([16]byte, error) { return bits(string(a), appPrefix) }
 
 // LinkFromBits is the inverse of Link.Bits.
-func LinkFromBits(b [16]byte) Link { return Link(linkPrefix + strings.ToLower(ulid.ULID(b).String())) }
+func LinkFromBits(b [16]byte) Link { return Link(linkPrefix + text(b)) }
 
 // AppFromBits is the inverse of App.Bits.
-func AppFromBits(b [16]byte) App { return App(appPrefix + strings.ToLower(ulid.ULID(b).String())) }
+func AppFromBits(b [16]byte) App { return App(appPrefix + text(b)) }
 
 // OrgFromBits is the inverse of Org.Bits.
-func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + strings.ToLower(ulid.ULID(b).String())) }
+func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + text(b)) }
 
 // KeyFromBits is the inverse of Key.Bits.
-func KeyFromBits(b [16]byte) Key { return Key(keyPrefix + strings.ToLower(ulid.ULID(b).String())) }
+func KeyFromBits(b [16]byte) Key { return Key(keyPrefix + text(b)) }
 
 func check(s, prefix string) error {
 	_, err := bits(s, prefix)
@@ -189,13 +217,16 @@ func check(s, prefix string) error {
 
 // bits parses strictly: an id has one spelling, so that no second one names the same row.
 func bits(s, prefix string) ([16]byte, error) {
+	var b [16]byte
 	rest, ok := strings.CutPrefix(s, prefix)
-	if !ok || len(rest) != ulid.EncodedSize || rest != strings.ToLower(rest) {
-		return [16]byte{}, ErrMalformed
+	if !ok || len(rest) != length || strings.ContainsAny(rest, "\r\n") { // the decoder skips line breaks
+		return b, ErrMalformed
 	}
-	u, err := ulid.ParseStrict(strings.ToUpper(rest))
-	if err != nil {
-		return [16]byte{}, ErrMalformed
+	var wide [20]byte
+	n, err := crockford.Decode(wide[:], []byte("000000"+rest))
+	if err != nil || n != len(wide) || [4]byte(wide[:4]) != [4]byte{} { // more than 128 bits
+		return b, ErrMalformed
 	}
-	return u, nil
+	copy(b[:], wide[4:])
+	return b, nil
 }

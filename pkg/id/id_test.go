@@ -1,6 +1,8 @@
 package id_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,7 @@ func TestAnIDHasExactlyOneSpelling(t *testing.T) {
 	for _, bad := range []string{
 		"", "org_", strings.ToUpper(o), o + "0", o[:len(o)-1], " " + o, o + "\x00",
 		"usr_" + o[4:], strings.Replace(o, "_", "-", 1), o[:len(o)-1] + "i", o[:len(o)-1] + "u",
-		"org_8" + o[5:], "org_" + strings.ToUpper(o[4:]), "org_" + strings.Repeat("é", 13),
+		"org_8" + o[5:], o[:10] + "\n" + o[11:], o[:len(o)-1] + "\n", "org_" + strings.ToUpper(o[4:]), "org_" + strings.Repeat("é", 13),
 	} {
 		if _, err := id.ParseOrg(bad); err == nil {
 			t.Errorf("%q: taken", bad)
@@ -35,5 +37,27 @@ func TestAnOrgsDefaultAppIsAnAppID(t *testing.T) {
 	o := id.Source{}.NewOrg()
 	if _, err := id.ParseApp(string(id.DefaultApp(o))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnIDIsSpelledAsAULID has the example of the specification of ULIDs, and the least and the
+// greatest value.
+func TestAnIDIsSpelledAsAULID(t *testing.T) {
+	for text, want := range map[string]string{
+		"01arz3ndektsv4rrffq69g5fav": "01563e3ab5d3d6764c61efb99302bd5b",
+		"00000000000000000000000000": "00000000000000000000000000000000",
+		"7zzzzzzzzzzzzzzzzzzzzzzzzz": "ffffffffffffffffffffffffffffffff",
+	} {
+		bits, err := id.Link("lnk_" + text).Bits()
+		if got := hex.EncodeToString(bits[:]); err != nil || got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+		if got := id.LinkFromBits(bits); got != id.Link("lnk_"+text) {
+			t.Errorf("%s is spelled %s", text, got)
+		}
+	}
+	at := time.UnixMilli(1469922850259)
+	if got := string((id.Source{Rand: bytes.NewReader(make([]byte, 10))}).NewKey(at)); got != "key_01arz3ndek"+strings.Repeat("0", 16) || got[4:] != string(id.FirstEvent(at))[4:] {
+		t.Error(got, id.FirstEvent(at))
 	}
 }

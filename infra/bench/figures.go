@@ -95,7 +95,7 @@ const startRuns = 3
 // that it opens.
 func start(name string) func(context.Context, *bench) (int64, int64, error) {
 	return func(ctx context.Context, b *bench) (int64, int64, error) {
-		value, err := b.least(ctx, startRuns, program{path: b.programs + "/" + name, env: b.unreachable()})
+		value, err := b.least(ctx, startRuns, program{path: b.programs + "/" + name, env: append(b.unreachable(), "GOGC="+b.gogc)})
 		if err != nil {
 			return 0, 0, err
 		}
@@ -155,7 +155,7 @@ func (b *bench) loop(folder, name string) func(int) program {
 // calls returns a function that gets the same event n times.
 func (b *bench) calls(folder, name string, event []byte, good func([]byte) bool) func(int) program {
 	return func(n int) program {
-		return program{path: folder + "/" + name, env: b.env(), events: repeat(event, n), good: good}
+		return program{path: folder + "/" + name, env: append(b.env(), "GOGC="+b.gogc), events: repeat(event, n), good: good}
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -44,6 +46,7 @@ type world struct {
 	key      string // an API key's text
 	token    string // an access token of a known user
 	message  webhook.Message
+	gogc     string // of the functions, by the template
 }
 
 func (w *world) close() {
@@ -82,6 +85,9 @@ func newWorld(ctx context.Context) (*world, error) {
 		return nil, err
 	}
 	w := &world{}
+	if w.gogc, err = gogc(root); err != nil {
+		return nil, err
+	}
 	signer, err := w.startIssuer()
 	if err != nil {
 		return nil, err
@@ -97,6 +103,19 @@ func newWorld(ctx context.Context) (*world, error) {
 	}
 	w.services.rows[bareRow] = json.RawMessage(`{"PK":{"S":"BARE"},"SK":{"S":"BARE"}}`)
 	return w, nil
+}
+
+// gogc returns the pace of the garbage collector that the template sets.
+func gogc(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		return "", err
+	}
+	found := regexp.MustCompile(`(?m)^        GOGC: '(\d+)'`).FindSubmatch(text)
+	if found == nil {
+		return "", errors.New("template.yaml sets no GOGC")
+	}
+	return string(found[1]), nil
 }
 
 // startIssuer serves the key set of an issuer, and makes a token of it.

@@ -119,7 +119,7 @@ func sizes(tpl *translated.Template) (wrong []string) {
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
 // shared are the variables of every function, from the template's Globals.
-var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "STACK", "TABLE"}
+var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
 
 // environments compares the variables of each function with those that its main.go reads by package
 // env. AWS's clients read their endpoints themselves.

@@ -114,6 +114,7 @@ var variableList = map[string]string{
 	"EMAILS_ARE_VERIFIED":       `{"Ref":"EmailsAreVerified"}`,
 	"EMAIL_CLAIM":               `{"Ref":"EmailClaim"}`,
 	"EMAIL_VERIFIED_CLAIM":      `{"Ref":"EmailVerifiedClaim"}`,
+	"GOGC":                      `"200"`,
 	"ISSUER":                    `{"Ref":"Issuer"}`,
 	"JWKS_URL":                  `{"Ref":"JwksUrl"}`,
 	"KEY_TAG_NAMES":             `{"Ref":"KeyTagNames"}`,

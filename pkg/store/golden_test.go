@@ -1,0 +1,375 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/org"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+// TestRowsAndCallsAreAsWritten makes rows of every kind by every use case. It compares the rows,
+// and the calls that made them, with testdata. The clock and the randomness of the store are
+// fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes the files.
+func TestRowsAndCallsAreAsWritten(t *testing.T) {
+	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
+	c.Now = func() time.Time { return c.now }
+	c.Rand = rand.NewChaCha8([32]byte{})
+	calls := &callRecorder{next: c.Faults.Next}
+	c.Faults.Next = calls
+	c.ada = c.NewUser(t, "ada@example.com")
+	c.org = c.NewOrg(t, c.ada)
+	c.app = id.DefaultApp(c.org)
+	c.everything(t)
+	c.everyPerson(t)
+	c.everyChange(t)
+	c.everyAttempt(t)
+	golden(t, "rows.txt", rendered(c.Rows(t)))
+	golden(t, "calls.txt", calls.text.String())
+}
+
+// everyPerson signs users in, and changes the org's members.
+func (c *connected) everyPerson(t *testing.T) {
+	t.Helper()
+	eve := store.Seen{
+		Issuer: "https://issuer.test", Subject: "eve", Email: "Eve@Example.com", Folded: "eve@example.com", Name: "Eve", IssuedAt: 1_800_000_000,
+	}
+	signIn := func(seen store.Seen) id.User {
+		t.Helper()
+		known, isKnown, err := c.Identity(ctx, seen.Issuer, seen.Subject)
+		wants(t, err, "")
+		u, err := c.SignIn(ctx, known, isKnown, seen)
+		wants(t, err, "")
+		return u
+	}
+	user := signIn(eve)
+	eve.IssuedAt, eve.Verified, eve.Name = eve.IssuedAt+10, true, "Eve E."
+	signIn(eve)
+	eve.AskedAt = c.Now().UnixMilli()
+	signIn(eve)
+	other := eve
+	other.Subject, other.IssuedAt = "eve-2", eve.IssuedAt+10
+	signIn(other)
+	eve.IssuedAt, eve.Email, eve.Folded = eve.IssuedAt+20, "eve2@example.com", "eve2@example.com"
+	signIn(eve)
+	eve.IssuedAt, eve.Verified, eve.Name = eve.IssuedAt+20, false, ""
+	signIn(eve)
+	carol := addMember(t, c.Table, c.org, c.ada, "carol@example.com", org.Viewer)
+	wants(t, second(c.ChangeRole(ctx, admin(c.ada), c.org, carol, org.Admin)), "")
+	wants(t, second(c.ChangeRole(ctx, admin(carol), c.org, carol, org.Member)), "")
+	dan := addMember(t, c.Table, c.org, c.ada, "dan@example.com", org.Admin)
+	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, dan), "")
+	wants(t, c.LeaveOrg(ctx, store.Actor{User: carol, May: anyMember}, c.org), "")
+	wants(t, second(c.RenameOrg(ctx, admin(c.ada), c.org, "Acme & Sons")), "")
+	name := "The app"
+	wants(t, second(c.RenameApp(ctx, admin(c.ada), c.org, c.app, &name)), "")
+	_, _, err := c.OrgsOf(ctx, user, store.Page{})
+	wants(t, err, "")
+	for _, p := range []store.Page{{}, {Limit: 2}, {Limit: 2, After: string(id.NoKey)}} {
+		_, _, err = c.Keys(ctx, admin(c.ada), c.org, p)
+		wants(t, err, "")
+		_, _, err = c.Members(ctx, admin(c.ada), c.org, p)
+		wants(t, err, "")
+		_, _, err = c.Apps(ctx, admin(c.ada), c.org, p)
+		wants(t, err, "")
+		_, _, err = c.AppEndpoints(ctx, admin(c.ada), c.org, c.app, p)
+		wants(t, err, "")
+		p.Limit = 2
+		_, _, err = c.Links(ctx, c.app, p)
+		wants(t, err, "")
+		_, _, err = c.AuditLog(ctx, admin(c.ada), c.org, p)
+		wants(t, err, "")
+	}
+}
+
+// everyChange changes endpoints, and claims a link with a device.
+func (c *connected) everyChange(t *testing.T) {
+	t.Helper()
+	key := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	wanted := c.wanted(key)
+	wanted.URL, wanted.Description, wanted.Events = "https://one.example/hook?a=<1>", "One & only", []string{"key.created", "link.claimed"}
+	made, err := c.CreateEndpoint(ctx, wanted, once[store.Endpoint](c, "6f2d9b0c-1111-4222-8333-444455556667", "{}", "{}"))
+	wants(t, err, "")
+	change := func(by id.Key, e store.EndpointChange) {
+		t.Helper()
+		e.By = by
+		c.pass(time.Second)
+		wants(t, second(c.UpdateEndpoint(ctx, c.app, made.Made.ID, e)), "")
+	}
+	url, same, description, no, yes := "https://two.example/hook", "https://two.example/other", "Two", false, true
+	change(key, store.EndpointChange{URL: &url})
+	change(id.NoKey, store.EndpointChange{Events: []string{webhook.Every}})
+	change(id.NoKey, store.EndpointChange{URL: &same, Description: &description})
+	change(key, store.EndpointChange{Enabled: &no})
+	change(key, store.EndpointChange{Enabled: &yes})
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, key), "")
+	l := c.link(t, time.Hour)
+	device, claim := "Phone <1>", l.claim("k")
+	claim.Device = &link.Device{Name: &device}
+	wants(t, second(c.ClaimLink(ctx, claim)), "")
+	wants(t, second(c.ClaimLink(ctx, claim)), "")
+	c.pass(time.Minute)
+	wants(t, c.SpendEvent(ctx, c.app), "")
+	wants(t, c.SpendEvent(ctx, c.app), "")
+	wants(t, c.SpendDeliveries(ctx, c.app, 5), "")
+	warned := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID
+	c.pass(94 * dayLong)
+	wants(t, c.WarnOfKey(ctx, c.org, warned), "")
+}
+
+// everyAttempt makes attempts with every result, on endpoints with every state of the breaker.
+func (c *connected) everyAttempt(t *testing.T) {
+	t.Helper()
+	pending := func(h store.Endpoint) store.Work {
+		t.Helper()
+		c.pass(time.Second)
+		return c.work(t, h.ID, c.fanned(t, h.ID))
+	}
+	lease := func(w store.Work, jti string) store.Work {
+		t.Helper()
+		wants(t, second(c.LeaseAttempt(ctx, w, jti)), "")
+		return w
+	}
+	h := c.endpoint(t)
+	lease(pending(h), "leased")
+	wants(t, c.ReturnAttempt(ctx, lease(pending(h), "returned"), "returned", c.Now().UnixMilli()+5), "")
+	status, body, reason := 500, "<no>", "timeout"
+	for _, queued := range []bool{false, true} {
+		wants(t, c.Settle(ctx, lease(pending(h), "again"), store.Attempted{
+			Last:   store.LastAttempt{ID: "again", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
+			Status: store.DeliveryPending, Next: c.Now().UnixMilli() + 9, Queued: queued,
+		}), "")
+	}
+	wants(t, c.Settle(ctx, lease(pending(h), "last"), store.Attempted{
+		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: store.DeliveryFailed,
+	}), "")
+	due := pending(h)
+	c.pass(time.Hour)
+	wants(t, second(c.Requeue(ctx, store.Due{App: c.app, Endpoint: h.ID, Event: due.Event, At: due.NextAttempt + 60_000})), "")
+	c.everyBreaker(t, pending)
+	h = c.seen(t, h.ID)
+	wants(t, c.Failed(ctx, h), "")
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByFailing), "")
+	wants(t, c.Hold(ctx, due), "")
+	wants(t, second(c.Again(ctx, c.app, h.ID, due.Event)), "")
+	on := c.enable(t, h.ID, true)
+	wants(t, second(c.Release(ctx, on, due.Event)), "")
+	_, _, err := c.WaitingFor(ctx, on, 10)
+	wants(t, err, "")
+	wants(t, c.LookedAt(ctx, on, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
+	for _, status := range store.DeliveryStatuses() {
+		_, _, err = c.Deliveries(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
+		wants(t, err, "")
+	}
+	for _, kind := range store.DueKinds() {
+		wants(t, second(c.DueBefore(ctx, kind, c.Now(), 10)), "")
+	}
+}
+
+// everyBreaker opens and closes the breakers of endpoints, and parks deliveries.
+func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) store.Work) {
+	t.Helper()
+	fails := func() store.Endpoint {
+		t.Helper()
+		h := c.endpoint(t)
+		for range webhook.BreakAfter {
+			c.pass(time.Minute)
+			wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		}
+		return c.seen(t, h.ID)
+	}
+	open, well, done := fails(), fails(), fails()
+	parked, left := pending(open), pending(open)
+	for _, w := range []store.Work{parked, left} {
+		wants(t, c.Park(ctx, w, open.OpenUntil), "")
+	}
+	wants(t, second(c.Parked(ctx, open.ID, 0, 10)), "")
+	wants(t, second(c.Unpark(ctx, store.Due{App: c.app, Endpoint: open.ID, Event: parked.Event})), "")
+	wants(t, second(c.Probe(ctx, open)), "")
+	wants(t, c.Succeeded(ctx, well), "")
+	c.pass(time.Hour)
+	wants(t, c.LookedAt(ctx, done, store.Looked{Began: c.Now()}), "")
+	for _, h := range []store.Endpoint{open, well, done} {
+		_, _, err := c.Waiting(ctx, c.app, h.ID)
+		wants(t, err, "")
+	}
+}
+
+// masked are the attributes that hold a text of crypto/rand, or the time of the machine.
+var masked = []string{"writtenBy", "movedBy", "leaseOwner", "iat"}
+
+// shorter makes a text of rows or calls shorter, and masks the random part of an endpoint's URL
+// (connected.endpoint). The last characters of an id and of a hash are enough to recognise it.
+var shorter = []struct {
+	long  *regexp.Regexp
+	short string
+}{
+	{regexp.MustCompile(`https://receiver\.example/\d+`), "https://receiver.example/*"},
+	{regexp.MustCompile(`\b([a-z]{3}_)[0-9a-z]{20}([0-9a-z]{6})\b`), "$1$2"},
+	{regexp.MustCompile(`[0-9a-f]{56}([0-9a-f]{8})\b`), "$1"},
+	{regexp.MustCompile(`"ConditionExpression":true`), "if"},
+	{regexp.MustCompile(`"ReturnValuesOnConditionCheckFailure":"ALL_OLD"`), "old"},
+	{regexp.MustCompile(`"Key":{"PK":("[^"]*"),"SK":("[^"]*")}`), "$1 $2"},
+}
+
+// rendered returns rows as text in the order of their keys, one a line.
+func rendered(rows []dbRow) string {
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s %s", text(r, "PK"), text(r, "SK"))
+		for _, name := range slices.Sorted(maps.Keys(r)) {
+			switch {
+			case name == "PK" || name == "SK":
+			case slices.Contains(masked, name):
+				fmt.Fprintf(&b, " %s=*", name)
+			default:
+				fmt.Fprintf(&b, " %s=%s", name, valueText(r[name]))
+			}
+		}
+		lines[i] = b.String()
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// valueText returns a value with its type, as S"text".
+func valueText(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return fmt.Sprintf("S%q", v.Value)
+	case *types.AttributeValueMemberN:
+		return "N" + v.Value
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint("BOOL", v.Value)
+	case *types.AttributeValueMemberB:
+		return fmt.Sprintf("B%x", v.Value)
+	case *types.AttributeValueMemberM:
+		var entries []string
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			entries = append(entries, name+":"+valueText(v.Value[name]))
+		}
+		return "M{" + strings.Join(entries, ",") + "}"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// callRecorder is an HTTP transport that writes down every call, without its expressions.
+type callRecorder struct {
+	next http.RoundTripper
+	text strings.Builder
+}
+
+// RoundTrip writes down one call and passes it on.
+func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	var in any
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	out, err := json.Marshal(outline("", in))
+	if err != nil {
+		return nil, err
+	}
+	_, operation, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
+	fmt.Fprintf(&r.text, "%s %s\n", operation, out)
+	return r.next.RoundTrip(request)
+}
+
+// outline returns a request without its expressions, the names and values in them, the written
+// attributes, and what differs from run to run. Whether there is a condition stays.
+func outline(name string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, value := range v {
+			switch name {
+			case "UpdateExpression", "KeyConditionExpression", "ExpressionAttributeNames", "TableName", "ClientRequestToken":
+			case "ExpressionAttributeValues":
+				if values, _ := value.(map[string]any); v["KeyConditionExpression"] != nil {
+					out["Keys"] = outline("Keys", slices.Collect(maps.Values(values)))
+				}
+			case "ConditionExpression":
+				out[name] = true
+			case "Item":
+				item, _ := value.(map[string]any)
+				out["Key"] = outline("Key", map[string]any{"PK": item["PK"], "SK": item["SK"]})
+			case "RequestItems":
+				tables, _ := value.(map[string]any)
+				for _, request := range tables {
+					out[name] = outline(name, request)
+				}
+			default:
+				out[name] = outline(name, value)
+			}
+		}
+		if text, ok := out["S"]; ok && len(out) == 1 {
+			return text
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = outline(name, value)
+		}
+		if name == "Keys" { // their order does not matter
+			slices.SortFunc(out, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+		return out
+	}
+	return v
+}
+
+// golden compares a text with a file of testdata, line by line.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	for _, s := range shorter {
+		got = s.long.ReplaceAllString(got, s.short)
+	}
+	path := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(gotLines), len(wantLines)) {
+		var g, w string
+		if i < len(gotLines) {
+			g = gotLines[i]
+		}
+		if i < len(wantLines) {
+			w = wantLines[i]
+		}
+		if g != w {
+			t.Fatalf("%s:%d:\n got %s\nwant %s", path, i+1, g, w)
+		}
+	}
+}

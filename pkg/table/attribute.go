@@ -1,0 +1,118 @@
+package table
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Attribute is an attribute's name, with the type T and the format F of its value. Declare one as
+// a constant: const role = table.Text[Role]("role").
+type Attribute[T any, F format[T]] string
+
+// format is how a value is written to a row and read from it.
+type format[T any] interface {
+	encode(v T) (types.AttributeValue, error)
+	decode(v types.AttributeValue) (_ T, ok bool)
+}
+
+// The kinds of attributes.
+type (
+	Text[T ~string]         = Attribute[T, textFormat[T]]
+	Number[T ~int | ~int64] = Attribute[T, numberFormat[T]]
+	Int                     = Number[int64]
+	Bool                    = Attribute[bool, boolFormat]
+	Bytes                   = Attribute[[]byte, bytesFormat]
+	JSON[T any]             = Attribute[T, jsonFormat[T]] // a text that holds a T as JSON
+	Map[T ~int | ~int64]    = Attribute[map[string]T, mapFormat[T]]
+)
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+type textFormat[T ~string] struct{}
+
+func (textFormat[T]) encode(v T) (types.AttributeValue, error) { return text(string(v)), nil }
+func (textFormat[T]) decode(v types.AttributeValue) (T, bool) {
+	s, ok := v.(*types.AttributeValueMemberS)
+	if !ok {
+		return "", false
+	}
+	return T(s.Value), true
+}
+
+type numberFormat[T ~int | ~int64] struct{}
+
+func (numberFormat[T]) encode(v T) (types.AttributeValue, error) { return number(int64(v)), nil }
+func (numberFormat[T]) decode(v types.AttributeValue) (T, bool) {
+	s, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s.Value, 10, 64)
+	return T(n), err == nil
+}
+
+type boolFormat struct{}
+
+func (boolFormat) encode(v bool) (types.AttributeValue, error) {
+	return &types.AttributeValueMemberBOOL{Value: v}, nil
+}
+
+func (boolFormat) decode(v types.AttributeValue) (bool, bool) {
+	b, ok := v.(*types.AttributeValueMemberBOOL)
+	return ok && b.Value, ok
+}
+
+type bytesFormat struct{}
+
+func (bytesFormat) encode(v []byte) (types.AttributeValue, error) {
+	return &types.AttributeValueMemberB{Value: v}, nil
+}
+
+func (bytesFormat) decode(v types.AttributeValue) ([]byte, bool) {
+	b, ok := v.(*types.AttributeValueMemberB)
+	if !ok {
+		return nil, false
+	}
+	return b.Value, true
+}
+
+type jsonFormat[T any] struct{}
+
+func (jsonFormat[T]) encode(v T) (types.AttributeValue, error) {
+	b, err := json.Marshal(v)
+	return text(string(b)), err
+}
+
+func (jsonFormat[T]) decode(v types.AttributeValue) (out T, ok bool) {
+	s, ok := v.(*types.AttributeValueMemberS)
+	return out, ok && json.Unmarshal([]byte(s.Value), &out) == nil
+}
+
+type mapFormat[T ~int | ~int64] struct{}
+
+func (mapFormat[T]) encode(v map[string]T) (types.AttributeValue, error) {
+	out := make(map[string]types.AttributeValue, len(v))
+	for name, n := range v {
+		out[name] = number(int64(n))
+	}
+	return &types.AttributeValueMemberM{Value: out}, nil
+}
+
+func (mapFormat[T]) decode(v types.AttributeValue) (map[string]T, bool) {
+	m, ok := v.(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, false
+	}
+	out := make(map[string]T, len(m.Value))
+	for name, value := range m.Value {
+		if out[name], ok = (numberFormat[T]{}).decode(value); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}

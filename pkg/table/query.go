@@ -1,0 +1,113 @@
+package table
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Span is a range of one partition: the rows whose sort key begins with Prefix, after the sort
+// key After (in reverse: before it) when that is not "". In place of a prefix, it may have From,
+// the first sort key, or Until, the first one behind its end.
+type Span struct {
+	PK, Prefix  string
+	From, Until string
+	After       string
+	Reverse     bool
+	Limit       int // the largest number of rows
+}
+
+// condition returns the key condition of a query, and its values.
+func (s Span) condition() (string, Row) {
+	values := Row{":pk": text(s.PK)}
+	switch {
+	case s.Prefix != "":
+		values[":sk"] = text(s.Prefix)
+		return "PK = :pk AND begins_with(SK, :sk)", values
+	case s.From != "":
+		values[":from"] = text(s.From)
+		return "PK = :pk AND SK >= :from", values
+	case s.Until != "":
+		values[":until"] = text(s.Until)
+		return "PK = :pk AND SK < :until", values
+	default:
+		return "PK = :pk", values
+	}
+}
+
+// Query reads a span, and reports whether more rows follow.
+func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err error) {
+	when, values := s.condition()
+	in := &dynamodb.QueryInput{
+		TableName: t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(!s.Reverse),
+		KeyConditionExpression: aws.String(when), ExpressionAttributeValues: values,
+	}
+	if s.After != "" {
+		in.ExclusiveStartKey = Key{s.PK, s.After}.attributes()
+	}
+	// One row more than the limit shows that there is a next page.
+	rows, err = t.rows(ctx, in, s.Limit+1, s.Limit+1)
+	if err != nil || len(rows) <= s.Limit {
+		return rows, false, err
+	}
+	return rows[:s.Limit], true, nil
+}
+
+// rows reads up to limit rows of a query, at most a page of them with each call. With an error, it
+// returns the rows that it has read before.
+func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page int) (rows []Row, err error) {
+	for len(rows) < limit {
+		in.Limit = aws.Int32(int32(min(limit-len(rows), page))) //nolint:gosec // a page is at most some thousands
+		out, err := t.db.Query(ctx, in)
+		if err != nil {
+			return rows, t.fault(err)
+		}
+		for _, row := range out.Items {
+			rows = append(rows, row)
+		}
+		if out.LastEvaluatedKey == nil {
+			break
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+	return rows, nil
+}
+
+// Whole reads a span to its end, s.Limit rows with each query.
+func (t *Table) Whole(ctx context.Context, s Span) (all []Row, err error) {
+	for {
+		rows, more, err := t.Query(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+		if !more {
+			return all, nil
+		}
+		s.After = rows[len(rows)-1].Key().SK
+	}
+}
+
+// Index is a sparse index: it has the rows with both attributes.
+type Index struct {
+	Name string
+	PK   Text[string]
+	SK   Int
+}
+
+// indexPage is how many rows one read of an index returns: so few that their decoding takes
+// little memory.
+const indexPage = 1000
+
+// Index reads up to limit rows of one partition of an index, whose sort key is between two
+// numbers, both included. The read is a little behind the table. With an error, it returns the
+// rows that it has read before.
+func (t *Table) Index(ctx context.Context, i Index, partition string, from, to int64, limit int) ([]Row, error) {
+	return t.rows(ctx, &dynamodb.QueryInput{
+		TableName: t.name, IndexName: aws.String(i.Name),
+		KeyConditionExpression:    aws.String(string(i.PK) + " = :pk AND " + string(i.SK) + " BETWEEN :from AND :to"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(partition), ":from": number(from), ":to": number(to)},
+	}, limit, indexPage)
+}

@@ -1,0 +1,73 @@
+package table
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"math/big"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	conflictTries = 5 // of a write that conflicts with others
+	raceTries     = 8 // of a use case whose rows have changed since it read them
+)
+
+// Retry runs a use case that reads and then writes. It runs it again when other requests have
+// changed what it read, so that its error is ErrRaced.
+func (t *Table) Retry(ctx context.Context, useCase func() error) error {
+	for try := range raceTries {
+		if err := pause(ctx, try); err != nil {
+			return t.fault(err)
+		}
+		if err := useCase(); !errors.Is(err, ErrRaced) {
+			return err
+		}
+	}
+	return t.fault(errors.Join(ErrBusy, ErrRaced))
+}
+
+// retryConflicts makes tries of a write until one has an answer. A try without one returns its
+// cause.
+func (t *Table) retryConflicts(ctx context.Context, write func() (again bool, answer error)) error {
+	var last error
+	for try := range conflictTries {
+		if err := pause(ctx, try); err != nil {
+			return t.fault(errors.Join(err, last))
+		}
+		again, err := write()
+		if !again {
+			return err
+		}
+		last = err
+	}
+	return t.fault(errors.Join(ErrBusy, last))
+}
+
+// isConflict reports whether another write of the same rows is at work.
+func isConflict(err error) bool {
+	var busy *types.TransactionInProgressException
+	var conflict *types.TransactionConflictException
+	return errors.As(err, &busy) || errors.As(err, &conflict)
+}
+
+// pause waits before a try: not before the first, then 10 to 100 ms at random (full jitter). It
+// ends early with the request.
+func pause(ctx context.Context, try int) error {
+	if err := ctx.Err(); err != nil || try == 0 {
+		return err
+	}
+	const least, spread = 10 * time.Millisecond, 90 * time.Millisecond
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(spread)))
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(least + time.Duration(n.Int64())):
+		return nil
+	}
+}

@@ -1,0 +1,139 @@
+// Package table is a kit for one DynamoDB table whose key is PK and SK, both texts. It reads
+// rows, changes them on conditions, and runs transactions. Attributes are declared once, with
+// the type of their value, and make the conditions and changes.
+//
+// Every read is strongly consistent, but that of the index. Nothing is cached.
+package table
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Key is the key of a row.
+type Key struct{ PK, SK string }
+
+// Row is a row in DynamoDB's format, with its key. A row that does not exist is nil.
+type Row map[string]types.AttributeValue
+
+// Key returns the key of a row.
+func (r Row) Key() Key {
+	pk, _ := textFormat[string]{}.decode(r["PK"])
+	sk, _ := textFormat[string]{}.decode(r["SK"])
+	return Key{pk, sk}
+}
+
+func (k Key) attributes() Row { return Row{"PK": text(k.PK), "SK": text(k.SK)} }
+
+// Rules are how a table answers. Both functions must be set.
+type Rules struct {
+	// Fault returns the caller's error for an error of the table. The error wraps ErrMalformed
+	// or ErrBusy, or it is that of DynamoDB or of the network.
+	Fault func(error) error
+
+	// First reports whether a refusal comes before the refusals of earlier operations of its
+	// transaction.
+	First func(refused error) bool
+
+	// Index is the attributes of indexes. Another process may change them at any time, so they
+	// prove nothing (see Txn).
+	Index []string
+}
+
+// Table is one table. Make it with New. It is safe for concurrent use.
+type Table struct {
+	db    *DB
+	name  *string
+	rules Rules
+}
+
+// DB is the SDK's client.
+type DB = dynamodb.Client
+
+// New returns a table.
+func New(db *DB, name string, rules Rules) *Table {
+	return &Table{db, aws.String(name), rules}
+}
+
+var (
+	// ErrMalformed means that the database does not accept the form of a request. That is a
+	// mistake of the program.
+	ErrMalformed = errors.New("table: a malformed request")
+
+	// ErrBusy means that each try lost a race for the same rows, or was slowed by the table's
+	// throughput. Nothing was done.
+	ErrBusy = errors.New("table: others were writing the same rows")
+
+	// ErrRaced is the error of a refusal when a row has changed since it was read. Retry then
+	// runs the use case again.
+	ErrRaced = errors.New("table: a row has changed since it was read")
+)
+
+// fault returns the caller's error for an error of a call.
+func (t *Table) fault(err error) error {
+	var answered interface{ ErrorCode() string }
+	if errors.As(err, &answered) {
+		switch answered.ErrorCode() {
+		case "ValidationException", "SerializationException", "IdempotentParameterMismatchException":
+			err = errors.Join(ErrMalformed, err)
+		}
+	}
+	return t.rules.Fault(err)
+}
+
+// Get reads one row. It returns nil when there is no row.
+func (t *Table) Get(ctx context.Context, k Key) (Row, error) {
+	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: t.name, Key: k.attributes(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, t.fault(err)
+	}
+	return out.Item, nil
+}
+
+const (
+	batchSize  = 100 // rows in one BatchGetItem
+	batchTries = 5   // for keys that DynamoDB leaves unprocessed
+)
+
+// Batch reads rows, and returns them by key. Missing rows are absent. The keys must differ from
+// each other.
+func (t *Table) Batch(ctx context.Context, keys ...Key) (map[Key]Row, error) {
+	rows := make(map[Key]Row, len(keys))
+	for len(keys) > 0 {
+		n := min(len(keys), batchSize)
+		if err := t.batch(ctx, keys[:n], rows); err != nil {
+			return nil, t.fault(err)
+		}
+		keys = keys[n:]
+	}
+	return rows, nil
+}
+
+func (t *Table) batch(ctx context.Context, keys []Key, into map[Key]Row) error {
+	wanted := make([]map[string]types.AttributeValue, len(keys))
+	for i, k := range keys {
+		wanted[i] = k.attributes()
+	}
+	request := map[string]types.KeysAndAttributes{*t.name: {Keys: wanted, ConsistentRead: aws.Bool(true)}}
+	for try := range batchTries {
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+		out, err := t.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: request})
+		if err != nil {
+			return err
+		}
+		for _, row := range out.Responses[*t.name] {
+			into[Row(row).Key()] = row
+		}
+		if len(out.UnprocessedKeys) == 0 {
+			return nil
+		}
+		request = out.UnprocessedKeys
+	}
+	return errors.New("table: keys left unprocessed")
+}

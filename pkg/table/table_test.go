@@ -1,0 +1,193 @@
+package table
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	name    = Text[string]("name") // a reserved word of DynamoDB
+	count   = Int("count")
+	open    = Bool("open")
+	ratio   = JSON[float64]("ratio")
+	entries = Map[int64]("entries")
+)
+
+// spelt returns an expression's text with its names and values in place of the placeholders.
+func spelt(e *Expression, text *string) string {
+	if text == nil {
+		return ""
+	}
+	out := *text
+	for _, placeholder := range slices.Backward(slices.Sorted(maps.Keys(e.names))) {
+		out = strings.ReplaceAll(out, placeholder, e.names[placeholder])
+	}
+	for _, placeholder := range slices.Backward(slices.Sorted(maps.Keys(e.values))) {
+		value := "?"
+		switch v := e.values[placeholder].(type) {
+		case *types.AttributeValueMemberS:
+			value = "'" + v.Value + "'"
+		case *types.AttributeValueMemberN:
+			value = v.Value
+		case *types.AttributeValueMemberBOOL:
+			value = map[bool]string{true: "true", false: "false"}[v.Value]
+		}
+		out = strings.ReplaceAll(out, placeholder, value)
+	}
+	return out
+}
+
+func TestConditionsAreRenderedAsTheyRead(t *testing.T) {
+	for want, c := range map[string]Condition{
+		"attribute_exists(PK)":                       Exists,
+		"attribute_not_exists(PK)":                   Absent,
+		"attribute_exists(name)":                     name.Present(),
+		"attribute_not_exists(name)":                 name.Absent(),
+		"name = 'a'":                                 name.Is("a"),
+		"name <> 'a'":                                name.Not("a"),
+		"name IN ('a', 'b')":                         name.In("a", "b"),
+		"count > 1":                                  count.Over(1),
+		"count < 1":                                  count.Under(1),
+		"count <= 1":                                 count.AtMost(1),
+		"count BETWEEN 1 AND 2":                      count.Between(1, 2),
+		"size(entries) < 3":                          Shorter(entries, 3),
+		"entries.key_1 = 4":                          Entry(entries, "key_1").Is(4),
+		"(open = true AND count > 1)":                All(open.Is(true), nil, count.Over(1)),
+		"(count > 1 OR (name = 'a' AND count <= 5))": Any(count.Over(1), All(name.Is("a"), count.AtMost(5))),
+		"(attribute_exists(PK) AND attribute_exists(PK))": All(Exists, Exists),
+	} {
+		e := render(c)
+		if got := spelt(e, e.condition()); got != want || e.err != nil {
+			t.Errorf("%s, %v; want %s", got, e.err, want)
+		}
+	}
+}
+
+func TestChangesAreRenderedAsTheyRead(t *testing.T) {
+	for want, c := range map[string]Change{
+		"":                                        nil,
+		"SET name = 'a', count = 1":               Changes(name.Set("a"), nil, count.Set(1)),
+		"SET count = if_not_exists(count, 1)":     count.SetIfAbsent(1),
+		"SET name = 'a' REMOVE count, open":       Changes(count.Remove(), name.Set("a"), open.Remove()),
+		"SET name = 'a' REMOVE open ADD count 1":  Changes(Add(count, 1), name.Set("a"), open.Remove()),
+		"SET count = 5 + if_not_exists(count, 0)": SetSum(count, Literal(5), Stored(count)),
+		"SET entries.k = 1 REMOVE entries.l":      Changes(Entry(entries, "k").Set(1), Entry(entries, "l").Remove()),
+		"SET open = true":                         If(true, open.Set(true)),
+		"REMOVE name":                             Changes(If(false, open.Set(true)), name.Remove()),
+	} {
+		e := render(nil, c)
+		if got := spelt(e, e.update()); got != want || e.err != nil {
+			t.Errorf("%s, %v; want %s", got, e.err, want)
+		}
+	}
+}
+
+func TestEveryNameOfAnExpressionIsAPlaceholder(t *testing.T) {
+	e := render(All(name.Is("a"), Exists), name.Set("b"), Entry(entries, "x.y").Remove())
+	for _, text := range []string{*e.condition(), *e.update()} {
+		for _, name := range []string{"name", "PK", "entries", "x"} {
+			if strings.Contains(strings.ReplaceAll(text, "attribute_exists", ""), name) {
+				t.Errorf("%s has %s", text, name)
+			}
+		}
+	}
+}
+
+// TestAValueReadsAsItWasWritten: every format.
+func TestAValueReadsAsItWasWritten(t *testing.T) {
+	e := render(nil, name.Set("a"), count.Set(-5), open.Set(true), ratio.Set(0.5), entries.Set(map[string]int64{"k": 7}), Bytes("bytes").Set([]byte{1}))
+	r := Read(e.row)
+	if name.From(&r) != "a" || count.From(&r) != -5 || !open.From(&r) || ratio.From(&r) != 0.5 ||
+		entries.From(&r)["k"] != 7 || string(Bytes("bytes").From(&r)) != "\x01" || r.Err() != nil {
+		t.Errorf("%+v, %v", e.row, r.Err())
+	}
+}
+
+func TestAnAttributeOfAnotherTypeDoesNotDecode(t *testing.T) {
+	row := Row{
+		"PK": text("p"), "SK": text("s"), "name": number(1), "count": text("1"), "open": text("true"), "ratio": text("secret"),
+		"entries": &types.AttributeValueMemberM{Value: Row{"k": text("secret")}}, "bytes": text("secret"),
+	}
+	for name, read := range map[string]func(*Reading){
+		"name": func(r *Reading) { name.From(r) }, "count": func(r *Reading) { count.OrZero(r) }, "open": func(r *Reading) { open.OrZero(r) },
+		"ratio": func(r *Reading) { ratio.OrZero(r) }, "entries": func(r *Reading) { entries.OrZero(r) }, "bytes": func(r *Reading) { Bytes("bytes").OrZero(r) },
+		"missing": func(r *Reading) { Int("missing").From(r) },
+	} {
+		r := Read(row)
+		read(&r)
+		if err := r.Err(); !errors.Is(err, ErrRow) || err.Error() != "table: a row does not decode: "+name+" of p s" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r := Read(row)
+	if Int("missing").OrZero(&r) != 0 || r.Err() != nil {
+		t.Errorf("a missing attribute that may be absent: %v", r.Err())
+	}
+}
+
+// TestAWrongTransactionIsNotSent: the table has no client, so that a call would fail the test.
+func TestAWrongTransactionIsNotSent(t *testing.T) {
+	k := Key{"p", "s"}
+	for what, wrong := range map[string]func(*Txn){
+		"names the row p s twice":   func(t *Txn) { t.Check(k, Exists, nil); t.Update(k, nil, nil, count.Set(1)) },
+		"other changes than Set":    func(t *Txn) { t.Create(k, Add(count, 1)) },
+		"the value of ratio":        func(t *Txn) { t.Update(k, nil, nil, ratio.Set(math.NaN())) },
+		"the condition is no value": func(t *Txn) { t.Fail(errors.New("the condition is no value")) },
+	} {
+		tx := New(nil, "t", Rules{}).Begin()
+		wrong(tx)
+		if err := tx.Commit(t.Context()); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
+	proof := Row{"name": text("a"), "due": number(1)}
+	for what, c := range map[string]struct {
+		row  Row
+		want bool
+	}{
+		"the row":           {Row{"PK": text("p"), "name": text("a"), "due": number(1)}, true},
+		"off the index":     {Row{"PK": text("p"), "name": text("a")}, true},
+		"another's":         {Row{"PK": text("p"), "name": text("b"), "due": number(1)}, false},
+		"without the proof": {Row{"PK": text("p")}, false},
+		"no row":            {nil, false},
+	} {
+		if got := c.row.holds(proof, []string{"due"}); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	if (Row{"PK": text("p")}).holds(nil, nil) {
+		t.Error("a row proves what has no proof")
+	}
+}
+
+func TestAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
+	tries, tb := 0, New(nil, "t", Rules{Fault: func(err error) error { return err }})
+	err := tb.Retry(t.Context(), func() error {
+		tries++
+		return ErrRaced
+	})
+	if !errors.Is(err, ErrBusy) || tries != raceTries {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+	other := errors.New("other")
+	if err := tb.Retry(t.Context(), func() error { return other }); !errors.Is(err, other) {
+		t.Error(err)
+	}
+}
+
+func TestAPauseIsShortAndEndsWithItsRequest(t *testing.T) {
+	began := time.Now()
+	if err := pause(t.Context(), 0); err != nil || time.Since(began) > 5*time.Millisecond {
+		t.Errorf("the first try waits %v, %v", time.Since(began), err)
+	}
+}

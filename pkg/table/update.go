@@ -1,0 +1,56 @@
+package table
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Mark changes one row, and reports whether the condition held. The SDK may send an update again
+// when the answer was lost. An update that then finds its own proof (Attribute.Prove) has been
+// done. When the condition did not hold, the error is that of refuse, nil without one.
+func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal, changes ...Change) (done bool, err error) {
+	e := render(when, changes...)
+	if e.err != nil {
+		return false, e.err
+	}
+	in := t.update(k, e)
+	in.ReturnValuesOnConditionCheckFailure = oldRow
+	err = t.retryConflicts(ctx, func() (again bool, answer error) {
+		_, err := t.db.UpdateItem(ctx, in)
+		var refused *types.ConditionalCheckFailedException
+		switch {
+		case err == nil:
+			done = true
+			return false, nil
+		case errors.As(err, &refused):
+			if done = Row(refused.Item).holds(e.proof, nil); !done && refuse != nil {
+				answer = refuse(foundRow(refused.Item))
+			}
+			return false, answer
+		case isConflict(err):
+			return true, err
+		}
+		return false, t.fault(err)
+	})
+	return done, err
+}
+
+// Note changes one row in one try, which the SDK does not repeat.
+func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Change) error {
+	e := render(when, changes...)
+	if e.err != nil {
+		return e.err
+	}
+	_, err := t.db.UpdateItem(ctx, t.update(k, e), func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+	return err
+}
+
+func (t *Table) update(k Key, e *Expression) *dynamodb.UpdateItemInput {
+	return &dynamodb.UpdateItemInput{
+		TableName: t.name, Key: k.attributes(), UpdateExpression: e.update(), ConditionExpression: e.condition(),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+	}
+}

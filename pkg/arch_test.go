@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"link":              {"id", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {},
-	"store":             {"id", "problem", "secret", "apikey", "org", "link", "webhook"},
+	"store":             {"id", "problem", "secret", "apikey", "org", "link", "webhook", "table"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"p256"},
@@ -56,7 +56,7 @@ var onlyIn = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2/config":           {},
 	"github.com/aws/aws-sdk-go-v2/service/kms":      {"pipeline/signing", "servicetest"},
 	"github.com/aws/aws-sdk-go-v2/service/sqs":      {"pipeline/queue"},
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"store", "table", "store/storetest", "boot"},
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"table", "store/storetest", "boot"},
 }
 
 // TestImportsRunOneWay reads the imports of every file that is not a test. An arrow that no package

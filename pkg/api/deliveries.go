@@ -63,13 +63,22 @@ type deliveryBody struct {
 	NextAttemptAt *int64               `json:"nextAttemptAt"`
 	DeliveredAt   *int64               `json:"deliveredAt"`
 	CreatedAt     int64                `json:"createdAt"`
-	LastAttempt   *store.LastAttempt   `json:"lastAttempt"`
+	LastAttempt   *attemptBody         `json:"lastAttempt"`
+}
+
+type attemptBody struct {
+	ID         string  `json:"id"`
+	At         int64   `json:"at"`
+	Status     *int    `json:"status"`
+	DurationMs int64   `json:"durationMs"`
+	Error      *string `json:"error"`
+	Body       *string `json:"body"`
 }
 
 func deliveryBodyOf(d store.Delivery) deliveryBody {
 	return deliveryBody{
 		EventID: d.Event, EndpointID: d.Endpoint, EventType: d.EventType, Status: d.Status, Attempts: d.Attempts,
-		NextAttemptAt: orNull(d.NextAttempt), DeliveredAt: orNull(d.DeliveredAt), CreatedAt: d.CreatedAt, LastAttempt: d.Last,
+		NextAttemptAt: orNull(d.NextAttempt), DeliveredAt: orNull(d.DeliveredAt), CreatedAt: d.CreatedAt, LastAttempt: (*attemptBody)(d.Last),
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
 		t.Fatal(ok, err)
 	}
 	last := store.LastAttempt{ID: "attempt-1", At: d.at.UnixMilli(), Status: &status, DurationMs: 7}
-	if err := d.Settle(t.Context(), work, store.Attempted{Last: last, Status: as}); err != nil {
+	if err := d.RecordAttempt(t.Context(), work, store.Attempted{Last: last, Status: as}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.status(t, e, h); got != string(as) {

@@ -26,10 +26,12 @@ func (w *world) setRole(t *testing.T, u id.User, to org.Role) {
 		if to == "" {
 			_, err = w.DB.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &w.Name, Key: key})
 		} else {
-			update := "SET #role = :to"
+			update := "SET #role = :to, joinedAt = if_not_exists(joinedAt, :joined)"
 			_, err = w.DB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 				TableName: &w.Name, Key: key, UpdateExpression: &update, ExpressionAttributeNames: map[string]string{"#role": "role"},
-				ExpressionAttributeValues: map[string]types.AttributeValue{":to": &types.AttributeValueMemberS{Value: string(to)}},
+				ExpressionAttributeValues: map[string]types.AttributeValue{
+					":to": &types.AttributeValueMemberS{Value: string(to)}, ":joined": &types.AttributeValueMemberN{Value: "1"},
+				},
 			})
 		}
 		if err != nil {

@@ -42,35 +42,26 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 }
 
 type endpointBody struct {
-	ID             id.Endpoint           `json:"id"`
-	URL            string                `json:"url"`
-	Description    string                `json:"description"`
-	Events         []string              `json:"events"`
-	Enabled        bool                  `json:"enabled"`
-	DisabledReason *store.DisabledReason `json:"disabledReason"`
-	DisabledAt     *int64                `json:"disabledAt"`
-	CreatedAt      int64                 `json:"createdAt"`
-	UpdatedAt      int64                 `json:"updatedAt"`
-	CreatedByKey   *id.Key               `json:"createdByKey"`
-	URLSetByKey    *id.Key               `json:"urlSetByKey"`
-	HeldCount      *int                  `json:"heldCount,omitempty"` // of get and update
+	ID             id.Endpoint             `json:"id"`
+	URL            string                  `json:"url"`
+	Description    string                  `json:"description"`
+	Events         []string                `json:"events"`
+	Enabled        bool                    `json:"enabled"`
+	DisabledReason *webhook.DisabledReason `json:"disabledReason"`
+	DisabledAt     *int64                  `json:"disabledAt"`
+	CreatedAt      int64                   `json:"createdAt"`
+	UpdatedAt      int64                   `json:"updatedAt"`
+	CreatedByKey   *id.Key                 `json:"createdByKey"`
+	URLSetByKey    *id.Key                 `json:"urlSetByKey"`
+	HeldCount      *int                    `json:"heldCount,omitempty"` // of get and update
 }
 
 func endpointBodyOf(h store.Endpoint) endpointBody {
-	b := endpointBody{
+	return endpointBody{
 		ID: h.ID, URL: h.URL, Description: h.Description, Events: h.Events, Enabled: h.Enabled,
-		DisabledAt: orNull(h.DisabledAt), CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
+		DisabledReason: orNull(h.DisabledReason), DisabledAt: orNull(h.DisabledAt), CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
+		CreatedByKey: orNull(h.CreatedByKey), URLSetByKey: orNull(h.URLSetByKey),
 	}
-	if h.DisabledReason != "" {
-		b.DisabledReason = &h.DisabledReason
-	}
-	if h.CreatedByKey != "" {
-		b.CreatedByKey = &h.CreatedByKey
-	}
-	if h.URLSetByKey != "" {
-		b.URLSetByKey = &h.URLSetByKey
-	}
-	return b
 }
 
 // newEndpointIn is a body that describes a new endpoint.

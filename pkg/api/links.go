@@ -27,6 +27,33 @@ func Links(s *store.Store) http.Handler {
 	}, nil)
 }
 
+// linkBody is a link as it is now.
+type linkBody struct {
+	ID           id.Link           `json:"id"`
+	Status       link.Status       `json:"status"`
+	ClientUserID string            `json:"clientUserId"`
+	Metadata     map[string]string `json:"metadata"`
+	Device       *deviceBody       `json:"device"`
+	CreatedAt    int64             `json:"createdAt"`
+	ExpiresAt    int64             `json:"expiresAt"`
+	ClaimedAt    *int64            `json:"claimedAt"`
+	RevokedAt    *int64            `json:"revokedAt"`
+}
+
+// deviceBody is the device that claims a link, in a claim and in an answer.
+type deviceBody struct {
+	Name     *string `json:"name"`
+	Platform *string `json:"platform"`
+}
+
+func (l links) bodyOf(of link.Link) linkBody {
+	return linkBody{
+		ID: of.ID, Status: of.Status(l.store.Now().UnixMilli()), ClientUserID: of.ClientUserID, Metadata: of.Metadata,
+		Device: (*deviceBody)(of.Device), CreatedAt: of.CreatedAt, ExpiresAt: of.ExpiresAt,
+		ClaimedAt: orNull(of.ClaimedAt), RevokedAt: orNull(of.RevokedAt),
+	}
+}
+
 // newLinkIn is a body that describes a new link.
 type newLinkIn struct {
 	ClientUserID *string            `json:"clientUserId"`
@@ -114,33 +141,30 @@ func (in *linkIn) check(*call) error {
 	return nil
 }
 
-func (l links) get(ctx context.Context, c *call, in linkIn) (link.View, error) {
+func (l links) get(ctx context.Context, c *call, in linkIn) (linkBody, error) {
 	found, err := l.store.Link(ctx, c.caller.AppID, in.id)
-	return l.view(found), err
+	return l.bodyOf(found), err
 }
 
-func (l links) revoke(ctx context.Context, c *call, in linkIn) (link.View, error) {
+func (l links) revoke(ctx context.Context, c *call, in linkIn) (linkBody, error) {
 	revoked, err := l.store.RevokeLink(ctx, c.caller.AppID, in.id)
-	return l.view(revoked), err
+	return l.bodyOf(revoked), err
 }
 
-// view returns a link as it is now.
-func (l links) view(of link.Link) link.View { return of.View(l.store.Now().UnixMilli()) }
-
-func (l links) list(ctx context.Context, c *call, in pageIn) (list[link.View], error) {
+func (l links) list(ctx context.Context, c *call, in pageIn) (list[linkBody], error) {
 	p, err := in.page(isID(id.ParseLink))
 	if err != nil {
-		return list[link.View]{}, err
+		return list[linkBody]{}, err
 	}
 	found, next, err := l.store.Links(ctx, c.caller.AppID, p)
-	return listOf("links", found, next, l.view), err
+	return listOf("links", found, next, l.bodyOf), err
 }
 
 // claimIn is a body by which a device claims a link.
 type claimIn struct {
-	Token    *string      `json:"token"`
-	ClaimKey *string      `json:"claimKey"`
-	Device   *link.Device `json:"device"`
+	Token    *string     `json:"token"`
+	ClaimKey *string     `json:"claimKey"`
+	Device   *deviceBody `json:"device"`
 }
 
 func (in *claimIn) check(*call) error {
@@ -174,11 +198,11 @@ func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error
 	if err != nil {
 		return claimBody{}, problem.New(problem.LinkNotFound, "There is no such link.")
 	}
-	claimed, err := l.store.ClaimLink(ctx, store.Claim{Token: token, ClaimKey: sha256.Sum256([]byte(*in.ClaimKey)), Device: in.Device})
+	claimed, err := l.store.ClaimLink(ctx, store.Claim{Token: token, ClaimKey: sha256.Sum256([]byte(*in.ClaimKey)), Device: (*link.Device)(in.Device)})
 	return claimBody{claimed.ID, link.Claimed, claimed.ClaimedAt, claimedApp{claimed.AppName}, claimed.Replayed}, err
 }
 
-func checkDevice(d *link.Device) error {
+func checkDevice(d *deviceBody) error {
 	if d == nil {
 		return nil
 	}

@@ -53,10 +53,11 @@ func (a answer) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// orNull returns nil, which renders as null, for a time that is not set.
-func orNull(at int64) *int64 {
-	if at == 0 {
+// orNull returns nil, which renders as null, for a value that is not set.
+func orNull[T comparable](v T) *T {
+	var unset T
+	if v == unset {
 		return nil
 	}
-	return &at
+	return &v
 }

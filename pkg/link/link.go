@@ -4,9 +4,11 @@ package link
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"encoding/json"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,6 +32,9 @@ const (
 	MaxLife     = 604_800
 )
 
+// replayFor is how long a device may repeat its claim with the same claimKey.
+const replayFor = 24 * time.Hour
+
 // Status is a link's status.
 type Status string
 
@@ -43,8 +48,8 @@ const (
 
 // Device describes the device that claims a link, as the client SDK sent it.
 type Device struct {
-	Name     *string `json:"name"`
-	Platform *string `json:"platform"`
+	Name     *string
+	Platform *string
 }
 
 // Link is an invitation for one user of an app, to be claimed by one device. Times are in
@@ -60,6 +65,7 @@ type Link struct {
 	ExpiresAt    int64
 	ClaimedAt    int64
 	RevokedAt    int64
+	ClaimKey     []byte // SHA-256 of the claimKey of the device
 }
 
 // Status returns the link's status at a time. A claimed link stays claimed.
@@ -76,32 +82,12 @@ func (l Link) Status(now int64) Status {
 	}
 }
 
-// View is a link at a time, as answers and events show it.
-type View struct {
-	ID           id.Link           `json:"id"`
-	Status       Status            `json:"status"`
-	ClientUserID string            `json:"clientUserId"`
-	Metadata     map[string]string `json:"metadata"`
-	Device       *Device           `json:"device"`
-	CreatedAt    int64             `json:"createdAt"`
-	ExpiresAt    int64             `json:"expiresAt"`
-	ClaimedAt    *int64            `json:"claimedAt"`
-	RevokedAt    *int64            `json:"revokedAt"`
-}
-
-// View returns the link as it is at a time.
-func (l Link) View(now int64) View {
-	v := View{
-		ID: l.ID, Status: l.Status(now), ClientUserID: l.ClientUserID, Metadata: l.Metadata, Device: l.Device,
-		CreatedAt: l.CreatedAt, ExpiresAt: l.ExpiresAt,
-	}
-	if l.ClaimedAt != 0 {
-		v.ClaimedAt = &l.ClaimedAt
-	}
-	if l.RevokedAt != 0 {
-		v.RevokedAt = &l.RevokedAt
-	}
-	return v
+// ClaimedBefore reports whether a claim of the claimed link at a time is made by the device that
+// has claimed it, which may repeat its claim for 24 hours. claimKey is the SHA-256 of the device's
+// claimKey.
+func (l Link) ClaimedBefore(claimKey [32]byte, now int64) bool {
+	same := subtle.ConstantTimeCompare(l.ClaimKey, claimKey[:]) == 1
+	return same && now < l.ClaimedAt+replayFor.Milliseconds()
 }
 
 // Mint makes a link's token: package opaque's grammar, with the ids of the link and of its

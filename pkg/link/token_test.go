@@ -95,12 +95,30 @@ func TestALinkIsWhatHappenedToItFirst(t *testing.T) {
 		{link.Link{ExpiresAt: end, RevokedAt: 5}, end - 1, link.Revoked},
 		{link.Link{ExpiresAt: end, RevokedAt: 5}, end + 1, link.Revoked},
 	} {
-		v := c.l.View(c.now)
-		if got := c.l.Status(c.now); got != c.want || v.Status != got {
-			t.Errorf("%+v at %d: %s, shown as %s", c.l, c.now, got, v.Status)
+		if got := c.l.Status(c.now); got != c.want {
+			t.Errorf("%+v at %d: %s", c.l, c.now, got)
 		}
-		if (v.ClaimedAt == nil) != (c.l.ClaimedAt == 0) || (v.RevokedAt == nil) != (c.l.RevokedAt == 0) {
-			t.Errorf("%+v: times %v, %v", c.l, v.ClaimedAt, v.RevokedAt)
+	}
+}
+
+func TestADeviceRepeatsItsClaimForADay(t *testing.T) {
+	const claimed, day = 5, 86_400_000
+	key, other := [32]byte{1}, [32]byte{2}
+	l := link.Link{ClaimedAt: claimed, ClaimKey: key[:]}
+	for _, c := range []struct {
+		l    link.Link
+		key  [32]byte
+		now  int64
+		want bool
+	}{
+		{l, key, claimed, true},
+		{l, key, claimed + day - 1, true},
+		{l, key, claimed + day, false},
+		{l, other, claimed, false},
+		{link.Link{ClaimedAt: claimed}, [32]byte{}, claimed, false},
+	} {
+		if got := c.l.ClaimedBefore(c.key, c.now); got != c.want {
+			t.Errorf("%v at %d: %v", c.key[:1], c.now, got)
 		}
 	}
 }

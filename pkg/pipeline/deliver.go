@@ -115,7 +115,7 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	token, again, err := d.ready(ctx, &w, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
 	if err != nil {
 		// Nothing was sent, so no attempt is lost. A KMS that is down only delays.
-		ctx, cancel := settling(ctx)
+		ctx, cancel := timeToRecord(ctx)
 		defer cancel()
 		slog.WarnContext(ctx, "a webhook is not sent now", "error", err, "endpoint", w.Endpoint, "event", w.Event)
 		if err := d.Store.ReturnAttempt(ctx, w, jti, at.Add(again).UnixMilli()); err != nil {
@@ -128,7 +128,7 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 		"Content-Type": {webhook.ContentType}, "Webhook-Id": {string(w.Event)}, "User-Agent": {userAgent},
 	}, []byte(token))
 	w.Attempts++
-	return d.settle(ctx, w, jti, at, result)
+	return d.record(ctx, w, jti, at, result)
 }
 
 var errNotEnabled = errors.New("pipeline: the endpoint was disabled or deleted meanwhile")
@@ -199,14 +199,14 @@ func (d *Deliver) forgetKey() {
 	d.until = time.Time{}
 }
 
-// settle writes the result of an attempt to the delivery and to the endpoint.
-func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.Time, r outbound.Result) error {
-	ctx, cancel := settling(ctx)
+// record writes the result of an attempt to the delivery and to the endpoint.
+func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.Time, r outbound.Result) error {
+	ctx, cancel := timeToRecord(ctx)
 	defer cancel()
 	out := store.Attempted{Last: lastAttempt(jti, at, r), Status: store.DeliveryDelivered}
 	if delivered(r) {
 		d.delivered.Add(ctx, metric.AttemptsDelivered, d.Store.Now())
-		return errors.Join(d.Store.Settle(ctx, w, out), d.Store.Succeeded(ctx, w.To))
+		return errors.Join(d.Store.RecordAttempt(ctx, w, out), d.Store.Succeeded(ctx, w.To))
 	}
 	now := d.Store.Now()
 	d.failed.Add(ctx, metric.AttemptsFailed, now)
@@ -215,15 +215,15 @@ func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.
 	if more {
 		out.Status, out.Next, out.Queued = store.DeliveryPending, now.Add(wait).UnixMilli(), wait <= webhook.MaxDelay
 	}
-	if err := d.Store.Settle(ctx, w, out); err != nil {
+	if err := d.Store.RecordAttempt(ctx, w, out); err != nil {
 		return err
 	}
 	failing := w.To.FailingSince != 0 && now.Sub(time.UnixMilli(w.To.FailingSince)) >= webhook.DisableAfter
 	switch {
 	case r.Status == http.StatusGone:
-		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, store.DisabledByGone), d.Store.Hold(ctx, w))
+		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Hold(ctx, w))
 	case failing:
-		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, store.DisabledByFailing), d.Store.Hold(ctx, w))
+		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Hold(ctx, w))
 	}
 	if out.Queued {
 		wake(ctx, d.Queue, wait, messageOf(w))
@@ -231,14 +231,14 @@ func (d *Deliver) settle(ctx context.Context, w store.Work, jti string, at time.
 	return d.Store.Failed(ctx, w.To)
 }
 
-// settling returns a context with time to write the result of an attempt. The result must be
+// timeToRecord returns a context with time to write the result of an attempt. The result must be
 // written although the function's time is nearly over.
-func settling(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+func timeToRecord(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 }
 
 const (
-	settleTimeout = 5 * time.Second
+	recordTimeout = 5 * time.Second
 	userAgent     = "Latchkey-Webhooks/1"
 )
 

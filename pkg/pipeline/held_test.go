@@ -44,7 +44,7 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	s.pump(t)
 	r.wants("gone", 1)
 	h := r.now()
-	if h.Enabled || h.DisabledReason != store.DisabledByGone || h.DisabledAt != s.Now().UnixMilli() {
+	if h.Enabled || h.DisabledReason != webhook.DisabledByGone || h.DisabledAt != s.Now().UnixMilli() {
 		t.Errorf("%+v", h)
 	}
 	s.stream(t) // the event of its disabling
@@ -178,7 +178,7 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	fail(true)
 	s.pass(time.Millisecond)
 	fail(false)
-	if h := r.now(); h.DisabledReason != store.DisabledByFailing {
+	if h := r.now(); h.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", h)
 	}
 	if got := r.statuses(); got["held"] != 1 {

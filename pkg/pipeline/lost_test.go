@@ -203,7 +203,7 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 					}
 				}
 			}
-			if calls < 4 { // work, lease, key, settle
+			if calls < 4 { // work, lease, key, record
 				t.Errorf("only %d calls were broken", calls)
 			}
 		})

@@ -95,7 +95,7 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 	}{
 		"disabled by its app": {func(r *receiver) { r.enables(false) }, store.DeliveryHeld},
 		"disabled by its answer": {func(r *receiver) {
-			if err := s.DisableEndpoint(ctx, r.now(), store.DisabledByGone); err != nil {
+			if err := s.DisableEndpoint(ctx, r.now(), webhook.DisabledByGone); err != nil {
 				t.Error(err)
 			}
 		}, store.DeliveryHeld},

@@ -1,16 +1,13 @@
 package store
 
 import (
-	"cmp"
+	"context"
 	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
 )
 
 // Actor is a user, and the roles of which the user needs one. The roles come from the table of
@@ -20,59 +17,58 @@ type Actor struct {
 	May  []org.Role
 }
 
-// admit checks that a membership's row, which was read before, has one of the roles. Errors:
+// authorize checks that a membership's row, which was read before, has one of the roles. Errors:
 // org_not_found when there is no row, insufficient_role.
-func (a Actor) admit(membership item) error {
+func (a Actor) authorize(membership table.Row) error {
 	if membership == nil {
-		return errOrgNotFound()
+		return errOrgNotFound
 	}
-	if !slices.Contains(a.May, org.Role(membership.str(attrRole))) {
+	role, err := table.Decode(membership, attrRole.From)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(a.May, role) {
 		return problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
 	}
 	return nil
 }
 
-// admitTo is admit for a change of something in an org, whose row was read too. An org that is
-// deleted, or being deleted, takes no change: org_not_found.
-func (a Actor) admitTo(membership, meta item) error {
-	if err := a.admit(membership); err != nil {
+// authorize adds the check of Actor.authorize to a transaction, so that the moment of the write
+// decides.
+func (t *txn) authorize(a Actor, o id.Org) {
+	t.Check(memberRow(o, a.User), attrRole.In(a.May...), a.authorize)
+}
+
+// authorize checks that the caller has one of the roles in an org. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) authorize(ctx context.Context, a Actor, o id.Org) error {
+	membership, err := s.db.Get(ctx, memberRow(o, a.User))
+	if err != nil {
 		return err
 	}
-	if orgGone(meta) {
-		return errOrgNotFound()
+	return a.authorize(membership)
+}
+
+// readAs reads rows for a caller who has one of the roles in an org. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key) (map[table.Key]table.Row, error) {
+	own := memberRow(o, a.User)
+	if !slices.Contains(rows, own) {
+		rows = append(rows, own)
 	}
-	return nil
-}
-
-// admit adds the check of Actor.admit to a transaction, so that the moment of the write decides.
-func (t *txn) admit(table *string, a Actor, o id.Org) {
-	when, values := a.condition()
-	t.check(table, memberKey(o, a.User), expr{
-		when: when, names: map[string]string{"#role": attrRole}, values: values,
-	}, a.admit)
-}
-
-// condition returns "#role IN (…)" with the roles, and the values of the condition.
-func (a Actor) condition() (string, item) {
-	values := item{}
-	names := make([]string, len(a.May))
-	for i, r := range a.May {
-		names[i] = ":may" + strconv.Itoa(i)
-		values[names[i]] = str(string(r))
+	found, err := s.db.Batch(ctx, rows...)
+	if err != nil {
+		return nil, err
 	}
-	return "#role IN (" + strings.Join(names, ", ") + ")", values
+	return found, a.authorize(found[own])
 }
 
-func errOrgNotFound() error {
-	return problem.New(problem.OrgNotFound, "There is no such org, or you are not a member of it.")
-}
-
-// newestFirst compares by time, the later one first. Equal times are ordered by id, so that a list
-// is the same each time.
-func newestFirst(at, bt int64, a, b string) int {
-	return cmp.Or(cmp.Compare(bt, at), cmp.Compare(b, a))
-}
-
-func emptyMap() types.AttributeValue {
-	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+// readToChange is readAs for a change of something in an org, whose row it reads too. An org that
+// is deleted, or being deleted, takes no change: org_not_found.
+func (s *Store) readToChange(ctx context.Context, a Actor, o id.Org, rows ...table.Key) (map[table.Key]table.Row, error) {
+	found, err := s.readAs(ctx, a, o, append(rows, orgRow(o))...)
+	if err == nil && orgGone(found[orgRow(o)]) {
+		err = errOrgNotFound
+	}
+	return found, err
 }

@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
 func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
@@ -105,13 +106,13 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	wants(t, second(c.LeaseAttempt(ctx, w, "slow")), "")
 	c.pass(time.Minute)
 	wants(t, second(c.LeaseAttempt(ctx, c.work(t, h.ID, e), "next")), "")
-	wants(t, c.Settle(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: store.DeliveryFailed}), "")
+	wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: store.DeliveryFailed}), "")
 	if got := c.work(t, h.ID, e); got.Status != store.DeliveryPending || got.Last != nil {
 		t.Errorf("%+v", got.Delivery)
 	}
 	status, body := 200, "ok"
 	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
-	wants(t, c.Settle(ctx, w, store.Attempted{Last: last, Status: store.DeliveryDelivered}), "")
+	wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: last, Status: store.DeliveryDelivered}), "")
 	got := c.work(t, h.ID, e)
 	if got.Status != store.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 ||
 		*got.Last.Body != "ok" || got.NextAttempt != 0 {
@@ -205,7 +206,7 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
 	}
 	// An endpoint that took a webhook meanwhile is not disabled for earlier failures.
-	wants(t, c.DisableEndpoint(ctx, slow, store.DisabledByFailing), "")
+	wants(t, c.DisableEndpoint(ctx, slow, webhook.DisabledByFailing), "")
 	if !c.seen(t, h.ID).Enabled {
 		t.Error("disabled as failing, after a success")
 	}
@@ -245,7 +246,7 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 		if status == store.DeliveryCancelled {
 			wants(t, c.Cancel(ctx, w.Delivery), "")
 		} else {
-			wants(t, c.Settle(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
+			wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
 		}
 		c.pass(time.Hour)
 		queue, err := c.Again(ctx, c.app, h.ID, e)

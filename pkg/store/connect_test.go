@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -259,10 +260,21 @@ func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errWrong}, args...)...)
 }
 
+// deliveryRow returns the row of a delivery to write directly into the table.
+func (c *connected) deliveryRow(h id.Endpoint, event, status string) map[string]string {
+	return map[string]string{
+		"PK": "DLV#" + string(h), "SK": event, "status": status,
+		"appId": string(c.app), "eventType": "test", "attempts": "0", "createdAt": "1",
+	}
+}
+
 // hashOf returns a hash that no token has.
 func hashOf(s string) secret.Hash { return sha256.Sum256([]byte(s)) }
 
-// write puts rows of texts directly into the table.
+// numbers are the attributes that write writes as numbers.
+var numbers = []string{"attempts", "createdAt"}
+
+// write puts rows of texts and numbers directly into the table.
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 	t.Helper()
 	for len(rows) > 0 {
@@ -272,6 +284,9 @@ func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 			item := map[string]types.AttributeValue{}
 			for name, value := range r {
 				item[name] = &types.AttributeValueMemberS{Value: value}
+				if slices.Contains(numbers, name) {
+					item[name] = &types.AttributeValueMemberN{Value: value}
+				}
 			}
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: item}})
 		}

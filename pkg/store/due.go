@@ -2,24 +2,20 @@ package store
 
 import (
 	"context"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"latchkey/pkg/id"
+	"latchkey/pkg/table"
 )
 
 // The index "due" is sparse: a row is in it while something is due for the row at a time. Only
 // the sweep reads the index. It decides on the row itself, because an index is a little behind.
-const (
-	dueIndex  = "due"
-	dueShards = 8 // partitions a kind, so that none grows hot
-)
+const dueShards = 8 // partitions a kind, so that none grows hot
 
 // DueKind is the kind of a row in the index.
 type DueKind string
@@ -39,14 +35,17 @@ func DueKinds() []DueKind {
 	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint, DueOrg}
 }
 
-// dueAttrs returns the attributes that put a row into the index.
-func dueAttrs(kind DueKind, k key, at int64) item {
-	return item{attrDue: str(kind.partition(k)), attrDueAt: num(at)}
+// dueAt makes something due for a row at a time, which puts the row into the index.
+func dueAt(kind DueKind, row table.Key, at int64) table.Change {
+	return table.Changes(attrDue.Set(kind.partition(row)), attrDueAt.Set(at))
 }
 
-func (kind DueKind) partition(k key) string {
+// notDue takes a row off the index.
+func notDue() table.Change { return table.Changes(attrDue.Remove(), attrDueAt.Remove()) }
+
+func (kind DueKind) partition(row table.Key) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(k.pk + k.sk)) // a hash never fails
+	_, _ = h.Write([]byte(row.PK + row.SK)) // a hash never fails
 	return kind.shard(int(h.Sum32() % dueShards))
 }
 
@@ -69,12 +68,8 @@ func (d Due) String() string {
 	return strings.Join(slices.DeleteFunc(ids, func(s string) bool { return s == "" }), "/")
 }
 
-// duePage is how many rows one read of the index returns: so few that their decoding takes
-// little memory.
-const duePage = 1000
-
 // DueBefore lists rows of a kind that were due before a time: of each of the 8 shards at most
-// limit, in the order of their times. Rows may be settled already.
+// limit, in the order of their times. A row may no longer be due.
 func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
 		rows, err := s.dueIn(ctx, kind.shard(n), 0, at, limit)
@@ -89,44 +84,27 @@ func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit
 // dueIn lists up to limit rows of one partition of the index between two times. from is in
 // milliseconds.
 func (s *Store) dueIn(ctx context.Context, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
-	in := &dynamodb.QueryInput{
-		TableName: s.table, IndexName: aws.String(dueIndex),
-		KeyConditionExpression:    aws.String("due = :due AND dueAt BETWEEN :from AND :at"),
-		ExpressionAttributeValues: item{":due": str(partition), ":from": num(from), ":at": num(at.UnixMilli())},
-	}
-	for len(found) < limit {
-		in.Limit = aws.Int32(int32(min(limit-len(found), duePage))) //nolint:gosec // at most a page
-		out, err := s.db.Query(ctx, in)
-		if err != nil {
-			return found, unavailable(err)
-		}
-		for _, row := range out.Items {
-			found = append(found, dueFrom(row))
-		}
-		if out.LastEvaluatedKey == nil {
-			break
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
-	}
-	return found, nil
+	rows, failed := s.db.Index(ctx, partition, from, at.UnixMilli(), limit)
+	found, err = table.DecodeAll(rows, dueFrom)
+	return found, errors.Join(failed, err)
 }
 
-func dueFrom(row item) Due {
-	pk, sk := row.str(attrPK), row.str(attrSK)
-	d := Due{At: row.num(attrDueAt)}
+func dueFrom(r *table.Reading) Due {
+	k := r.Row.Key()
+	d := Due{At: attrDueAt.From(r)}
 	switch {
-	case strings.HasPrefix(pk, pkEvents):
-		d.App, d.Event = id.App(trimmed(pk, pkEvents)), id.Event(sk)
-	case strings.HasPrefix(pk, pkDelivery):
-		d.App, d.Endpoint, d.Event = id.App(row.str(attrAppID)), id.Endpoint(trimmed(pk, pkDelivery)), id.Event(sk)
-	case strings.HasPrefix(pk, pkLinks):
-		d.App, d.Link = id.App(trimmed(pk, pkLinks)), id.Link(trimmed(sk, skLink))
-	case strings.HasPrefix(pk, pkHooks):
-		d.App, d.Endpoint = id.App(trimmed(pk, pkHooks)), id.Endpoint(trimmed(sk, skHook))
-	case strings.HasPrefix(pk, pkOrg):
-		d.Org = id.Org(trimmed(pk, pkOrg))
-	case strings.HasPrefix(pk, pkUsed):
-		d.Org, d.Key = id.Org(trimmed(pk, pkUsed)), id.Key(trimmed(sk, skKey))
+	case strings.HasPrefix(k.PK, pkEvents):
+		d.App, d.Event = id.App(r.PK(pkEvents)), id.Event(k.SK)
+	case strings.HasPrefix(k.PK, pkDelivery):
+		d.App, d.Endpoint, d.Event = attrAppID.OrZero(r), id.Endpoint(r.PK(pkDelivery)), id.Event(k.SK)
+	case strings.HasPrefix(k.PK, pkLinks):
+		d.App, d.Link = id.App(r.PK(pkLinks)), id.Link(r.SK(skLink))
+	case strings.HasPrefix(k.PK, pkEndpoints):
+		d.App, d.Endpoint = id.App(r.PK(pkEndpoints)), id.Endpoint(r.SK(skEndpoint))
+	case strings.HasPrefix(k.PK, pkOrg):
+		d.Org = id.Org(r.PK(pkOrg))
+	case strings.HasPrefix(k.PK, pkUsed):
+		d.Org, d.Key = id.Org(r.PK(pkUsed)), id.Key(r.SK(skKey))
 	}
 	return d
 }

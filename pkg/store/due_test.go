@@ -145,7 +145,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 			status = "failed"
 			failed = append(failed, e)
 		}
-		rows = append(rows, map[string]string{"PK": "DLV#" + string(h.ID), "SK": string(e), "status": status})
+		rows = append(rows, c.deliveryRow(h.ID, string(e), status))
 	}
 	write(t, c.Table, rows)
 	list := func(span store.DeliverySpan) (got []id.Event) {

@@ -235,7 +235,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	if got := to(c.test(t, off.ID)); len(got) != 1 || got[off.ID] != "held" {
 		t.Errorf("test of a disabled one: %v", got)
 	}
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, all.ID), store.DisabledByGone), "")
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, all.ID), webhook.DisabledByGone), "")
 	due, err := c.DueBefore(ctx, store.DueEvent, c.Now().Add(time.Hour), 10)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)

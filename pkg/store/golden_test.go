@@ -153,12 +153,12 @@ func (c *connected) everyAttempt(t *testing.T) {
 	wants(t, c.ReturnAttempt(ctx, lease(pending(h), "returned"), "returned", c.Now().UnixMilli()+5), "")
 	status, body, reason := 500, "<no>", "timeout"
 	for _, queued := range []bool{false, true} {
-		wants(t, c.Settle(ctx, lease(pending(h), "again"), store.Attempted{
+		wants(t, c.RecordAttempt(ctx, lease(pending(h), "again"), store.Attempted{
 			Last:   store.LastAttempt{ID: "again", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
 			Status: store.DeliveryPending, Next: c.Now().UnixMilli() + 9, Queued: queued,
 		}), "")
 	}
-	wants(t, c.Settle(ctx, lease(pending(h), "last"), store.Attempted{
+	wants(t, c.RecordAttempt(ctx, lease(pending(h), "last"), store.Attempted{
 		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: store.DeliveryFailed,
 	}), "")
 	due := pending(h)
@@ -167,7 +167,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 	c.everyBreaker(t, pending)
 	h = c.seen(t, h.ID)
 	wants(t, c.Failed(ctx, h), "")
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByFailing), "")
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	wants(t, c.Hold(ctx, due), "")
 	wants(t, second(c.Again(ctx, c.app, h.ID, due.Event)), "")
 	on := c.enable(t, h.ID, true)

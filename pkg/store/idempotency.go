@@ -4,7 +4,6 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,17 +14,13 @@ import (
 
 	"latchkey/pkg/problem"
 	"latchkey/pkg/secret"
+	"latchkey/pkg/table"
 )
 
 // An idempotency record keeps the answer of a create for 24 hours. It is sealed with a key that
 // only the caller has: the Idempotency-Key itself is stored nowhere, so the whole table together
 // opens no record.
 const (
-	attrRequest   = "request"   // SHA-256 of the request's body
-	attrSealed    = "sealed"    // nonce and AES-256-GCM ciphertext of the answer
-	attrSalt      = "salt"      // 16 bytes for HKDF
-	attrExpiresAt = "expiresAt" // milliseconds; also of API keys and links
-
 	idempotencyFor = 24 * time.Hour
 	saltLen        = 16
 	sealKeyLen     = 32 // AES-256
@@ -81,20 +76,14 @@ func (c Created[Made]) committed(err error) (Created[Made], error) {
 
 func (r Request) keyed() bool { return r.Key.Reveal() != "" }
 
-// idemScope is the scope in which an Idempotency-Key is unique. hash writes the length before
-// each part, so that no two scopes have the same text.
-type idemScope struct{ principal, method, path, key string }
-
-func (c idemScope) hash() string {
+// row returns the key of the request's record. An Idempotency-Key is unique for a caller and a
+// route. The hash has the length before each part, so that no two requests have the same text.
+func (r Request) row() table.Key {
 	h := sha256.New()
-	for _, part := range []string{c.principal, c.method, c.path, c.key} {
+	for _, part := range []string{r.Principal, r.Method, r.Path, r.Key.Reveal()} {
 		_, _ = io.WriteString(h, strconv.Itoa(len(part))+":"+part) // a hash never fails
 	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func (r Request) rowKey() key {
-	return idempotencyKey(idemScope{r.Principal, r.Method, r.Path, r.Key.Reveal()})
+	return idempotencyRow(hex.EncodeToString(h.Sum(nil)))
 }
 
 // replayed is an error that holds a kept answer, to end a transaction with it.
@@ -105,52 +94,55 @@ func (replayed) Error() string { return "store: replayed" }
 // once adds the record of a request to a transaction, with the answer to keep. When the
 // Idempotency-Key was used before, the refusal is idempotency_key_reused for another request,
 // and replayed for the same one.
-func (t *txn) once(s *Store, r Request, answer secret.String) error {
+func (t *txn) once(r Request, answer secret.String) {
 	if !r.keyed() {
-		return nil
+		return
 	}
-	k := r.rowKey()
-	salt := make([]byte, saltLen)
-	if _, err := io.ReadFull(s.random(), salt); err != nil {
-		return err
-	}
-	sealed, err := r.seal(s.random(), []byte(answer.Reveal()), salt, k.pk)
-	if err != nil {
-		return err
-	}
-	now := s.now()
+	row := r.row()
+	salt, sealed, err := r.seal(t.s.random(), []byte(answer.Reveal()), row.PK)
+	t.Fail(err)
+	now := t.s.now()
 	until := now + idempotencyFor.Milliseconds()
 	request := sha256.Sum256(r.Body)
-	row := item{
-		attrRequest: bin(request[:]), attrSealed: bin(sealed), attrSalt: bin(salt),
-		attrExpiresAt: num(until), attrPurgeAt: num(until / 1000),
-	}
-	t.put(s.table, k, row, expr{
-		when:   ifAbsent + " OR expiresAt <= :now",
-		values: item{":now": num(now)},
-	}, r.replay)
-	t.own(row) // the random salt proves it
-	return nil
+	t.Put(row, table.Any(table.Absent, attrExpiresAt.AtMost(now)), r.replay,
+		attrRequest.Set(request[:]), attrSealed.Set(sealed), attrSalt.Prove(salt), attrExpiresAt.Set(until), attrPurgeAt.Set(until/1000),
+	)
 }
 
 // replay returns replayed with the answer of a record in force, or idempotency_key_reused.
-func (r Request) replay(found item) error {
-	request := sha256.Sum256(r.Body)
-	if string(found.bin(attrRequest)) != string(request[:]) {
+func (r Request) replay(found table.Row) error {
+	row := table.Read(found)
+	was, sealed, salt := attrRequest.From(&row), attrSealed.From(&row), attrSalt.From(&row)
+	if row.Err() != nil {
+		return row.Err()
+	}
+	if request := sha256.Sum256(r.Body); string(was) != string(request[:]) {
 		return problem.New(problem.IdempotencyKeyReused, "This Idempotency-Key was sent with another body before.")
 	}
-	answer, err := r.open(found.bin(attrSealed), found.bin(attrSalt), r.rowKey().pk)
+	answer, err := r.open(sealed, salt, r.row().PK)
 	if err != nil {
 		return fmt.Errorf("store: a kept answer does not open: %w", err)
 	}
 	return replayed{secret.New(string(answer))}
 }
 
+// reads returns rows, with that of the request's record.
+func (r Request) reads(rows ...table.Key) []table.Key {
+	if r.keyed() {
+		rows = append(rows, r.row())
+	}
+	return rows
+}
+
 // kept is replay for a record that was read before a transaction. It returns nil when there is
 // no record in force.
-func (r Request) kept(found item, now int64) error {
-	if !r.keyed() || found == nil || found.num(attrExpiresAt) <= now {
+func (r Request) kept(found table.Row, now int64) error {
+	if !r.keyed() || found == nil {
 		return nil
+	}
+	until, err := table.Decode(found, attrExpiresAt.From)
+	if err != nil || until <= now {
+		return err
 	}
 	return r.replay(found)
 }
@@ -168,16 +160,22 @@ func (r Request) cipher(salt []byte, info string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-func (r Request) seal(random io.Reader, answer, salt []byte, info string) ([]byte, error) {
+// seal returns the ciphertext of an answer, with its nonce before it, and the salt of its key.
+// info is bound to both.
+func (r Request) seal(random io.Reader, answer []byte, info string) (salt, sealed []byte, err error) {
+	salt = make([]byte, saltLen)
+	if _, err := io.ReadFull(random, salt); err != nil {
+		return nil, nil, err
+	}
 	aead, err := r.cipher(salt, info)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	nonce := make([]byte, aead.NonceSize())
 	if _, err := io.ReadFull(random, nonce); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return aead.Seal(nonce, nonce, answer, nil), nil
+	return salt, aead.Seal(nonce, nonce, answer, nil), nil
 }
 
 func (r Request) open(sealed, salt []byte, info string) ([]byte, error) {
@@ -189,12 +187,4 @@ func (r Request) open(sealed, salt []byte, info string) ([]byte, error) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	return aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], nil)
-}
-
-// random returns the store's source of randomness.
-func (s *Store) random() io.Reader {
-	if s.Rand != nil {
-		return s.Rand
-	}
-	return rand.Reader
 }

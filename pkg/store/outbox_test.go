@@ -81,11 +81,11 @@ func causes() []cause {
 		{"disable endpoint by an admin", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			h := c.endpoint(t)
 			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)) },
-				func() bool { return c.seen(t, h.ID).DisabledReason == store.DisabledByAdmin }
+				func() bool { return c.seen(t, h.ID).DisabledReason == webhook.DisabledByAdmin }
 		}},
 		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			h := c.endpoint(t)
-			return func() error { return c.DisableEndpoint(ctx, h, store.DisabledByGone) },
+			return func() error { return c.DisableEndpoint(ctx, h, webhook.DisabledByGone) },
 				func() bool { return !c.seen(t, h.ID).Enabled }
 		}},
 	}

@@ -284,7 +284,7 @@ func (c *connected) everyDelivery(t *testing.T) {
 	for _, name := range []string{"delivered", "again"} {
 		w := c.work(t, h.ID, made[name])
 		wants(t, second(c.LeaseAttempt(ctx, w, name)), "")
-		wants(t, c.Settle(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: store.DeliveryDelivered}), "")
+		wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: store.DeliveryDelivered}), "")
 	}
 	wants(t, c.GiveUp(ctx, c.work(t, h.ID, made["failed"])), "")
 	wants(t, c.Cancel(ctx, c.work(t, h.ID, made["cancelled"]).Delivery), "")
@@ -292,7 +292,7 @@ func (c *connected) everyDelivery(t *testing.T) {
 	wants(t, second(c.Again(ctx, c.app, h.ID, made["again"])), "")
 	c.enable(t, off.ID, false)
 	c.fanned(t, off.ID)
-	wants(t, c.DisableEndpoint(ctx, gone, store.DisabledByGone), "")
+	wants(t, c.DisableEndpoint(ctx, gone, webhook.DisabledByGone), "")
 	c.pass(time.Hour)
 	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, id.NoKey), "")
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, c.endpoint(t).ID, false)), "")

@@ -3,88 +3,208 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strconv"
 	"strings"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
 )
 
-// The attributes that several entities have. PK and SK are the table's key. The attributes of
-// one entity are in the file of that entity.
+// The attributes. Times are in milliseconds since the epoch, but purgeAt and iat are in seconds.
 const (
-	attrPK      = "PK"
-	attrSK      = "SK"
-	attrPurgeAt = "purgeAt" // seconds since the epoch (DynamoDB TTL); every other time is in milliseconds
+	attrPurgeAt   = table.Int("purgeAt") // when DynamoDB may delete the row (TTL)
+	attrWrittenBy = table.Text[string]("writtenBy")
 
 	// The index "due" has the rows with both attributes.
-	attrDue   = "due"
-	attrDueAt = "dueAt"
+	attrDue   = table.Text[string]("due")
+	attrDueAt = table.Int("dueAt")
 
-	skMeta = "META"
+	// Of several entities.
+	attrName      = table.Text[string]("name")
+	attrCreatedAt = table.Int("createdAt")
+	attrCreatedBy = table.Text[id.User]("createdBy")
+	attrExpiresAt = table.Int("expiresAt")
+	attrRevokedAt = table.Int("revokedAt")
+	attrDeletedAt = table.Int("deletedAt") // of an org: when its deletion began
+	attrHash      = table.Bytes("hash")
+	attrUserID    = table.Text[id.User]("userId")
+	attrOrgID     = table.Text[id.Org]("orgId")
+	attrAppID     = table.Text[id.App]("appId")
+	attrEmail     = table.Text[string]("email")
+	attrCount     = table.Number[int64]("count") // of an app's endpoints
+
+	// Of identities and email rows.
+	attrVerified = table.Bool("verified")
+	attrFolded   = table.Text[string]("folded") // the address in the form in which addresses are compared
+	attrHolds    = table.Bool("holds")          // the email row of the address is this user's
+	attrIssuedAt = table.Int("iat")             // of the token, in seconds; 0: the token had none
+	attrAskedAt  = table.Int("askedAt")
+	attrIdentity = table.Text[string]("identity") // of an email row: the partition of the identity that holds it
+
+	// Of orgs, memberships and users.
+	attrOrgsCreated = table.Number[int]("orgsCreated")
+	attrAdmins      = table.Number[int]("admins")
+	attrMembers     = table.Number[int]("members")
+	attrApps        = table.Number[int]("apps")
+	attrEmptiedAt   = table.Int("emptiedAt") // when the sweep first found the org without members
+	attrRole        = table.Text[org.Role]("role")
+	attrJoinedAt    = table.Int("joinedAt")
+	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator
+
+	// Of API keys, and of the map of active keys.
+	attrPrefix          = table.Text[string]("prefix")
+	attrRotatedTo       = table.Text[id.Key]("rotatedTo")
+	attrPredecessor     = table.Text[id.Key]("predecessor")
+	attrPredecessorEnds = table.Int("predecessorEnds")
+	attrLastUsed        = table.Int("lastUsedAt")
+	attrLive            = table.Map[int64]("live") // key id → expiry
+	attrClosed          = table.Int("closed")      // when the deletion of the org began
+
+	// Of idempotency records.
+	attrRequest = table.Bytes("request") // SHA-256 of the request's body
+	attrSealed  = table.Bytes("sealed")  // nonce and AES-256-GCM ciphertext of the answer
+	attrSalt    = table.Bytes("salt")    // 16 bytes for HKDF
+
+	// Of audit entries.
+	attrAt        = table.Int("at")
+	attrAction    = table.Text[string]("action")
+	attrActor     = table.Text[string]("actor")
+	attrTarget    = table.Text[string]("target")
+	attrChanges   = table.JSON[json.RawMessage]("changes") // Changes
+	attrRequestID = table.Text[string]("requestId")
+
+	// Of budgets.
+	attrSpent = table.Int("spent")
+
+	// Of signing keys.
+	attrX           = table.Text[string]("x")
+	attrY           = table.Text[string]("y")
+	attrARN         = table.Text[string]("arn")
+	attrState       = table.Text[webhook.SigningState]("state")
+	attrActivatedAt = table.Int("activatedAt")
+	attrRetiredAt   = table.Int("retiredAt")
+	attrExpiredAt   = table.Int("expiredAt")
+	attrDisabledAt  = table.Int("disabledAt") // of endpoints too
+
+	// Of the row STATE, which says which signing key is active.
+	attrKid        = table.Text[string]("kid")
+	attrMade       = table.Text[string]("made") // ARN of a key that KMS has created and no row has yet
+	attrLeaseOwner = table.Text[string]("leaseOwner")
+	attrLeaseUntil = table.Int("leaseUntil")
+
+	// Of links.
+	attrClientUserID = table.Text[string]("clientUserId")
+	attrMetadata     = table.JSON[map[string]string]("metadata")
+	attrDevice       = table.JSON[*deviceRow]("device")
+	attrClaimedAt    = table.Int("claimedAt")
+	attrClaimKey     = table.Bytes("claimKeyHash")
+	attrLapsedAt     = table.Int("lapsedAt") // when link.expired was written
+
+	// Of webhook endpoints.
+	attrURL            = table.Text[string]("url")
+	attrDescription    = table.Text[string]("description")
+	attrEvents         = table.JSON[[]string]("events")
+	attrEnabled        = table.Bool("enabled")
+	attrDisabledReason = table.Text[webhook.DisabledReason]("disabledReason")
+	attrUpdatedAt      = table.Int("updatedAt")
+	attrVersion        = table.Int("version") // one more with each change, disabling or deletion
+	attrCreatedByKey   = table.Text[id.Key]("createdByKey")
+	attrURLSetByKey    = table.Text[id.Key]("urlSetByKey")   // the key that changed the URL or the event types last
+	attrURLByKey       = table.Text[id.Key]("urlByKey")      // the key that set the present URL
+	attrEventsByKey    = table.Text[id.Key]("eventsByKey")   // the key that set the present event types
+	attrFailures       = table.Int("failures")               // in a row
+	attrOpenUntil      = table.Int("openUntil")              // the breaker: nothing is sent before this time
+	attrFailingSince   = table.Int("failingSince")           // the first failure after the last success
+	attrParksUntil     = table.Int("parksUntil")             // the latest time at which a delivery may still be parked
+	attrReleaseFrom    = table.Text[id.Event]("releaseFrom") // held deliveries behind this event wait to be released or cancelled
+
+	// Of events.
+	attrType      = table.Text[webhook.Type]("type")
+	attrData      = table.JSON[json.RawMessage]("data")
+	attrOnly      = table.Text[id.Endpoint]("only")        // the only endpoint that gets the event
+	attrExcept    = table.Text[id.Endpoint]("except")      // the only endpoint that does not get the event
+	attrFannedAt  = table.Int("fannedAt")                  // when its deliveries were written
+	attrEndpoints = table.JSON[[]id.Endpoint]("endpoints") // the endpoints that have a delivery
+
+	// Of deliveries.
+	attrStatus      = table.Text[DeliveryStatus]("status")
+	attrAttempts    = table.Number[int]("attempts")
+	attrNextAttempt = table.Int("nextAttemptAt")
+	attrStartedAt   = table.Int("startedAt") // when this round of attempts began: at fan-out, or when it was redelivered
+	attrDeliveredAt = table.Int("deliveredAt")
+	attrAgainAt     = table.Int("againAt") // when it was redelivered last
+	attrEventType   = table.Text[webhook.Type]("eventType")
+	attrLease       = table.Text[string]("lease")      // jti of the attempt that is being made, or was made last
+	attrLast        = table.JSON[*LastAttempt]("last") // the last attempt
+	attrMovedBy     = table.Text[string]("movedBy")    // random text of the run of the sweep that queued it last
 )
 
 // The beginnings of keys.
 const (
-	pkIdentity = "IDN#"
-	pkEmail    = "EMAIL#"
-	pkUser     = "USER#"
-	pkOrg      = "ORG#"
-	pkKeys     = "KEYS#"
-	pkUsed     = "USED#"
-	pkIdem     = "IDEM#"
-	pkAudit    = "AUD#"
-	pkVerify   = "VKEYS"
-	pkLinks    = "LINKS#"
-	pkHooks    = "HOOKS#"
-	pkBudget   = "BUDGET#"
-	pkEvents   = "EVTS#"
-	pkDelivery = "DLV#"
-	pkDue      = "DUE#"
+	skMeta = "META"
 
-	skOrg    = "ORG#"
-	skMember = "MEM#"
-	skApp    = "APP#"
-	skKey    = "KEY#"
-	skState  = "STATE"
-	skLink   = "LINK#"
-	skHook   = "HOOK#"
-	skBarred = "BARRED#"
+	pkIdentity  = "IDN#"
+	pkEmail     = "EMAIL#"
+	pkUser      = "USER#"
+	pkOrg       = "ORG#"
+	pkKeys      = "KEYS#"
+	pkUsed      = "USED#"
+	pkIdem      = "IDEM#"
+	pkAudit     = "AUD#"
+	pkVerify    = "VKEYS"
+	pkLinks     = "LINKS#"
+	pkEndpoints = "HOOKS#"
+	pkBudget    = "BUDGET#"
+	pkEvents    = "EVTS#"
+	pkDelivery  = "DLV#"
+	pkDue       = "DUE#"
+
+	skOrg      = "ORG#"
+	skMember   = "MEM#"
+	skApp      = "APP#"
+	skKey      = "KEY#"
+	skState    = "STATE"
+	skLink     = "LINK#"
+	skEndpoint = "HOOK#"
+	skBarred   = "BARRED#"
 )
 
-// key is the key of one row.
-type key struct{ pk, sk string }
-
-// identityKey returns the key of (issuer, subject). The hash has the issuer's length before the
+// identityRow returns the key of (issuer, subject). The hash has the issuer's length before the
 // two, so that no two pairs have the same text.
-func identityKey(issuer, subject string) key {
+func identityRow(issuer, subject string) table.Key {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(issuer)) + ":" + issuer + subject))
-	return key{pkIdentity + hex.EncodeToString(sum[:]), skMeta}
+	return table.Key{PK: pkIdentity + hex.EncodeToString(sum[:]), SK: skMeta}
 }
 
-func emailKey(folded string) key         { return key{pkEmail + folded, skMeta} }
-func userKey(u id.User) key              { return key{pkUser + string(u), skMeta} }
-func userOrgKey(u id.User, o id.Org) key { return key{pkUser + string(u), skOrg + string(o)} }
-func orgKey(o id.Org) key                { return key{pkOrg + string(o), skMeta} }
-func memberKey(o id.Org, u id.User) key  { return key{pkOrg + string(o), skMember + string(u)} }
-func appKey(o id.Org, a id.App) key      { return key{pkOrg + string(o), skApp + string(a)} }
-func apiKeyKey(o id.Org, k id.Key) key   { return key{pkKeys + string(o), skKey + string(k)} }
-func liveKeysKey(o id.Org) key           { return key{pkKeys + string(o), skMeta} }
-func usedKey(o id.Org, k id.Key) key     { return key{pkUsed + string(o), skKey + string(k)} }
-func auditKey(o id.Org, a id.Audit) key  { return key{pkAudit + string(o), string(a)} }
-func verificationKeyKey(kid string) key  { return key{pkVerify, skKey + kid} }
-func signingStateKey() key               { return key{pkVerify, skState} }
-func linkKey(a id.App, l id.Link) key    { return key{pkLinks + string(a), skLink + string(l)} }
-func hookKey(a id.App, h id.Endpoint) key {
-	return key{pkHooks + string(a), skHook + string(h)}
+// keyOf returns the key of the row of an item in a partition.
+func keyOf[P, S ~string](pk string, of P, sk string, item S) table.Key {
+	return table.Key{PK: pk + string(of), SK: sk + string(item)}
 }
-func budgetKey(a id.App) key            { return key{pkBudget + string(a), skMeta} }
-func barredKey(a id.App, k id.Key) key  { return key{pkHooks + string(a), skBarred + string(k)} }
-func eventKey(a id.App, e id.Event) key { return key{pkEvents + string(a), string(e)} }
-func deliveryKey(h id.Endpoint, e id.Event) key {
-	return key{pkDelivery + string(h), string(e)}
-}
-func idempotencyKey(scope idemScope) key { return key{pkIdem + scope.hash(), skMeta} }
-func trimmed(sk, prefix string) string   { return strings.TrimPrefix(sk, prefix) }
+
+func emailRow(folded string) table.Key                { return keyOf(pkEmail, folded, skMeta, "") }
+func userRow(u id.User) table.Key                     { return keyOf(pkUser, u, skMeta, "") }
+func userOrgRow(u id.User, o id.Org) table.Key        { return keyOf(pkUser, u, skOrg, o) }
+func orgRow(o id.Org) table.Key                       { return keyOf(pkOrg, o, skMeta, "") }
+func memberRow(o id.Org, u id.User) table.Key         { return keyOf(pkOrg, o, skMember, u) }
+func appRow(o id.Org, a id.App) table.Key             { return keyOf(pkOrg, o, skApp, a) }
+func apiKeyRow(o id.Org, k id.Key) table.Key          { return keyOf(pkKeys, o, skKey, k) }
+func activeKeysRow(o id.Org) table.Key                { return keyOf(pkKeys, o, skMeta, "") }
+func usedRow(o id.Org, k id.Key) table.Key            { return keyOf(pkUsed, o, skKey, k) }
+func auditRow(o id.Org, a id.Audit) table.Key         { return keyOf(pkAudit, o, "", a) }
+func signingKeyRow(kid string) table.Key              { return keyOf(pkVerify, "", skKey, kid) }
+func signingStateRow() table.Key                      { return keyOf(pkVerify, "", skState, "") }
+func linkRow(a id.App, l id.Link) table.Key           { return keyOf(pkLinks, a, skLink, l) }
+func endpointRow(a id.App, h id.Endpoint) table.Key   { return keyOf(pkEndpoints, a, skEndpoint, h) }
+func barredRow(a id.App, k id.Key) table.Key          { return keyOf(pkEndpoints, a, skBarred, k) }
+func budgetRow(a id.App) table.Key                    { return keyOf(pkBudget, a, skMeta, "") }
+func eventRow(a id.App, e id.Event) table.Key         { return keyOf(pkEvents, a, "", e) }
+func deliveryRow(h id.Endpoint, e id.Event) table.Key { return keyOf(pkDelivery, h, "", e) }
+func idempotencyRow(hash string) table.Key            { return keyOf(pkIdem, hash, skMeta, "") }
+
+func trimmed(sk, prefix string) string { return strings.TrimPrefix(sk, prefix) }
 
 // AccessPattern is one line of the table's design: an item, its key, and the reads that it serves.
 type AccessPattern struct{ Item, PK, SK, Serves string }

@@ -3,7 +3,8 @@
 // A method is a use case (CreateOrg, RevokeKey). It decides, in the transaction that writes,
 // whether the caller may do it. Its comment names the problem codes that a caller can see. Each
 // method can also return unavailable, when the database cannot be reached, does not answer, or
-// keeps reporting conflicts.
+// keeps reporting conflicts. A row that lacks an attribute which every row of its kind has, or
+// has one of another type, is an internal error.
 //
 // Every read that decides about access is strongly consistent and on the base table. Nothing
 // here is cached, and nothing may be: a cache between a request and a key's row would outlive a
@@ -11,18 +12,18 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
 )
 
 // Limits are the bounds of the contract that the store enforces (infra/docs/api.md, "Limits").
@@ -49,152 +50,149 @@ func DefaultLimits() Limits {
 
 // Store is the table. Make it with New; it is safe for concurrent use.
 type Store struct {
-	db     *dynamodb.Client
-	table  *string
+	db     *table.Table
 	Now    func() time.Time // the clock; tests set it
 	Rand   io.Reader        // randomness of ids, keys, salts and nonces; nil: crypto/rand
 	Limits Limits
 }
 
 // New returns the store on one table.
-func New(db *dynamodb.Client, table string) *Store {
-	return &Store{db: db, table: aws.String(table), Now: time.Now, Limits: DefaultLimits()}
+func New(db *table.DB, name string) *Store {
+	return &Store{
+		db: table.New(db, name, table.Rules{
+			Fault: fault,
+			First: func(refused error) bool { return problem.Is(refused, problem.OrgNotFound) },
+			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
+		}),
+		Now: time.Now, Limits: DefaultLimits(),
+	}
 }
+
+// fault turns an error of the table into the caller's 503. A request that the database calls
+// malformed is our own mistake, and becomes a 500. The cause is kept for the log.
+func fault(err error) error {
+	if errors.Is(err, table.ErrMalformed) {
+		return fmt.Errorf("store: %w", err)
+	}
+	return problem.Wrap(problem.Unavailable, "The service cannot answer right now. Try again.", err)
+}
+
+// Busy reports whether nothing was done only because each try lost a race for the same rows.
+// Work that can wait is done later.
+func Busy(err error) bool { return errors.Is(err, table.ErrBusy) }
 
 // ids returns the source of ids, with the store's randomness.
 func (s *Store) ids() id.Source { return id.Source{Rand: s.Rand} }
+
+// random returns the store's source of randomness.
+func (s *Store) random() io.Reader {
+	if s.Rand != nil {
+		return s.Rand
+	}
+	return rand.Reader
+}
 
 // now returns the time in milliseconds since the epoch, the unit of every time in the table but
 // purgeAt and iat.
 func (s *Store) now() int64 { return s.Now().UnixMilli() }
 
-// unavailable turns an error of the database into the caller's 503. A request that the database
-// calls malformed is our own mistake, and becomes a 500. The cause is kept for the log.
-func unavailable(err error) error {
-	var answered interface{ ErrorCode() string }
-	if errors.As(err, &answered) {
-		switch answered.ErrorCode() {
-		case "ValidationException", "SerializationException", "IdempotentParameterMismatchException":
-			return fmt.Errorf("store: a malformed request: %w", err)
-		}
-	}
-	return problem.Wrap(problem.Unavailable, "The service cannot answer right now. Try again.", err)
+// txn is the transaction of a use case. Its operations are in the order in which their refusals
+// are returned: caller, idempotency, existence, state, limit. But org_not_found comes before all
+// others.
+type txn struct {
+	*table.Txn
+	s *Store
 }
 
-// get reads one row, strongly consistent. It returns nil when there is no row.
-func (s *Store) get(ctx context.Context, k key) (item, error) {
-	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: s.table, Key: k.attributes(), ConsistentRead: aws.Bool(true),
-	})
+func (s *Store) begin() *txn { return &txn{s.db.Begin(), s} }
+
+// refuse returns the refusal that always has the same error.
+func refuse(err error) table.Refusal { return func(table.Row) error { return err } }
+
+// ignoreRaced drops the error of work that another process has done meanwhile.
+func ignoreRaced(err error) error {
+	if errors.Is(err, table.ErrRaced) {
+		return nil
+	}
+	return err
+}
+
+// inParts adds the writes of each item to transactions that have up to most items, and commits
+// them.
+func inParts[T any](ctx context.Context, s *Store, items []T, most int, add func(*txn, T)) error {
+	for part := range slices.Chunk(items, most) {
+		t := s.begin()
+		for _, item := range part {
+			add(t, item)
+		}
+		if err := t.Commit(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Page selects a part of a list. The zero value selects the whole list, up to the bound in the
+// contract.
+type Page struct {
+	Limit int    // 1 to 100; 0: the whole list
+	After string // the id behind which the page begins; "": at the beginning
+}
+
+// span returns the page of the rows of a partition whose sort key begins with prefix. whole is
+// how many rows the whole list may have.
+func (p Page) span(pk, prefix string, whole int) table.Span {
+	s := table.Span{PK: pk, Prefix: prefix, Limit: cmp.Or(p.Limit, whole)}
+	if p.After != "" {
+		s.After = prefix + p.After
+	}
+	return s
+}
+
+// list reads a page. next is the id behind which the next page begins, "" at the end.
+func list[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T) (found []T, next string, err error) {
+	rows, more, err := s.db.Query(ctx, page)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, "", err
 	}
-	return out.Item, nil
+	if found, err = table.DecodeAll(rows, from); err != nil {
+		return nil, "", err
+	}
+	if more {
+		next = trimmed(rows[len(rows)-1].Key().SK, page.Prefix)
+	}
+	return found, next, nil
 }
 
-const (
-	batchSize  = 100 // rows in one BatchGetItem
-	batchTries = 5   // for keys that DynamoDB leaves unprocessed
-)
-
-// getMany reads rows, strongly consistent, and returns them by key. Missing rows are absent. The
-// keys must differ from each other.
-func (s *Store) getMany(ctx context.Context, keys ...key) (map[key]item, error) {
-	rows := make(map[key]item, len(keys))
-	for len(keys) > 0 {
-		n := min(len(keys), batchSize)
-		if err := s.getBatch(ctx, keys[:n], rows); err != nil {
-			return nil, err
-		}
-		keys = keys[n:]
+// lookup reads one row. ok is false when there is none.
+func lookup[T any](ctx context.Context, s *Store, row table.Key, from func(*table.Reading) T) (found T, ok bool, err error) {
+	there, err := s.db.Get(ctx, row)
+	if err != nil || there == nil {
+		return found, false, err
 	}
-	return rows, nil
+	found, err = table.Decode(there, from)
+	return found, err == nil, err
 }
 
-func (s *Store) getBatch(ctx context.Context, keys []key, into map[key]item) error {
-	wanted := make([]map[string]types.AttributeValue, len(keys))
-	for i, k := range keys {
-		wanted[i] = k.attributes()
+// find is lookup with an error when there is no row.
+func find[T any](ctx context.Context, s *Store, row table.Key, from func(*table.Reading) T, missing error) (T, error) {
+	found, ok, err := lookup(ctx, s, row, from)
+	if err == nil && !ok {
+		err = missing
 	}
-	request := map[string]types.KeysAndAttributes{*s.table: {Keys: wanted, ConsistentRead: aws.Bool(true)}}
-	for try := range batchTries {
-		if err := pause(ctx, try); err != nil {
-			return unavailable(err)
-		}
-		out, err := s.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: request})
-		if err != nil {
-			return unavailable(err)
-		}
-		for _, row := range out.Responses[*s.table] {
-			r := item(row)
-			into[key{r.str(attrPK), r.str(attrSK)}] = r
-		}
-		if len(out.UnprocessedKeys) == 0 {
-			return nil
-		}
-		request = out.UnprocessedKeys
-	}
-	return unavailable(errors.New("store: keys left unprocessed"))
+	return found, err
 }
 
-// span is a range of one partition: the rows whose sort key begins with prefix, after the sort
-// key `after` (in reverse: before it) when that is not "". With from or until, in place of a
-// prefix, it is the rows from `from` on, up to but not including `until`.
-type span struct {
-	pk, prefix  string
-	from, until string
-	after       string
-	reverse     bool
-	limit       int // the largest number of rows
+// decode decodes a row that was read before, with an error when there is none.
+func decode[T any](row table.Row, from func(*table.Reading) T, missing error) (none T, err error) {
+	if row == nil {
+		return none, missing
+	}
+	return table.Decode(row, from)
 }
 
-// condition returns the key condition of a query, and its values.
-func (sp span) condition() (string, item) {
-	values := item{":pk": str(sp.pk)}
-	switch {
-	case sp.prefix != "":
-		values[":sk"] = str(sp.prefix)
-		return "PK = :pk AND begins_with(SK, :sk)", values
-	case sp.from != "" && sp.until != "": // BETWEEN includes its upper end, which is no row's id
-		values[":from"], values[":until"] = str(sp.from), str(sp.until)
-		return "PK = :pk AND SK BETWEEN :from AND :until", values
-	case sp.from != "":
-		values[":from"] = str(sp.from)
-		return "PK = :pk AND SK >= :from", values
-	case sp.until != "":
-		values[":until"] = str(sp.until)
-		return "PK = :pk AND SK < :until", values
-	default:
-		return "PK = :pk", values
-	}
-}
-
-// query reads a span, strongly consistent, and reports whether more rows follow.
-func (s *Store) query(ctx context.Context, sp span) (rows []item, more bool, err error) {
-	when, values := sp.condition()
-	in := &dynamodb.QueryInput{
-		TableName: s.table, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(!sp.reverse),
-		KeyConditionExpression: aws.String(when), ExpressionAttributeValues: values,
-	}
-	if sp.after != "" {
-		in.ExclusiveStartKey = key{sp.pk, sp.after}.attributes()
-	}
-	for {
-		// One row more than the limit shows that there is a next page.
-		in.Limit = aws.Int32(int32(sp.limit + 1 - len(rows))) //nolint:gosec // limit is at most 1,000
-		out, err := s.db.Query(ctx, in)
-		if err != nil {
-			return nil, false, unavailable(err)
-		}
-		for _, row := range out.Items {
-			rows = append(rows, row)
-		}
-		if len(rows) > sp.limit {
-			return rows[:sp.limit], true, nil
-		}
-		if out.LastEvaluatedKey == nil {
-			return rows, false, nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
-	}
+// newestFirst compares by time, the later one first. Equal times are ordered by id, so that a list
+// is the same each time.
+func newestFirst(at, bt int64, a, b string) int {
+	return cmp.Or(cmp.Compare(bt, at), cmp.Compare(b, a))
 }

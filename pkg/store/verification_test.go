@@ -165,7 +165,9 @@ func TestEveryVerificationKeyIsListedHoweverManyThereAre(t *testing.T) {
 	const many = 520 // more than one round of reading takes
 	var rows []map[string]string
 	for i := range many {
-		rows = append(rows, map[string]string{"PK": "VKEYS", "SK": "KEY#" + strconv.Itoa(i), "state": "retired"})
+		rows = append(rows, map[string]string{
+			"PK": "VKEYS", "SK": "KEY#" + strconv.Itoa(i), "state": "retired", "x": "x", "y": "y", "arn": "arn", "createdAt": "1",
+		})
 	}
 	write(t, tb, rows)
 	list, err := tb.VerificationKeys(ctx)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Span is a range of one partition: the rows whose sort key begins with Prefix, after the sort
@@ -97,17 +96,18 @@ type Index struct {
 	SK   Int
 }
 
-// indexPage is how many rows one read of an index returns: so few that their decoding takes
+// indexPage is how many rows one read of the index returns: so few that their decoding takes
 // little memory.
 const indexPage = 1000
 
-// Index reads up to limit rows of one partition of an index, whose sort key is between two
+// Index reads up to limit rows of one partition of the index, whose sort key is between two
 // numbers, both included. The read is a little behind the table. With an error, it returns the
 // rows that it has read before.
-func (t *Table) Index(ctx context.Context, i Index, partition string, from, to int64, limit int) ([]Row, error) {
+func (t *Table) Index(ctx context.Context, partition string, from, to int64, limit int) ([]Row, error) {
+	i := t.rules.Index
 	return t.rows(ctx, &dynamodb.QueryInput{
 		TableName: t.name, IndexName: aws.String(i.Name),
 		KeyConditionExpression:    aws.String(string(i.PK) + " = :pk AND " + string(i.SK) + " BETWEEN :from AND :to"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(partition), ":from": number(from), ":to": number(to)},
+		ExpressionAttributeValues: Row{":pk": text(partition), ":from": number(from), ":to": number(to)},
 	}, limit, indexPage)
 }

@@ -18,26 +18,20 @@ const (
 // Retry runs a use case that reads and then writes. It runs it again when other requests have
 // changed what it read, so that its error is ErrRaced.
 func (t *Table) Retry(ctx context.Context, useCase func() error) error {
-	for try := range raceTries {
-		if err := pause(ctx, try); err != nil {
-			return t.fault(err)
-		}
-		if err := useCase(); !errors.Is(err, ErrRaced) {
-			return err
-		}
-	}
-	return t.fault(errors.Join(ErrBusy, ErrRaced))
+	return t.try(ctx, raceTries, func() (again bool, err error) {
+		err = useCase()
+		return errors.Is(err, ErrRaced), err
+	})
 }
 
-// retryConflicts makes tries of a write until one has an answer. A try without one returns its
-// cause.
-func (t *Table) retryConflicts(ctx context.Context, write func() (again bool, answer error)) error {
+// try makes tries until one has an answer. The error of a try without an answer is its cause.
+func (t *Table) try(ctx context.Context, tries int, do func() (again bool, err error)) error {
 	var last error
-	for try := range conflictTries {
+	for try := range tries {
 		if err := pause(ctx, try); err != nil {
 			return t.fault(errors.Join(err, last))
 		}
-		again, err := write()
+		again, err := do()
 		if !again {
 			return err
 		}

@@ -29,7 +29,7 @@ func (r Row) Key() Key {
 
 func (k Key) attributes() Row { return Row{"PK": text(k.PK), "SK": text(k.SK)} }
 
-// Rules are how a table answers. Both functions must be set.
+// Rules are how a table answers.
 type Rules struct {
 	// Fault returns the caller's error for an error of the table. The error wraps ErrMalformed
 	// or ErrBusy, or it is that of DynamoDB or of the network.
@@ -39,9 +39,8 @@ type Rules struct {
 	// transaction.
 	First func(refused error) bool
 
-	// Index is the attributes of indexes. Another process may change them at any time, so they
-	// prove nothing (see Txn).
-	Index []string
+	// Index is the table's only index.
+	Index Index
 }
 
 // Table is one table. Make it with New. It is safe for concurrent use.

@@ -121,7 +121,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 	for _, o := range t.operations {
 		in.TransactItems = append(in.TransactItems, o.write)
 	}
-	return t.table.retryConflicts(ctx, func() (again bool, answer error) {
+	return t.table.try(ctx, conflictTries, func() (again bool, answer error) {
 		_, err := t.table.db.TransactWriteItems(ctx, in)
 		if err == nil {
 			return false, nil
@@ -161,7 +161,7 @@ func (t *Txn) outcome(err error) (again bool, answer error) {
 // metItself reports whether a condition failed on a row that proves that the transaction is done.
 func (t *Txn) metItself(reasons []types.CancellationReason) bool {
 	for i, r := range reasons {
-		if failed(r) && i < len(t.operations) && Row(r.Item).holds(t.operations[i].proof, t.table.rules.Index) {
+		if failed(r) && i < len(t.operations) && t.table.holds(r.Item, t.operations[i].proof) {
 			return true
 		}
 	}
@@ -203,13 +203,14 @@ func foundRow(row Row) Row {
 	return row
 }
 
-// holds reports whether a row has the attributes of a proof. Those of an index do not count: a
+// holds reports whether a row has the attributes of a proof. Those of the index do not count: a
 // row leaves the index when its time has come.
-func (r Row) holds(proof Row, index []string) bool {
+func (t *Table) holds(row, proof Row) bool {
 	for name, value := range proof {
-		if !slices.Contains(index, name) && !reflect.DeepEqual(r[name], value) {
+		ofIndex := name == string(t.rules.Index.PK) || name == string(t.rules.Index.SK)
+		if !ofIndex && !reflect.DeepEqual(row[name], value) {
 			return false
 		}
 	}
-	return proof != nil && len(r) > 0
+	return proof != nil && len(row) > 0
 }

@@ -18,7 +18,7 @@ func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal,
 	}
 	in := t.update(k, e)
 	in.ReturnValuesOnConditionCheckFailure = oldRow
-	err = t.retryConflicts(ctx, func() (again bool, answer error) {
+	err = t.try(ctx, conflictTries, func() (again bool, answer error) {
 		_, err := t.db.UpdateItem(ctx, in)
 		var refused *types.ConditionalCheckFailedException
 		switch {
@@ -26,7 +26,7 @@ func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal,
 			done = true
 			return false, nil
 		case errors.As(err, &refused):
-			if done = Row(refused.Item).holds(e.proof, nil); !done && refuse != nil {
+			if done = t.holds(refused.Item, e.proof); !done && refuse != nil {
 				answer = refuse(foundRow(refused.Item))
 			}
 			return false, answer

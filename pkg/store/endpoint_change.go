@@ -8,6 +8,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
 )
 
@@ -24,17 +25,17 @@ type EndpointChange struct {
 // and the sweep releases its held deliveries. When nothing differs, UpdateEndpoint writes
 // nothing. Errors: endpoint_not_found, key_not_active, disabled_by_admin.
 func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
-	err = retryRaced(ctx, func() error {
+	err = s.db.Retry(ctx, func() error {
 		was, err := s.Endpoint(ctx, a, h)
 		if err != nil {
 			return err
 		}
-		if was.DisabledReason == DisabledByAdmin && c.Enabled != nil && *c.Enabled {
+		if was.DisabledReason == webhook.DisabledByAdmin && c.Enabled != nil && *c.Enabled {
 			return problem.New(problem.DisabledByAdmin, "An admin of the org disabled the webhook endpoint: only an admin enables it.")
 		}
-		t := &txn{}
-		t.unbarred(s.table, a, c.By)
-		changed, err = s.change(ctx, t, was, c.apply(was, s.now()), changer{key: c.By})
+		t := s.begin()
+		t.unbarred(a, c.By)
+		changed, err = t.change(ctx, was, c.apply(was, s.now()), changer{key: c.By})
 		return err
 	})
 	return changed, err
@@ -54,7 +55,7 @@ func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
 		if *c.Enabled {
 			h = h.enable()
 		} else {
-			h = h.disable(DisabledByUser, now)
+			h = h.disable(webhook.DisabledByUser, now)
 		}
 	}
 	h.UpdatedAt = now
@@ -70,7 +71,7 @@ func (h Endpoint) enable() Endpoint {
 
 // disable returns the endpoint as it is once it is disabled. An endpoint that was disabled
 // before gets the new reason.
-func (h Endpoint) disable(why DisabledReason, now int64) Endpoint {
+func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 	h.Enabled, h.DisabledReason, h.DisabledAt = false, why, now
 	h.Releasing, h.ReleaseFrom = false, ""
 	return h
@@ -84,20 +85,36 @@ type changer struct {
 
 // change adds the change from was to h to a transaction, with its audit entry and its event, and
 // commits it. When nothing differs it commits nothing.
-func (s *Store) change(ctx context.Context, t *txn, was, h Endpoint, by changer) (Endpoint, error) {
+func (t *txn) change(ctx context.Context, was, h Endpoint, by changer) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {
 		return was, nil
 	}
-	e, err := h.write(was, h.UpdatedAt)
-	if err != nil {
-		return Endpoint{}, err
+	t.Update(endpointRow(h.AppID, h.ID), table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced, h.write(was))
+	t.report(ctx, webhook.EndpointUpdated, h, by, changes)
+	return h, t.Commit(ctx)
+}
+
+// write returns the change of an endpoint's row from was to h.
+func (h Endpoint) write(was Endpoint) table.Change {
+	now := h.UpdatedAt
+	due := dueAt(DueEndpoint, endpointRow(h.AppID, h.ID), now)
+	changes := []table.Change{
+		attrURL.Set(h.URL), attrDescription.Set(h.Description), attrEvents.Set(h.Events), attrEnabled.Set(h.Enabled),
+		attrUpdatedAt.Set(now), attrVersion.Set(was.version + 1),
+		attrURLSetByKey.Set(h.URLSetByKey), attrURLByKey.Set(h.urlByKey), attrEventsByKey.Set(h.eventsByKey),
 	}
-	t.update(s.table, hookKey(h.AppID, h.ID), e, raced)
-	if err := s.tell(ctx, t, webhook.EndpointUpdated, h, by, changes); err != nil {
-		return Endpoint{}, err
+	enabled := h.Enabled && !was.Enabled
+	if webhook.Origin(h.URL) != webhook.Origin(was.URL) || enabled { // another receiver, or a repaired one
+		changes = append(changes, attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove())
 	}
-	return h, s.commit(ctx, t)
+	switch {
+	case enabled:
+		changes = append(changes, attrReleaseFrom.Set(""), due, attrDisabledReason.Remove(), attrDisabledAt.Remove())
+	case h.DisabledReason != was.DisabledReason: // what is parked is to be held
+		changes = append(changes, attrDisabledReason.Set(h.DisabledReason), attrDisabledAt.Set(now), due, attrReleaseFrom.Remove())
+	}
+	return table.Changes(changes...)
 }
 
 // changesOf returns the differences between two states of an endpoint. The zero Endpoint means
@@ -126,47 +143,31 @@ func (h Endpoint) audited() map[string]any {
 	return values
 }
 
-// endpointView is the data of endpoint.created, endpoint.updated and endpoint.deleted. It has
-// nothing of the URL's path and query.
-type endpointView struct {
-	EndpointID     id.Endpoint     `json:"endpointId"`
-	Origin         string          `json:"origin"`
-	Events         []string        `json:"events"`
-	Enabled        bool            `json:"enabled"`
-	DisabledReason *DisabledReason `json:"disabledReason"`
-	KeyID          *id.Key         `json:"keyId"`             // null: an admin made the change
-	Changed        []string        `json:"changed,omitempty"` // of endpoint.updated
-}
-
-// tell adds the audit entry and the event of a change to the change's transaction. The event
+// report adds the audit entry and the event of a change to the change's transaction. The event
 // goes to the app's other endpoints. The time of both is h.UpdatedAt.
-func (s *Store) tell(ctx context.Context, t *txn, kind webhook.Type, h Endpoint, by changer, changes Changes) error {
-	s.audit(ctx, t, entry{
+func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by changer, changes Changes) {
+	t.audit(ctx, entry{
 		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: by.user, key: by.key, target: string(h.ID), changes: changes,
 	})
-	view := endpointView{EndpointID: h.ID, Origin: webhook.Origin(h.URL), Events: h.Events, Enabled: h.Enabled}
-	if h.DisabledReason != "" {
-		view.DisabledReason = &h.DisabledReason
-	}
-	if by.key != "" {
-		view.KeyID = &by.key
+	data := webhook.EndpointData{
+		EndpointID: h.ID, Origin: webhook.Origin(h.URL), Events: h.Events, Enabled: h.Enabled,
+		DisabledReason: webhook.OrNull(h.DisabledReason), KeyID: webhook.OrNull(by.key),
 	}
 	if kind == webhook.EndpointUpdated {
-		view.Changed = slices.Sorted(maps.Keys(changes))
+		data.Changed = slices.Sorted(maps.Keys(changes))
 	}
-	_, err := s.event(t, happening{app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: view})
-	return err
+	t.event(happening{app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data})
 }
 
 // Receiver reads an endpoint again, right before something is sent to it. ok is false when the
 // endpoint is disabled or deleted. Deliveries depend on this read: once a change of an endpoint
 // is answered, every attempt that begins has seen it.
 func (s *Store) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
-	k := hookKey(h.AppID, h.ID)
-	rows, err := s.getMany(ctx, k)
-	if err != nil || rows[k] == nil {
+	row := endpointRow(h.AppID, h.ID)
+	rows, err := s.db.Batch(ctx, row)
+	if err != nil || rows[row] == nil {
 		return Endpoint{}, false, err
 	}
-	now = endpointFrom(rows[k])
-	return now, now.Enabled && !now.Deleted, nil
+	now, err = table.Decode(rows[row], endpointFrom)
+	return now, err == nil && now.Enabled && !now.Deleted, err
 }

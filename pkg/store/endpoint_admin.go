@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
 )
 
 // AppEndpoints lists the endpoints of an org's app for an admin, as Endpoints does.
 // Errors: org_not_found, insufficient_role, app_not_found.
 func (s *Store) AppEndpoints(ctx context.Context, a Actor, o id.Org, app id.App, p Page) (endpoints []Endpoint, next string, err error) {
-	if err := s.admitTo(ctx, a, o, app); err != nil {
+	if err := s.authorizeFor(ctx, a, o, app); err != nil {
 		return nil, "", err
 	}
 	return s.Endpoints(ctx, app, p)
@@ -21,8 +22,8 @@ func (s *Store) AppEndpoints(ctx context.Context, a Actor, o id.Org, app id.App,
 // that an admin disabled. Errors: org_not_found, insufficient_role, app_not_found,
 // endpoint_not_found.
 func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
-	err = retryRaced(ctx, func() error {
-		if err := s.admitTo(ctx, a, o, app); err != nil {
+	err = s.db.Retry(ctx, func() error {
+		if err := s.authorizeFor(ctx, a, o, app); err != nil {
 			return err
 		}
 		was, err := s.Endpoint(ctx, app, h)
@@ -35,20 +36,13 @@ func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.Ap
 	return changed, err
 }
 
-// admitTo checks that the caller has one of the roles, and that the org has the app.
-func (s *Store) admitTo(ctx context.Context, a Actor, o id.Org, app id.App) error {
-	own, owned := memberKey(o, a.User), appKey(o, app)
-	rows, err := s.getMany(ctx, own, owned)
-	if err != nil {
-		return err
+// authorizeFor checks that the caller has one of the roles, and that the org has the app.
+func (s *Store) authorizeFor(ctx context.Context, a Actor, o id.Org, app id.App) error {
+	rows, err := s.readAs(ctx, a, o, appRow(o, app))
+	if err == nil && rows[appRow(o, app)] == nil {
+		err = errAppNotFound
 	}
-	if err := a.admit(rows[own]); err != nil {
-		return err
-	}
-	if rows[owned] == nil {
-		return errAppNotFound(nil)
-	}
-	return nil
+	return err
 }
 
 func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enabled bool) (Endpoint, error) {
@@ -56,13 +50,13 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	switch {
 	case enabled && !was.Enabled:
 		h = was.enable()
-	case !enabled && was.DisabledReason != DisabledByAdmin:
-		h = was.disable(DisabledByAdmin, now)
+	case !enabled && was.DisabledReason != webhook.DisabledByAdmin:
+		h = was.disable(webhook.DisabledByAdmin, now)
 	}
 	h.UpdatedAt = now
-	t := &txn{}
-	t.admit(s.table, a, was.OrgID)
-	return s.change(ctx, t, was, h, changer{user: a.User})
+	t := s.begin()
+	t.authorize(a, was.OrgID)
+	return t.change(ctx, was, h, changer{user: a.User})
 }
 
 // A key whose endpoints were disabled is barred: one of its requests may have been let in before
@@ -71,10 +65,8 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 // revocation and delay it.
 
 // unbarred makes a change of an endpoint fail when the key is barred.
-func (t *txn) unbarred(table *string, a id.App, k id.Key) {
-	t.check(table, barredKey(a, k), expr{when: ifAbsent}, func(item) error {
-		return problem.New(problem.KeyNotActive, "The API key was revoked, and its webhook endpoints were disabled.")
-	})
+func (t *txn) unbarred(a id.App, k id.Key) {
+	t.Check(barredRow(a, k), table.Absent, refuse(errKeyBarred))
 }
 
 // DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or
@@ -89,7 +81,7 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 	if err := s.bar(ctx, a, o, app, k); err != nil {
 		return err
 	}
-	return retryRaced(ctx, func() error {
+	return s.db.Retry(ctx, func() error {
 		all, _, err := s.Endpoints(ctx, app, Page{})
 		if err != nil {
 			return err
@@ -110,10 +102,10 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 // made before the mark, and later ones are refused.
 func (s *Store) bar(ctx context.Context, a Actor, o id.Org, app id.App, k id.Key) error {
 	now := s.now()
-	t := &txn{}
-	t.admit(s.table, a, o)
-	t.put(s.table, barredKey(app, k), item{attrCreatedAt: num(now), attrPurgeAt: num(purgeAfter(now))}, expr{}, nil)
-	return s.commit(ctx, t)
+	t := s.begin()
+	t.authorize(a, o)
+	t.Put(barredRow(app, k), nil, nil, attrCreatedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
+	return t.Commit(ctx)
 }
 
 // setBy reports whether a key created the endpoint, or set its URL or its event types last.

@@ -97,7 +97,7 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
 	}
 	got := c.enable(t, h.ID, false)
-	if got.Enabled || got.DisabledReason != store.DisabledByUser || got.DisabledAt != c.Now().UnixMilli() {
+	if got.Enabled || got.DisabledReason != webhook.DisabledByUser || got.DisabledAt != c.Now().UnixMilli() {
 		t.Errorf("%+v", got)
 	}
 	c.pass(time.Second)
@@ -157,7 +157,7 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	var rows []map[string]string
 	c.Limits.Held = 5
 	for i := range 8 {
-		rows = append(rows, map[string]string{"PK": "DLV#" + string(h.ID), "SK": fmt.Sprintf("evt_%026d", i), "status": "held"})
+		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "held"))
 	}
 	write(t, c.Table, rows)
 	if n, err := c.HeldCount(ctx, c.seen(t, h.ID)); err != nil || n != 5 {
@@ -172,13 +172,13 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	h := c.endpoint(t)
 	url := "https://new.example/"
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-	wants(t, c.DisableEndpoint(ctx, h, store.DisabledByGone), "")
+	wants(t, c.DisableEndpoint(ctx, h, webhook.DisabledByGone), "")
 	if !c.seen(t, h.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
 		t.Error("the new URL is disabled for the old one's answer")
 	}
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByGone), "")
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByGone), "")
 	got, disabled := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
-	if got.Enabled || got.DisabledReason != store.DisabledByGone || len(disabled) != 1 ||
+	if got.Enabled || got.DisabledReason != webhook.DisabledByGone || len(disabled) != 1 ||
 		disabled[0]["url"] != url || disabled[0]["reason"] != "gone" || disabled[0]["endpointId"] != string(h.ID) || disabled[0]["disabledAt"] != float64(got.DisabledAt) {
 		t.Errorf("%+v, %v", got, disabled)
 	}
@@ -219,8 +219,8 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 		}
 	}
 	// A 410 of the new path disables the endpoint, and so do five days that began before it.
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), store.DisabledByFailing), "")
-	if got := c.seen(t, h.ID); got.DisabledReason != store.DisabledByFailing {
+	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
+	if got := c.seen(t, h.ID); got.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", got)
 	}
 }
@@ -232,12 +232,12 @@ func TestAnAdminsReasonStays(t *testing.T) {
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
 	by := c.seen(t, h.ID)
 	c.pass(time.Minute)
-	wants(t, c.DisableEndpoint(ctx, by, store.DisabledByGone), "")
+	wants(t, c.DisableEndpoint(ctx, by, webhook.DisabledByGone), "")
 	c.enable(t, h.ID, false)
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
 	yes := true
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != store.DisabledByAdmin || got.DisabledAt != by.DisabledAt {
+	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != by.DisabledAt {
 		t.Errorf("%+v, was %+v", got, by)
 	}
 }
@@ -251,7 +251,7 @@ func TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile(t *testing.T) {
 	c.between(func() { wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "") })
 	yes := true
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != store.DisabledByAdmin {
+	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,0 +1,52 @@
+package apikey
+
+import (
+	"time"
+
+	"latchkey/pkg/id"
+)
+
+// The announcement that a key expires.
+const (
+	// WarnAhead is how long before its expiry a key is announced as expiring.
+	WarnAhead = 7 * 24 * time.Hour
+
+	// WarnOfLives is the life that a key must exceed to be announced. Shorter lives are rotated by
+	// machines.
+	WarnOfLives = 14 * 24 * time.Hour
+)
+
+// State is the part of a key that decides when it is good. Times are in milliseconds; 0: not set.
+type State struct {
+	CreatedAt int64
+	ExpiresAt int64
+	RevokedAt int64
+	RotatedTo id.Key // the key that replaced it
+}
+
+// ActiveAt reports whether a key is not revoked, expired or rotated.
+func (s State) ActiveAt(now int64) bool {
+	return s.RevokedAt == 0 && s.RotatedTo == "" && (s.ExpiresAt == 0 || now < s.ExpiresAt)
+}
+
+// GraceEnds returns when a key ends that is rotated now: never later than it would have expired.
+func (s State) GraceEnds(now int64, grace time.Duration) int64 {
+	ends := now + grace.Milliseconds()
+	if s.ExpiresAt != 0 {
+		ends = min(ends, s.ExpiresAt)
+	}
+	return ends
+}
+
+// SuccessorEnds returns when the key expires that replaces this one now: after life, or after the
+// lifetime of this key when life is 0. It returns 0 for never.
+func (s State) SuccessorEnds(now int64, life time.Duration) int64 {
+	switch {
+	case life != 0:
+		return now + life.Milliseconds()
+	case s.ExpiresAt != 0:
+		return now + s.ExpiresAt - s.CreatedAt
+	default:
+		return 0
+	}
+}

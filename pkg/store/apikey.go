@@ -1,0 +1,264 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+const (
+	// maxWholeKeys is how many keys GET …/keys returns without a page.
+	maxWholeKeys = 1000
+
+	deadKeysFor = 90 * 24 * time.Hour
+	noteEvery   = time.Hour
+	noteTimeout = 200 * time.Millisecond
+
+	// dropAtOnce bounds one expression. DynamoDB takes 4 KB.
+	dropAtOnce = 50
+)
+
+// APIKey is a key's row.
+type APIKey struct {
+	apikey.State
+	ID         id.Key
+	OrgID      id.Org
+	AppID      id.App
+	Hash       apikey.Hash
+	Prefix     string // the public part of the key
+	Name       string
+	LastUsedAt int64 // milliseconds; filled in lists only; 0: never
+
+	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
+	predecessor     id.Key
+	predecessorEnds int64
+	purgeAt         int64 // seconds
+}
+
+func apiKeyFrom(r *table.Reading) APIKey {
+	k := APIKey{
+		State: apikey.State{
+			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r),
+		},
+		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
+		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
+	}
+	copy(k.Hash[:], attrHash.From(r))
+	return k
+}
+
+// APIKey reads a key's row with one strong read on the base table. Only this row decides whether a
+// key is good. ok is false when there is no row.
+func (s *Store) APIKey(ctx context.Context, o id.Org, k id.Key) (found APIKey, ok bool, err error) {
+	row, err := s.db.Get(ctx, apiKeyRow(o, k))
+	if err != nil || row == nil {
+		return APIKey{}, false, err
+	}
+	r := table.Read(row)
+	return apiKeyFrom(&r), r.Err() == nil, r.Err()
+}
+
+// NoteUse writes when a key was used, on a row of its own, at most once an hour. It makes one
+// try of 200 ms and ignores its failure, because no request may fail for it. at is in
+// milliseconds.
+func (s *Store) NoteUse(ctx context.Context, k APIKey, at int64) {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	err := s.db.Note(ctx, usedRow(k.OrgID, k.ID), table.Any(attrLastUsed.Absent(), attrLastUsed.AtMost(at-noteEvery.Milliseconds())),
+		attrLastUsed.Set(at),
+		// A revocation or rotation since the read may have set purgeAt: its value stays.
+		table.If(k.purgeAt != 0, attrPurgeAt.SetIfAbsent(k.purgeAt)),
+	)
+	_ = err // another process noted it, or the database is slow: both are fine
+}
+
+// Keys lists an org's API keys, newest first. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
+	if err := s.authorize(ctx, a, o); err != nil {
+		return nil, "", err
+	}
+	page := p.span(pkKeys+string(o), skKey, maxWholeKeys)
+	page.Reverse = true
+	keys, next, err = list(ctx, s, page, apiKeyFrom)
+	if err != nil {
+		return nil, "", err
+	}
+	uses := make([]table.Key, len(keys))
+	for i, k := range keys {
+		uses[i] = usedRow(o, k.ID)
+	}
+	used, err := s.db.Batch(ctx, uses...)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range keys {
+		if keys[i].LastUsedAt, err = table.Decode(used[uses[i]], attrLastUsed.OrZero); err != nil {
+			return nil, "", err
+		}
+	}
+	return keys, next, nil
+}
+
+// NewKey describes an API key to create.
+type NewKey struct {
+	AppID     id.App // "": the org's default app
+	Name      string
+	ExpiresIn time.Duration // 0: the key never expires
+	Prefix    string        // of the key's text; see apikey.ValidPrefix
+}
+
+// MintedKey is a new API key. Its text is shown once.
+type MintedKey struct {
+	ID        id.Key
+	AppID     id.App
+	Name      string
+	CreatedAt int64 // milliseconds
+	ExpiresAt int64 // milliseconds; 0: never
+	Minted    apikey.Minted
+}
+
+// mint makes the id, the times and the text of a key.
+func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
+	now := s.Now()
+	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli()}
+	if m.AppID == "" {
+		m.AppID = id.DefaultApp(o)
+	}
+	if k.ExpiresIn != 0 {
+		m.ExpiresAt = now.Add(k.ExpiresIn).UnixMilli()
+	}
+	m.Minted, err = apikey.Mint(k.Prefix, o, m.ID, s.Rand)
+	return m, err
+}
+
+// CreateKey creates an API key.
+//
+// Errors: org_not_found, insufficient_role, idempotency_key_reused,
+// app_not_found, limit_reached.
+func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey, once Once[MintedKey]) (Created[MintedKey], error) {
+	var made Created[MintedKey]
+	k, err := s.mint(o, wanted)
+	if err != nil {
+		return made, err
+	}
+	if made, err = once.render(k); err != nil {
+		return made, err
+	}
+	create := func() error {
+		t := s.begin()
+		t.authorize(a, o)
+		t.once(once.Request, made.Answer)
+		if k.AppID != id.DefaultApp(o) { // the default app exists as long as the org
+			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
+		}
+		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
+		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unlessClosed(refuse(errKeyLimit)),
+			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
+		t.announce(o, k)
+		t.audit(ctx, entry{
+			org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID),
+			changes: Changes{"name": {To: k.Name}, "appId": {To: k.AppID}, "expiresAt": {To: orNil(k.ExpiresAt)}},
+		})
+		return t.Commit(ctx)
+	}
+	err = create()
+	if problem.Is(err, problem.LimitReached) {
+		// The map may still have expired keys: remove them and try once more.
+		dropped, dropErr := s.dropExpired(ctx, o)
+		if dropErr != nil {
+			return made, dropErr
+		}
+		if dropped {
+			err = create()
+		}
+	}
+	return made.committed(err)
+}
+
+func (k MintedKey) attributes(by id.User) table.Change {
+	return table.Changes(
+		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.Set(by),
+		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
+	)
+}
+
+// purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted,
+// in seconds.
+func purgeAfter(died int64) int64 { return time.UnixMilli(died).Add(deadKeysFor).Unix() }
+
+// orNil returns nil for a time that is not set.
+func orNil(at int64) any {
+	if at == 0 {
+		return nil
+	}
+	return at
+}
+
+// dropExpired removes the expired keys from the map of active keys, and reports whether there
+// were any.
+func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
+	live, _, err := lookup(ctx, s, activeKeysRow(o), attrLive.OrZero)
+	if err != nil {
+		return false, err
+	}
+	now := s.now()
+	var drops []table.Change
+	var unchanged []table.Condition // a key that was rotated meanwhile has left the map, which makes room too
+	for k, at := range live {
+		if at == 0 || at > now || len(drops) == dropAtOnce {
+			continue
+		}
+		entry := table.Entry(attrLive, k)
+		drops = append(drops, entry.Remove())
+		unchanged = append(unchanged, entry.Is(at))
+	}
+	if drops == nil {
+		return false, nil
+	}
+	t := s.begin()
+	t.Update(activeKeysRow(o), table.All(unchanged...), table.Raced, drops...)
+	return true, ignoreRaced(t.Commit(ctx))
+}
+
+// announce adds the event key.created, and makes a key with a long life due for key.expiring.
+// The row of the key's last use is the one that is due, so that no pipeline writes the row of a
+// credential.
+func (t *txn) announce(o id.Org, k MintedKey) {
+	if k.ExpiresAt-k.CreatedAt > apikey.WarnOfLives.Milliseconds() {
+		row := usedRow(o, k.ID)
+		t.Update(row, nil, nil, dueAt(DueKey, row, k.ExpiresAt-apikey.WarnAhead.Milliseconds()), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))
+	}
+	t.event(happening{app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: webhook.KeyData{
+		KeyID: k.ID, KeyPrefix: k.Minted.Prefix, Name: k.Name, AppID: k.AppID, ExpiresAt: webhook.OrNull(k.ExpiresAt),
+	}})
+}
+
+// WarnOfKey writes key.expiring, once, for a key that is still active. In any case the key is no
+// longer due. The only row of the key that changes is that of its last use.
+func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
+	found, ok, err := s.APIKey(ctx, o, k)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	t := s.begin()
+	t.Update(usedRow(o, k), attrDue.Present(), table.Raced, notDue())
+	if ok && found.ActiveAt(now) {
+		t.event(happening{app: found.AppID, kind: webhook.KeyExpiring, at: now, data: found.data()})
+	}
+	return ignoreRaced(t.Commit(ctx))
+}
+
+func (k APIKey) data() webhook.KeyData {
+	return webhook.KeyData{
+		KeyID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, AppID: k.AppID,
+		ExpiresAt: webhook.OrNull(k.ExpiresAt), RevokedAt: webhook.OrNull(k.RevokedAt),
+	}
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// RevokeKey revokes a key: no check that begins after RevokeKey has returned accepts it. A key
+// that is revoked already does not change. Errors: org_not_found, insufficient_role,
+// key_not_found.
+func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) error {
+	found, err := s.keyFor(ctx, a, o, k)
+	if err != nil {
+		return err
+	}
+	if found.RevokedAt != 0 {
+		return nil
+	}
+	err = s.revoke(ctx, a, found, true)
+	if errors.Is(err, errNoMap) { // nothing may prevent a revocation
+		err = s.revoke(ctx, a, found, false)
+	}
+	if errors.Is(err, errRevokedAlready) {
+		return nil
+	}
+	return err
+}
+
+// keyFor reads a key for a caller who has one of the roles. Errors: org_not_found,
+// insufficient_role, key_not_found.
+func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey, error) {
+	rows, err := s.readAs(ctx, a, o, apiKeyRow(o, k))
+	if err != nil {
+		return APIKey{}, err
+	}
+	return decode(rows[apiKeyRow(o, k)], apiKeyFrom, errKeyNotFound)
+}
+
+var (
+	// errRevokedAlready is the refusal of a revocation that was made by another request meanwhile.
+	errRevokedAlready = errors.New("store: the key was revoked before")
+
+	// errNoMap is the refusal of a revocation in an org that has no map of active keys.
+	errNoMap = errors.New("store: the org has no map of active keys")
+)
+
+// revoke revokes a key, also in an org whose deletion has begun. With mapped, the key is removed
+// from the map of active keys too.
+func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool) error {
+	now := s.now()
+	t := s.begin()
+	o, k := revoked.OrgID, revoked.ID
+	revoked.RevokedAt = now
+	t.authorize(a, o)
+	t.revokeKey(o, k, now, func(found table.Row) error {
+		if found == nil {
+			return errKeyNotFound
+		}
+		return errRevokedAlready
+	})
+	if mapped {
+		t.Update(activeKeysRow(o), attrLive.Present(), refuse(errNoMap), table.Entry(attrLive, string(k)).Remove())
+	}
+	t.purgeUse(o, k, now)
+	t.audit(ctx, entry{
+		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
+		changes: Changes{"revokedAt": {To: now}},
+	})
+	t.event(happening{app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})
+	return t.Commit(ctx)
+}
+
+// revokeKey revokes a key at a time. It never changes the time of a revocation.
+func (t *txn) revokeKey(o id.Org, k id.Key, now int64, no table.Refusal) {
+	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), no, attrRevokedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
+}
+
+// purgeUse lets the row of a key's last use expire with the key. The key is no longer announced
+// as expiring.
+func (t *txn) purgeUse(o id.Org, k id.Key, died int64) {
+	t.Update(usedRow(o, k), nil, nil, attrPurgeAt.Set(purgeAfter(died)), notDue())
+}

@@ -1,0 +1,171 @@
+package store_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// entity is a kind of row with a use case that reads it.
+type entity struct {
+	name, pk, sk string // the beginnings of the row's keys
+	must, may    string // the attributes that every row has, and the others that are read
+	read         func() error
+}
+
+// entities makes a row of each kind.
+func (c *connected) entities(t *testing.T) []entity {
+	t.Helper()
+	k := makeKey(t, c.Table, c.org, c.ada, dayLong)
+	c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), c.Now().UnixMilli())
+	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
+	h := c.endpoint(t, webhook.Every)
+	event := c.fanned(t, h.ID)
+	w := c.work(t, h.ID, event)
+	wants(t, second(c.LeaseAttempt(ctx, w, "jti")), "")
+	wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: store.DeliveryFailed}), "")
+	l := c.link(t, time.Hour)
+	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
+	signing := lease(t, c.Table)
+	wants(t, c.ActivateSigningKey(ctx, signing, signingKeys(t, c.Table), jwk("a"), "arn:a"), "")
+	record := once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}")
+	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) }
+	wants(t, create(), "")
+	wants(t, c.SpendDeliveries(ctx, c.app, 1), "")
+	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
+	return []entity{
+		{"identity", "IDN#", "META", "userId email name verified folded holds iat askedAt", "", func() error {
+			for _, subject := range []string{"sub-ada@example.com", "sub-bob@example.com"} {
+				if _, _, err := c.Identity(ctx, "https://issuer.test", subject); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		{"email", "EMAIL#bob", "META", "userId", "", func() error {
+			err := second(c.AddMember(ctx, admin(c.ada), c.org, "bob@example.com", org.Viewer, store.Once[id.User]{}))
+			if problem.Is(err, problem.MemberExists) {
+				return nil
+			}
+			return err
+		}},
+		{"user", "USER#" + string(bob), "META", "email name", "", whole(func(p store.Page) error {
+			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
+			return err
+		})},
+		{"org of a user", "USER#" + string(bob), "ORG#", "role", "addedBy", whole(func(p store.Page) error {
+			_, _, err := c.OrgsOf(ctx, bob, p)
+			return err
+		})},
+		{"org", "ORG#", "META", "name createdAt", "createdBy", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
+		{"membership", "ORG#", "MEM#" + string(c.ada), "role joinedAt", "", whole(func(p store.Page) error {
+			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
+			return err
+		})},
+		{"app", "ORG#", "APP#", "name createdAt", "", whole(func(p store.Page) error {
+			_, _, err := c.Apps(ctx, admin(c.ada), c.org, p)
+			return err
+		})},
+		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt", func() error {
+			_, _, err := c.APIKey(ctx, c.org, k.ID)
+			return err
+		}},
+		{"last use", "USED#", "KEY#", "", "lastUsedAt", whole(func(p store.Page) error {
+			_, _, err := c.Keys(ctx, admin(c.ada), c.org, p)
+			return err
+		})},
+		{"verification key", "VKEYS", "KEY#", "x y arn state createdAt", "activatedAt retiredAt expiredAt revokedAt disabledAt", func() error {
+			return second(c.VerificationKeys(ctx))
+		}},
+		{"state of the signing keys", "VKEYS", "STATE", "", "kid made", func() error { return second(c.SigningKeys(ctx)) }},
+		{"link", "LINKS#", "LINK#", "hash orgId clientUserId createdAt expiresAt", "metadata device claimedAt revokedAt", func() error {
+			return second(c.ClaimLink(ctx, l.claim("k")))
+		}},
+		{"endpoint", "HOOKS#", "HOOK#", "orgId url description events enabled createdAt updatedAt version",
+			"disabledReason disabledAt deletedAt failures openUntil failingSince releaseFrom createdByKey urlSetByKey urlByKey eventsByKey parksUntil",
+			func() error { return second(c.Endpoint(ctx, c.app, h.ID)) }},
+		{"event", "EVTS#", string(event), "type data createdAt", "", func() error { return second(c.Event(ctx, c.app, event)) }},
+		{"delivery", "DLV#", string(event), "appId eventType status attempts createdAt", "nextAttemptAt deliveredAt startedAt last", func() error {
+			return second(c.DeliveriesOf(ctx, c.app, event))
+		}},
+		{"idempotency record", "IDEM#", "META", "request sealed salt", "", create},
+		{"audit entry", "AUD#", "aud_", "at action actor target changes requestId", "", func() error {
+			_, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
+			return err
+		}},
+		{"budget", "BUDGET#", "META", "", "spent", func() error { return c.SpendDeliveries(ctx, c.app, 1) }},
+	}
+}
+
+func (c *connected) put(t *testing.T, r dbRow) {
+	t.Helper()
+	_, err := c.DB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &c.Name, Item: r})
+	wants(t, err, "")
+}
+
+// TestARowThatDoesNotDecodeIsAnError takes each attribute that a use case reads from a row, and
+// gives it another type. The use case fails, and its error names the row's key and nothing of its
+// content. Without an attribute that not every row has, it does not fail.
+func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
+	c := connect(t)
+	for _, e := range c.entities(t) {
+		wants(t, e.read(), "")
+		rows := c.rowsOf(t, e.pk)
+		at := slices.IndexFunc(rows, func(r dbRow) bool { return strings.HasPrefix(text(r, "SK"), e.sk) })
+		if at < 0 {
+			t.Fatalf("%s: no row", e.name)
+		}
+		whole := rows[at]
+		broken := func(what string, change func(dbRow)) error {
+			t.Helper()
+			r := maps.Clone(whole)
+			change(r)
+			c.put(t, r)
+			defer c.put(t, whole)
+			return e.read()
+		}
+		for _, name := range strings.Fields(e.must + " " + e.may) {
+			optional := !slices.Contains(strings.Fields(e.must), name)
+			absent := broken(name, func(r dbRow) { delete(r, name) })
+			if optional && absent != nil {
+				t.Errorf("%s without %s: %v", e.name, name, absent)
+			}
+			retyped := broken(name, func(r dbRow) { r[name] = &types.AttributeValueMemberNULL{Value: true} })
+			for what, err := range map[string]error{"without": absent, "with another": retyped} {
+				if optional && what == "without" {
+					continue
+				}
+				key := text(whole, "PK") + " " + text(whole, "SK")
+				if !errors.Is(err, table.ErrRow) || problem.From(err).Code != problem.Internal || !strings.HasSuffix(err.Error(), name+" of "+key) {
+					t.Errorf("%s %s %s: %v", e.name, what, name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestOneBrokenRowFailsItsList: a list never omits a row silently.
+func TestOneBrokenRowFailsItsList(t *testing.T) {
+	c := connect(t)
+	c.link(t, time.Hour)
+	c.link(t, time.Hour)
+	r := c.rowsOf(t, "LINKS#")[0]
+	delete(r, "clientUserId")
+	c.put(t, r)
+	if _, _, err := c.Links(ctx, c.app, store.Page{Limit: 10}); !errors.Is(err, table.ErrRow) {
+		t.Errorf("%v", err)
+	}
+}

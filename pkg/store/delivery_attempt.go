@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// leaseFor is how long one attempt may take, its signature included.
+const leaseFor = time.Minute
+
+// endAttempts changes a delivery for which nothing is due any more.
+func endAttempts() table.Change { return table.Changes(attrNextAttempt.Remove(), notDue()) }
+
+// Work is a delivery with everything that an attempt needs.
+type Work struct {
+	Delivery
+	To      Endpoint // with Deleted when there is no row any more
+	Payload webhook.Event
+}
+
+// Work reads a delivery, its endpoint and its event, in one strong read. ok is false when there is
+// no such delivery, or no such event, any more.
+func (s *Store) Work(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (w Work, ok bool, err error) {
+	rows, err := s.db.Batch(ctx, deliveryRow(h, e), endpointRow(a, h), eventRow(a, e))
+	if err != nil {
+		return Work{}, false, err
+	}
+	delivery, to, event := table.Read(rows[deliveryRow(h, e)]), table.Read(rows[endpointRow(a, h)]), table.Read(rows[eventRow(a, e)])
+	if delivery.Row == nil || event.Row == nil {
+		return Work{}, false, nil
+	}
+	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: h, AppID: a, Deleted: true}}
+	if to.Row != nil {
+		w.To = endpointFrom(&to)
+	}
+	err = errors.Join(delivery.Err(), event.Err(), to.Err())
+	return w, err == nil, err
+}
+
+func (d Delivery) row() table.Key { return deliveryRow(d.Endpoint, d.Event) }
+
+// LeaseAttempt takes the right to make the next attempt of a delivery. The attempt's name is the
+// jti of its token. ok is false when another process has the right, or the delivery has changed
+// since it was read.
+func (s *Store) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
+	until := s.now() + leaseFor.Milliseconds()
+	unchanged := table.All(attrStatus.Is(DeliveryPending), attrAttempts.Is(w.Attempts), attrNextAttempt.Is(w.NextAttempt))
+	return s.db.Mark(ctx, w.row(), unchanged, nil,
+		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, w.row(), until)) // it may be parked
+}
+
+// ReturnAttempt gives back a leased attempt that was not made. It is due again at a time, in
+// milliseconds.
+func (s *Store) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
+	leased := table.All(attrStatus.Is(DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
+	_, err := s.db.Mark(ctx, w.row(), leased, nil,
+		attrAttempts.Set(w.Attempts), attrNextAttempt.Set(at), attrDueAt.Set(at+overdueAfter.Milliseconds()))
+	return err
+}
+
+// Attempted is the result of an attempt, and the state of the delivery after it.
+type Attempted struct {
+	Last   LastAttempt
+	Status DeliveryStatus // delivered, failed, or pending until Next
+	Next   int64          // milliseconds
+	// Queued means that a message of the queue will wake the next attempt. Otherwise the
+	// sweep does.
+	Queued bool
+}
+
+// RecordAttempt writes the result of an attempt. An attempt whose lease another process has taken
+// over since changes nothing.
+func (s *Store) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
+	next := endAttempts()
+	switch a.Status {
+	case DeliveryPending:
+		at := a.Next
+		if a.Queued {
+			at += overdueAfter.Milliseconds()
+		}
+		next = table.Changes(attrNextAttempt.Set(a.Next), attrDueAt.Set(at))
+	case DeliveryDelivered:
+		next = table.Changes(attrDeliveredAt.Set(s.now()), endAttempts())
+	}
+	_, err := s.db.Mark(ctx, w.row(), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
+		attrStatus.Set(a.Status), attrLast.Set(&a.Last), next)
+	return err
+}
+
+// GiveUp makes a delivery failed without another attempt.
+func (s *Store) GiveUp(ctx context.Context, w Work) error {
+	return s.end(ctx, w.Delivery, DeliveryFailed)
+}
+
+// Cancel cancels a delivery that waits for a deleted endpoint.
+func (s *Store) Cancel(ctx context.Context, d Delivery) error {
+	return s.end(ctx, d, DeliveryCancelled)
+}
+
+func (s *Store) end(ctx context.Context, d Delivery, as DeliveryStatus) error {
+	_, err := s.db.Mark(ctx, d.row(), attrStatus.In(DeliveryPending, DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
+	return err
+}
+
+// Hold holds a pending delivery of a disabled endpoint. If the endpoint was enabled again
+// meanwhile, the delivery stays pending.
+func (s *Store) Hold(ctx context.Context, w Work) error {
+	t := s.begin()
+	t.Check(endpointRow(w.App, w.Endpoint), isDisabled(), table.Raced)
+	t.Update(w.row(), attrStatus.Is(DeliveryPending), table.Raced, attrStatus.Set(DeliveryHeld), endAttempts())
+	return ignoreRaced(t.Commit(ctx))
+}
+
+// requeueAfter is when a delivery that was queued, but not tried, is queued again: after this
+// time or a quarter of its age, whichever is longer, so that a backlog does not fill the queue.
+const requeueAfter = 90 * time.Second
+
+// Requeue moves an overdue delivery's due time forward, and reports whether it did. Only the caller
+// that moved it queues the delivery, so that it is not queued again each minute. The row holds a
+// random text of that caller, which recognises its change by it when the answer was lost.
+func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
+	key := deliveryRow(d.Endpoint, d.Event)
+	row, err := s.db.Get(ctx, key)
+	if err != nil || row == nil {
+		return false, err
+	}
+	startedAt, err := table.Decode(row, attrStartedAt.OrZero)
+	if err != nil {
+		return false, err
+	}
+	now := s.Now()
+	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(startedAt))/4))
+	return s.db.Mark(ctx, key, table.All(attrStatus.Is(DeliveryPending), attrDueAt.Is(d.At)), nil,
+		attrDueAt.Set(until.UnixMilli()), attrMovedBy.Prove(rand.Text()))
+}
+
+// againAfter is how long a delivery that was sent again is not sent again.
+const againAfter = time.Minute
+
+// Again begins a new round of attempts for a delivery that is not pending. That of a disabled
+// endpoint is held. queue is true when the delivery is to be queued. Errors: endpoint_not_found,
+// delivery_not_found, and conflict for a delivery that is pending, or was sent again within a
+// minute.
+func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (queue bool, err error) {
+	err = s.db.Retry(ctx, func() error {
+		endpoint, err := s.Endpoint(ctx, a, h)
+		if err != nil {
+			return err
+		}
+		queue = endpoint.Enabled
+		now := s.now()
+		ended := table.All(table.Exists, attrStatus.Not(DeliveryPending),
+			table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds())))
+		return s.again(ctx, endpoint, e, ended, attrAgainAt.Set(now))
+	})
+	if errors.Is(err, errNotAgain) {
+		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
+	}
+	return queue, err
+}
+
+// Release begins a new round of attempts for a held delivery. ok is false when the delivery is no
+// longer held, or its endpoint is disabled again.
+func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, err error) {
+	err = s.again(ctx, h, e, attrStatus.Is(DeliveryHeld), nil)
+	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+var errNotAgain = errors.New("store: the delivery is in another state")
+
+// again begins a new round of attempts on a condition, with another change.
+func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, when table.Condition, more table.Change) error {
+	row := deliveryRow(h.ID, e)
+	begin := table.Changes(attrStatus.Set(DeliveryHeld), endAttempts())
+	if h.Enabled {
+		begin = firstAttempt(row, s.now())
+	}
+	t := s.begin()
+	t.Check(endpointRow(h.AppID, h.ID), table.All(attrDeletedAt.Absent(), attrEnabled.Is(h.Enabled)), table.Raced)
+	t.Update(row, when, func(found table.Row) error {
+		if found == nil {
+			return errDeliveryNotFound
+		}
+		return errNotAgain
+	}, marked(begin, more))
+	return t.Commit(ctx)
+}

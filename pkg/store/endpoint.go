@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// Endpoint is a webhook endpoint of an app. Times are in milliseconds; 0: not set.
+type Endpoint struct {
+	ID             id.Endpoint
+	AppID          id.App
+	OrgID          id.Org
+	URL            string
+	Description    string
+	Events         []string // types of events, or webhook.Every
+	Enabled        bool
+	DisabledReason webhook.DisabledReason
+	DisabledAt     int64
+	CreatedAt      int64
+	UpdatedAt      int64
+
+	CreatedByKey id.Key
+	URLSetByKey  id.Key // the key that changed the URL or the event types last
+
+	Failures     int64
+	OpenUntil    int64
+	FailingSince int64
+
+	// ReleaseFrom is the last event whose held delivery was processed since the endpoint was
+	// enabled again or deleted. Releasing means that more held deliveries may follow.
+	ReleaseFrom id.Event
+	Releasing   bool
+	Deleted     bool
+
+	version     int64
+	parksUntil  int64
+	urlByKey    id.Key
+	eventsByKey id.Key
+}
+
+func endpointFrom(r *table.Reading) Endpoint {
+	return Endpoint{
+		ID: id.Endpoint(r.SK(skEndpoint)), AppID: id.App(r.PK(pkEndpoints)), OrgID: attrOrgID.From(r),
+		URL: attrURL.From(r), Description: attrDescription.From(r), Events: attrEvents.From(r), Enabled: attrEnabled.From(r),
+		DisabledReason: attrDisabledReason.OrZero(r), DisabledAt: attrDisabledAt.OrZero(r),
+		CreatedAt: attrCreatedAt.From(r), UpdatedAt: attrUpdatedAt.From(r), Deleted: attrDeletedAt.OrZero(r) != 0,
+		Failures: attrFailures.OrZero(r), OpenUntil: attrOpenUntil.OrZero(r), FailingSince: attrFailingSince.OrZero(r),
+		ReleaseFrom: attrReleaseFrom.OrZero(r), Releasing: attrReleaseFrom.IsIn(r.Row),
+		CreatedByKey: attrCreatedByKey.OrZero(r), URLSetByKey: attrURLSetByKey.OrZero(r),
+		urlByKey: attrURLByKey.OrZero(r), eventsByKey: attrEventsByKey.OrZero(r),
+		version: attrVersion.From(r), parksUntil: attrParksUntil.OrZero(r),
+	}
+}
+
+// endpointExists is the condition that an endpoint is there and not deleted.
+func endpointExists() table.Condition { return table.All(table.Exists, attrDeletedAt.Absent()) }
+
+// NewEndpoint describes an endpoint to create.
+type NewEndpoint struct {
+	OrgID       id.Org
+	AppID       id.App
+	URL         string
+	Description string
+	Events      []string // types of events, or webhook.Every
+	By          id.Key   // the API key that creates it
+}
+
+// CreateEndpoint creates an enabled endpoint. Errors: key_not_active, idempotency_key_reused,
+// limit_reached.
+func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
+	now := s.Now()
+	h := Endpoint{
+		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Enabled: true,
+		URL: wanted.URL, Description: wanted.Description, Events: wanted.Events,
+		CreatedByKey: wanted.By, URLSetByKey: wanted.By, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
+	}
+	if made, err = once.render(h); err != nil {
+		return made, err
+	}
+	t := s.begin()
+	t.unbarred(h.AppID, wanted.By)
+	t.once(once.Request, made.Answer)
+	t.Create(endpointRow(h.AppID, h.ID),
+		attrOrgID.Set(h.OrgID), attrURL.Set(h.URL), attrDescription.Set(h.Description), attrEvents.Set(h.Events),
+		attrEnabled.Set(h.Enabled), attrCreatedAt.Set(h.CreatedAt), attrUpdatedAt.Set(h.UpdatedAt), attrVersion.Set(1),
+		attrCreatedByKey.Set(wanted.By), attrURLSetByKey.Set(wanted.By), attrURLByKey.Set(wanted.By), attrEventsByKey.Set(wanted.By),
+	)
+	t.Update(budgetRow(h.AppID), table.Any(attrCount.Absent(), attrCount.Under(int64(s.Limits.Endpoints))), refuse(errEndpointLimit), table.Add(attrCount, 1))
+	t.report(ctx, webhook.EndpointCreated, h, changer{key: wanted.By}, changesOf(Endpoint{}, h))
+	return made.committed(t.Commit(ctx))
+}
+
+// Endpoint returns an endpoint of an app. Error: endpoint_not_found.
+func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint, error) {
+	found, err := find(ctx, s, endpointRow(a, h), endpointFrom, errEndpointNotFound)
+	if err == nil && found.Deleted {
+		return Endpoint{}, errEndpointNotFound
+	}
+	return found, err
+}
+
+// maxEndpointRows bounds the reading of an app's endpoints: as many as an app may have, and deleted
+// ones whose deliveries are not all cancelled yet.
+const maxEndpointRows = 1000
+
+// Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few,
+// and cuts the page from them.
+func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []Endpoint, next string, err error) {
+	all := table.Span{PK: pkEndpoints + string(a), Prefix: skEndpoint, Reverse: true, Limit: maxEndpointRows}
+	if endpoints, _, err = list(ctx, s, all, endpointFrom); err != nil {
+		return nil, "", err
+	}
+	endpoints = slices.DeleteFunc(endpoints, func(h Endpoint) bool { return h.Deleted })
+	if p.After != "" {
+		endpoints = slices.DeleteFunc(endpoints, func(h Endpoint) bool { return string(h.ID) >= p.After })
+	}
+	if p.Limit > 0 && len(endpoints) > p.Limit {
+		endpoints = endpoints[:p.Limit]
+		next = string(endpoints[p.Limit-1].ID)
+	}
+	return endpoints, next, nil
+}
+
+// DeleteEndpoint deletes an endpoint, by an API key of its app. The sweep cancels the deliveries
+// that wait for it. Errors: endpoint_not_found, key_not_active.
+func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by id.Key) error {
+	return s.db.Retry(ctx, func() error {
+		was, err := s.Endpoint(ctx, a, h)
+		if err != nil {
+			return err
+		}
+		gone, now := was, s.now()
+		gone.UpdatedAt = now
+		t := s.begin()
+		t.unbarred(a, by)
+		t.deleteEndpoint(a, h, now, table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced)
+		t.report(ctx, webhook.EndpointDeleted, gone, changer{key: by}, changesOf(was, Endpoint{}))
+		return t.Commit(ctx)
+	})
+}
+
+// deleteEndpoint adds the deletion of an endpoint to a transaction, on a condition.
+func (t *txn) deleteEndpoint(a id.App, h id.Endpoint, now int64, when table.Condition, no table.Refusal) {
+	row := endpointRow(a, h)
+	t.Update(row, when, no,
+		attrDeletedAt.Set(now), attrEnabled.Set(false), attrReleaseFrom.Set(""), dueAt(DueEndpoint, row, now),
+		attrPurgeAt.Set(time.UnixMilli(now).Add(eventsFor).Unix()), table.Add(attrVersion, 1),
+	)
+	t.Update(budgetRow(a), nil, nil, table.Add(attrCount, -1))
+}
+
+// TestEndpoint writes a test event for one endpoint only, and returns the event's id. Error:
+// endpoint_not_found.
+func (s *Store) TestEndpoint(ctx context.Context, a id.App, h id.Endpoint, message string) (id.Event, error) {
+	t := s.begin()
+	t.Check(endpointRow(a, h), endpointExists(), refuse(errEndpointNotFound))
+	e := t.event(happening{app: a, kind: webhook.Test, at: s.now(), only: h, data: webhook.TestData{Message: message}})
+	return e, t.Commit(ctx)
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// Succeeded records that an endpoint took a webhook. It writes only if that changes the
+// endpoint's row.
+func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
+	if h.Failures == 0 && h.OpenUntil == 0 && h.FailingSince == 0 {
+		return nil
+	}
+	row := endpointRow(h.AppID, h.ID)
+	_, err := s.db.Mark(ctx, row, table.Exists, nil,
+		attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove(),
+		table.If(h.OpenUntil != 0, dueAt(DueEndpoint, row, s.now()))) // parked deliveries may be sent
+	return err
+}
+
+// Failed records that an endpoint did not take a webhook. It opens the breaker after several
+// failures in a row over some time. Attempts at the same time count once.
+func (s *Store) Failed(ctx context.Context, h Endpoint) error {
+	now, failures := s.now(), h.Failures+1
+	failing := time.Duration(0)
+	if h.FailingSince != 0 {
+		failing = s.Now().Sub(time.UnixMilli(h.FailingSince))
+	}
+	pause := webhook.Break(int(failures), failing)
+	if failures >= webhook.BreakAfter && pause == 0 {
+		return nil // the failures are not old enough yet: nothing changes
+	}
+	first := table.All(table.Exists, attrFailures.Absent())
+	if h.Failures > 0 { // a success meanwhile has removed the count
+		first = attrFailures.Is(h.Failures)
+	}
+	_, err := s.db.Mark(ctx, endpointRow(h.AppID, h.ID), first, nil,
+		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now), table.If(pause > 0, h.open(now+pause.Milliseconds())))
+	return err
+}
+
+// Probe takes the right to make the one attempt on an endpoint whose breaker's time is over. The
+// breaker stays open for all other attempts. If the answer is lost, no attempt is made until the
+// new time is over.
+func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
+	until := s.now() + webhook.Break(int(h.Failures), webhook.BreakOver).Milliseconds()
+	return s.db.Mark(ctx, endpointRow(h.AppID, h.ID), attrOpenUntil.Is(h.OpenUntil), nil, h.open(until))
+}
+
+// DisableEndpoint stops the sending to an endpoint, with an event for the app's other endpoints. It
+// changes nothing when the endpoint is disabled or deleted already, or when its app has changed it
+// since it was read: the result of the attempts is then that of another URL.
+func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.DisabledReason) error {
+	row, now := endpointRow(h.AppID, h.ID), s.now()
+	when := table.All(attrEnabled.Is(true), attrVersion.Is(h.version))
+	if why == webhook.DisabledByFailing { // it may have taken a webhook meanwhile
+		when = table.All(when, attrFailingSince.Is(h.FailingSince))
+	}
+	t := s.begin()
+	t.Update(row, when, table.Raced,
+		attrEnabled.Set(false), attrDisabledReason.Set(why), attrDisabledAt.Set(now), table.Add(attrVersion, 1), attrReleaseFrom.Remove(),
+		dueAt(DueEndpoint, row, now)) // what is parked is to be held
+	t.event(happening{
+		app: h.AppID, kind: webhook.EndpointDisabled, at: now, except: h.ID,
+		data: webhook.DisabledData{EndpointID: h.ID, URL: h.URL, Reason: why, DisabledAt: now},
+	})
+	return ignoreRaced(t.Commit(ctx))
+}
+
+// WaitingFor lists the held deliveries of an enabled endpoint, or all deliveries of a deleted
+// one, from where the last run ended. next is "" at the end.
+func (s *Store) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []Delivery, next id.Event, err error) {
+	span := DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: limit}
+	if h.Deleted {
+		span.Status = ""
+	}
+	return s.deliveries(ctx, span)
+}
+
+// A delivery that meets an open breaker is parked: it leaves the index of due rows, and the
+// endpoint's row is there in its place. The endpoint's row stays in the index until a run of the
+// sweep that began after the last possible parking finds no parked delivery. A delivery is
+// parked without a read of the endpoint's row, because all deliveries would compete for that
+// row. So attrParksUntil bounds the time of parking: each change that keeps the breaker open
+// sets it, in the same update as the row's place in the index.
+
+// parksFor is how long after the breaker's time a delivery may still be parked: the time of the
+// deliver function (30 seconds), the difference of two clocks, and the delay of the index.
+const parksFor = 5 * time.Minute
+
+// parkedIn returns the partition of the index that has the parked deliveries of an endpoint, in
+// the order in which their rounds of attempts began.
+func parkedIn(h id.Endpoint) string { return pkDue + "parked#" + string(h) }
+
+// open is the change of the endpoint's row by which the breaker is open until a time.
+func (h Endpoint) open(until int64) table.Change {
+	return table.Changes(attrOpenUntil.Set(until), attrParksUntil.Set(until+parksFor.Milliseconds()),
+		dueAt(DueEndpoint, endpointRow(h.AppID, h.ID), until))
+}
+
+// Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
+// changed since it was read stays as it is.
+func (s *Store) Park(ctx context.Context, w Work, until int64) error {
+	_, err := s.db.Mark(ctx, w.row(), table.All(attrStatus.Is(DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
+		attrNextAttempt.Set(until), attrDue.Set(parkedIn(w.Endpoint)), attrDueAt.Set(w.StartedAt))
+	return err
+}
+
+// Parked lists parked deliveries of an endpoint whose round of attempts began at a time
+// (milliseconds; At) or later, in the order in which the rounds began.
+func (s *Store) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
+	return s.dueIn(ctx, parkedIn(h), from, s.Now(), limit)
+}
+
+// Unpark makes a parked delivery due now, and reports whether it did. Only the caller that did
+// it queues the delivery. The row holds a random text of that caller, which recognises its
+// change by it when the answer was lost.
+func (s *Store) Unpark(ctx context.Context, d Due) (bool, error) {
+	row, now := deliveryRow(d.Endpoint, d.Event), s.now()
+	return s.db.Mark(ctx, row, table.All(attrStatus.Is(DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
+		attrNextAttempt.Set(now), dueAt(DueDelivery, row, now+overdueAfter.Milliseconds()), attrMovedBy.Prove(rand.Text()))
+}
+
+// Waiting returns an endpoint for which deliveries wait: parked ones, or held ones that are to
+// be released or, when the endpoint was deleted, cancelled. ok is false when the endpoint is not
+// due.
+func (s *Store) Waiting(ctx context.Context, a id.App, h id.Endpoint) (found Endpoint, ok bool, err error) {
+	row, err := s.db.Get(ctx, endpointRow(a, h))
+	if err != nil || row == nil {
+		return Endpoint{}, false, err
+	}
+	r := table.Read(row)
+	found, at := endpointFrom(&r), attrDueAt.OrZero(&r)
+	return found, r.Err() == nil && attrDue.IsIn(row) && at <= s.now(), r.Err()
+}
+
+// Looked is the result of a look at the deliveries that wait for an endpoint.
+type Looked struct {
+	Began  time.Time // when the endpoint's row was read
+	Parked bool      // some were parked
+	Held   bool      // some held ones are left,
+	Next   id.Event  // behind this event
+	Again  time.Time // when to look again, if any are left
+}
+
+// LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is
+// left, the endpoint leaves the index, and the row of a deleted one is deleted. An endpoint that
+// has changed since it was read stays as it is.
+func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
+	row := endpointRow(h.AppID, h.ID)
+	done := !l.Parked && !l.Held && l.Began.UnixMilli() > h.parksUntil
+	if done && h.Deleted {
+		t := s.begin()
+		t.Delete(row, attrDeletedAt.Present(), table.Raced)
+		return ignoreRaced(t.Commit(ctx))
+	}
+	parks := attrParksUntil.Absent()
+	if h.parksUntil != 0 {
+		parks = attrParksUntil.Is(h.parksUntil)
+	}
+	unchanged := table.All(attrVersion.Is(h.version), parks)
+	if h.Releasing {
+		unchanged = table.All(unchanged, attrReleaseFrom.Is(h.ReleaseFrom))
+	}
+	next := attrReleaseFrom.Remove()
+	if l.Held {
+		next = attrReleaseFrom.Set(l.Next)
+	}
+	left := attrDueAt.Set(l.Again.UnixMilli())
+	if done {
+		left = table.Changes(attrParksUntil.Remove(), notDue())
+	}
+	_, err := s.db.Mark(ctx, row, unchanged, nil, next, left)
+	return err
+}

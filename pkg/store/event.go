@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+const (
+	// eventsFor is how long events, deliveries and ended links are kept.
+	eventsFor = 30 * 24 * time.Hour
+
+	// fanOutWithin is how long the stream has to bring an event before the sweep fans it out.
+	fanOutWithin = time.Minute
+
+	// shownAfter is the age at which the feed shows an event. Functions do not commit ids in the
+	// order in which they mint them, and a cursor could pass a late one.
+	shownAfter = 10 * time.Second
+)
+
+// happening is an event to be written in the transaction that causes it.
+type happening struct {
+	app          id.App
+	kind         webhook.Type
+	at           int64 // milliseconds
+	data         any   // marshals to the event's data
+	only, except id.Endpoint
+}
+
+// event adds an event to the transaction that causes it, so that none is lost. It returns the
+// event's id.
+func (t *txn) event(h happening) id.Event {
+	data, err := json.Marshal(h.data)
+	t.Fail(err)
+	at := time.UnixMilli(h.at)
+	e := t.s.ids().NewEvent(at)
+	row := eventRow(h.app, e)
+	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()),
+		attrType.Set(h.kind), attrData.Set(data), attrCreatedAt.Set(h.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),
+		table.If(h.only != "", attrOnly.Set(h.only)), table.If(h.except != "", attrExcept.Set(h.except)),
+	)
+	return e
+}
+
+func eventFrom(r *table.Reading) webhook.Event {
+	return webhook.Event{ID: id.Event(r.SK("")), Type: attrType.From(r), CreatedAt: attrCreatedAt.From(r), Data: attrData.From(r)}
+}
+
+// EventOf returns the event of a row that the stream brings. ok is false for any other row.
+func EventOf(pk, sk string) (a id.App, e id.Event, ok bool) {
+	a, errApp := id.ParseApp(trimmed(pk, pkEvents))
+	e, errEvent := id.ParseEvent(sk)
+	return a, e, errApp == nil && errEvent == nil
+}
+
+// Event returns an event of an app. Error: event_not_found.
+func (s *Store) Event(ctx context.Context, a id.App, e id.Event) (webhook.Event, error) {
+	return find(ctx, s, eventRow(a, e), eventFrom, errEventNotFound)
+}
+
+// Events lists an app's events that are at least 10 s old, oldest first. next is the id behind
+// which the next page begins, also when there are no more events yet. It is never "".
+func (s *Store) Events(ctx context.Context, a id.App, after id.Event, limit int) (events []webhook.Event, next id.Event, err error) {
+	until := id.FirstEvent(s.Now().Add(-shownAfter))
+	if after >= until {
+		return nil, after, nil
+	}
+	events, _, err = list(ctx, s, table.Span{PK: pkEvents + string(a), After: string(after), Until: string(until), Limit: limit}, eventFrom)
+	if err != nil || len(events) == 0 {
+		return nil, after, err
+	}
+	return events, events[len(events)-1].ID, nil
+}

@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// deviceRow is a link.Device in the attribute device.
+type deviceRow struct {
+	Name     *string `json:"name"`
+	Platform *string `json:"platform"`
+}
+
+func linkFrom(r *table.Reading) link.Link {
+	return link.Link{
+		ID: id.Link(r.SK(skLink)), AppID: id.App(r.PK(pkLinks)), OrgID: attrOrgID.From(r), ClientUserID: attrClientUserID.From(r),
+		Metadata: attrMetadata.OrZero(r), Device: (*link.Device)(attrDevice.OrZero(r)),
+		CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.From(r),
+		ClaimedAt: attrClaimedAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), ClaimKey: attrClaimKey.OrZero(r),
+	}
+}
+
+// linkData is the data of the events of a link, as the link is at a time.
+func linkData(l link.Link, now int64) webhook.LinkData {
+	return webhook.LinkData{
+		ID: l.ID, Status: string(l.Status(now)), ClientUserID: l.ClientUserID, Metadata: l.Metadata, Device: (*webhook.DeviceData)(l.Device),
+		CreatedAt: l.CreatedAt, ExpiresAt: l.ExpiresAt, ClaimedAt: webhook.OrNull(l.ClaimedAt), RevokedAt: webhook.OrNull(l.RevokedAt),
+	}
+}
+
+// NewLink describes a link to create.
+type NewLink struct {
+	OrgID        id.Org
+	AppID        id.App
+	ClientUserID string
+	Metadata     map[string]string // nil: none
+	ExpiresIn    time.Duration
+}
+
+// MintedLink is a new link. Its token is shown once.
+type MintedLink struct {
+	link.Link
+	Token secret.Minted
+}
+
+// CreateLink creates a link. Error: idempotency_key_reused.
+func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
+	now := s.Now()
+	l := MintedLink{Link: link.Link{
+		ID: s.ids().NewLink(now), OrgID: wanted.OrgID, AppID: wanted.AppID, ClientUserID: wanted.ClientUserID, Metadata: wanted.Metadata,
+		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(wanted.ExpiresIn).UnixMilli(),
+	}}
+	if l.Token, err = link.Mint(l.AppID, l.ID, s.Rand); err != nil {
+		return made, err
+	}
+	if made, err = once.render(l); err != nil {
+		return made, err
+	}
+	t := s.begin()
+	t.once(once.Request, made.Answer)
+	row := linkRow(l.AppID, l.ID)
+	t.Create(row, dueAt(DueLink, row, l.ExpiresAt),
+		attrHash.Set(l.Token.Hash[:]), attrOrgID.Set(l.OrgID), attrClientUserID.Set(l.ClientUserID),
+		attrCreatedAt.Set(l.CreatedAt), attrExpiresAt.Set(l.ExpiresAt), attrPurgeAt.Set(endedLinkPurge(l.ExpiresAt)),
+		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)),
+	)
+	return made.committed(t.Commit(ctx))
+}
+
+// endedLinkPurge returns when the row of a link that ended at a time (milliseconds) may be
+// deleted, in seconds.
+func endedLinkPurge(ended int64) int64 { return time.UnixMilli(ended).Add(eventsFor).Unix() }
+
+// Link returns a link of an app. Error: link_not_found.
+func (s *Store) Link(ctx context.Context, a id.App, l id.Link) (link.Link, error) {
+	return find(ctx, s, linkRow(a, l), linkFrom, errLinkNotFound)
+}
+
+// Links lists an app's links, newest first. next is the id behind which the next page begins, ""
+// at the end.
+func (s *Store) Links(ctx context.Context, a id.App, p Page) (links []link.Link, next string, err error) {
+	page := p.span(pkLinks+string(a), skLink, 0)
+	page.Reverse = true
+	return list(ctx, s, page, linkFrom)
+}
+
+// pendingLink is the condition that a link is not claimed, revoked or expired.
+func pendingLink(now int64) table.Condition {
+	return table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrExpiresAt.Over(now))
+}
+
+// RevokeLink revokes a pending link. A link that is revoked already does not change. Errors:
+// link_not_found, link_already_claimed, link_expired.
+func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked link.Link, err error) {
+	err = s.db.Retry(ctx, func() error {
+		if revoked, err = s.Link(ctx, a, l); err != nil {
+			return err
+		}
+		now := s.now()
+		switch revoked.Status(now) {
+		case link.Revoked:
+			return nil
+		case link.Claimed:
+			return problem.New(problem.LinkAlreadyClaimed, "The link was claimed.")
+		case link.Expired:
+			return problem.New(problem.LinkExpired, "The link has expired.")
+		case link.Pending:
+		}
+		revoked.RevokedAt = now
+		t := s.begin()
+		t.Update(linkRow(a, l), pendingLink(now), table.Raced, attrRevokedAt.Set(now), attrPurgeAt.Set(endedLinkPurge(now)), notDue())
+		t.event(happening{app: a, kind: webhook.LinkRevoked, at: now, data: linkData(revoked, now)})
+		return t.Commit(ctx)
+	})
+	return revoked, err
+}
+
+// Claim is the claim of a link by a device.
+type Claim struct {
+	Token    link.Token
+	ClaimKey [32]byte // SHA-256 of the device's claimKey
+	Device   *link.Device
+}
+
+// ClaimedLink is a link that the device has claimed.
+type ClaimedLink struct {
+	link.Link
+	AppName  string
+	Replayed bool // this device had claimed it before
+}
+
+// ClaimLink claims a pending link for one device. The same device may repeat the claim for 24
+// hours. Errors: link_not_found (also for a wrong secret), link_revoked, link_expired,
+// link_already_claimed.
+func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, err error) {
+	err = s.db.Retry(ctx, func() error {
+		claimed, err = s.claimLink(ctx, c)
+		return err
+	})
+	return claimed, err
+}
+
+func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
+	row, err := s.db.Get(ctx, linkRow(c.Token.App, c.Token.Link))
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	found, err := c.proved(row)
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	out := ClaimedLink{Link: found}
+	app, meta := appRow(out.OrgID, out.AppID), orgRow(out.OrgID)
+	rows, err := s.db.Batch(ctx, app, meta)
+	if err != nil {
+		return ClaimedLink{}, err
+	}
+	if orgGone(rows[meta]) || rows[app] == nil {
+		return ClaimedLink{}, errLinkNotFound
+	}
+	now := s.now()
+	if out.AppName, err = table.Decode(rows[app], attrName.From); err != nil {
+		return ClaimedLink{}, err
+	}
+	if out.Replayed, err = c.mayClaim(found, now); err != nil || out.Replayed {
+		return out, err
+	}
+	out.ClaimedAt, out.Device = now, c.Device
+	t := s.begin()
+	t.GiveWay = true
+	t.Update(linkRow(c.Token.App, c.Token.Link), table.All(pendingLink(now), attrHash.Is(c.Token.Hash[:])), table.Raced,
+		attrClaimedAt.Set(now), attrClaimKey.Set(c.ClaimKey[:]), attrDevice.Set((*deviceRow)(c.Device)),
+		attrPurgeAt.Set(endedLinkPurge(now)), notDue())
+	t.event(happening{app: out.AppID, kind: webhook.LinkClaimed, at: now, data: linkData(out.Link, now)})
+	return out, t.Commit(ctx)
+}
+
+// proved returns the link of a row, if the claim has its secret. The error for a missing row and
+// for a wrong secret is the same, in every state of the link: link_not_found.
+func (c Claim) proved(row table.Row) (link.Link, error) {
+	if row == nil {
+		return link.Link{}, errLinkNotFound
+	}
+	var hash secret.Hash
+	r := table.Read(row)
+	copy(hash[:], attrHash.From(&r))
+	found := linkFrom(&r)
+	if r.Err() == nil && !hash.Equal(c.Token.Hash) {
+		return link.Link{}, errLinkNotFound
+	}
+	return found, r.Err()
+}
+
+// mayClaim decides by a link's status whether the claim may go on. replayed reports that the same
+// device has made it before. Errors: link_revoked, link_expired, link_already_claimed.
+func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
+	switch l.Status(now) {
+	case link.Revoked:
+		return false, problem.New(problem.LinkRevoked, "The link was revoked.")
+	case link.Expired:
+		return false, problem.New(problem.LinkExpired, "The link has expired.")
+	case link.Claimed:
+		if !l.ClaimedBefore(c.ClaimKey, now) {
+			return false, problem.New(problem.LinkAlreadyClaimed, "The link was claimed before.")
+		}
+		return true, nil
+	case link.Pending:
+	}
+	return false, nil
+}
+
+// ExpireLink writes link.expired, once, for a link that was not claimed in time. It changes
+// nothing for a link that is claimed, revoked or deleted, or whose event was written already.
+func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
+	found, err := s.Link(ctx, a, l)
+	if problem.Is(err, problem.LinkNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	if found.Status(now) != link.Expired {
+		return nil
+	}
+	t := s.begin()
+	t.Update(linkRow(a, l), table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrLapsedAt.Absent()), table.Raced,
+		attrLapsedAt.Set(now), notDue())
+	t.event(happening{app: a, kind: webhook.LinkExpired, at: now, data: linkData(found, now)})
+	return ignoreRaced(t.Commit(ctx))
+}

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/table"
+)
+
+// maxWholeMembers is how many members GET …/members returns without a page: all that an org may
+// have.
+const maxWholeMembers = 500
+
+// Member is a user in an org.
+type Member struct {
+	UserID   id.User
+	Email    string
+	Name     string
+	Role     org.Role
+	JoinedAt int64 // milliseconds
+}
+
+func memberFrom(r *table.Reading) Member {
+	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r)}
+}
+
+// profile is what other users see of a user: "" for a user without a row.
+func (m *Member) profile(user table.Row) (err error) {
+	if user != nil {
+		m.Email, m.Name, err = profileOf(user)
+	}
+	return err
+}
+
+func profileOf(user table.Row) (email, name string, err error) {
+	r := table.Read(user)
+	return attrEmail.From(&r), attrName.From(&r), r.Err()
+}
+
+// Members lists an org's members: the whole list by time, newest first, or a page by id. next is
+// the id behind which the next page begins, "" at the end. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members []Member, next string, err error) {
+	if err := s.authorize(ctx, a, o); err != nil {
+		return nil, "", err
+	}
+	members, next, err = list(ctx, s, p.span(pkOrg+string(o), skMember, maxWholeMembers), memberFrom)
+	if err != nil {
+		return nil, "", err
+	}
+	profiles := make([]table.Key, len(members))
+	for i, m := range members {
+		profiles[i] = userRow(m.UserID)
+	}
+	users, err := s.db.Batch(ctx, profiles...)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range members {
+		if err := members[i].profile(users[profiles[i]]); err != nil {
+			return nil, "", err
+		}
+	}
+	if p.Limit == 0 {
+		slices.SortFunc(members, func(a, b Member) int {
+			return newestFirst(a.JoinedAt, b.JoinedAt, string(a.UserID), string(b.UserID))
+		})
+	}
+	return members, next, nil
+}
+
+// AddMember adds the user who has this verified and folded address.
+//
+// Errors: org_not_found, insufficient_role, idempotency_key_reused,
+// user_not_found, member_exists, limit_reached.
+func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User]) (Created[id.User], error) {
+	var made Created[id.User]
+	err := s.db.Retry(ctx, func() (err error) {
+		made, err = s.addMember(ctx, a, o, folded, r, once)
+		return err
+	})
+	return made.committed(err)
+}
+
+func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User]) (made Created[id.User], err error) {
+	email := emailRow(folded)
+	// In this order: caller, idempotency, account. A stranger must not learn who has an account.
+	rows, err := s.readToChange(ctx, a, o, once.Request.reads(email)...)
+	if err != nil {
+		return made, err
+	}
+	now := s.now()
+	if err := once.Request.kept(rows[once.Request.row()], now); err != nil {
+		return made, err
+	}
+	user, err := decode(rows[email], attrUserID.From, errUserNotFound)
+	if err != nil {
+		return made, err
+	}
+	if user == a.User {
+		return made, errMemberExists
+	}
+	if made, err = once.render(user); err != nil {
+		return made, err
+	}
+	t := s.begin()
+	t.authorize(a, o)
+	t.once(once.Request, made.Answer)
+	t.Check(email, attrUserID.Is(user), table.Raced)
+	t.putMembership(o, user, a.User, r, now, refuse(errMemberExists))
+	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(s.Limits.Members)), unlessGone(refuse(errMemberLimit)),
+		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
+	t.audit(ctx, entry{
+		org: o, at: now, action: "member.added", actor: a.User, target: string(user),
+		changes: Changes{"role": {To: r}},
+	})
+	return made, t.Commit(ctx)
+}
+
+// adminsIn returns how many admins a membership of this role counts for.
+func adminsIn(r org.Role) int {
+	if r == org.Admin {
+		return 1
+	}
+	return 0
+}
+
+// ChangeRole changes the role of a member. For the role that the member has already, it writes
+// nothing. Errors: org_not_found, insufficient_role, member_not_found, last_admin.
+func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User, to org.Role) (Member, error) {
+	var out Member
+	err := s.db.Retry(ctx, func() error {
+		target, err := s.target(ctx, a, o, user)
+		if err != nil {
+			return err
+		}
+		out = target
+		if target.Role == to {
+			return nil
+		}
+		out.Role = to
+		t := s.begin()
+		when, no := t.unchanged(a, o, target)
+		t.Update(memberRow(o, user), when, no, attrRole.Set(to))
+		t.Update(userOrgRow(user, o), table.Exists, nil, attrRole.Set(to))
+		t.countAdmins(o, adminsIn(to)-adminsIn(target.Role), 0)
+		t.audit(ctx, entry{
+			org: o, at: s.now(), action: "member.role_changed", actor: a.User, target: string(user),
+			changes: Changes{"role": {From: target.Role, To: to}},
+		})
+		return t.Commit(ctx)
+	})
+	return out, err
+}
+
+// RemoveMember removes a member from an org. Errors: org_not_found, insufficient_role,
+// member_not_found, last_admin.
+func (s *Store) RemoveMember(ctx context.Context, a Actor, o id.Org, user id.User) error {
+	return s.removeMember(ctx, a, o, user, "member.removed")
+}
+
+// LeaveOrg removes the caller from an org. Errors: org_not_found, last_admin.
+func (s *Store) LeaveOrg(ctx context.Context, a Actor, o id.Org) error {
+	return s.removeMember(ctx, a, o, a.User, "member.left")
+}
+
+func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.User, action string) error {
+	return s.db.Retry(ctx, func() error {
+		target, err := s.target(ctx, a, o, user)
+		if err != nil {
+			return err
+		}
+		t := s.begin()
+		when, no := t.unchanged(a, o, target)
+		t.Delete(memberRow(o, user), when, no)
+		t.Delete(userOrgRow(user, o), nil, nil)
+		t.countAdmins(o, -adminsIn(target.Role), -1)
+		t.audit(ctx, entry{
+			org: o, at: s.now(), action: action, actor: a.User, target: string(user),
+			changes: Changes{"role": {From: target.Role}},
+		})
+		return t.Commit(ctx)
+	})
+}
+
+// target reads the caller's membership, the org's row and the member who is to be changed, in
+// one batch. Errors: org_not_found, insufficient_role, member_not_found.
+func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m Member, err error) {
+	membership := memberRow(o, user)
+	rows, err := s.readToChange(ctx, a, o, membership, userRow(user))
+	if err != nil {
+		return m, err
+	}
+	if m, err = decode(rows[membership], memberFrom, errMemberNotFound); err != nil {
+		return m, err
+	}
+	return m, m.profile(rows[userRow(user)])
+}
+
+// unchanged adds the check of the caller. It returns the condition, with its refusal, that the
+// target still has the role that was read, for the write of the target's membership. A
+// transaction may name a row only once. So when both are the same row, the condition of the write
+// is also that on the caller: otherwise a viewer could promote themselves.
+func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, table.Refusal) {
+	same := attrRole.Is(target.Role)
+	if target.UserID == a.User {
+		return table.All(attrRole.In(a.May...), same), func(found table.Row) error {
+			return cmp.Or(a.authorize(found), table.ErrRaced)
+		}
+	}
+	t.authorize(a, o)
+	return same, func(found table.Row) error {
+		if found == nil {
+			return errMemberNotFound
+		}
+		return table.ErrRaced
+	}
+}
+
+// countAdmins changes the org's counters with a membership, if the org's deletion has not begun.
+// The last admin stays: the counter falls only from more than one.
+func (t *txn) countAdmins(o id.Org, admins, members int) {
+	if admins == 0 && members == 0 {
+		t.checkNotDeleted(o)
+		return
+	}
+	when := notDeleted()
+	if admins < 0 {
+		when = table.All(when, attrAdmins.Over(1))
+	}
+	t.Update(orgRow(o), when, unlessGone(refuse(errLastAdmin)), table.Add(attrAdmins, admins), table.Add(attrMembers, members))
+}

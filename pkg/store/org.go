@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/table"
+)
+
+const (
+	maxWholeOrgs = 1000 // how many orgs GET /v1/orgs returns without a page
+	defaultApp   = "Default"
+)
+
+// Org is an org's row.
+type Org struct {
+	ID        id.Org
+	Name      string
+	CreatedAt int64 // milliseconds
+
+	creator id.User
+	deleted bool // its deletion has begun
+}
+
+// OrgOfUser is an org with the role that a user has in it.
+type OrgOfUser struct {
+	Org
+	Role    org.Role
+	AddedBy *Adder // nil: the user created the org
+}
+
+// Adder is the user who added a member to an org, as that member sees it.
+type Adder struct {
+	UserID      id.User
+	Name, Email string // the verified email; "": none
+}
+
+// CreateOrg creates an org with its default app. The creator is its first admin.
+//
+// Errors: idempotency_key_reused; limit_reached when the user has created as many orgs as one
+// user may.
+func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, once Once[Org]) (Created[Org], error) {
+	o := Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
+	made, err := once.render(o)
+	if err != nil {
+		return made, err
+	}
+	t := s.begin()
+	t.once(once.Request, made.Answer)
+	t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
+		table.Add(attrOrgsCreated, 1))
+	t.Create(orgRow(o.ID),
+		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(1), attrMembers.Set(1), attrApps.Set(1), attrCreatedBy.Set(creator))
+	t.putMembership(o.ID, creator, "", org.Admin, o.CreatedAt, nil)
+	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
+	t.Create(activeKeysRow(o.ID), attrLive.Set(nil))
+	t.audit(ctx, entry{
+		org: o.ID, at: o.CreatedAt, action: "org.created", actor: creator, target: string(o.ID),
+		changes: Changes{"name": {To: o.Name}},
+	})
+	return made.committed(t.Commit(ctx))
+}
+
+// putMembership writes both rows of a membership: the org's and the user's. by is the user who
+// added the member, "" for the org's creator.
+func (t *txn) putMembership(o id.Org, u, by id.User, r org.Role, at int64, exists table.Refusal) {
+	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at), table.If(by != "", attrAddedBy.Set(by)))
+	t.Put(memberRow(o, u), table.Absent, exists, membership)
+	t.Put(userOrgRow(u, o), nil, nil, membership)
+}
+
+// OrgsOf lists the orgs of a user: the whole list by time, newest first, or a page by id. next
+// is the id behind which the next page begins, "" at the end.
+func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
+	all, next, err := list(ctx, s, p.span(userRow(u).PK, skOrg, maxWholeOrgs), orgOfUserFrom)
+	if err != nil {
+		return nil, "", err
+	}
+	wanted := map[table.Key]bool{} // many were added by the same user
+	for _, o := range all {
+		wanted[orgRow(o.ID)] = true
+		if o.AddedBy != nil {
+			wanted[userRow(o.AddedBy.UserID)] = true
+		}
+	}
+	found, err := s.db.Batch(ctx, slices.Collect(maps.Keys(wanted))...)
+	if err != nil {
+		return nil, "", err
+	}
+	orgs = make([]OrgOfUser, 0, len(all))
+	for _, o := range all {
+		meta := found[orgRow(o.ID)]
+		if meta == nil {
+			continue
+		}
+		if o.Org, err = table.Decode(meta, orgFrom); err != nil {
+			return nil, "", err
+		}
+		if by := o.AddedBy; by != nil && found[userRow(by.UserID)] != nil {
+			if by.Email, by.Name, err = profileOf(found[userRow(by.UserID)]); err != nil {
+				return nil, "", err
+			}
+		}
+		orgs = append(orgs, o)
+	}
+	if p.Limit == 0 {
+		slices.SortFunc(orgs, func(a, b OrgOfUser) int { return newestFirst(a.CreatedAt, b.CreatedAt, string(a.ID), string(b.ID)) })
+	}
+	return orgs, next, nil
+}
+
+func orgOfUserFrom(r *table.Reading) OrgOfUser {
+	o := OrgOfUser{Org: Org{ID: id.Org(r.SK(skOrg))}, Role: attrRole.From(r)}
+	if by := attrAddedBy.OrZero(r); by != "" {
+		o.AddedBy = &Adder{UserID: by}
+	}
+	return o
+}
+
+// Org returns an org to one of its members. Errors: org_not_found, insufficient_role.
+func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
+	rows, err := s.readAs(ctx, a, o, orgRow(o))
+	if err != nil {
+		return Org{}, err
+	}
+	return decode(rows[orgRow(o)], orgFrom, errOrgNotFound)
+}
+
+// RenameOrg changes the name of an org. For the name that the org has already, it writes
+// nothing. Errors: org_not_found, insufficient_role.
+func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (Org, error) {
+	var out Org
+	err := s.db.Retry(ctx, func() error {
+		var err error
+		out, err = s.Org(ctx, a, o)
+		if err == nil && out.deleted {
+			err = errOrgNotFound
+		}
+		if err != nil || out.Name == name {
+			return err
+		}
+		t := s.begin()
+		t.authorize(a, o)
+		t.rename(orgRow(o), out.Name, name)
+		t.audit(ctx, entry{
+			org: o, at: s.now(), action: "org.updated", actor: a.User, target: string(o),
+			changes: Changes{"name": {From: out.Name, To: name}},
+		})
+		out.Name = name
+		return t.Commit(ctx)
+	})
+	return out, err
+}
+
+func orgFrom(r *table.Reading) Org {
+	return Org{
+		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), CreatedAt: attrCreatedAt.From(r),
+		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
+	}
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+)
+
+const (
+	// actionsAtOnce bounds a transaction. DynamoDB takes 100 actions.
+	actionsAtOnce = 90
+
+	// closingPage is how many rows are read at once to be deleted or changed.
+	closingPage = 1000
+
+	// deletesWithin is the longest time that the request which deletes an org may take. API
+	// Gateway waits 29 seconds.
+	deletesWithin = time.Minute
+
+	// lateExpiry is how long after its expiry a key still counts as usable when an org is
+	// deleted: the clocks of the authorizers differ.
+	lateExpiry = time.Minute
+)
+
+// The deletion of an org begins with one transaction. It marks the org's row by attrDeletedAt, and
+// the row of the org's active keys by attrClosed.
+
+// notDeleted is the condition, on the org's row, of every change in an org.
+func notDeleted() table.Condition { return table.All(table.Exists, attrDeletedAt.Absent()) }
+
+// keysOpen is the same on the row of the org's active keys.
+func keysOpen() table.Condition { return table.All(attrLive.Present(), attrClosed.Absent()) }
+
+// orgGone reports whether an org has no row, or its deletion has begun.
+func orgGone(meta table.Row) bool { return meta == nil || attrDeletedAt.IsIn(meta) }
+
+// unlessGone returns a refusal: org_not_found when the org is gone by its row, or else that of no.
+func unlessGone(no table.Refusal) table.Refusal {
+	return func(meta table.Row) error {
+		if orgGone(meta) {
+			return errOrgNotFound
+		}
+		return no(meta)
+	}
+}
+
+// unlessClosed is unlessGone for the row of the org's active keys.
+func unlessClosed(no table.Refusal) table.Refusal {
+	return func(active table.Row) error {
+		if active == nil || attrClosed.IsIn(active) {
+			return errOrgNotFound
+		}
+		return no(active)
+	}
+}
+
+// checkNotDeleted makes a transaction fail when the org's deletion has begun. It does not write the
+// org's row.
+func (t *txn) checkNotDeleted(o id.Org) { t.Check(orgRow(o), notDeleted(), unlessGone(table.Raced)) }
+
+// DeleteOrg deletes an org. First it writes that the deletion has begun, then it revokes every
+// key, then it removes every member, the caller last. When it returns without an error, no check
+// of the org's keys that begins later accepts one. Each step can be repeated: after an error,
+// any admin who is left can call it again. The sweep deletes the rest (EndOrg).
+//
+// Errors: org_not_found, insufficient_role.
+func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
+	if err := s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o) }); err != nil {
+		return err
+	}
+	if err := s.revokeKeys(ctx, o); err != nil {
+		return err
+	}
+	return s.removeMembers(ctx, o, a.User)
+}
+
+// closeOrg writes that the deletion of an org has begun. From then on nothing in the org is
+// created or changed.
+func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
+	found, err := s.Org(ctx, a, o)
+	if err != nil || found.deleted {
+		return err
+	}
+	now := s.now()
+	t := s.begin()
+	t.authorize(a, o)
+	t.Update(orgRow(o), table.All(notDeleted(), attrName.Is(found.Name)), table.Raced,
+		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
+	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
+	if found.creator != "" { // the creator may create another org now; users are never deleted
+		t.Update(userRow(found.creator), nil, nil, table.Add(attrOrgsCreated, -1))
+	}
+	t.audit(ctx, entry{
+		org: o, at: now, action: "org.deleted", actor: a.User, target: string(o),
+		changes: Changes{"name": {From: found.Name}},
+	})
+	return t.Commit(ctx)
+}
+
+// revokeKeys revokes every key of a closed org that may be good. It reads all rows strongly,
+// because the map of active keys lacks keys in their grace. A key has no event or audit entry of
+// its own here: the entry of the deletion is enough.
+func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
+	return eachPage(ctx, s, table.Span{PK: pkKeys + string(o), Prefix: skKey}, apiKeyFrom, func(keys []APIKey) error {
+		late := s.now() - lateExpiry.Milliseconds()
+		good := slices.DeleteFunc(keys, func(k APIKey) bool {
+			return k.RevokedAt != 0 || k.ExpiresAt != 0 && k.ExpiresAt < late
+		})
+		return inParts(ctx, s, good, actionsAtOnce/2, func(t *txn, k APIKey) {
+			now := s.now()
+			t.revokeKey(o, k.ID, now, table.Raced)
+			t.purgeUse(o, k.ID, now)
+		})
+	})
+}
+
+// removeMembers removes every member of a closed org, with both rows. The user last comes last,
+// and can repeat the deletion when this fails.
+func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error {
+	remove := func(users ...id.User) error {
+		return inParts(ctx, s, users, actionsAtOnce/2, func(t *txn, u id.User) {
+			t.Delete(memberRow(o, u), nil, nil)
+			t.Delete(userOrgRow(u, o), nil, nil)
+		})
+	}
+	userOf := func(r *table.Reading) id.User { return id.User(r.SK(skMember)) }
+	err := eachPage(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skMember}, userOf, func(users []id.User) error {
+		return remove(slices.DeleteFunc(users, func(u id.User) bool { return u == last })...)
+	})
+	if err != nil {
+		return err
+	}
+	return remove(last)
+}
+
+// eachPage calls do with all rows of a span, a page at a time. It reads a page again when rows
+// of it have changed since they were read.
+func eachPage[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T, do func([]T) error) error {
+	page.Limit = closingPage
+	for {
+		var next string
+		err := s.db.Retry(ctx, func() error {
+			found, behind, err := list(ctx, s, page, from)
+			if err != nil || len(found) == 0 {
+				return err
+			}
+			next = behind
+			return do(found)
+		})
+		if err != nil || next == "" {
+			return err
+		}
+		page.After = page.Prefix + next
+	}
+}

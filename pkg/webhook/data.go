@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"latchkey/pkg/id"
+)
+
+// The data of events, by type, as receivers get it (infra/openapi.yaml). Times are in
+// milliseconds.
+
+// DisabledReason is the reason for which an endpoint is disabled.
+type DisabledReason string
+
+// The reasons.
+const (
+	DisabledByUser    DisabledReason = "user"
+	DisabledByGone    DisabledReason = "gone"    // it answered 410
+	DisabledByFailing DisabledReason = "failing" // every attempt failed for five days
+	DisabledByAdmin   DisabledReason = "admin"   // only an admin can enable it
+)
+
+// KeyData is the data of events of the types key.….
+type KeyData struct {
+	KeyID     id.Key `json:"keyId"`
+	KeyPrefix string `json:"keyPrefix"`
+	Name      string `json:"name"`
+	AppID     id.App `json:"appId"`
+	ExpiresAt *int64 `json:"expiresAt"`
+	RevokedAt *int64 `json:"revokedAt"`
+}
+
+// LinkData is the data of events of the types link.…: the link at the event's time.
+type LinkData struct {
+	ID           id.Link           `json:"id"`
+	Status       string            `json:"status"`
+	ClientUserID string            `json:"clientUserId"`
+	Metadata     map[string]string `json:"metadata"`
+	Device       *DeviceData       `json:"device"`
+	CreatedAt    int64             `json:"createdAt"`
+	ExpiresAt    int64             `json:"expiresAt"`
+	ClaimedAt    *int64            `json:"claimedAt"`
+	RevokedAt    *int64            `json:"revokedAt"`
+}
+
+// DeviceData is the device that claimed a link.
+type DeviceData struct {
+	Name     *string `json:"name"`
+	Platform *string `json:"platform"`
+}
+
+// EndpointData is the data of endpoint.created, endpoint.updated and endpoint.deleted. It has
+// nothing of the URL's path and query.
+type EndpointData struct {
+	EndpointID     id.Endpoint     `json:"endpointId"`
+	Origin         string          `json:"origin"`
+	Events         []string        `json:"events"`
+	Enabled        bool            `json:"enabled"`
+	DisabledReason *DisabledReason `json:"disabledReason"`
+	KeyID          *id.Key         `json:"keyId"`             // null: an admin made the change
+	Changed        []string        `json:"changed,omitempty"` // of endpoint.updated
+}
+
+// DisabledData is the data of endpoint.disabled.
+type DisabledData struct {
+	EndpointID id.Endpoint    `json:"endpointId"`
+	URL        string         `json:"url"`
+	Reason     DisabledReason `json:"reason"`
+	DisabledAt int64          `json:"disabledAt"`
+}
+
+// TestData is the data of a test event.
+type TestData struct {
+	Message string `json:"message"`
+}
+
+// OrNull returns nil, which marshals as null, for the zero value.
+func OrNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

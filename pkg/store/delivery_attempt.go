@@ -126,18 +126,14 @@ const requeueAfter = 90 * time.Second
 // that moved it queues the delivery, so that it is not queued again each minute. The row holds a
 // random text of that caller, which recognises its change by it when the answer was lost.
 func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
-	key := deliveryRow(d.Endpoint, d.Event)
-	row, err := s.db.Get(ctx, key)
-	if err != nil || row == nil {
-		return false, err
-	}
-	startedAt, err := table.Decode(row, attrStartedAt.OrZero)
-	if err != nil {
+	delivery := deliveryRow(d.Endpoint, d.Event)
+	startedAt, ok, err := lookup(ctx, s, delivery, attrStartedAt.OrZero)
+	if err != nil || !ok {
 		return false, err
 	}
 	now := s.Now()
 	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(startedAt))/4))
-	return s.db.Mark(ctx, key, table.All(attrStatus.Is(DeliveryPending), attrDueAt.Is(d.At)), nil,
+	return s.db.Mark(ctx, delivery, table.All(attrStatus.Is(DeliveryPending), attrDueAt.Is(d.At)), nil,
 		attrDueAt.Set(until.UnixMilli()), attrMovedBy.Prove(rand.Text()))
 }
 

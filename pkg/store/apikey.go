@@ -93,16 +93,11 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []API
 	for i, k := range keys {
 		uses[i] = usedRow(o, k.ID)
 	}
-	used, err := s.db.Batch(ctx, uses...)
-	if err != nil {
-		return nil, "", err
-	}
+	used, err := batch(ctx, s, uses, attrLastUsed.OrZero)
 	for i := range keys {
-		if keys[i].LastUsedAt, err = table.Decode(used[uses[i]], attrLastUsed.OrZero); err != nil {
-			return nil, "", err
-		}
+		keys[i].LastUsedAt = used[uses[i]]
 	}
-	return keys, next, nil
+	return keys, next, err
 }
 
 // NewKey describes an API key to create.
@@ -158,7 +153,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
 		}
 		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
-		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unlessClosed(refuse(errKeyLimit)),
+		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unless(keysClosed, refuse(errKeyLimit)),
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
 		t.audit(ctx, entry{

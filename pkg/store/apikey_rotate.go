@@ -82,7 +82,7 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, ends, now 
 		attrExpiresAt.Set(ends), attrRotatedTo.Set(fresh.ID), attrPurgeAt.Set(purgeAfter(ends)))
 	t.purgeUse(o, old.ID, ends)
 	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(ends))
-	t.Update(activeKeysRow(o), keysOpen(), unlessClosed(table.Raced),
+	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced),
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }
 

@@ -56,7 +56,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, o
 	t.authorize(a, o)
 	t.once(once.Request, made.Answer)
 	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt))
-	t.Update(orgRow(o), table.All(notDeleted(), attrApps.Under(s.Limits.Apps)), unlessGone(refuse(errAppLimit)), table.Add(attrApps, 1))
+	t.Update(orgRow(o), table.All(notDeleted(), attrApps.Under(s.Limits.Apps)), unless(orgGone, refuse(errAppLimit)), table.Add(attrApps, 1))
 	t.audit(ctx, entry{
 		org: o, at: app.CreatedAt, action: "app.created", actor: a.User, target: string(app.ID),
 		changes: Changes{"name": {To: app.Name}},

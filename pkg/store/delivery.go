@@ -147,17 +147,13 @@ func (s *Store) DeliveriesOf(ctx context.Context, a id.App, e id.Event) (found [
 	for i, h := range endpoints {
 		wanted[i] = deliveryRow(h, e)
 	}
-	rows, err := s.db.Batch(ctx, wanted...)
-	if err != nil {
-		return nil, err
-	}
-	var there []table.Row
+	rows, err := batch(ctx, s, wanted, deliveryFrom)
 	for _, k := range wanted {
-		if rows[k] != nil {
-			there = append(there, rows[k])
+		if d, ok := rows[k]; ok {
+			found = append(found, d)
 		}
 	}
-	return table.DecodeAll(there, deliveryFrom)
+	return found, err
 }
 
 // DeliverySpan selects deliveries of an endpoint.

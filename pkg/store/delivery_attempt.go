@@ -78,7 +78,7 @@ type Attempted struct {
 // RecordAttempt writes the result of an attempt. An attempt whose lease another process has taken
 // over since changes nothing.
 func (s *Store) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
-	next := endAttempts()
+	var next table.Change
 	switch a.Status {
 	case DeliveryPending:
 		at := a.Next
@@ -88,6 +88,8 @@ func (s *Store) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 		next = table.Changes(attrNextAttempt.Set(a.Next), attrDueAt.Set(at))
 	case DeliveryDelivered:
 		next = table.Changes(attrDeliveredAt.Set(s.now()), endAttempts())
+	default:
+		next = endAttempts()
 	}
 	_, err := s.db.Mark(ctx, w.row(), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
 		attrStatus.Set(a.Status), attrLast.Set(&a.Last), next)

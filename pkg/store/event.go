@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -52,7 +53,7 @@ func eventFrom(r *table.Reading) webhook.Event {
 
 // EventOf returns the event of a row that the stream brings. ok is false for any other row.
 func EventOf(pk, sk string) (a id.App, e id.Event, ok bool) {
-	a, errApp := id.ParseApp(trimmed(pk, pkEvents))
+	a, errApp := id.ParseApp(strings.TrimPrefix(pk, pkEvents))
 	e, errEvent := id.ParseEvent(sk)
 	return a, e, errApp == nil && errEvent == nil
 }

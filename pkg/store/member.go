@@ -27,17 +27,15 @@ func memberFrom(r *table.Reading) Member {
 	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r)}
 }
 
-// profile is what other users see of a user: "" for a user without a row.
-func (m *Member) profile(user table.Row) (err error) {
-	if user != nil {
-		m.Email, m.Name, err = profileOf(user)
-	}
-	return err
-}
+// profile is what other users see of a user.
+type profile struct{ email, name string }
 
-func profileOf(user table.Row) (email, name string, err error) {
-	r := table.Read(user)
-	return attrEmail.From(&r), attrName.From(&r), r.Err()
+// profileFrom reads a user's row. A user without a row has no email and no name.
+func profileFrom(r *table.Reading) (p profile) {
+	if r.Row != nil {
+		p = profile{attrEmail.From(r), attrName.From(r)}
+	}
+	return p
 }
 
 // Members lists an org's members: the whole list by time, newest first, or a page by id. next is
@@ -51,18 +49,16 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	if err != nil {
 		return nil, "", err
 	}
-	profiles := make([]table.Key, len(members))
+	users := make([]table.Key, len(members))
 	for i, m := range members {
-		profiles[i] = userRow(m.UserID)
+		users[i] = userRow(m.UserID)
 	}
-	users, err := s.db.Batch(ctx, profiles...)
+	profiles, err := batch(ctx, s, users, profileFrom)
 	if err != nil {
 		return nil, "", err
 	}
-	for i := range members {
-		if err := members[i].profile(users[profiles[i]]); err != nil {
-			return nil, "", err
-		}
+	for i, user := range users {
+		members[i].Email, members[i].Name = profiles[user].email, profiles[user].name
 	}
 	if p.Limit == 0 {
 		slices.SortFunc(members, func(a, b Member) int {
@@ -111,7 +107,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	t.once(once.Request, made.Answer)
 	t.Check(email, attrUserID.Is(user), table.Raced)
 	t.putMembership(o, user, a.User, r, now, refuse(errMemberExists))
-	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(s.Limits.Members)), unlessGone(refuse(errMemberLimit)),
+	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(s.Limits.Members)), unless(orgGone, refuse(errMemberLimit)),
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
 	t.audit(ctx, entry{
 		org: o, at: now, action: "member.added", actor: a.User, target: string(user),
@@ -197,7 +193,9 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 	if m, err = decode(rows[membership], memberFrom, errMemberNotFound); err != nil {
 		return m, err
 	}
-	return m, m.profile(rows[userRow(user)])
+	p, err := table.Decode(rows[userRow(user)], profileFrom)
+	m.Email, m.Name = p.email, p.name
+	return m, err
 }
 
 // unchanged adds the check of the caller. It returns the condition, with its refusal, that the
@@ -231,5 +229,5 @@ func (t *txn) countAdmins(o id.Org, admins, members int) {
 	if admins < 0 {
 		when = table.All(when, attrAdmins.Over(1))
 	}
-	t.Update(orgRow(o), when, unlessGone(refuse(errLastAdmin)), table.Add(attrAdmins, admins), table.Add(attrMembers, members))
+	t.Update(orgRow(o), when, unless(orgGone, refuse(errLastAdmin)), table.Add(attrAdmins, admins), table.Add(attrMembers, members))
 }

@@ -99,10 +99,12 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 		if o.Org, err = table.Decode(meta, orgFrom); err != nil {
 			return nil, "", err
 		}
-		if by := o.AddedBy; by != nil && found[userRow(by.UserID)] != nil {
-			if by.Email, by.Name, err = profileOf(found[userRow(by.UserID)]); err != nil {
+		if by := o.AddedBy; by != nil {
+			p, err := table.Decode(found[userRow(by.UserID)], profileFrom)
+			if err != nil {
 				return nil, "", err
 			}
+			by.Email, by.Name = p.email, p.name
 		}
 		orgs = append(orgs, o)
 	}

@@ -37,29 +37,24 @@ func keysOpen() table.Condition { return table.All(attrLive.Present(), attrClose
 // orgGone reports whether an org has no row, or its deletion has begun.
 func orgGone(meta table.Row) bool { return meta == nil || attrDeletedAt.IsIn(meta) }
 
-// unlessGone returns a refusal: org_not_found when the org is gone by its row, or else that of no.
-func unlessGone(no table.Refusal) table.Refusal {
-	return func(meta table.Row) error {
-		if orgGone(meta) {
-			return errOrgNotFound
-		}
-		return no(meta)
-	}
-}
+// keysClosed is the same by the row of the org's active keys.
+func keysClosed(active table.Row) bool { return active == nil || attrClosed.IsIn(active) }
 
-// unlessClosed is unlessGone for the row of the org's active keys.
-func unlessClosed(no table.Refusal) table.Refusal {
-	return func(active table.Row) error {
-		if active == nil || attrClosed.IsIn(active) {
+// unless returns a refusal: org_not_found when the org is gone by its row, or else that of no.
+func unless(gone func(table.Row) bool, no table.Refusal) table.Refusal {
+	return func(found table.Row) error {
+		if gone(found) {
 			return errOrgNotFound
 		}
-		return no(active)
+		return no(found)
 	}
 }
 
 // checkNotDeleted makes a transaction fail when the org's deletion has begun. It does not write the
 // org's row.
-func (t *txn) checkNotDeleted(o id.Org) { t.Check(orgRow(o), notDeleted(), unlessGone(table.Raced)) }
+func (t *txn) checkNotDeleted(o id.Org) {
+	t.Check(orgRow(o), notDeleted(), unless(orgGone, table.Raced))
+}
 
 // DeleteOrg deletes an org. First it writes that the deletion has begun, then it revokes every
 // key, then it removes every member, the caller last. When it returns without an error, no check

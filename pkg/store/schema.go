@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -203,8 +202,6 @@ func budgetRow(a id.App) table.Key                    { return keyOf(pkBudget, a
 func eventRow(a id.App, e id.Event) table.Key         { return keyOf(pkEvents, a, "", e) }
 func deliveryRow(h id.Endpoint, e id.Event) table.Key { return keyOf(pkDelivery, h, "", e) }
 func idempotencyRow(hash string) table.Key            { return keyOf(pkIdem, hash, skMeta, "") }
-
-func trimmed(sk, prefix string) string { return strings.TrimPrefix(sk, prefix) }
 
 // AccessPattern is one line of the table's design: an item, its key, and the reads that it serves.
 type AccessPattern struct{ Item, PK, SK, Serves string }

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -159,9 +160,21 @@ func list[T any](ctx context.Context, s *Store, page table.Span, from func(*tabl
 		return nil, "", err
 	}
 	if more {
-		next = trimmed(rows[len(rows)-1].Key().SK, page.Prefix)
+		next = strings.TrimPrefix(rows[len(rows)-1].Key().SK, page.Prefix)
 	}
 	return found, next, nil
+}
+
+// batch reads rows, and returns them by key. Missing rows are absent.
+func batch[T any](ctx context.Context, s *Store, keys []table.Key, from func(*table.Reading) T) (map[table.Key]T, error) {
+	rows, err := s.db.Batch(ctx, keys...)
+	found := make(map[table.Key]T, len(rows))
+	for k, row := range rows {
+		if found[k], err = table.Decode(row, from); err != nil {
+			return nil, err
+		}
+	}
+	return found, err
 }
 
 // lookup reads one row. ok is false when there is none.

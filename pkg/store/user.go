@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -69,34 +70,23 @@ func identityFrom(r *table.Reading) Identity {
 // changes nothing of a known user.
 func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen Seen) (id.User, error) {
 	user := known.UserID
-	err := s.db.Retry(ctx, func() error {
+	err := s.db.Retry(ctx, func() (err error) {
 		switch {
 		case !isKnown:
-			made, err := s.firstSight(ctx, seen)
-			user = made
-			if err == nil {
-				return nil
-			}
-			if !errors.Is(err, table.ErrRaced) {
-				return err
-			}
+			user, err = s.firstSight(ctx, seen)
 		case known.shows(seen) && seen.IssuedAt > known.iat:
-			if err := s.move(ctx, known, seen); !errors.Is(err, table.ErrRaced) {
-				return err
-			}
+			err = s.move(ctx, known, seen)
 		case seen.AskedAt > known.AskedAt:
-			return s.noteAsked(ctx, known, seen)
-		default:
-			return nil
+			err = s.noteAsked(ctx, known, seen)
 		}
-		// Another request was faster: continue from the rows that it wrote.
-		var err error
-		known, isKnown, err = s.Identity(ctx, seen.Issuer, seen.Subject)
-		user = known.UserID
-		if err != nil {
+		if !errors.Is(err, table.ErrRaced) {
 			return err
 		}
-		return table.ErrRaced
+		// Another request was faster: continue from the rows that it wrote.
+		var failed error
+		known, isKnown, failed = s.Identity(ctx, seen.Issuer, seen.Subject)
+		user = known.UserID
+		return cmp.Or(failed, err)
 	})
 	return user, err
 }
@@ -138,9 +128,8 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 	if err != nil {
 		return false, err
 	}
-	claim := table.Changes(
-		attrUserID.Set(user), attrIssuedAt.Set(seen.IssuedAt), attrIdentity.Set(identityRow(seen.Issuer, seen.Subject).PK),
-	)
+	own := identityRow(seen.Issuer, seen.Subject)
+	claim := table.Changes(attrUserID.Set(user), attrIssuedAt.Set(seen.IssuedAt), attrIdentity.Set(own.PK))
 	if row == nil {
 		t.Put(email, table.Absent, table.Raced, claim)
 		return true, nil
@@ -151,7 +140,7 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 		return false, r.Err()
 	}
 	t.Put(email, table.All(attrUserID.Is(holder), attrIssuedAt.Is(iat)), table.Raced, claim)
-	if holder != user {
+	if holder != user && identity != own.PK { // else another request made the user just now
 		t.Update(table.Key{PK: identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
 	}
 	return true, nil

@@ -111,6 +111,18 @@ func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	}
 }
 
+// TestALaterTokenOfAUserWhoWasJustMadeFindsThem: the second request read before the first wrote.
+func TestALaterTokenOfAUserWhoWasJustMadeFindsThem(t *testing.T) {
+	tb := storetest.New(t)
+	u := signIn(t, tb, "a", "a@example.com", true, 100)
+	again, err := tb.SignIn(ctx, store.Identity{}, false, store.Seen{
+		Issuer: issuer, Subject: "a", Email: "a@example.com", Folded: "a@example.com", Verified: true, Name: "a", IssuedAt: 200,
+	})
+	if err != nil || again != u {
+		t.Errorf("%s, %v; want %s", again, err, u)
+	}
+}
+
 func TestAChangedEmailMovesWithItsUser(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "a", "old@example.com", true, 100)

@@ -11,22 +11,33 @@ import (
 // a constant: const role = table.Text[Role]("role").
 type Attribute[T any, F format[T]] string
 
-// format is how a value is written to a row and read from it.
+// format is how a value is written to a row and read from it. encode returns nil for a value that
+// cannot be written.
 type format[T any] interface {
-	encode(v T) (types.AttributeValue, error)
+	encode(v T) types.AttributeValue
 	decode(v types.AttributeValue) (_ T, ok bool)
 }
 
-// The kinds of attributes.
-type (
-	Text[T ~string]         = Attribute[T, textFormat[T]]
-	Number[T ~int | ~int64] = Attribute[T, numberFormat[T]]
-	Int                     = Number[int64]
-	Bool                    = Attribute[bool, boolFormat]
-	Bytes                   = Attribute[[]byte, bytesFormat]
-	JSON[T any]             = Attribute[T, jsonFormat[T]] // a text that holds a T as JSON
-	Map[T ~int | ~int64]    = Attribute[map[string]T, mapFormat[T]]
-)
+// Text is an attribute that holds a text.
+type Text[T ~string] = Attribute[T, textFormat[T]]
+
+// Number is an attribute that holds an integer.
+type Number[T ~int | ~int64] = Attribute[T, numberFormat[T]]
+
+// Int is a Number of 64 bits.
+type Int = Number[int64]
+
+// Bool is an attribute that is true or false.
+type Bool = Attribute[bool, boolFormat]
+
+// Bytes is an attribute that holds bytes.
+type Bytes = Attribute[[]byte, bytesFormat]
+
+// JSON is an attribute that holds a T as a text in JSON.
+type JSON[T any] = Attribute[T, jsonFormat[T]]
+
+// Map is an attribute that holds integers by name.
+type Map[T ~int | ~int64] = Attribute[map[string]T, mapFormat[T]]
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func number(n int64) types.AttributeValue {
@@ -35,7 +46,7 @@ func number(n int64) types.AttributeValue {
 
 type textFormat[T ~string] struct{}
 
-func (textFormat[T]) encode(v T) (types.AttributeValue, error) { return text(string(v)), nil }
+func (textFormat[T]) encode(v T) types.AttributeValue { return text(string(v)) }
 func (textFormat[T]) decode(v types.AttributeValue) (T, bool) {
 	s, ok := v.(*types.AttributeValueMemberS)
 	if !ok {
@@ -46,7 +57,7 @@ func (textFormat[T]) decode(v types.AttributeValue) (T, bool) {
 
 type numberFormat[T ~int | ~int64] struct{}
 
-func (numberFormat[T]) encode(v T) (types.AttributeValue, error) { return number(int64(v)), nil }
+func (numberFormat[T]) encode(v T) types.AttributeValue { return number(int64(v)) }
 func (numberFormat[T]) decode(v types.AttributeValue) (T, bool) {
 	s, ok := v.(*types.AttributeValueMemberN)
 	if !ok {
@@ -58,8 +69,8 @@ func (numberFormat[T]) decode(v types.AttributeValue) (T, bool) {
 
 type boolFormat struct{}
 
-func (boolFormat) encode(v bool) (types.AttributeValue, error) {
-	return &types.AttributeValueMemberBOOL{Value: v}, nil
+func (boolFormat) encode(v bool) types.AttributeValue {
+	return &types.AttributeValueMemberBOOL{Value: v}
 }
 
 func (boolFormat) decode(v types.AttributeValue) (bool, bool) {
@@ -69,8 +80,8 @@ func (boolFormat) decode(v types.AttributeValue) (bool, bool) {
 
 type bytesFormat struct{}
 
-func (bytesFormat) encode(v []byte) (types.AttributeValue, error) {
-	return &types.AttributeValueMemberB{Value: v}, nil
+func (bytesFormat) encode(v []byte) types.AttributeValue {
+	return &types.AttributeValueMemberB{Value: v}
 }
 
 func (bytesFormat) decode(v types.AttributeValue) ([]byte, bool) {
@@ -83,9 +94,12 @@ func (bytesFormat) decode(v types.AttributeValue) ([]byte, bool) {
 
 type jsonFormat[T any] struct{}
 
-func (jsonFormat[T]) encode(v T) (types.AttributeValue, error) {
+func (jsonFormat[T]) encode(v T) types.AttributeValue {
 	b, err := json.Marshal(v)
-	return text(string(b)), err
+	if err != nil {
+		return nil
+	}
+	return text(string(b))
 }
 
 func (jsonFormat[T]) decode(v types.AttributeValue) (out T, ok bool) {
@@ -95,12 +109,12 @@ func (jsonFormat[T]) decode(v types.AttributeValue) (out T, ok bool) {
 
 type mapFormat[T ~int | ~int64] struct{}
 
-func (mapFormat[T]) encode(v map[string]T) (types.AttributeValue, error) {
+func (mapFormat[T]) encode(v map[string]T) types.AttributeValue {
 	out := make(map[string]types.AttributeValue, len(v))
 	for name, n := range v {
 		out[name] = number(int64(n))
 	}
-	return &types.AttributeValueMemberM{Value: out}, nil
+	return &types.AttributeValueMemberM{Value: out}
 }
 
 func (mapFormat[T]) decode(v types.AttributeValue) (map[string]T, bool) {

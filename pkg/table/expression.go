@@ -92,9 +92,9 @@ func (e *Expression) value(v types.AttributeValue) string {
 // encoded returns a value in DynamoDB's format. A value without one makes the expression fail.
 func (a Attribute[T, F]) encoded(e *Expression, v T) types.AttributeValue {
 	var f F
-	out, err := f.encode(v)
-	if err != nil {
-		e.err = errors.Join(e.err, fmt.Errorf("table: the value of %s: %w", string(a), err))
+	out := f.encode(v)
+	if out == nil {
+		e.err = fmt.Errorf("table: the value of %s cannot be written", string(a))
 	}
 	return out
 }

@@ -158,7 +158,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 		t.announce(o, k)
 		t.audit(ctx, entry{
 			org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID),
-			changes: Changes{"name": {To: k.Name}, "appId": {To: k.AppID}, "expiresAt": {To: orNil(k.ExpiresAt)}},
+			changes: Changes{"name": {To: k.Name}, "appId": {To: k.AppID}, "expiresAt": {To: webhook.OrNull(k.ExpiresAt)}},
 		})
 		return t.Commit(ctx)
 	}
@@ -187,14 +187,6 @@ func (k MintedKey) attributes(by id.User) table.Change {
 // purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted,
 // in seconds.
 func purgeAfter(died int64) int64 { return time.UnixMilli(died).Add(deadKeysFor).Unix() }
-
-// orNil returns nil for a time that is not set.
-func orNil(at int64) any {
-	if at == 0 {
-		return nil
-	}
-	return at
-}
 
 // dropExpired removes the expired keys from the map of active keys, and reports whether there
 // were any.

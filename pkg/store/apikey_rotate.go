@@ -6,6 +6,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
 )
 
 // Rotation replaces a key by a new one. The old key stays good for a while.
@@ -67,7 +68,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 		org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID),
 		changes: Changes{
 			"rotatedTo": {To: fresh.ID},
-			"expiresAt": {From: orNil(old.ExpiresAt), To: old.GraceEnds(now, r.Grace)},
+			"expiresAt": {From: webhook.OrNull(old.ExpiresAt), To: old.GraceEnds(now, r.Grace)},
 		},
 	})
 	return made, t.Commit(ctx)

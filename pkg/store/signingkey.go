@@ -42,11 +42,7 @@ func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, er
 
 // VerificationKeys returns every verification key that ever was, by kid.
 func (s *Store) VerificationKeys(ctx context.Context) ([]webhook.SigningKey, error) {
-	rows, err := s.db.Whole(ctx, table.Span{PK: pkVerify, Prefix: skKey, Limit: signingPage})
-	if err != nil {
-		return nil, err
-	}
-	return table.DecodeAll(rows, signingKeyFrom)
+	return whole(ctx, s, table.Span{PK: pkVerify, Prefix: skKey, Limit: signingPage}, signingKeyFrom)
 }
 
 // RevokeVerificationKey revokes a key, so that it proves nothing from now on: its lookup answers
@@ -120,22 +116,17 @@ func (k SigningKeys) first(is func(webhook.SigningKey) bool) (key webhook.Signin
 
 // SigningKeys reads the signing keys, and which one is active, in strong reads of one partition.
 func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
-	rows, err := s.db.Whole(ctx, table.Span{PK: pkVerify, Limit: signingPage})
-	if err != nil {
-		return SigningKeys{}, err
-	}
 	var out SigningKeys
-	var failed []error
-	for _, row := range rows {
-		r := table.Read(row)
-		if row.Key() == signingStateRow() {
-			out.ActiveKid, out.Made = attrKid.OrZero(&r), attrMade.OrZero(&r)
-		} else {
-			out.Keys = append(out.Keys, signingKeyFrom(&r))
+	from := func(r *table.Reading) (none webhook.SigningKey) {
+		if r.Row.Key() == signingStateRow() { // this row is no key
+			out.ActiveKid, out.Made = attrKid.OrZero(r), attrMade.OrZero(r)
+			return none
 		}
-		failed = append(failed, r.Err())
+		return signingKeyFrom(r)
 	}
-	return out, errors.Join(failed...)
+	all, err := whole(ctx, s, table.Span{PK: pkVerify, Limit: signingPage}, from)
+	out.Keys = slices.DeleteFunc(all, func(k webhook.SigningKey) bool { return k.Kid == "" })
+	return out, err
 }
 
 // LeaseSigningKeys takes the right to change the signing keys for a time. Error: ErrLeaseHeld.

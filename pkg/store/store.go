@@ -165,6 +165,21 @@ func list[T any](ctx context.Context, s *Store, page table.Span, from func(*tabl
 	return found, next, nil
 }
 
+// whole reads a span to its end, page.Limit rows with each query.
+func whole[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T) (all []T, err error) {
+	for {
+		found, next, err := list(ctx, s, page, from)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+		if next == "" {
+			return all, nil
+		}
+		page.After = page.Prefix + next
+	}
+}
+
 // batch reads rows, and returns them by key. Missing rows are absent.
 func batch[T any](ctx context.Context, s *Store, keys []table.Key, from func(*table.Reading) T) (map[table.Key]T, error) {
 	rows, err := s.db.Batch(ctx, keys...)

@@ -74,21 +74,6 @@ func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page i
 	return rows, nil
 }
 
-// Whole reads a span to its end, s.Limit rows with each query.
-func (t *Table) Whole(ctx context.Context, s Span) (all []Row, err error) {
-	for {
-		rows, more, err := t.Query(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-		if !more {
-			return all, nil
-		}
-		s.After = rows[len(rows)-1].Key().SK
-	}
-}
-
 // Index is a sparse index: it has the rows with both attributes.
 type Index struct {
 	Name string

@@ -218,11 +218,10 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	if err := d.Store.RecordAttempt(ctx, w, out); err != nil {
 		return err
 	}
-	failing := w.To.FailingSince != 0 && now.Sub(time.UnixMilli(w.To.FailingSince)) >= webhook.DisableAfter
 	switch {
 	case r.Status == http.StatusGone:
 		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Hold(ctx, w))
-	case failing:
+	case w.To.Hopeless(now):
 		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Hold(ctx, w))
 	}
 	if out.Queued {

@@ -27,9 +27,7 @@ type Endpoint struct {
 	CreatedByKey id.Key
 	URLSetByKey  id.Key // the key that changed the URL or the event types last
 
-	Failures     int64
-	OpenUntil    int64
-	FailingSince int64
+	webhook.Breaker
 
 	// ReleaseFrom is the last event whose held delivery was processed since the endpoint was
 	// enabled again or deleted. Releasing means that more held deliveries may follow.
@@ -49,7 +47,7 @@ func endpointFrom(r *table.Reading) Endpoint {
 		URL: attrURL.From(r), Description: attrDescription.From(r), Events: attrEvents.From(r), Enabled: attrEnabled.From(r),
 		DisabledReason: attrDisabledReason.OrZero(r), DisabledAt: attrDisabledAt.OrZero(r),
 		CreatedAt: attrCreatedAt.From(r), UpdatedAt: attrUpdatedAt.From(r), Deleted: attrDeletedAt.OrZero(r) != 0,
-		Failures: attrFailures.OrZero(r), OpenUntil: attrOpenUntil.OrZero(r), FailingSince: attrFailingSince.OrZero(r),
+		Breaker:     webhook.Breaker{Failures: attrFailures.OrZero(r), OpenUntil: attrOpenUntil.OrZero(r), FailingSince: attrFailingSince.OrZero(r)},
 		ReleaseFrom: attrReleaseFrom.OrZero(r), Releasing: attrReleaseFrom.IsIn(r.Row),
 		CreatedByKey: attrCreatedByKey.OrZero(r), URLSetByKey: attrURLSetByKey.OrZero(r),
 		urlByKey: attrURLByKey.OrZero(r), eventsByKey: attrEventsByKey.OrZero(r),

@@ -13,7 +13,7 @@ import (
 // Succeeded records that an endpoint took a webhook. It writes only if that changes the
 // endpoint's row.
 func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
-	if h.Failures == 0 && h.OpenUntil == 0 && h.FailingSince == 0 {
+	if h.Breaker == (webhook.Breaker{}) {
 		return nil
 	}
 	row := endpointRow(h.AppID, h.ID)
@@ -26,21 +26,17 @@ func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
 // Failed records that an endpoint did not take a webhook. It opens the breaker after several
 // failures in a row over some time. Attempts at the same time count once.
 func (s *Store) Failed(ctx context.Context, h Endpoint) error {
-	now, failures := s.now(), h.Failures+1
-	failing := time.Duration(0)
-	if h.FailingSince != 0 {
-		failing = s.Now().Sub(time.UnixMilli(h.FailingSince))
-	}
-	pause := webhook.Break(int(failures), failing)
-	if failures >= webhook.BreakAfter && pause == 0 {
-		return nil // the failures are not old enough yet: nothing changes
+	now := s.Now()
+	failures, pause, ok := h.Fail(now)
+	if !ok {
+		return nil
 	}
 	first := table.All(table.Exists, attrFailures.Absent())
 	if h.Failures > 0 { // a success meanwhile has removed the count
 		first = attrFailures.Is(h.Failures)
 	}
 	_, err := s.db.Mark(ctx, endpointRow(h.AppID, h.ID), first, nil,
-		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now), table.If(pause > 0, h.open(now+pause.Milliseconds())))
+		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now.UnixMilli()), table.If(pause > 0, h.open(now.Add(pause).UnixMilli())))
 	return err
 }
 
@@ -48,7 +44,7 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 // breaker stays open for all other attempts. If the answer is lost, no attempt is made until the
 // new time is over.
 func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
-	until := s.now() + webhook.Break(int(h.Failures), webhook.BreakOver).Milliseconds()
+	until := s.Now().Add(h.Probe()).UnixMilli()
 	return s.db.Mark(ctx, endpointRow(h.AppID, h.ID), attrOpenUntil.Is(h.OpenUntil), nil, h.open(until))
 }
 

@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,19 +20,85 @@ const (
 	allow         = "Allow"
 )
 
-// authorizerEvent has the fields of API Gateway's REQUEST authorizer event that are read.
+// authorizerEvent has what is read of API Gateway's REQUEST authorizer event.
 type authorizerEvent struct {
-	MethodARN         string              `json:"methodArn"`
-	Resource          string              `json:"resource"`
-	HTTPMethod        string              `json:"httpMethod"`
-	Headers           map[string]string   `json:"headers"`
-	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
-	RequestContext    struct {
-		ExtendedRequestID string `json:"extendedRequestId"`
-		Identity          struct {
-			SourceIP string `json:"sourceIp"` // of the connection, because a client can write any X-Forwarded-For
-		} `json:"identity"`
-	} `json:"requestContext"`
+	methodARN, resource, httpMethod string
+	extendedRequestID               string
+	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
+
+	// The values of each header whose name is Authorization in any case, so that a second header is
+	// noticed: by multiValueHeaders, and by headers, which count only without the others.
+	many, single map[string][]string
+}
+
+// readAuthorizerEvent reads an event.
+func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
+	s := &scanner{text: text}
+	s.object(func(name string) {
+		switch name {
+		case "methodArn":
+			e.methodARN = s.string()
+		case "resource":
+			e.resource = s.string()
+		case "httpMethod":
+			e.httpMethod = s.string()
+		case "headers":
+			e.single = s.authorization(func() []string { return []string{s.string()} })
+		case "multiValueHeaders":
+			e.many = s.authorization(s.strings)
+		case "requestContext":
+			e.extendedRequestID, e.sourceIP = s.requestContext()
+		default:
+			s.skip()
+		}
+	})
+	return e, s.end()
+}
+
+// authorization reads headers, and returns the values of those named Authorization; nil for null.
+func (s *scanner) authorization(values func() []string) (found map[string][]string) {
+	if s.peek() == '{' {
+		found = map[string][]string{}
+	}
+	s.object(func(name string) {
+		if got := values(); strings.EqualFold(name, "authorization") {
+			found[name] = got
+		}
+	})
+	return found
+}
+
+func (s *scanner) requestContext() (extendedRequestID, sourceIP string) {
+	s.object(func(name string) {
+		switch name {
+		case "extendedRequestId":
+			extendedRequestID = s.string()
+		case "identity":
+			sourceIP = ""
+			s.object(func(name string) {
+				if name == "sourceIp" {
+					sourceIP = s.string()
+				} else {
+					s.skip()
+				}
+			})
+		default:
+			s.skip()
+		}
+	})
+	return extendedRequestID, sourceIP
+}
+
+// authorization returns the values of every Authorization header.
+func (e authorizerEvent) authorization() (values []string) {
+	headers := e.many
+	if headers == nil {
+		headers = e.single
+	}
+	for _, of := range headers {
+		values = append(values, of...)
+	}
+	return values
 }
 
 type authorizerAnswer struct {
@@ -59,39 +126,53 @@ type CredentialOf func(method, resource string) (principal.Credential, bool)
 // StartAuthorizer serves decide as API Gateway's REQUEST authorizer. It does not
 // return.
 func StartAuthorizer(decide Decide, credentialOf CredentialOf) {
-	start(authorizer(decide, credentialOf))
+	start(&authorizerHandler{decide: decide, credentialOf: credentialOf})
 }
 
-func authorizer(decide Decide, credentialOf CredentialOf) func(context.Context, authorizerEvent) (*authorizerAnswer, error) {
-	var accepted metric.Counter
-	return func(ctx context.Context, e authorizerEvent) (answer *authorizerAnswer, err error) {
-		defer slowEnough()()
-		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID)
-		defer cancel()
-		err = guarded(ctx, func() (err error) {
-			answer, err = authorize(ctx, e, decide, credentialOf)
-			return err
-		})
-		if err == nil && answer.PolicyDocument.Statement[0].Effect == allow {
-			accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
-		}
-		return answer, err
+// authorizerHandler decides on authorizer events. It is a lambda.Handler, which gets an event as it
+// is.
+type authorizerHandler struct {
+	decide       Decide
+	credentialOf CredentialOf
+	accepted     metric.Counter
+}
+
+// Invoke decides on one event. Without a decision it returns an error.
+func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	defer slowEnough()()
+	e, err := readAuthorizerEvent(event)
+	if err != nil {
+		return nil, err
 	}
+	ctx, cancel := prepared(ctx, e.extendedRequestID)
+	defer cancel()
+	var answer *authorizerAnswer
+	err = guarded(ctx, func() (err error) {
+		answer, err = authorize(ctx, e, h.decide, h.credentialOf)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if answer.PolicyDocument.Statement[0].Effect == allow {
+		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
+	}
+	return json.Marshal(answer)
 }
 
 // authorize answers Allow or Deny. When it cannot decide, it returns an error, which the
 // gateway answers with 503.
 func authorize(ctx context.Context, e authorizerEvent, decide Decide, credentialOf CredentialOf) (*authorizerAnswer, error) {
-	want, ok := credentialOf(e.HTTPMethod, e.Resource)
+	want, ok := credentialOf(e.httpMethod, e.resource)
 	if !ok {
-		return nil, fmt.Errorf("the authorizer stands before %s %s, which is not in the route table", e.HTTPMethod, e.Resource)
+		return nil, fmt.Errorf("the authorizer stands before %s %s, which is not in the route table", e.httpMethod, e.resource)
 	}
-	headers := authorizationHeaders(e)
+	headers := e.authorization()
 	p, err := decide(ctx, want, headers)
 	if err == nil {
 		return &authorizerAnswer{
 			PrincipalID: principalID(p.ID()), Context: p.Context(),
-			PolicyDocument: onStage(allow, e.MethodARN),
+			PolicyDocument: onStage(allow, e.methodARN),
 		}, nil
 	}
 	var refused *problem.Error
@@ -99,14 +180,14 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 		logRefusal(ctx, e, refused, p.ID())
 		return &authorizerAnswer{
 			PrincipalID:    principalID(""),
-			PolicyDocument: onStage("Deny", e.MethodARN),
+			PolicyDocument: onStage("Deny", e.methodARN),
 			Context: map[string]string{
 				"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail, "challenge": challenge(headers),
 			},
 		}, nil
 	}
 	slog.ErrorContext(ctx, "authorizer cannot tell", "error", err, "requestId", problem.RequestID(ctx),
-		"route", e.HTTPMethod+" "+e.Resource)
+		"route", e.httpMethod+" "+e.resource)
 	return nil, errors.New("the authorizer cannot tell who calls")
 }
 
@@ -126,8 +207,8 @@ func challenge(headers []string) string {
 // has matched, or else empty. No caller can choose what the line has of it.
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, caller string) {
 	attrs := []any{
-		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.HTTPMethod + " " + e.Resource,
-		"sourceIp", e.RequestContext.Identity.SourceIP, "caller", caller,
+		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.httpMethod + " " + e.resource,
+		"sourceIp", e.sourceIP, "caller", caller,
 	}
 	if refused.Cause != nil {
 		attrs = append(attrs, "cause", refused.Cause.Error())
@@ -151,24 +232,4 @@ func principalID(id string) string {
 		return "anonymous"
 	}
 	return id
-}
-
-// authorizationHeaders returns every Authorization header of the request, in any case of the
-// name, so that a second header is noticed.
-func authorizationHeaders(e authorizerEvent) []string {
-	var out []string
-	for name, values := range e.MultiValueHeaders {
-		if strings.EqualFold(name, "authorization") {
-			out = append(out, values...)
-		}
-	}
-	if e.MultiValueHeaders != nil {
-		return out
-	}
-	for name, value := range e.Headers {
-		if strings.EqualFold(name, "authorization") {
-			out = append(out, value)
-		}
-	}
-	return out
 }

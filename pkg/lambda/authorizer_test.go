@@ -19,23 +19,15 @@ const sample = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123
 
 func ask(t *testing.T, event string, decide Decide) (map[string]any, error) {
 	t.Helper()
-	var e authorizerEvent
-	if err := json.Unmarshal([]byte(event), &e); err != nil {
-		t.Fatal(err)
-	}
 	takes := func(method, resource string) (principal.Credential, bool) {
 		return principal.UserToken, method == "GET" && resource == "/v1/orgs"
 	}
-	out, err := authorizer(decide, takes)(context.Background(), e)
+	b, err := (&authorizerHandler{decide: decide, credentialOf: takes}).Invoke(context.Background(), []byte(event))
 	if err != nil {
-		if out != nil {
+		if b != nil {
 			t.Fatal("an answer beside an error")
 		}
 		return nil, err
-	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		t.Fatal(err)
 	}
 	var m map[string]any
 	return m, json.Unmarshal(b, &m)

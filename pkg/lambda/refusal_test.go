@@ -62,9 +62,9 @@ func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 		decide := func(context.Context, principal.Credential, []string) (principal.Principal, error) {
 			return principal.Principal{}, err
 		}
-		handle := authorizer(decide, func(string, string) (principal.Credential, bool) { return principal.UserToken, true })
+		handler := &authorizerHandler{decide: decide, credentialOf: func(string, string) (principal.Credential, bool) { return principal.UserToken, true }}
 		for range 3 {
-			if _, err := handle(t.Context(), authorizerEvent{}); err != nil {
+			if _, err := handler.Invoke(t.Context(), []byte(`{}`)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for _, err = range []error{problem.New(problem.KeyRevoked, ""), nil, nil} {
-			if _, err := handle(t.Context(), authorizerEvent{}); err != nil {
+			if _, err := handler.Invoke(t.Context(), []byte(`{}`)); err != nil {
 				t.Fatal(err)
 			}
 		}

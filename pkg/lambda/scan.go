@@ -1,0 +1,158 @@
+package lambda
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+)
+
+// errEvent is the error of an event that is not the JSON that Lambda sends.
+var errEvent = errors.New("lambda: the event cannot be read")
+
+// scanner reads a JSON text from its beginning to its end. It exists because the authorizer reads a
+// few members of a large event on every request, and encoding/json would look at each byte three
+// times. It takes the text to be valid, as Lambda's events are: it finds no fault in what it skips.
+// After a fault it reads no more, and err is errEvent.
+type scanner struct {
+	text []byte
+	err  error
+}
+
+func (s *scanner) fail() { s.text, s.err = nil, errEvent }
+
+// peek returns the next byte that is not a blank, 0 at the end.
+func (s *scanner) peek() byte {
+	s.text = bytes.TrimLeft(s.text, " \t\r\n")
+	if len(s.text) == 0 {
+		return 0
+	}
+	return s.text[0]
+}
+
+// take reads one byte, which must be c.
+func (s *scanner) take(c byte) {
+	if s.peek() != c {
+		s.fail()
+		return
+	}
+	s.text = s.text[1:]
+}
+
+// object reads an object, or null. For each member it calls read, which must read the value.
+func (s *scanner) object(read func(name string)) {
+	if s.peek() != '{' {
+		s.null()
+		return
+	}
+	s.list('{', '}', func() {
+		name := s.string()
+		s.take(':')
+		read(name)
+	})
+}
+
+// array reads an array, or null. For each element it calls read, which must read the value.
+func (s *scanner) array(read func()) {
+	if s.peek() != '[' {
+		s.null()
+		return
+	}
+	s.list('[', ']', read)
+}
+
+// list reads what is between two brackets, with commas between its parts.
+func (s *scanner) list(opening, closing byte, part func()) {
+	s.take(opening)
+	for first := true; s.err == nil && (s.peek() != closing || !first); first = false {
+		part()
+		if s.peek() != ',' {
+			break
+		}
+		s.take(',')
+	}
+	s.take(closing)
+}
+
+// string reads a text. null is "".
+func (s *scanner) string() string {
+	if s.peek() != '"' {
+		s.null()
+		return ""
+	}
+	raw, plain := s.quoted()
+	if plain {
+		return string(raw[1 : len(raw)-1])
+	}
+	var out string
+	if s.err == nil && json.Unmarshal(raw, &out) != nil {
+		s.fail()
+	}
+	return out
+}
+
+// quoted reads a text with its quotes. plain reports whether it is what it says: without escapes, and
+// in valid UTF-8.
+func (s *scanner) quoted() (raw []byte, plain bool) {
+	plain = true
+	for i := 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '\\':
+			plain = false
+			i++
+		case c == '"':
+			raw, s.text = s.text[:i+1], s.text[i+1:]
+			return raw, plain && utf8.Valid(raw)
+		}
+	}
+	s.fail()
+	return nil, false
+}
+
+// strings reads an array of texts.
+func (s *scanner) strings() (out []string) {
+	s.array(func() { out = append(out, s.string()) })
+	return out
+}
+
+// end returns the scanner's error, or that of a text with more behind what was read.
+func (s *scanner) end() error {
+	if s.err == nil && s.peek() != 0 {
+		s.fail()
+	}
+	return s.err
+}
+
+// null reads null.
+func (s *scanner) null() {
+	rest, ok := bytes.CutPrefix(s.text, []byte("null"))
+	if !ok {
+		s.fail()
+		return
+	}
+	s.text = rest
+}
+
+// skip reads any value.
+func (s *scanner) skip() {
+	switch s.peek() {
+	case '{':
+		s.object(func(string) { s.skip() })
+	case '[':
+		s.array(s.skip)
+	case '"':
+		s.quoted()
+	case 0:
+		s.fail()
+	default: // a number, true, false or null
+		end := bytes.IndexAny(s.text, ",]} \t\r\n")
+		if end < 0 {
+			end = len(s.text)
+		}
+		if end == 0 {
+			s.fail()
+			return
+		}
+		s.text = s.text[end:]
+	}
+}

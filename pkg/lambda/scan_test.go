@@ -1,0 +1,82 @@
+package lambda
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// byEncodingJSON reads an event by encoding/json. Members are found by their exact names, and the last of
+// two counts.
+func byEncodingJSON(text []byte) (authorizerEvent, error) {
+	var e authorizerEvent
+	var failed error
+	members := func(text json.RawMessage) (m map[string]json.RawMessage) {
+		if text != nil {
+			failed = errors.Join(failed, json.Unmarshal(text, &m))
+		}
+		return m
+	}
+	read := func(text json.RawMessage, into any) {
+		if text != nil {
+			failed = errors.Join(failed, json.Unmarshal(text, into))
+		}
+	}
+	top := members(text)
+	context := members(top["requestContext"])
+	identity := members(context["identity"])
+	var single map[string]string
+	var many map[string][]string
+	read(top["methodArn"], &e.methodARN)
+	read(top["resource"], &e.resource)
+	read(top["httpMethod"], &e.httpMethod)
+	read(top["headers"], &single)
+	read(top["multiValueHeaders"], &many)
+	read(context["extendedRequestId"], &e.extendedRequestID)
+	read(identity["sourceIp"], &e.sourceIP)
+	if single != nil {
+		e.single = map[string][]string{}
+	}
+	for name, value := range single {
+		if strings.EqualFold(name, "authorization") {
+			e.single[name] = []string{value}
+		}
+	}
+	if many != nil {
+		e.many = map[string][]string{}
+	}
+	for name, values := range many {
+		if strings.EqualFold(name, "authorization") {
+			e.many[name] = values
+		}
+	}
+	return e, failed
+}
+
+// FuzzTheScannerReadsAnEventAsEncodingJSONDoes: whatever JSON text the authorizer gets.
+func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
+	for _, seed := range []string{
+		sample, `{}`, `null`, `[]`, ` { "methodArn" : "a" , "headers" : null } `, `{"resource":"\u00e9\ud83d\ude00\\\"\n"}`,
+		`{"requestContext":{"identity":{"sourceIp":"1.2.3.4","x":[1,{"y":[]},"]"]},"extendedRequestId":"e"}}`,
+		`{"headers":{"A":"b"},"headers":{"C":"d"}}`, `{"httpMethod":"GET","httpMethod":null}`, `{"headers":{"A":null}}`, `{"multiValueHeaders":{"A":null,"B":[null,"x"]}}`,
+		`{"resource":1}`, `{"headers":[]}`, `{"multiValueHeaders":{"A":"b"}}`, `{"methodArn":"` + "\xff" + `"}`, `{"a":-1.5e+3,"b":true,"c":false,"resource":"r"}`, `{"a"`, `{"a":}`, `{,}`, `{"a":1,}`, `{"a":tru`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, gotErr := readAuthorizerEvent(text)
+		if !json.Valid(text) || !utf8.Valid(text) {
+			return // Lambda sends no such text: the scanner must only not panic
+		}
+		want, wantErr := byEncodingJSON(text)
+		if (gotErr == nil) != (wantErr == nil) {
+			t.Fatalf("%q: %v, and encoding/json says %v", text, gotErr, wantErr)
+		}
+		if gotErr == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	})
+}

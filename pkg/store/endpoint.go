@@ -55,9 +55,6 @@ func endpointFrom(r *table.Reading) Endpoint {
 	}
 }
 
-// endpointExists is the condition that an endpoint is there and not deleted.
-func endpointExists() table.Condition { return table.All(table.Exists, attrDeletedAt.Absent()) }
-
 // NewEndpoint describes an endpoint to create.
 type NewEndpoint struct {
 	OrgID       id.Org
@@ -156,7 +153,7 @@ func (t *txn) deleteEndpoint(a id.App, h id.Endpoint, now int64, when table.Cond
 // endpoint_not_found.
 func (s *Store) TestEndpoint(ctx context.Context, a id.App, h id.Endpoint, message string) (id.Event, error) {
 	t := s.begin()
-	t.Check(endpointRow(a, h), endpointExists(), refuse(errEndpointNotFound))
+	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
 	e := t.event(happening{app: a, kind: webhook.Test, at: s.now(), only: h, data: webhook.TestData{Message: message}})
 	return e, t.Commit(ctx)
 }

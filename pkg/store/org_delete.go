@@ -28,7 +28,8 @@ const (
 // The deletion of an org begins with one transaction. It marks the org's row by attrDeletedAt, and
 // the row of the org's active keys by attrClosed.
 
-// notDeleted is the condition, on the org's row, of every change in an org.
+// notDeleted is the condition that there is a row, and that it is not deleted. On the org's row,
+// every change in an org has it.
 func notDeleted() table.Condition { return table.All(table.Exists, attrDeletedAt.Absent()) }
 
 // keysOpen is the same on the row of the org's active keys.

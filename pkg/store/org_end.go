@@ -77,7 +77,7 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) error {
 	}
 	for _, h := range endpoints {
 		t := s.begin()
-		t.deleteEndpoint(a, h.ID, s.now(), endpointExists(), refuse(errEndpointNotFound))
+		t.deleteEndpoint(a, h.ID, s.now(), notDeleted(), refuse(errEndpointNotFound))
 		if err := t.Commit(ctx); err != nil && !problem.Is(err, problem.EndpointNotFound) {
 			return err
 		}

@@ -259,6 +259,7 @@ func (w *walk) servers(t *testing.T, eve as) as {
 	appID := fmt.Sprint(app["id"])
 	to := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) }))
 	defer to.Close()
+	w.settled(t, appID) // no endpoint gets the events of the keys
 	all := post("/webhook_endpoint/create", `{"url":"`+to.URL+`/in","description":"all"}`).str("id")
 	settled := func() { t.Helper(); w.settled(t, appID, all) }
 	post("/webhook_endpoint/create", `{"url":"ftp://example.com"}`)

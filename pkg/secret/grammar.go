@@ -4,10 +4,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
-	"math/big"
+	"math/bits"
 	"strings"
 )
 
@@ -18,6 +19,7 @@ var (
 )
 
 const (
+	base      = 62
 	wordBytes = 32 // locator and secret
 	wordChars = 43 // 62^43 > 2^256
 	checkLen  = 6  // 62^6 > 2^32
@@ -127,30 +129,70 @@ func unpack(w [wordBytes]byte) (item, owner [16]byte) {
 	return item, owner
 }
 
-func encode(w [wordBytes]byte) string { return pad(new(big.Int).SetBytes(w[:]).Text(62), wordChars) }
+// digits are those of base 62, in their order.
+const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// limbs is a word as a number: the lowest 64 bits first.
+type limbs [wordBytes / 8]uint64
+
+// encode writes a word as a number in base 62.
+func encode(w [wordBytes]byte) string {
+	var n limbs
+	for i := range n {
+		n[i] = binary.BigEndian.Uint64(w[wordBytes-8*(i+1):])
+	}
+	var out [wordChars]byte
+	for at := wordChars - 1; at >= 0; at-- {
+		var digit uint64
+		for i := len(n) - 1; i >= 0; i-- {
+			n[i], digit = bits.Div64(digit, n[i], base)
+		}
+		out[at] = digits[digit]
+	}
+	return string(out[:])
+}
 
 // decode refuses texts that encode never writes: other characters, and numbers of more than
 // 256 bits.
 func decode(s string) (w [wordBytes]byte, err error) {
-	for i := range len(s) {
-		if !isBase62(s[i]) {
+	var n limbs
+	for at := range len(s) {
+		carry, ok := digit(s[at])
+		for i := range n {
+			high, low := bits.Mul64(n[i], base)
+			var more uint64
+			n[i], more = bits.Add64(low, carry, 0)
+			carry = high + more
+		}
+		if !ok || carry != 0 {
 			return w, ErrMalformed
 		}
 	}
-	n, ok := new(big.Int).SetString(s, 62)
-	if !ok || n.BitLen() > 8*wordBytes {
-		return w, ErrMalformed
+	for i := range n {
+		binary.BigEndian.PutUint64(w[wordBytes-8*(i+1):], n[i])
 	}
-	n.FillBytes(w[:])
 	return w, nil
 }
 
-func isBase62(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+// digit returns the value of a character in base 62.
+func digit(c byte) (value uint64, ok bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return uint64(c - '0'), true
+	case 'a' <= c && c <= 'z':
+		return uint64(c-'a') + 10, true
+	case 'A' <= c && c <= 'Z':
+		return uint64(c-'A') + 36, true
+	}
+	return 0, false
 }
 
 func checksum(body string) string {
-	return pad(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62), checkLen)
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var out [checkLen]byte
+	for at := checkLen - 1; at >= 0; at-- {
+		out[at] = digits[sum%base]
+		sum /= base
+	}
+	return string(out[:])
 }
-
-func pad(s string, n int) string { return strings.Repeat("0", n-len(s)) + s }

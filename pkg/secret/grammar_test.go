@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/big"
+	"slices"
 	"regexp"
 	"strings"
 	"testing"
@@ -123,6 +124,34 @@ func TestAWordIsA256BitNumberInBase62(t *testing.T) {
 			if _, err := secret.Parse(text); (err == nil) != want || err != nil && !errors.Is(err, secret.ErrMalformed) {
 				t.Errorf("%s %q: %v", name, word, err)
 			}
+		}
+	}
+}
+
+// TestWordsAreSpelledAsNumbersInBase62 compares with math/big: a key that was ever made stays one.
+func TestWordsAreSpelledAsNumbersInBase62(t *testing.T) {
+	for i := range 300 {
+		var item, owner [16]byte
+		random := make([]byte, 32)
+		for _, bits := range [][]byte{item[:], owner[:], random} {
+			_, _ = rand.Read(bits[min(i/10, len(bits)):]) // some begin with zeros
+		}
+		m, err := secret.Mint("lk", item, owner, bytes.NewReader(random))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(m.Text.Reveal(), "_")
+		located := slices.Concat(item[6:], item[:6], owner[:])
+		for part, bits := range map[string][]byte{parts[1]: located, parts[2][:43]: random} {
+			if want := fmt.Sprintf("%043s", new(big.Int).SetBytes(bits).Text(62)); part != want {
+				t.Fatalf("%x is %s, want %s", bits, part, want)
+			}
+		}
+		if want := forged(parts[1], parts[2][:43]); m.Text.Reveal() != want {
+			t.Fatalf("%s, want %s", m.Text.Reveal(), want)
+		}
+		if p, err := secret.Parse(m.Text.Reveal()); err != nil || p.Item != item || p.Owner != owner {
+			t.Fatalf("%+v, %v", p, err)
 		}
 	}
 }

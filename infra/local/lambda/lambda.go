@@ -28,6 +28,14 @@ type Function struct {
 	Timeout time.Duration
 	Memory  int // megabytes; only a variable for the copies, not a limit
 	Env     map[string]string
+
+	Args    []string // of the bootstrap
+	Dir     string   // of the code; "": that of the bootstrap
+	Handler string   // "": bootstrap
+
+	// Reserved is the reserved concurrency: a call over it fails with ErrThrottled. nil: none is
+	// reserved. A reserve over Options.MaxCopies does not count.
+	Reserved *int
 }
 
 // Options are the options of a Service.
@@ -113,8 +121,8 @@ var (
 	ErrTimeout = errors.New("the function timed out")
 	// ErrCrash means that the copy ended, or did not start in time.
 	ErrCrash = errors.New("the function's process ended")
-	// ErrThrottled means that the function may not run, because its reserved concurrency is 0.
-	ErrThrottled = errors.New("the function is throttled: its reserved concurrency is 0")
+	// ErrThrottled means that the function runs as often at once as its reserved concurrency allows.
+	ErrThrottled = errors.New("the function is throttled: its reserved concurrency is used up")
 )
 
 // FunctionError is the answer of a function whose handler failed.

@@ -65,6 +65,8 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 	o.LogDir, o.Region, o.AccountID = t.TempDir(), "us-east-1", "000000000000"
 	o.Functions = []lambda.Function{
 		{Name: "Toy", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"OWN": "value"}},
+		{Name: "Reserved", Path: path, Timeout: time.Second, Reserved: new(2)},
+		{Name: "Closed", Path: path, Timeout: time.Second, Reserved: new(0)},
 		{Name: "NoStart", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"FAIL_INIT": "1"}},
 		{Name: "NoProgram", Path: path + "-is-not-there", Timeout: time.Second},
 	}
@@ -126,6 +128,37 @@ func TestCopiesAreAsManyAsCallsAtOnce(t *testing.T) {
 	}
 }
 
+// TestReservedConcurrencyRefusesTheCallOverIt has room for more copies than the function reserves.
+func TestReservedConcurrencyRefusesTheCallOverIt(t *testing.T) {
+	s, _ := start(t, lambda.Options{MaxCopies: 3})
+	call := func(done chan<- error) {
+		_, err := s.Invoke(context.Background(), "Reserved", []byte(`{"Seconds":0.8}`))
+		done <- err
+	}
+	for range 2 { // the room is free again after the calls
+		done := make(chan error, 2)
+		go call(done)
+		go call(done)
+		until(t, func() bool { return len(s.Copies("Reserved")) == 2 })
+		time.Sleep(200 * time.Millisecond)
+		if _, err := s.Invoke(context.Background(), "Reserved", []byte(`{}`)); !errors.Is(err, lambda.ErrThrottled) {
+			t.Errorf("a third call: %v", err)
+		}
+		if err := errors.Join(<-done, <-done); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(5 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("it does not come")
+		}
+	}
+}
+
 func TestIdleCopiesAreFrozen(t *testing.T) {
 	idle := func(o lambda.Options) int64 {
 		s, _ := start(t, o)
@@ -159,12 +192,7 @@ func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for limit := time.Now().Add(5 * time.Second); len(s.Copies("Toy")) > 0; {
-		if time.Now().After(limit) {
-			t.Fatal("the dead copy is still listed")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	until(t, func() bool { return len(s.Copies("Toy")) == 0 })
 	call(t, s, `{}`)
 }
 
@@ -178,11 +206,7 @@ func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
 			failed <- err
 		}()
 	}
-	for limit := time.Now().Add(5 * time.Second); len(s.Copies("Toy")) < 2; time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("no two copies")
-		}
-	}
+	until(t, func() bool { return len(s.Copies("Toy")) == 2 })
 	if err := s.Kill("Toy"); err != nil {
 		t.Fatal(err)
 	}
@@ -204,6 +228,9 @@ func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
 
 func TestStoppedFunctionIsNotCalled(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
+	if _, err := s.Invoke(t.Context(), "Closed", []byte(`{}`)); !errors.Is(err, lambda.ErrThrottled) {
+		t.Errorf("a reserve of 0: %v", err)
+	}
 	for _, stopped := range []bool{true, false} {
 		if err := s.Stop("Toy", stopped); err != nil {
 			t.Fatal(err)

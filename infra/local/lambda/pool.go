@@ -16,6 +16,7 @@ type pool struct {
 	function Function
 	log      *os.File
 	room     chan struct{} // one token for each running call
+	refuses  bool          // a call fails when there is no room; else it waits
 
 	stopped atomic.Bool
 
@@ -27,19 +28,24 @@ type pool struct {
 }
 
 func newPool(s *Service, f Function, log *os.File) *pool {
-	return &pool{service: s, function: f, log: log, room: make(chan struct{}, s.options.MaxCopies), copies: make(map[int]*process)}
+	p := &pool{service: s, function: f, log: log, copies: make(map[int]*process)}
+	room := s.options.MaxCopies
+	if p.refuses = f.Reserved != nil && *f.Reserved <= room; p.refuses {
+		room = *f.Reserved
+		p.stopped.Store(room == 0)
+	}
+	p.room = make(chan struct{}, room)
+	return p
 }
 
 // take returns an idle copy or a new one. At the limit it waits until a copy is idle. Error:
-// ErrThrottled when the function is stopped.
+// ErrThrottled when the function is stopped, or at the limit that the function reserves.
 func (p *pool) take(ctx context.Context) (*process, error) {
 	if p.stopped.Load() {
 		return nil, ErrThrottled
 	}
-	select {
-	case p.room <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := p.enter(ctx); err != nil {
+		return nil, err
 	}
 	for {
 		c, err := p.pick()
@@ -50,6 +56,24 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 		if c != nil {
 			return c, nil
 		}
+	}
+}
+
+// enter takes room for a call.
+func (p *pool) enter(ctx context.Context) error {
+	select {
+	case p.room <- struct{}{}:
+		return nil
+	default:
+	}
+	if p.refuses {
+		return ErrThrottled
+	}
+	select {
+	case p.room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

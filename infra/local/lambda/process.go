@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -44,8 +45,8 @@ type answer struct {
 
 func startProcess(p *pool, id int) (*process, error) {
 	c := &process{pool: p, id: id, events: make(chan event), asked: make(chan struct{}), gone: make(chan struct{})}
-	c.cmd = exec.Command(p.function.Path)
-	c.cmd.Dir = filepath.Dir(p.function.Path)
+	c.cmd = exec.Command(p.function.Path, p.function.Args...)
+	c.cmd.Dir = cmp.Or(p.function.Dir, filepath.Dir(p.function.Path))
 	c.cmd.Env = c.environment()
 	c.cmd.Stdout, c.cmd.Stderr = p.log, p.log
 	c.cmd.SysProcAttr = p.service.group.attr()
@@ -72,7 +73,7 @@ func (c *process) environment() []string {
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),
-		"AWS_EXECUTION_ENV": "AWS_Lambda_provided.al2023", "_HANDLER": "bootstrap", "LAMBDA_TASK_ROOT": c.cmd.Dir,
+		"AWS_EXECUTION_ENV": "AWS_Lambda_provided.al2023", "_HANDLER": cmp.Or(f.Handler, "bootstrap"), "LAMBDA_TASK_ROOT": c.cmd.Dir,
 	}
 	for name, value := range f.Env {
 		env[name] = value

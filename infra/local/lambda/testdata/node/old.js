@@ -1,0 +1,1 @@
+exports.handler = (order, context, done) => done(null, order.Text);

@@ -64,18 +64,11 @@ func parseAnswer(raw []byte) (status int, headers http.Header, body string, err 
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return 0, nil, "", err
 	}
-	n, err := a.StatusCode.Int64()
-	if err != nil || n < 200 || n > 599 {
-		return 0, nil, "", errors.New("statusCode is missing or none")
+	if status, err = statusOf(a.StatusCode); err != nil {
+		return 0, nil, "", err
 	}
-	headers = make(http.Header)
-	for name, value := range a.Headers {
-		switch value.(type) {
-		case string, bool, float64:
-			add(headers, name, fmt.Sprint(value))
-		default:
-			return 0, nil, "", fmt.Errorf("header %s is no text", name)
-		}
+	if headers, err = singles(a.Headers); err != nil {
+		return 0, nil, "", err
 	}
 	for name, values := range a.MultiValueHeaders {
 		// When both name a header, that of multiValueHeaders wins.
@@ -87,7 +80,30 @@ func parseAnswer(raw []byte) (status int, headers http.Header, body string, err 
 	if a.Body != nil {
 		body = *a.Body
 	}
-	return int(n), headers, body, nil
+	return status, headers, body, nil
+}
+
+// statusOf returns the status of a function's answer.
+func statusOf(code json.Number) (int, error) {
+	n, err := code.Int64()
+	if err != nil || n < 200 || n > 599 {
+		return 0, errors.New("statusCode is missing or none")
+	}
+	return int(n), nil
+}
+
+// singles returns the headers of a function's answer that have one value each.
+func singles(all map[string]any) (http.Header, error) {
+	headers := make(http.Header)
+	for name, value := range all {
+		switch value.(type) {
+		case string, bool, float64:
+			add(headers, name, fmt.Sprint(value))
+		default:
+			return nil, fmt.Errorf("header %s is no text", name)
+		}
+	}
+	return headers, nil
 }
 
 func add(h http.Header, name, value string) {

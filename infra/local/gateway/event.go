@@ -16,6 +16,9 @@ import (
 
 const apiID = "local"
 
+// timeFormat is the format of an event's time.
+const timeFormat = "02/Jan/2006:15:04:05 -0700"
+
 // proxyEvent returns the payload of the integration, in AWS's format 1.0.
 func (x *exchange) proxyEvent() ([]byte, error) {
 	e := x.commonEvent()
@@ -75,7 +78,7 @@ func (x *exchange) requestContext() map[string]any {
 		"resourcePath": x.matched.route.Path, "httpMethod": x.r.Method, "stage": x.g.api.Stage,
 		"path": "/" + x.g.api.Stage + x.r.URL.EscapedPath(), "protocol": x.r.Proto,
 		"requestId": x.id, "extendedRequestId": x.extended,
-		"requestTime": x.begun.UTC().Format("02/Jan/2006:15:04:05 -0700"), "requestTimeEpoch": x.begun.UnixMilli(),
+		"requestTime": x.begun.UTC().Format(timeFormat), "requestTimeEpoch": x.begun.UnixMilli(),
 		"domainName": x.r.Host, "domainPrefix": apiID, "identity": x.identity(),
 	}
 }

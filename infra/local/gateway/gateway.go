@@ -75,13 +75,19 @@ func (g *Gateway) Mark(header string) { g.mark = header }
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(g, r)
 	x.answer(w)
-	if g.requests != nil {
-		note := ""
-		if x.failure != "" {
-			note = "  " + x.failure
-		}
-		g.requests.Printf("%s %s %d %s%s", r.Method, r.URL.EscapedPath(), x.status, g.now().Sub(x.begun).Round(100*time.Microsecond), note)
+	x.log(g.requests, g.now())
+}
+
+// log writes the line of the request.
+func (x *exchange) log(requests *log.Logger, now time.Time) {
+	if requests == nil {
+		return
 	}
+	note := ""
+	if x.failure != "" {
+		note = "  " + x.failure
+	}
+	requests.Printf("%s %s %d %s%s", x.r.Method, x.r.URL.EscapedPath(), x.status, now.Sub(x.begun).Round(100*time.Microsecond), note)
 }
 
 // exchange is one request and the state of its answer.

@@ -2,6 +2,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -24,14 +25,15 @@ type Options struct {
 	Root    string   // the module's folder
 	Folders []string // of main packages, under Root, with different last names
 	Out     string   // the folder for the programs, which have the last names of Folders
+	Kept    string   // a folder for programs between builds; "": .local/built in Root
 }
 
 // Functions builds functions and returns the path of each folder's program. The programs stay in
-// the module's .local too, where go links only those that have changed.
+// Options.Kept too, where go links only those that have changed.
 func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	folders := make(map[string]string) // by the last name
 	for _, folder := range o.Folders {
-		name := filepath.Base(filepath.Clean(folder))
+		name := o.name(folder)
 		if other, ok := folders[name]; ok && other != folder {
 			return nil, fmt.Errorf("%s and %s would both build %s", other, folder, name)
 		}
@@ -69,8 +71,8 @@ func keep(ctx context.Context, o Options) (dir string, unlock func(), err error)
 		parents[i] = filepath.Dir(filepath.Clean(folder))
 	}
 	slices.Sort(parents)
-	of := sha256.Sum256([]byte(strings.Join(slices.Compact(parents), "\n")))
-	dir = filepath.Join(o.Root, ".local", "built", fmt.Sprintf("%x", of[:4]))
+	of := sha256.Sum256([]byte(o.Root + "\n" + strings.Join(slices.Compact(parents), "\n")))
+	dir = filepath.Join(cmp.Or(o.Kept, filepath.Join(o.Root, ".local", "built")), fmt.Sprintf("%x", of[:4]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", nil, err
 	}
@@ -78,11 +80,28 @@ func keep(ctx context.Context, o Options) (dir string, unlock func(), err error)
 	return dir, unlock, err
 }
 
+// name returns the name of a folder's program.
+func (o Options) name(folder string) string { return filepath.Base(filepath.Join(o.Root, folder)) }
+
+// build builds all programs at once, but for that of the module's own folder, which go would name after the
+// module.
 func (o Options) build(ctx context.Context, out string) error {
-	args := []string{"build", "-o", out + string(filepath.Separator)}
+	var below []string
 	for _, folder := range o.Folders {
-		args = append(args, "./"+filepath.ToSlash(filepath.Clean(folder)))
+		if folder = filepath.ToSlash(filepath.Clean(folder)); folder != "." {
+			below = append(below, "./"+folder)
+		} else if err := o.compile(ctx, filepath.Join(out, o.name(folder)), "."); err != nil {
+			return err
+		}
 	}
+	if len(below) == 0 {
+		return nil
+	}
+	return o.compile(ctx, out+string(filepath.Separator), below...)
+}
+
+func (o Options) compile(ctx context.Context, out string, folders ...string) error {
+	args := append([]string{"build", "-o", out}, folders...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)

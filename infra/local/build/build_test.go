@@ -33,33 +33,60 @@ func TestAFunctionIsBuilt(t *testing.T) {
 // programs.
 func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 	root := t.TempDir()
-	write := func(name, text string) {
-		path := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("go.mod", "module toy\n")
-	write("pkg/pkg.go", "package pkg\n")
-	said := func(program string) string {
-		out, err := exec.Command(program).CombinedOutput()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(out)
-	}
+	write(t, root, "go.mod", "module toy\n")
+	write(t, root, "pkg/pkg.go", "package pkg\n")
 	var programs []string
 	for _, word := range []string{"one", "two"} {
-		write("functions/a/main.go", "package main\n\nfunc main() { print(\""+word+"\") }\n")
+		write(t, root, "functions/a/main.go", says(word))
 		built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{"functions/a"}, Out: filepath.Join(root, word)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		programs = append(programs, built["functions/a"])
 	}
-	if first, second := said(programs[0]), said(programs[1]); first != "one" || second != "two" {
+	if first, second := said(t, programs[0]), said(t, programs[1]); first != "one" || second != "two" {
 		t.Errorf("they say %q and %q", first, second)
 	}
+}
+
+// TestModulesOwnFolderIsBuiltToo has a module whose path does not end in its folder's name.
+func TestModulesOwnFolderIsBuiltToo(t *testing.T) {
+	root, kept := t.TempDir(), t.TempDir()
+	write(t, root, "go.mod", "module example.com/toy/v2\n")
+	write(t, root, "main.go", says("own"))
+	write(t, root, "a/main.go", says("a"))
+	built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{".", "a"}, Out: t.TempDir(), Kept: kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, a := said(t, built["."]), said(t, built["a"]); own != "own" || a != "a" {
+		t.Errorf("they say %q and %q", own, a)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".local")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the module's folder was written to: %v", err)
+	}
+}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says returns a program that prints a word.
+func says(word string) string {
+	return "package main\n\nfunc main() { print(\"" + word + "\") }\n"
+}
+
+func said(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // TestGosTestCacheSeesTheFunctions runs TestAFunctionIsBuilt and reads the log from which Go's test

@@ -25,13 +25,13 @@ type API struct {
 type Route struct {
 	Method     string // "GET"; "ANY" for every method
 	Path       string // as in the template: /v1/pets/{petId}
-	Function   string // logical id
+	Function   string // name
 	Authorizer string // "": open
 }
 
 // Authorizer is a Lambda authorizer of type REQUEST.
 type Authorizer struct {
-	Function string // logical id
+	Function string // name; it may be a function of another template
 	TTL      time.Duration
 	Identity []string // such as method.request.header.Authorization
 }
@@ -192,7 +192,7 @@ func (a *API) readRoute(t *Template, method, path string, operation map[string]a
 	if err != nil {
 		return route, err
 	}
-	if t.Resources[f].Type != "AWS::Lambda::Function" {
+	if !t.hasFunction(f) {
 		return route, fmt.Errorf("%s is no function", f)
 	}
 	route.Function = f

@@ -11,6 +11,7 @@ import (
 // attribute stops the start, because lint does not notice a misspelt one.
 var attributes = map[string]string{
 	"AWS::Lambda::Function.Arn":                        "arn:aws:lambda:" + backing.Region + ":" + AccountID + ":function:%s",
+	"AWS::Lambda::Url.FunctionUrl":                     "https://%s.lambda-url." + backing.Region + ".on.aws/",
 	"AWS::IAM::Role.Arn":                               "arn:aws:iam::" + AccountID + ":role/%s",
 	"AWS::DynamoDB::Table.Arn":                         "arn:aws:dynamodb:" + backing.Region + ":" + AccountID + ":table/%s",
 	"AWS::DynamoDB::Table.StreamArn":                   "arn:aws:dynamodb:" + backing.Region + ":" + AccountID + ":table/%s/stream/local",

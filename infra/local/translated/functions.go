@@ -11,15 +11,22 @@ import (
 
 // Function is a Lambda function of a template.
 type Function struct {
-	Name    string // logical id
-	CodeURI string // folder of its main package, as in the template
+	Name    string // logical id, after Options.FunctionPrefix
+	CodeURI string // folder of its main package or of its module in JavaScript, as in the template
+	Runtime string
+	Handler string
 	Timeout time.Duration
 	Memory  int // megabytes
 	Env     map[string]string
+
+	Reserved *int // the reserved concurrency; nil: none
 }
 
-// Functions returns every function of the template, by logical id. Each must have a runtime
-// provided.* and the handler bootstrap.
+// Node reports whether the function is written for Node.js.
+func (f Function) Node() bool { return strings.HasPrefix(f.Runtime, "nodejs") }
+
+// Functions returns every function of the template, by its name. Each must have a runtime provided.* and
+// the handler bootstrap, or a runtime nodejs*.
 func (t *Template) Functions() (map[string]Function, error) {
 	out := make(map[string]Function)
 	var wrong []error
@@ -28,21 +35,30 @@ func (t *Template) Functions() (map[string]Function, error) {
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("function %s: %w", name, err))
 		}
-		out[name] = f
+		out[f.Name] = f
 	}
 	return out, errors.Join(wrong...)
 }
 
+// hasFunction reports whether the template has a function of that name.
+func (t *Template) hasFunction(name string) bool {
+	id, ok := strings.CutPrefix(name, t.functionPrefix)
+	return ok && t.Resources[id].Type == "AWS::Lambda::Function"
+}
+
 func (t *Template) function(name string) (Function, error) {
 	p := t.Resources[name].Properties
-	f := Function{Name: name, CodeURI: t.code[name], Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{}}
-	if runtime := scalar(p["Runtime"]); !strings.HasPrefix(runtime, "provided.") || scalar(p["Handler"]) != "bootstrap" {
-		return f, fmt.Errorf("runtime %s, handler %v: the local stack runs bootstraps of provided.* alone", runtime, p["Handler"])
+	f := Function{
+		Name: t.functionPrefix + name, CodeURI: t.code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
+		Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{},
+	}
+	if !f.Node() && !(strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap") {
+		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, and nodejs*", f.Runtime, f.Handler)
 	}
 	if f.CodeURI == "" {
 		return f, errors.New("it has no CodeUri")
 	}
-	var errT, errM error
+	var errT, errM, errR error
 	if v, ok := p["Timeout"]; ok {
 		var seconds int
 		seconds, errT = strconv.Atoi(scalar(v))
@@ -51,9 +67,14 @@ func (t *Template) function(name string) (Function, error) {
 	if v, ok := p["MemorySize"]; ok {
 		f.Memory, errM = strconv.Atoi(scalar(v))
 	}
+	if v, ok := p["ReservedConcurrentExecutions"]; ok {
+		var reserved int
+		reserved, errR = strconv.Atoi(scalar(v))
+		f.Reserved = &reserved
+	}
 	environment, _ := p["Environment"].(map[string]any)
 	f.Env = texts(environment["Variables"])
-	return f, errors.Join(errT, errM)
+	return f, errors.Join(errT, errM, errR)
 }
 
 // Schedule calls a function at intervals.

@@ -151,6 +151,8 @@ func (r *resolver) ref(arg any) (any, error) {
 		switch resource["Type"] {
 		case "AWS::ApiGateway::RestApi":
 			return apiID, nil
+		case "AWS::Lambda::Function":
+			return r.options.FunctionPrefix + name, nil
 		case "AWS::SQS::Queue":
 			physical, err := r.queueName(name)
 			return queueURL(r.options.QueueEndpoint, physical), err

@@ -41,6 +41,11 @@ type Options struct {
 	Attributes map[string]string
 	// QueueEndpoint is the base URL of the queues, with which the Ref of a queue begins. "" is AWS's.
 	QueueEndpoint string
+	// FunctionPrefix is what the names of functions begin with, before their logical ids.
+	FunctionPrefix string
+	// SSM has values of parameters in the Systems Manager by name, for the template's parameters of type
+	// AWS::SSM::Parameter::Value<String>.
+	SSM map[string]string
 	// Progress gets lines about an installation; nil: standard error.
 	Progress backing.Progress
 }
@@ -56,9 +61,10 @@ type Template struct {
 	// Parameters are the values in force, by name.
 	Parameters map[string]string
 
-	code          map[string]string // CodeUri by function
-	queueEndpoint string
-	physical      map[string]string
+	code           map[string]string // CodeUri by function
+	queueEndpoint  string
+	functionPrefix string
+	physical       map[string]string
 }
 
 // Resource is a resource of a translated template.
@@ -70,6 +76,13 @@ type Resource struct {
 // Translate translates and resolves the template at path. Without Python the error is a
 // *backing.MissingError.
 func Translate(ctx context.Context, path string, o Options) (*Template, error) {
+	declared, err := ReadParameters(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.Parameters, err = lookUp(declared, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	raw, code, err := transform(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("translating %s: %w", path, err)
@@ -89,7 +102,7 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 		return nil, err
 	}
 	out := &Template{
-		Raw: t.Raw, code: t.code, queueEndpoint: o.QueueEndpoint, physical: o.Physical,
+		Raw: t.Raw, code: t.code, queueEndpoint: o.QueueEndpoint, functionPrefix: o.FunctionPrefix, physical: o.Physical,
 		Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters,
 	}
 	if err := errors.Join(out.resolveResources(r), out.resolveOutputs(r)); err != nil {
@@ -177,9 +190,15 @@ func (t *Template) resolveOutputs(r *resolver) error {
 
 // Named returns the logical ids of the resources of a type, sorted.
 func (t *Template) Named(typ string) []string {
+	return slices.DeleteFunc(t.Declared(typ), func(name string) bool { return t.Resources[name].Type == "" })
+}
+
+// Declared returns the logical ids of the resources of a type, sorted, whether their conditions hold or not.
+func (t *Template) Declared(typ string) []string {
 	var names []string
-	for name, r := range t.Resources {
-		if r.Type == typ {
+	resources, _ := t.Raw["Resources"].(map[string]any)
+	for name, v := range resources {
+		if r, _ := v.(map[string]any); r["Type"] == typ {
 			names = append(names, name)
 		}
 	}

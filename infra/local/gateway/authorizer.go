@@ -78,13 +78,13 @@ func (x *exchange) authorize() *refusal {
 	return v.PolicyDocument.evaluate(x.methodARN())
 }
 
-// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing:
-// the request is then refused.
+// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing, or is
+// no token as the authorizer takes: the request is then refused.
 func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
 	key := name
 	for _, source := range auth.Identity {
 		value := x.source(source)
-		if value == "" {
+		if value == "" || auth.Validation != nil && !auth.Validation.MatchString(value) {
 			return "", false
 		}
 		key += "\x00" + value
@@ -92,27 +92,46 @@ func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bo
 	return key, true
 }
 
-func (x *exchange) source(name string) string {
-	if header, ok := strings.CutPrefix(name, "method.request.header."); ok {
-		return x.r.Header.Get(header)
+// sources are the kinds of identity sources, by what their names begin with.
+var sources = map[string]func(x *exchange, name string) string{
+	"method.request.header.":      func(x *exchange, name string) string { return x.r.Header.Get(name) },
+	"method.request.querystring.": func(x *exchange, name string) string { return x.r.URL.Query().Get(name) },
+	"stageVariables.":             func(x *exchange, name string) string { return x.g.api.Variables[name] },
+	"context.":                    func(x *exchange, name string) string { return x.variable("$context."+name, errorContext{}) },
+}
+
+// checkSources returns an error for an identity source that this gateway does not know.
+func checkSources(all map[string]translated.Authorizer) error {
+	var wrong []error
+	for name, auth := range all {
+		for _, source := range auth.Identity {
+			kind, rest := cutKind(source)
+			if kind == "" || kind == "context." && !knownVariable("$"+source) || rest == "" {
+				wrong = append(wrong, fmt.Errorf("authorizer %s: identity source %s is not supported by the local stack", name, source))
+			}
+		}
 	}
-	if parameter, ok := strings.CutPrefix(name, "method.request.querystring."); ok {
-		return x.r.URL.Query().Get(parameter)
+	return errors.Join(wrong...)
+}
+
+// cutKind returns the kind of an identity source, or "" if it is unknown, and what follows it.
+func cutKind(source string) (kind, name string) {
+	for kind := range sources {
+		if name, ok := strings.CutPrefix(source, kind); ok {
+			return kind, name
+		}
 	}
-	switch name {
-	case "context.path":
-		return x.r.URL.EscapedPath()
-	case "context.httpMethod":
-		return x.r.Method
-	case "context.identity.sourceIp":
-		return x.sourceIP()
-	}
-	return ""
+	return "", ""
+}
+
+func (x *exchange) source(source string) string {
+	kind, name := cutKind(source)
+	return sources[kind](x, name) // New has checked that it is known
 }
 
 // ask calls the authorizer's function.
 func (x *exchange) ask(auth translated.Authorizer) (verdict, error) {
-	payload, err := x.authorizerEvent()
+	payload, err := x.authorizerEvent(auth)
 	if err != nil {
 		return verdict{}, err
 	}

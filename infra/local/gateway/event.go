@@ -33,8 +33,11 @@ func (x *exchange) proxyEvent() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// authorizerEvent returns the payload of a REQUEST authorizer, which has no body.
-func (x *exchange) authorizerEvent() ([]byte, error) {
+// authorizerEvent returns the payload of an authorizer. That of a REQUEST authorizer has no body.
+func (x *exchange) authorizerEvent(auth translated.Authorizer) ([]byte, error) {
+	if auth.Token {
+		return json.Marshal(map[string]any{"type": "TOKEN", "authorizationToken": x.source(auth.Identity[0]), "methodArn": x.methodARN()})
+	}
 	e := x.commonEvent()
 	e["type"] = "REQUEST"
 	e["methodArn"] = x.methodARN()

@@ -1,7 +1,7 @@
 // Package gateway serves a translated template's REST API on this machine as API Gateway would. Routes,
-// the REQUEST authorizer and its cache, and gateway responses come from the template. The gateway
-// does all that a client or a function can see of API Gateway; it throttles only after Throttle.
-// The package is generic: it serves any template.
+// the authorizers and their cache, and gateway responses come from the template. The gateway does all
+// that a client or a function can see of API Gateway; it throttles only after Throttle. FunctionURL
+// serves a function's own address as Lambda would. The package is generic: it serves any template.
 package gateway
 
 import (
@@ -51,11 +51,11 @@ type Gateway struct {
 }
 
 // New makes the handler of an API. It refuses a gateway response of a type that AWS does not have, or
-// whose template has a variable that this gateway does not know. Each request writes one line to requests,
+// whose template has a variable that this gateway does not know, and such an identity source. Each request writes one line to requests,
 // if that is not nil.
 func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, error) {
-	rs, err := newResponses(api.Responses)
-	if err != nil {
+	rs, errResponses := newResponses(api.Responses)
+	if err := errors.Join(errResponses, checkSources(api.Authorizers)); err != nil {
 		return nil, err
 	}
 	routes, err := compile(api.Routes)

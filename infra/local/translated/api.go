@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // API is the REST API of a template.
@@ -27,13 +26,6 @@ type Route struct {
 	Path       string // as in the template: /v1/pets/{petId}
 	Function   string // name
 	Authorizer string // "": open
-}
-
-// Authorizer is a Lambda authorizer of type REQUEST.
-type Authorizer struct {
-	Function string // name; it may be a function of another template
-	TTL      time.Duration
-	Identity []string // such as method.request.header.Authorization
 }
 
 // GatewayResponse is an answer of the gateway itself.
@@ -106,52 +98,6 @@ func (a *API) readThrottle(setting map[string]any) error {
 	}
 	a.Throttles[name] = Throttle{Rate: r, Burst: b}
 	return nil
-}
-
-func (a *API) readAuthorizers(body map[string]any) error {
-	schemes, _ := body["securityDefinitions"].(map[string]any)
-	if schemes == nil {
-		components, _ := body["components"].(map[string]any)
-		schemes, _ = components["securitySchemes"].(map[string]any)
-	}
-	var wrong []error
-	for name, v := range schemes {
-		auth, err := readAuthorizer(v)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("authorizer %s: %w", name, err))
-		}
-		a.Authorizers[name] = auth
-	}
-	return errors.Join(wrong...)
-}
-
-func readAuthorizer(v any) (Authorizer, error) {
-	scheme, _ := v.(map[string]any)
-	x, _ := scheme["x-amazon-apigateway-authorizer"].(map[string]any)
-	if x == nil || !strings.EqualFold(scalar(x["type"]), "request") {
-		return Authorizer{}, errors.New("it is no Lambda authorizer of type REQUEST; the local stack knows no other")
-	}
-	f, err := functionOf(x["authorizerUri"])
-	if err != nil {
-		return Authorizer{}, err
-	}
-	// By default API Gateway keeps answers for five minutes.
-	ttl := 300
-	if v, ok := x["authorizerResultTtlInSeconds"]; ok {
-		if ttl, err = strconv.Atoi(scalar(v)); err != nil {
-			return Authorizer{}, fmt.Errorf("its cache time: %w", err)
-		}
-	}
-	auth := Authorizer{Function: f, TTL: time.Duration(ttl) * time.Second}
-	if source, ok := x["identitySource"].(string); ok && source != "" {
-		for part := range strings.SplitSeq(source, ",") {
-			auth.Identity = append(auth.Identity, strings.TrimSpace(part))
-		}
-	}
-	if auth.TTL > 0 && len(auth.Identity) == 0 {
-		return Authorizer{}, errors.New("it has a cache and no identity source, which API Gateway refuses")
-	}
-	return auth, nil
 }
 
 var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "x-amazon-apigateway-any-method"}

@@ -21,6 +21,9 @@ type Info struct {
 	Audience  string    `json:"audience"`
 	TableName string    `json:"tableName"`
 	Endpoints Endpoints `json:"endpoints"`
+
+	Consumer     string            `json:"consumer,omitempty"`
+	FunctionURLs map[string]string `json:"functionUrls"`
 }
 
 // Info describes the stack.
@@ -29,7 +32,10 @@ func (s *Stack) Info() Info {
 	if !s.OwnIssuer() {
 		audience = s.template.Parameters["Audience"]
 	}
-	return Info{URL: s.URL, PID: os.Getpid(), LogDir: s.LogDir, Issuer: s.Issuer, Audience: audience, TableName: s.TableName, Endpoints: s.DataPlane}
+	return Info{
+		URL: s.URL, PID: os.Getpid(), LogDir: s.LogDir, Issuer: s.Issuer, Audience: audience, TableName: s.TableName, Endpoints: s.DataPlane,
+		Consumer: s.Consumer, FunctionURLs: s.FunctionURLs,
+	}
 }
 
 // controlHandler returns the control endpoint, for tests and make targets on this machine. It is not part

@@ -24,7 +24,7 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	if err := s.takePorts(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.translate, s.makeQueues, s.makeKeys, s.startFunctions} {
+	for _, step := range []func(context.Context) error{s.translate, s.makeQueues, s.makeKeys, s.build, s.startFunctions} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -7,16 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"latchkey/infra/local/backing"
-	"latchkey/infra/local/build"
 	"latchkey/infra/local/gateway"
 	"latchkey/infra/local/lambda"
 	"latchkey/infra/local/translated"
@@ -46,14 +40,13 @@ func (s *Stack) translate(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
 	s.api = api
-	s.folders, err = s.foldersOf(functions)
-	return err
-}
-
-func (s *Stack) build(ctx context.Context) error {
-	s.options.Progress("building the functions")
-	_, err := build.Functions(ctx, build.Options{Root: s.root, Folders: slices.Collect(maps.Values(s.folders)), Out: s.buildDir()})
-	return err
+	if err := s.takeURLs(); err != nil {
+		return fmt.Errorf("%s: %w", s.options.Template, err)
+	}
+	if s.sources, err = sourcesOf(s.options.Template, filepath.Join(s.dir, "build"), functions); err != nil {
+		return err
+	}
+	return s.translateConsumer(ctx)
 }
 
 // Template returns the translated template.
@@ -61,49 +54,22 @@ func (s *Stack) Template() *translated.Template { return s.template }
 
 // resolveOptions returns the options by which the template's references are resolved here.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
+	urls := make(map[string]string)
+	for id, port := range s.urlPorts {
+		urls[id+".FunctionUrl"] = loopback(port) + "/"
+	}
 	return translated.Options{
-		StackName: StackName, Parameters: parameters, Physical: map[string]string{"Table": TableName}, Attributes: map[string]string{},
+		StackName: StackName, Parameters: parameters, Physical: map[string]string{"Table": TableName}, Attributes: urls,
 		QueueEndpoint: loopback(s.ports.Queue), Progress: s.options.Progress,
 	}
-}
-
-func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
-
-func (s *Stack) buildDir() string { return filepath.Join(s.dir, "build") }
-
-// foldersOf returns the folder of each function, relative to the module. A CodeUri is relative to
-// its template.
-func (s *Stack) foldersOf(functions map[string]translated.Function) (map[string]string, error) {
-	out := make(map[string]string)
-	base, err := filepath.Abs(filepath.Dir(s.options.Template))
-	if err != nil {
-		return nil, err
-	}
-	for name, f := range functions {
-		folder, err := filepath.Rel(s.root, filepath.Join(base, f.CodeURI))
-		if err != nil || strings.HasPrefix(folder, "..") {
-			return nil, fmt.Errorf("function %s: its code %s is not in the repository", name, f.CodeURI)
-		}
-		if _, err := os.Stat(filepath.Join(s.root, folder)); err != nil {
-			return nil, fmt.Errorf("function %s: its code: %w", name, err)
-		}
-		out[name] = folder
-	}
-	return out, nil
 }
 
 // parameters returns the values of parameters: the local stack's own, as far as the template
 // declares them, and over them the caller's.
 func (s *Stack) parameters() (map[string]string, error) {
-	text, err := os.ReadFile(s.options.Template)
+	declared, err := translated.ReadParameters(s.options.Template)
 	if err != nil {
 		return nil, err
-	}
-	var doc struct {
-		Parameters map[string]yaml.Node `yaml:"Parameters"`
-	}
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.options.Template, err)
 	}
 	own := map[string]string{
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
@@ -112,13 +78,13 @@ func (s *Stack) parameters() (map[string]string, error) {
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": s.URL,
 	}
-	if _, s.takesIssuer = doc.Parameters["Issuer"]; !s.takesIssuer {
+	if _, s.takesIssuer = declared["Issuer"]; !s.takesIssuer {
 		s.Issuer = ""
 	}
 	if s.OwnIssuer() {
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", s.Control+"/userinfo", Audience
 	}
-	maps.DeleteFunc(own, func(name, _ string) bool { _, declared := doc.Parameters[name]; return !declared })
+	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
 	maps.Copy(own, s.options.Parameters)
 	return own, nil
 }
@@ -128,18 +94,18 @@ func (s *Stack) startFunctions(context.Context) error {
 	if err := s.startAccess(); err != nil {
 		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
 	}
-	functions, err := s.template.Functions()
-	if err != nil {
+	var err error
+	if s.sources.functions, err = s.template.Functions(); err != nil {
 		return err
 	}
-	var run []lambda.Function
-	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		f := functions[name]
-		program := filepath.Join(s.buildDir(), filepath.Base(s.folders[name]))
-		run = append(run, lambda.Function{Name: name, Path: program, Timeout: f.Timeout, Memory: f.Memory, Env: f.Env})
+	own, errOwn := s.sources.run(nil)
+	// The proxy knows no role of a consumer's function, so it refuses its calls.
+	consumers, errConsumer := s.consumer.run(map[string]string{"AWS_ENDPOINT_URL": loopback(s.ports.AWS)})
+	if err := errors.Join(errOwn, errConsumer); err != nil {
+		return err
 	}
 	s.lambda, err = lambda.Start(lambda.Options{
-		Functions: run, Port: s.ports.Runtime, LogDir: s.LogDir, Region: backing.Region, AccountID: translated.AccountID, MaxCopies: s.options.MaxCopies,
+		Functions: append(own, consumers...), Port: s.ports.Runtime, LogDir: s.LogDir, Region: backing.Region, AccountID: translated.AccountID, MaxCopies: s.options.MaxCopies,
 	})
 	return errors.Join(err)
 }

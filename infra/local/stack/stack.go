@@ -5,7 +5,6 @@
 package stack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,39 +42,39 @@ type Options struct {
 	Progress   backing.Progress  // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
 	Emulator   []string          // settings of the queues' emulator, NAME=value; tests use its other services
-	Throttle   bool              // requests over the template's limits are refused
+	Throttle   bool              // requests over the templates' limits are refused
 	Minute     time.Duration     // the length of a schedule's minute; 0: a minute
 
+	Consumer           string            // a second template, whose API is served beside this one's; "": none
+	ConsumerParameters map[string]string // of that template
+
 	Received func(pump.Message) // gets each message that a function is fed from a queue; may be nil
-}
-
-// Ports are the ports of a stack, all on 127.0.0.1.
-type Ports struct {
-	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS int
-}
-
-// PortsFrom returns the ports of the stack whose gateway listens on port.
-func PortsFrom(port int) Ports {
-	return Ports{port, port + 1, port + 2, port + 3, port + 4, port + 5, port + 6, port + 7}
 }
 
 // Stack is a running stack.
 type Stack struct {
 	URL       string // base URL of the API
+	Consumer  string // base URL of the consumer's API; "": there is no consumer
 	Control   string // base URL of the control endpoint
 	Issuer    string // iss of its tokens
 	TableName string
 	DataPlane Endpoints
 	LogDir    string // has a file for each function and service
 
+	FunctionURLs map[string]string // base URL of each function URL, by its function's logical id
+
 	options  Options
 	root     string
 	dir      string
 	ports    Ports
+	urls     []translated.FunctionURL
+	urlPorts map[string]int // of the function URLs, by their logical ids
+	sources  sources
+	consumer consumer        // its api is nil: there is none
+	built    map[string]bool // programs, by their paths
 	template *translated.Template
 	api      *translated.API
-	folders  map[string]string // of each function's code, by its name
-	issuer   *backing.Process  // nil: the stack does not have its own
+	issuer   *backing.Process // nil: the stack does not have its own
 	lambda   *lambda.Service
 	access   *iam.Authority
 	proxy    *iam.Proxy
@@ -117,7 +116,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if err := backing.Missing(); err != nil {
 		return nil, err
 	}
-	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), stopped: make(map[string]bool)}
+	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), stopped: make(map[string]bool), urlPorts: make(map[string]int), built: make(map[string]bool)}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = cancel
 	for _, step := range []func(context.Context) error{s.place, s.listen, s.translate, s.startBacking, s.startFunctions} {
@@ -171,60 +170,9 @@ func Dir(root string, port int) string { return filepath.Join(root, ".local", st
 // DataDir returns the folder of the table's data of the stack on a port.
 func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
 
-// listen listens on the ports that this process serves, and checks that the others are free. So no
-// second stack can use this one's state.
-func (s *Stack) listen(context.Context) error {
-	s.ports = PortsFrom(s.options.Port)
-	if s.options.Port == 0 {
-		if err := s.freePorts(); err != nil {
-			return err
-		}
-	}
-	if err := s.takePorts(); err != nil {
-		return err
-	}
-	for _, p := range []int{s.ports.DynamoDB, s.ports.KMS, s.ports.Issuer, s.ports.Runtime, s.ports.Queue} {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
-		if err != nil {
-			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
-		}
-		_ = l.Close()
-	}
-	s.URL = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Gateway)
-	s.Control = fmt.Sprintf("http://127.0.0.1:%d", s.ports.Control)
-	s.Issuer = cmp.Or(s.options.Parameters["Issuer"], IssuerURL(s.ports.Issuer))
-	return nil
-}
-
-// takePorts listens on the ports that this process serves.
-func (s *Stack) takePorts() error {
-	s.listens = make(map[int]net.Listener)
-	for _, p := range []int{s.ports.Gateway, s.ports.Control, s.ports.AWS} {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
-		if err != nil {
-			return fmt.Errorf("port %d is taken (choose others with PORT=): %w", p, err)
-		}
-		s.listens[p] = l
-	}
-	return nil
-}
-
 // OwnIssuer reports whether the stack starts an issuer of its own. It does when the template has a
 // parameter Issuer that is not given.
 func (s *Stack) OwnIssuer() bool { return s.takesIssuer && s.options.Parameters["Issuer"] == "" }
-
-// freePorts sets all ports to free ones. It holds them until it has all, so that they differ.
-func (s *Stack) freePorts() error {
-	for _, p := range []*int{&s.ports.Gateway, &s.ports.Control, &s.ports.DynamoDB, &s.ports.KMS, &s.ports.Issuer, &s.ports.Runtime, &s.ports.Queue, &s.ports.AWS} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = l.Close() }()
-		*p = l.Addr().(*net.TCPAddr).Port
-	}
-	return nil
-}
 
 // open starts to serve the API and the control endpoint, and to call the functions from schedules,
 // streams and queues.
@@ -246,6 +194,12 @@ func (s *Stack) open(ctx, background context.Context) error {
 		return err
 	}
 	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.ports.Gateway]))
+	for _, u := range s.urls {
+		s.serve(gateway.NewServer(gateway.NewFunctionURL(u.Function, s.lambda, s.requests)), gateway.Mend(s.listens[s.urlPorts[u.ID]]))
+	}
+	if err := s.openConsumer(); err != nil {
+		return err
+	}
 	s.serve(&http.Server{Handler: s.controlHandler(), ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.Control])
 	return nil
 }

@@ -1,0 +1,115 @@
+package stack
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"latchkey/infra/local/build"
+	"latchkey/infra/local/lambda"
+	"latchkey/infra/local/translated"
+)
+
+// sources is the code of a template's functions.
+type sources struct {
+	functions map[string]translated.Function // by name
+	folders   map[string]string              // of each function's code, by its name: a full path
+	module    string                         // the folder of the Go module of the functions in Go; "": there are none
+	out       string                         // the folder for the programs
+}
+
+// sourcesOf finds the code of a template's functions. A CodeUri is relative to its template.
+func sourcesOf(template, out string, functions map[string]translated.Function) (sources, error) {
+	c := sources{functions: functions, folders: make(map[string]string), out: out}
+	base, err := filepath.Abs(filepath.Dir(template))
+	if err != nil {
+		return c, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := functions[name]
+		folder := filepath.Join(base, f.CodeURI)
+		if _, err := os.Stat(folder); err != nil {
+			return c, fmt.Errorf("function %s: its code: %w", name, err)
+		}
+		c.folders[name] = folder
+		if f.Node() {
+			continue
+		}
+		module, err := moduleOf(folder)
+		if err != nil {
+			return c, fmt.Errorf("function %s: %w", name, err)
+		}
+		if c.module != "" && module != c.module {
+			return c, fmt.Errorf("function %s: the local stack cannot build functions of two Go modules, %s and %s", name, c.module, module)
+		}
+		c.module = module
+	}
+	return c, nil
+}
+
+// moduleOf returns the nearest folder at or above a folder that has a go.mod.
+func moduleOf(folder string) (string, error) {
+	for at := folder; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("there is no go.mod at or above %s", folder)
+		}
+	}
+}
+
+// program returns the path of a function's program.
+func (c sources) program(function string) string {
+	return filepath.Join(c.out, filepath.Base(c.folders[function]))
+}
+
+// build builds the functions in Go that are not built yet.
+func (s *Stack) build(ctx context.Context) error {
+	for _, c := range []sources{s.sources, s.consumer.sources} {
+		missing := make(map[string]bool) // folders, relative to the module
+		for name, f := range c.functions {
+			folder, err := filepath.Rel(c.module, c.folders[name])
+			if err == nil && !f.Node() && !s.built[c.program(name)] {
+				missing[folder] = true
+				s.built[c.program(name)] = true
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		s.options.Progress("building the functions")
+		_, err := build.Functions(ctx, build.Options{
+			Root: c.module, Folders: slices.Sorted(maps.Keys(missing)), Out: c.out, Kept: filepath.Join(s.root, ".local", "built"),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run returns the functions as Lambda runs them, with variables that the template may have other values of.
+func (c sources) run(more map[string]string) ([]lambda.Function, error) {
+	var out []lambda.Function
+	for _, name := range slices.Sorted(maps.Keys(c.functions)) {
+		f := c.functions[name]
+		env := maps.Clone(f.Env)
+		for variable, value := range more {
+			env[variable] = cmp.Or(env[variable], value)
+		}
+		r := lambda.Function{Name: name, Path: c.program(name), Timeout: f.Timeout, Memory: f.Memory, Env: env, Reserved: f.Reserved}
+		if f.Node() {
+			var err error
+			if r, err = lambda.Node(r, c.folders[name], f.Handler); err != nil {
+				return nil, fmt.Errorf("the local stack cannot serve function %s: %w", name, err)
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

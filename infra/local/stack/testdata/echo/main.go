@@ -1,0 +1,25 @@
+// Command echo answers an HTTP request with the request's event. With the header x-slow it takes half a second.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+func main() {
+	lambda.Start(func(_ context.Context, raw json.RawMessage) (events.LambdaFunctionURLResponse, error) {
+		var e events.LambdaFunctionURLRequest
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return events.LambdaFunctionURLResponse{}, err
+		}
+		if e.Headers["x-slow"] != "" {
+			time.Sleep(500 * time.Millisecond)
+		}
+		return events.LambdaFunctionURLResponse{StatusCode: 200, Headers: map[string]string{"X-Door": os.Getenv("DOOR")}, Body: string(raw)}, nil
+	})
+}

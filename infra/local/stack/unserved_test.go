@@ -1,0 +1,67 @@
+package stack
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+)
+
+// TestWhatCannotBeServedForAConsumerStopsTheStart changes the translated template of the consumer, as if its author
+// had.
+func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
+	const path = "testdata/consumer/template.yaml"
+	o := translated.Options{FunctionPrefix: ConsumerPrefix, Parameters: map[string]string{"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:Authorizer"}}
+	o.SSM = map[string]string{"/latchkey/authorizer-arn": o.Parameters["PlainArn"]}
+	whole, err := translated.Translate(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Parameters, o.SSM = whole.Parameters, nil
+	s := &Stack{options: Options{Template: "first.yaml", Consumer: path}, dir: t.TempDir()}
+	s.sources.functions = map[string]translated.Function{"Authorizer": {Name: "Authorizer"}}
+	text, err := json.Marshal(whole.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ old, new, says string }{
+		"nothing":           {`x`, `x`, ""},
+		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
+		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"python3.13"`, "function NodeFunction"},
+		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the local stack serves no AWS::Lambda::EventSourceMapping"},
+		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the local stack serves no AWS::Lambda::Url"},
+		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the local stack serves no AWS::Events::Rule"},
+		"a misspelt answer": {"ACCESS_DENIED", "ACCES_DENIED", "ACCES_DENIED"},
+	} {
+		changed := *whole
+		changed.Raw = nil
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), c.old, c.new)), &changed.Raw); err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := changed.Resolve(o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		switch _, err := s.readConsumer(resolved); {
+		case c.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCodeThatCannotBeBuiltStopsTheStart tries code outside any module, and code in two.
+func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
+	for uri, says := range map[string]string{"/tmp": "no go.mod", "../echo": "two Go modules", "none": "no such file"} {
+		functions := map[string]translated.Function{"A": {CodeURI: "."}, "B": {CodeURI: uri}}
+		template := "testdata/consumer/template.yaml"
+		if uri == "/tmp" {
+			template, functions["A"] = "/tmp/template.yaml", translated.Function{CodeURI: "."}
+		}
+		if _, err := sourcesOf(template, t.TempDir(), functions); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}

@@ -14,12 +14,14 @@ PKG ?=
 RUN ?=
 THROTTLE ?=
 PARAMETERS ?=
+CONSUMER ?=
+CONSUMER_PARAMETERS ?=
 
 # Read by the programs below. TOKEN_CMD finds EMAIL and NAME in its environment.
 export BASE_URL TOKEN_CMD STACK
 
 # Recipes read these from the environment, so that a quote in a name is only a quote.
-export EMAIL NAME SUB KIND FUNCTION PARAMETERS
+export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
 CTL = go run ./infra/local/ctl -port $(PORT)
 
@@ -29,9 +31,9 @@ CTL = go run ./infra/local/ctl -port $(PORT)
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…']
+run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
 	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
-	@exec .local/bin/ctl -port $(PORT) -parameters "$$PARAMETERS" $(if $(THROTTLE),-throttle) run # not "go run", which passes no SIGTERM on
+	@exec .local/bin/ctl -port $(PORT) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(THROTTLE),-throttle) run # not "go run", which passes no SIGTERM on
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token

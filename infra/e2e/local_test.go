@@ -104,11 +104,11 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 	}
 }
 
-// freePorts returns the first of eight free ports in a row: `make token PORT=` finds a stack's
+// freePorts returns the first of ten free ports in a row: `make token PORT=` finds a stack's
 // ports by the first.
 func freePorts(t *testing.T) int {
 	t.Helper()
-	const ports, from, to = 8, 23000, 32000
+	const ports, from, to = 10, 23000, 32000
 search:
 	for port := from; port < to; port += ports {
 		for i := range ports {

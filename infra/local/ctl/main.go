@@ -29,12 +29,15 @@ type settings struct {
 	function               string
 	template, parameters   string
 	throttle               bool
-	database               string
+
+	consumer, consumerParameters string
+
+	database string
 }
 
 func main() {
 	var o settings
-	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; the seven after it are used too")
+	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; those after it are used too, see stack.Ports")
 	flag.StringVar(&o.kind, "kind", string(stack.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
 	flag.StringVar(&o.email, "email", "", "token: the person's email")
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
@@ -43,6 +46,8 @@ func main() {
 	flag.StringVar(&o.template, "template", "", "run: another template than the repository's")
 	flag.BoolVar(&o.throttle, "throttle", false, "run: refuse requests over the template's limits")
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
+	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
+	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
 	flag.StringVar(&o.database, "database", "", "serve-db: the base URL of a running database, in place of a new one")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"latchkey/infra/local/backing"
@@ -17,9 +19,14 @@ func run(ctx context.Context, o settings) error {
 	if err != nil {
 		return err
 	}
+	consumers, err := stack.ParseParameters(o.consumerParameters)
+	if err != nil {
+		return err
+	}
 	begun := time.Now()
 	s, err := stack.Start(ctx, stack.Options{
 		Port: o.port, Template: o.template, Parameters: given, Throttle: o.throttle, Requests: os.Stdout,
+		Consumer: o.consumer, ConsumerParameters: consumers,
 	})
 	var missing *backing.MissingError
 	switch {
@@ -29,6 +36,12 @@ func run(ctx context.Context, o settings) error {
 		return nil //nolint:nilerr // an interruption is no error
 	case err != nil:
 		return err
+	}
+	for _, function := range slices.Sorted(maps.Keys(s.FunctionURLs)) {
+		fmt.Printf("The function URL of %s is %s\n", function, s.FunctionURLs[function])
+	}
+	if s.Consumer != "" {
+		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
 	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens(s, o.port))

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"latchkey/infra/local/iam"
@@ -20,6 +21,10 @@ func (s *Stack) startAccess() error {
 	s.proxy, err = iam.NewProxy(s.template, s.access, map[string]string{
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
 	}, func(d *iam.DeniedError) {
+		if strings.HasPrefix(d.Function, ConsumerPrefix) {
+			s.options.Progress("refused: " + d.Error() + " (the local stack does not read the roles of a consumer)")
+			return
+		}
 		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
 	})
 	if err != nil {

@@ -58,8 +58,13 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		return consumer{}, err
 	}
 	for name, a := range api.Authorizers {
-		if _, own := functions[a.Function]; !own && s.sources.functions[a.Function].Name == "" {
+		_, own := functions[a.Function]
+		_, shared := s.sources.functions[a.Function]
+		switch {
+		case !own && !shared:
 			wrong = append(wrong, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
+		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "another"):
+			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway ask %s for another API", name, a.Function))
 		}
 	}
 	_, err := gateway.New(api, nil, nil)

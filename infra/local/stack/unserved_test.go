@@ -12,15 +12,21 @@ import (
 // had.
 func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	const path = "testdata/consumer/template.yaml"
-	o := translated.Options{FunctionPrefix: ConsumerPrefix, Parameters: map[string]string{"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:Authorizer"}}
-	o.SSM = map[string]string{"/latchkey/authorizer-arn": o.Parameters["PlainArn"]}
+	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: StackName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := translated.Options{FunctionPrefix: ConsumerPrefix, SSM: first.SSMParameters()}
+	o.Parameters = map[string]string{"PlainArn": o.SSM["/latchkey/authorizer-arn"]}
 	whole, err := translated.Translate(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Parameters, o.SSM = whole.Parameters, nil
-	s := &Stack{options: Options{Template: "first.yaml", Consumer: path}, dir: t.TempDir()}
-	s.sources.functions = map[string]translated.Function{"Authorizer": {Name: "Authorizer"}}
+	s := &Stack{options: Options{Template: "first.yaml", Consumer: path}, dir: t.TempDir(), template: first}
+	if s.sources.functions, err = first.Functions(); err != nil {
+		t.Fatal(err)
+	}
 	text, err := json.Marshal(whole.Raw)
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +34,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, says string }{
 		"nothing":           {`x`, `x`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
+		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"python3.13"`, "function NodeFunction"},
 		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the local stack serves no AWS::Lambda::EventSourceMapping"},
 		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the local stack serves no AWS::Lambda::Url"},

@@ -52,7 +52,7 @@ func (t *Template) function(name string) (Function, error) {
 		Name: t.functionPrefix + name, CodeURI: t.code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
 		Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{},
 	}
-	if !f.Node() && !(strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap") {
+	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Node() {
 		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, and nodejs*", f.Runtime, f.Handler)
 	}
 	if f.CodeURI == "" {

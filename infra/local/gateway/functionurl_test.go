@@ -22,7 +22,7 @@ func setUpURL(t *testing.T, answer func(map[string]any) (any, error)) (*function
 }
 
 // TestFunctionURLsEventIsOfFormatTwo follows the Lambda developer guide, "Invoking Lambda function URLs". The
-// header Cookie arrives beside the list of cookies (aws-lambda-go, issue 597), and the path arrives encoded.
+// header Cookie arrives beside the list of cookies, and the path arrives encoded.
 func TestFunctionURLsEventIsOfFormatTwo(t *testing.T) {
 	f, s := setUpURL(t, ok)
 	res, _ := do(t, "PURGE", s.URL+"/my%2Fpath/x?a=1&a=%202&b=", `{"a":1}`, "Content-Type", "application/json",

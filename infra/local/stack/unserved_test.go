@@ -59,16 +59,15 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestCodeThatCannotBeBuiltStopsTheStart tries code outside any module, and code in two.
+// TestCodeThatCannotBeBuiltStopsTheStart tries code outside any module, code in two modules, and none.
 func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
-	for uri, says := range map[string]string{"/tmp": "no go.mod", "../echo": "two Go modules", "none": "no such file"} {
-		functions := map[string]translated.Function{"A": {CodeURI: "."}, "B": {CodeURI: uri}}
-		template := "testdata/consumer/template.yaml"
-		if uri == "/tmp" {
-			template, functions["A"] = "/tmp/template.yaml", translated.Function{CodeURI: "."}
-		}
-		if _, err := sourcesOf(template, t.TempDir(), functions); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", uri, err)
+	const consumer = "testdata/consumer/template.yaml"
+	for _, c := range []struct{ template, uri, says string }{
+		{"/template.yaml", ".", "no go.mod"}, {consumer, "../echo", "two Go modules"}, {consumer, "none", "no such file"},
+	} {
+		functions := map[string]translated.Function{"A": {CodeURI: "."}, "B": {CodeURI: c.uri}}
+		if _, err := sourcesOf(c.template, t.TempDir(), functions); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.uri, err)
 		}
 	}
 }

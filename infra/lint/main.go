@@ -36,7 +36,7 @@ func lint(ctx context.Context) error {
 	}
 	tools := "-modfile=" + filepath.Join("infra", "lint", "tools.mod")
 	wrong := []error{
-		run(ctx, root, os.Environ(), "go", "tool", tools, "golangci-lint", "run", "./..."),
+		run(ctx, root, os.Environ(), "go", "tool", tools, "golangci-lint", "run", "--allow-parallel-runners", "./..."),
 		run(ctx, root, os.Environ(), "go", "mod", "tidy", "-diff"),
 		silent(ctx, root, "go", "tool", tools, "deadcode", "-test", "./..."),
 		pinned(os.DirFS(filepath.Join(root, ".github", "workflows"))),

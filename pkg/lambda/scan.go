@@ -96,11 +96,11 @@ func (s *scanner) string() string {
 func (s *scanner) quoted() (raw []byte, plain bool) {
 	plain = true
 	for i := 1; i < len(s.text); i++ {
-		switch c := s.text[i]; {
-		case c == '\\':
+		switch s.text[i] {
+		case '\\':
 			plain = false
 			i++
-		case c == '"':
+		case '"':
 			raw, s.text = s.text[:i+1], s.text[i+1:]
 			return raw, plain && utf8.Valid(raw)
 		}

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/big"
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 

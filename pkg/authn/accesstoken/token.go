@@ -75,8 +75,18 @@ type Verifier struct {
 	keys      *jwks.Source
 	parser    *jwt.Parser // of access tokens
 	answers   *jwt.Parser // of userinfo's signed answers
-	refused   *memory
+	known     *memory[known]
+	refused   *memory[struct{}] // by userinfo
 }
+
+// known is a verified token.
+type known struct {
+	claims Claims
+	keys   jwks.Snapshot // by which it was verified
+}
+
+// knownFor bounds how long a verified token is not verified again.
+const knownFor = time.Minute
 
 // New returns a verifier. It makes no call to the issuer. client must not be nil. The client's
 // redirect policy is not used: no redirect is followed.
@@ -100,7 +110,8 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		keys:    jwks.New(cfg.JWKSURL, discovery, client, now),
 		parser:  jwt.NewParser(options...),
 		answers: jwt.NewParser(form...),
-		refused: newMemory(now),
+		known:   newMemory[known](now),
+		refused: newMemory[struct{}](now),
 	}
 }
 
@@ -115,8 +126,20 @@ func orDefault(value, fallback string) string {
 // could be good causes a call to the issuer. The caller learns that a token has expired only
 // when its signature is good.
 //
+// A good token is remembered by its hash for a minute, not beyond its exp, and only as long as the
+// issuer's keys are those by which it was verified.
+//
 // Errors: token_invalid, token_expired, unavailable.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
+	if before, ok := v.known.get(raw); ok {
+		keys, err := v.keys.Keys(ctx)
+		if err != nil {
+			return Claims{}, unavailable(err)
+		}
+		if keys.Same(before.keys) {
+			return before.claims, nil
+		}
+	}
 	t, err := open(raw, maxToken)
 	if err != nil {
 		return Claims{}, err
@@ -128,11 +151,11 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if err := v.checkClaims(t.payload, h.accessType); err != nil {
 		return Claims{}, err
 	}
-	claims, err := v.verified(ctx, v.parser, raw, h, t.payload)
+	claims, keys, err := v.verified(ctx, v.parser, raw, h, t.payload)
 	var gone *problem.Error
 	switch {
 	case err == nil:
-		return v.claims(claims), nil
+		return v.remember(raw, claims, keys), nil
 	case errors.As(err, &gone):
 		return Claims{}, err
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
@@ -144,30 +167,42 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	}
 }
 
+// remember returns the claims of a good token, which Verify knows from now on.
+func (v *Verifier) remember(raw string, of jwt.MapClaims, by jwks.Snapshot) Claims {
+	claims, until := v.claims(of), v.now().Add(knownFor)
+	if exp, ok := seconds(of["exp"]); ok && time.Unix(exp, 0).Before(until) {
+		until = time.Unix(exp, 0)
+	}
+	v.known.add(raw, known{claims, by}, until)
+	return claims
+}
+
 // verified verifies a signature, and the claims that the parser checks, by the keys of the
-// issuer. When no known key made the signature, it fetches newer ones. Errors: unavailable, and
-// those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the signature.
-func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, error) {
+// issuer, which it returns too. When no known key made the signature, it fetches newer ones. Errors:
+// unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the
+// signature.
+func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
 	seen, err := v.keys.Keys(ctx)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, seen, unavailable(err)
 	}
 	claims, err := signed(parser, raw, h, seen)
 	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
-		return claims, err
+		return claims, seen, err
 	}
 	// The key id is unknown, or its key did not make the signature. Perhaps the
 	// issuer has other keys by now.
 	next, changed, askErr := v.keys.Newer(ctx, seen)
 	switch {
 	case askErr != nil:
-		return nil, unavailable(askErr)
+		return nil, next, unavailable(askErr)
 	case changed:
-		return signed(parser, raw, h, next)
+		claims, err = signed(parser, raw, h, next)
+		return claims, next, err
 	case !next.Asked() && couldBeNewer(h, payload, next):
-		return nil, unavailable(errPaused)
+		return nil, next, unavailable(errPaused)
 	}
-	return nil, err
+	return nil, next, err
 }
 
 var (

@@ -31,6 +31,9 @@ var (
 	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
 
+// refusedFor is how long userinfo is not called again for a token without a profile.
+const refusedFor = 5 * time.Minute
+
 // Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user
 // of a verified token. The Profile is zero when the issuer has no userinfo endpoint, does not
 // accept the token there (401, 403), or answers about another user. The Verifier remembers that,
@@ -39,7 +42,7 @@ var (
 //
 // Errors: unavailable.
 func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
-	if v.refused.has(raw) {
+	if _, refused := v.refused.get(raw); refused {
 		return Profile{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, userinfoTimeout)
@@ -49,7 +52,7 @@ func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, 
 		return Profile{}, unavailable(err)
 	}
 	if p.Email == "" {
-		v.refused.add(raw)
+		v.refused.add(raw, struct{}{}, v.now().Add(refusedFor))
 	}
 	return p, nil
 }
@@ -116,7 +119,7 @@ func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, err
 	if iss, has := t.payload["iss"]; h.accessType || has && iss != v.cfg.Issuer {
 		return nil, errUserinfoSigned
 	}
-	claims, err := v.verified(ctx, v.answers, raw, h, t.payload)
+	claims, _, err := v.verified(ctx, v.answers, raw, h, t.payload)
 	if err != nil {
 		return nil, errors.Join(errUserinfoSigned, err)
 	}

@@ -48,6 +48,9 @@ func New(address string, discovery *Discovery, client *http.Client, now func() t
 // Snapshot is the keys as one caller saw them.
 type Snapshot struct{ view view[keys] }
 
+// Same reports whether two snapshots are of one answer of the issuer.
+func (s Snapshot) Same(other Snapshot) bool { return s.view.round == other.view.round }
+
 // Knows reports whether the issuer has published a key with this id, usable or not.
 func (s Snapshot) Knows(kid string) bool {
 	_, known := s.view.value[ref{kid: kid}]

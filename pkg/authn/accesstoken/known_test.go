@@ -1,0 +1,70 @@
+package accesstoken_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"latchkey/pkg/problem"
+)
+
+// TestAChangeOfKeysEndsKnownTokens: a token that was verified a moment ago is refused as soon as the
+// issuer's keys are known to be others.
+func TestAChangeOfKeysEndsKnownTokens(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	known := i.token(i.header(), i.hourOld())
+	for range 2 {
+		if _, err := v.Verify(t.Context(), known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
+	i.clock.pass(11 * time.Second) // the issuer may be called again
+	raw := signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
+	if _, err := v.Verify(t.Context(), raw); err != nil {
+		t.Fatal(err)
+	}
+	_, err := v.Verify(t.Context(), known)
+	refused(t, err, problem.TokenInvalid, known)
+}
+
+// TestAKnownTokenExpiresAsAnUnknownOne: the leeway included, and not a moment later.
+func TestAKnownTokenExpiresAsAnUnknownOne(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	raw := i.token(i.header(), with(i.payload(), object{"exp": i.clock.now().Unix() + 20}))
+	for _, passed := range []time.Duration{0, 19 * time.Second, time.Second, 29 * time.Second} {
+		i.clock.pass(passed)
+		if _, err := v.Verify(t.Context(), raw); err != nil {
+			t.Fatalf("after %s: %v", passed, err)
+		}
+	}
+	i.clock.pass(time.Second)
+	_, err := v.Verify(t.Context(), raw)
+	refused(t, err, problem.TokenExpired, raw)
+}
+
+// TestATokenIsKnownByAllOfItsText: no part of a known token vouches for another text.
+func TestATokenIsKnownByAllOfItsText(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	known := i.good()
+	want, err := v.Verify(t.Context(), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range len(known) {
+		other := byte('A')
+		if known[at] == other {
+			other = 'B'
+		}
+		if got, err := v.Verify(t.Context(), known[:at]+string(other)+known[at+1:]); err == nil {
+			t.Fatalf("with another character %d: %+v", at, got)
+		}
+	}
+	if got, err := v.Verify(t.Context(), known); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}

@@ -96,9 +96,10 @@ func newServer(t *testing.T, console ...string) *server {
 	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
 	functions := handlers(tb.Store, woken, console)
+	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next}
 	mux := http.NewServeMux()
 	for _, r := range route.All() {
-		mux.Handle(r.Name(), functions[r.Function])
+		mux.Handle(r.Name(), inFunction(r.Function, functions[r.Function]))
 	}
 	return &server{Table: tb, woken: woken, mux: mux}
 }

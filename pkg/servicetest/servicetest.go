@@ -1,5 +1,5 @@
 // Package servicetest runs verbs of the program infra/local/ctl beside tests: real services, and the
-// check of answers against the contract.
+// checks of answers against the contract and of calls against the template's roles.
 package servicetest
 
 import (

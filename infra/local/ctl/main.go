@@ -1,6 +1,7 @@
 // Command ctl has the verbs of the Makefile for this machine: it runs the stack, gets a token, stops and
-// starts the database and the KMS, calls a scheduled function, deletes and deletes the table's data. Tests run three more: two serve a database or a KMS, and one checks answers against
-// infra/openapi.yaml.
+// starts the database and the KMS, calls a scheduled function, and deletes the table's data. Tests run
+// four more: two serve a database or a KMS, one checks answers against infra/openapi.yaml, and one
+// checks calls against the roles in template.yaml.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | serve-db | serve-kms | check-answers"
+const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | serve-db | serve-kms | check-answers | check-calls"
 
 type settings struct {
 	port                   int
@@ -79,6 +80,8 @@ func do(ctx context.Context, verb string, o settings) error {
 		return serveKMS(ctx)
 	case "check-answers":
 		return checkAnswers()
+	case "check-calls":
+		return checkCalls(ctx)
 	}
 	return errors.New(usage)
 }

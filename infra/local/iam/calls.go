@@ -116,6 +116,16 @@ func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Ne
 	}
 }
 
+// DecideDynamoDB decides by the role of a template's function whether a call to DynamoDB is allowed.
+// Error: *DeniedError.
+func (a *Authority) DecideDynamoDB(t *translated.Template, function, operation string, body []byte) error {
+	needs, err := newCalls(t, nil).dynamoDB(context.Background(), operation, body)
+	if err != nil {
+		return err
+	}
+	return a.Decide(function, needs...)
+}
+
 func (c *calls) onTable(action, table string, partitions ...string) Need {
 	return Need{"dynamodb:" + action, arn("dynamodb", "table/"+table), map[string][]string{leadingKeys: partitions}}
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/iam"
+	"latchkey/infra/local/stack"
+	"latchkey/infra/local/translated"
+)
+
+// dynamoCall is a call to DynamoDB by a function.
+type dynamoCall struct {
+	Function  string // its folder under functions/
+	Operation string
+	Body      []byte // names the table stack.TableName
+}
+
+// checkCalls reads calls as JSON from its input. For each it prints a JSON text: the right that the
+// function's role in template.yaml lacks, or "".
+func checkCalls(ctx context.Context) error {
+	root, err := backing.Root()
+	if err != nil {
+		return err
+	}
+	o := translated.Options{
+		StackName: stack.StackName, Physical: map[string]string{"Table": stack.TableName}, Parameters: map[string]string{"Issuer": "https://issuer.example"},
+	}
+	tpl, err := translated.Translate(ctx, filepath.Join(root, "template.yaml"), o)
+	if err != nil {
+		return err
+	}
+	authority, err := iam.New(tpl)
+	if err != nil {
+		return err
+	}
+	functions, err := tpl.Functions()
+	if err != nil {
+		return err
+	}
+	ids := map[string]string{} // by folder
+	for id, f := range functions {
+		ids[path.Base(f.CodeURI)] = id
+	}
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var c dynamoCall
+		if err := in.Decode(&c); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		lacks := ""
+		if err := authority.DecideDynamoDB(tpl, ids[c.Function], c.Operation, c.Body); err != nil {
+			lacks = err.Error()
+		}
+		if err := out.Encode(lacks); err != nil {
+			return err
+		}
+	}
+}

@@ -57,8 +57,11 @@ func checkCalls(ctx context.Context) error {
 			return err
 		}
 		lacks := ""
-		if err := authority.DecideDynamoDB(tpl, ids[c.Function], c.Operation, c.Body); err != nil {
-			lacks = err.Error()
+		var denied *iam.DeniedError
+		if err := authority.DecideDynamoDB(tpl, ids[c.Function], c.Operation, c.Body); errors.As(err, &denied) {
+			lacks = denied.Kind()
+		} else if err != nil {
+			return err
 		}
 		if err := out.Encode(lacks); err != nil {
 			return err

@@ -54,15 +54,15 @@ func (a *Authority) Decide(function string, needs ...Need) error {
 	for _, n := range needs {
 		if !a.allowed(function, n) {
 			err := &DeniedError{function, n}
-			a.denied[err.short()]++
+			a.denied[err.Kind()]++
 			return err
 		}
 	}
 	return nil
 }
 
-// short returns a text that is the same for all calls of one kind.
-func (e *DeniedError) short() string {
+// Kind returns a text that is the same for all calls of one kind.
+func (e *DeniedError) Kind() string {
 	partitions := map[string]bool{}
 	for _, k := range e.Need.Context[leadingKeys] {
 		partition, _, _ := strings.Cut(k, "#")

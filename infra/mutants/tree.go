@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"latchkey/infra/local/backing"
+	"latchkey/infra/mutants/copied"
 )
 
 // limit bounds one test; a bug may make it hang.
@@ -25,52 +26,20 @@ type tree struct {
 	database  *backing.Process
 }
 
-// newTree copies the files that git tracks or would track to a folder in .local, shares the
-// installed tools, and starts a database.
+// newTree makes a copy in .local, and starts a database.
 func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	dir := filepath.Join(root, ".local", "mutants", strconv.Itoa(n))
-	if err := os.RemoveAll(dir); err != nil {
+	if err := copied.Tree(ctx, root, dir); err != nil {
 		return nil, err
-	}
-	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	list.Dir = root
-	files, err := list.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git ls-files: %w", err)
-	}
-	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
-		if err := copyFile(filepath.Join(root, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
 	}
 	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}
-	tools, err := filepath.EvalSymlinks(filepath.Join(root, ".local", "tools"))
-	if err != nil {
-		return nil, err
-	}
-	return t, errors.Join(os.MkdirAll(filepath.Join(dir, ".local"), 0o755), os.Symlink(tools, filepath.Join(dir, ".local", "tools")))
+	return &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}, nil
 }
 
 func (t *tree) close() { _ = t.database.Stop() }
-
-func copyFile(from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil || info.IsDir() {
-		return err
-	}
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, text, info.Mode().Perm())
-}
 
 // passes returns an error when the tests fail without a planted bug.
 func (t *tree) passes(ctx context.Context, b bug) error {
@@ -119,7 +88,7 @@ func (t *tree) finds(ctx context.Context, b bug) error {
 
 func (t *tree) restore(b bug) {
 	for _, e := range b.edits {
-		if err := copyFile(filepath.Join(t.root, e.file), filepath.Join(t.dir, e.file)); err != nil {
+		if err := copied.File(filepath.Join(t.root, e.file), filepath.Join(t.dir, e.file)); err != nil {
 			panic(err) // the copy is of no use any more
 		}
 	}

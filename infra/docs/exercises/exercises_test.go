@@ -1,0 +1,159 @@
+// Package exercises has the worked examples of infra/docs/design.md, "How to add", as patches. Its
+// tests apply each patch to a copy of the repository and run the tests that the document names.
+package exercises
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/mutants/copied"
+)
+
+// exercise is a patch, and the tests that see when a part of it is missing.
+type exercise struct {
+	name  string
+	files int // at most
+	tests map[string]string
+	env   []string
+}
+
+// exercises come in the order in which they are tried. The patch of the event leaves out the files of
+// pkg/store/testdata: a new row gives every later row another id, so the test writes them.
+var exercises = []exercise{
+	{"route", 12, map[string]string{
+		"./pkg/api":        "TestRoleMatrix|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",
+		"./infra/contract": "TestTheDocumentIsThatOfTheTables|TestOpenAPI31IsMadeFromTheDocument",
+		"./infra/template": "TestTheTemplateServesTheRoutesOfTheTableByTheirFunctions|TestEveryRouteMayCallItsFunctionAndNothingElseMay",
+		"./infra/docs":     "TestRoutesAreThoseOfTheOpenAPIDocument",
+		"./pkg":            "TestImportsRunOneWay",
+	}, nil},
+	{"role", 10, map[string]string{
+		"./pkg/api":        "TestRoleMatrix|TestARowOfTheMatrixForTheCallerThemselves",
+		"./infra/contract": "TestTheDocumentIsThatOfTheTables|TestOpenAPI31IsMadeFromTheDocument",
+		"./infra/docs":     "TestRolesAreThoseOfTheOpenAPIDocument|TestRoutesAreThoseOfTheOpenAPIDocument",
+	}, nil},
+	{"event", 13, map[string]string{
+		"./pkg/webhook":    "TestAFilterIsATypeOfTheContractOrTheStar",
+		"./pkg/store":      "TestMemberAddedDescribesTheMembership|TestRowsAndCallsAreAsWritten",
+		"./pkg/api":        "TestEveryTypeOfEventIsAsDocumented",
+		"./infra/contract": "TestTheDocumentIsThatOfTheTables|TestOpenAPI31IsMadeFromTheDocument|TestEachTypeOfWebhookHasItsOwnData|TestTokensHaveTheClaimsOfTheDocument",
+		"./infra/template": "TestRolesReachOnlyTheirPartitions",
+		"./infra/docs":     "TestEventsAreThoseOfTheOpenAPIDocument",
+		"./pkg":            "TestImportsRunOneWay",
+	}, []string{"UPDATE_GOLDEN=1"}},
+}
+
+// tree is a copy of the repository. Its folder is always the same, so that Go's build cache serves
+// the next run.
+type tree struct {
+	dir string
+	env []string
+}
+
+func newTree(t *testing.T) tree {
+	t.Helper()
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := tree{dir: filepath.Join(root, ".local", "exercises")}
+	if err := copied.Tree(t.Context(), root, c.dir); err != nil {
+		t.Fatal(err)
+	}
+	database, err := backing.StartDynamoDB(t.Context(), backing.DynamoDBOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = database.Stop() })
+	// git must not take the copy for a part of the repository: it would skip the patch.
+	c.env = append(os.Environ(), "LATCHKEY_DYNAMODB="+database.Endpoint, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
+	return c
+}
+
+func (c tree) run(t *testing.T, env []string, name string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = c.dir, append(c.env, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+// apply applies the patch of an exercise, or with -R a part of it backwards.
+func (c tree) apply(t *testing.T, e exercise, flags ...string) {
+	t.Helper()
+	patch := filepath.Join("infra", "docs", "exercises", e.name+".patch")
+	out, err := c.run(t, nil, "git", append(append([]string{"apply"}, flags...), patch)...)
+	if err != nil {
+		// To remake it: git apply --3way the patch, resolve the conflicts, make generate, and
+		// git diff HEAD > the patch without pkg/store/testdata; then git checkout the tree.
+		t.Fatalf("%s no longer fits the tree. Apply it with git apply --3way, mend it, and write it anew with git diff HEAD:\n%s", patch, out)
+	}
+}
+
+// test runs the tests of an exercise in some of its packages.
+func (c tree) test(t *testing.T, e exercise, pkgs ...string) (string, error) {
+	t.Helper()
+	var names []string
+	for _, pkg := range pkgs {
+		names = append(names, e.tests[pkg])
+	}
+	args := append([]string{"test", "-count=1", "-vet=off", "-v", "-run", "^(" + strings.Join(names, "|") + ")$"}, pkgs...)
+	return c.run(t, e.env, "go", args...)
+}
+
+func TestExercisesAreCompleteAndSmall(t *testing.T) {
+	c := newTree(t)
+	for _, e := range exercises {
+		t.Run(e.name, func(t *testing.T) {
+			text, err := os.ReadFile(e.name + ".patch")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count("\n"+string(text), "\ndiff --git "); n == 0 || n > e.files {
+				t.Errorf("the patch changes %d files, want %d at most", n, e.files)
+			}
+			c.apply(t, e)
+			defer c.apply(t, e, "-R")
+			// This compiles every package, and links no program: go build ./... takes much longer.
+			if out, err := c.run(t, nil, "go", "list", "-export", "-f", "{{with .Error}}{{.}}{{end}}", "./..."); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			out, err := c.test(t, e, slices.Sorted(maps.Keys(e.tests))...)
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			for pkg, names := range e.tests {
+				for name := range strings.SplitSeq(names, "|") {
+					if !strings.Contains(out, "=== RUN   "+name+"\n") {
+						t.Errorf("%s has no %s", pkg, name)
+					}
+				}
+			}
+			if e.name == "event" {
+				withoutTheRole(t, c, e)
+			}
+		})
+	}
+}
+
+// withoutTheRole takes the event's part of template.yaml back. The function may then not write the
+// event, which a test of pkg/api must find.
+func withoutTheRole(t *testing.T, c tree, e exercise) {
+	t.Helper()
+	c.apply(t, e, "-R", "--include=template.yaml")
+	out, err := c.test(t, e, "./pkg/api")
+	const lacks = "missing in the template's roles: MembersFunction dynamodb:"
+	if err == nil || !strings.Contains(out, "--- FAIL: TestEveryTypeOfEventIsAsDocumented") || !strings.Contains(out, lacks) || !strings.Contains(out, " EVTS ") {
+		t.Errorf("without its part of template.yaml, want a failure that says %q, for the partition EVTS: %v\n%s", lacks, err, out)
+	}
+	c.apply(t, e, "--include=template.yaml")
+}

@@ -47,7 +47,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	wants(t, c.SpendDeliveries(ctx, c.app, 1), "")
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
-		{"identity", "IDN#", "META", "userId email name verified folded holds iat askedAt", "", func() error {
+		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt", func() error {
 			for _, subject := range []string{"sub-ada@example.com", "sub-bob@example.com"} {
 				if _, _, err := c.Identity(ctx, "https://issuer.test", subject); err != nil {
 					return err

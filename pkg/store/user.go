@@ -53,11 +53,13 @@ func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Ide
 	return lookup(ctx, s, identityRow(issuer, subject), identityFrom)
 }
 
+// identityFrom reads an identity. One that an operator has written for a new issuer (the runbook,
+// "Changing the issuer") has only a user, holds and iat, until the user's first token fills it.
 func identityFrom(r *table.Reading) Identity {
 	return Identity{
-		UserID: attrUserID.From(r), Email: attrEmail.From(r), Name: attrName.From(r),
-		Verified: attrVerified.From(r), AskedAt: attrAskedAt.From(r),
-		folded: attrFolded.From(r), holds: attrHolds.From(r), iat: attrIssuedAt.From(r),
+		UserID: attrUserID.From(r), Email: attrEmail.OrZero(r), Name: attrName.OrZero(r),
+		Verified: attrVerified.OrZero(r), AskedAt: attrAskedAt.OrZero(r),
+		folded: attrFolded.OrZero(r), holds: attrHolds.From(r), iat: attrIssuedAt.From(r),
 	}
 }
 

@@ -260,10 +260,10 @@ func (r *receiver) missing(caused map[string]bool) int {
 func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, receivers map[string]*receiver, failing string, limit time.Duration) time.Time {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(2 * time.Second) {
-		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-			t.Error(err)
-		}
 		left := map[string]string{}
+		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
+			left["the sweep"] = err.Error() // a busy machine's database; the next run goes on
+		}
 		for name, r := range receivers {
 			if n := r.missing(caused); n > 0 {
 				left[name] = fmt.Sprint(n, " not received")

@@ -26,7 +26,7 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke mutants clients bench bench-gate generate sam lint deploy undeploy
+.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke exercises mutants clients bench bench-gate generate sam lint deploy undeploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -74,7 +74,7 @@ build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 # with its reason. `make lint` vets. The packages that wait longest for the database come first.
 # The end-to-end tests come last, with nothing beside them: they measure times.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline
-PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e),$(shell go list ./...))
+PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e ./infra/docs/exercises),$(shell go list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
 GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 
@@ -93,6 +93,9 @@ load: ## webhooks under load for 200 seconds, and behind 40,000 rows of another 
 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
+
+exercises: ## applies the worked examples of infra/docs/exercises to copies of the tree, and runs the tests that hold them
+	@$(GO_TEST) ./infra/docs/exercises
 
 mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a list or words of a name] [SHORT=1]
 	@$(ALONE) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -49,5 +50,13 @@ func TestKMSSignsADigestOnce(t *testing.T) {
 	short := &kms.SignInput{KeyId: made.KeyMetadata.KeyId, Message: message[:31], MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256}
 	if _, err := c.Sign(ctx, short); err == nil {
 		t.Error("a digest of 31 bytes was signed")
+	}
+	if _, err := c.DisableKey(ctx, &kms.DisableKeyInput{KeyId: made.KeyMetadata.KeyId}); err != nil {
+		t.Fatal(err)
+	}
+	whole := &kms.SignInput{KeyId: made.KeyMetadata.Arn, Message: message[:], MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256}
+	var disabled *types.DisabledException
+	if _, err := c.Sign(ctx, whole); !errors.As(err, &disabled) {
+		t.Errorf("a disabled key signs: %v", err)
 	}
 }

@@ -3,8 +3,8 @@
 moto hashes the message of Sign and Verify even when MessageType is DIGEST, so
 that it signs the hash of a hash (its pull request 10202). Until a release
 corrects that, this program passes MessageType to the key. moto also does not
-refuse a digest of another length, and does not take an ARN to schedule a key's
-deletion. The program does not start when moto's internals have changed, or when
+refuse a digest of another length or a key that is disabled, and does not take an
+ARN to schedule a key's deletion. The program does not start when moto's internals have changed, or when
 a signature over a digest does not verify.
 
 Prints READY once it listens; ends when its standard input does.
@@ -24,6 +24,7 @@ os.environ.setdefault("MOTO_ACCOUNT_ID", "000000000000")
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from moto.core.exceptions import JsonRESTError
 from moto.kms import models, responses, utils
 from moto.kms.exceptions import ValidationException
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
@@ -52,7 +53,7 @@ def correct():
 
 
 def noting(method):
-    """Keeps MessageType while the method runs, and refuses a digest of another length, as KMS does."""
+    """Keeps MessageType while the method runs, and refuses what KMS refuses: a digest of another length, a disabled key."""
 
     def wrapped(self):
         call.digest = self._get_param("MessageType") == "DIGEST"
@@ -60,6 +61,10 @@ def noting(method):
             bits = int((self._get_param("SigningAlgorithm") or "_0").rsplit("_", 1)[1])
             if call.digest and len(self._get_param("Message")) * 8 != bits:
                 raise ValidationException("Digest is invalid length for algorithm %s." % self._get_param("SigningAlgorithm"))
+            key = self._get_param("KeyId")
+            self._validate_key_id(key)
+            if self.kms_backend.describe_key(key).key_state == "Disabled":
+                raise JsonRESTError("DisabledException", "%s is disabled." % key)
             return method(self)
         finally:
             call.digest = False

@@ -15,10 +15,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"latchkey/infra/local/backing"
+	"latchkey/pkg/parallel"
 )
 
 const (
@@ -133,25 +133,18 @@ func command(ctx context.Context, name string, args ...string) error {
 }
 
 func measure(ctx context.Context, b *bench, list []figure) (map[string]result, error) {
+	measured := make([]result, len(list))
+	failed := parallel.Each(side, list, func(i int, f figure) (err error) {
+		r, err := f.of(ctx, b)
+		measured[i] = r
+		fmt.Printf("%-20s %10d %10d %7.3f\n", f.Name, r.Value, r.Base, r.Ratio)
+		return err
+	})
 	out := map[string]result{}
-	var mu sync.Mutex
-	var failed error
-	free := make(chan struct{}, side)
-	var wg sync.WaitGroup
-	for _, f := range list {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			r, err := f.of(ctx, b)
-			mu.Lock()
-			defer mu.Unlock()
-			failed = errors.Join(failed, err)
-			out[f.Name] = r
-			fmt.Printf("%-20s %10d %10d %7.3f\n", f.Name, r.Value, r.Base, r.Ratio)
-		})
+	for i, f := range list {
+		out[f.Name] = measured[i]
 	}
-	wg.Wait()
-	return out, failed
+	return out, errors.Join(failed...)
 }
 
 // compare fails for each figure that is worse than the committed one by more than the tolerance.

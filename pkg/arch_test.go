@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"pipeline/queue":    {"webhook"},
 	"pipeline/signing":  {"webhook"},
 	"pipeline":          {"id", "metric", "parallel", "pipeline/outbound", "store", "webhook"},
-	"lambda":            {"metric", "principal", "problem"},
+	"lambda":            {"metric", "parallel", "principal", "problem"},
 	"boot":              {},
 }
 

@@ -165,7 +165,7 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 func authorize(ctx context.Context, e authorizerEvent, decide Decide, credentialOf CredentialOf) (*authorizerAnswer, error) {
 	want, ok := credentialOf(e.httpMethod, e.resource)
 	if !ok {
-		return nil, fmt.Errorf("the authorizer stands before %s %s, which is not in the route table", e.httpMethod, e.resource)
+		return nil, fmt.Errorf("the authorizer is asked about %s %s, which is not in the route table", e.httpMethod, e.resource)
 	}
 	headers := e.authorization()
 	p, err := decide(ctx, want, headers)

@@ -4,16 +4,18 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/problem"
 )
 
 // The structs of events have only the fields that are read: to decode those of
 // aws-lambda-go costs twice as much.
 
-type streamEvent struct {
-	Records []struct {
+type (
+	streamEvent struct{ Records []streamRecord }
+
+	streamRecord struct {
 		DynamoDB struct {
 			Keys struct {
 				PK, SK struct{ S string }
@@ -21,14 +23,14 @@ type streamEvent struct {
 			SequenceNumber string
 		} `json:"dynamodb"`
 	}
-}
 
-type queueEvent struct {
-	Records []struct {
+	queueEvent struct{ Records []queueRecord }
+
+	queueRecord struct {
 		MessageID string `json:"messageId"`
 		Body      string `json:"body"`
 	}
-}
+)
 
 // batchAnswer names the failed items of a batch (Lambda, "ReportBatchItemFailures").
 type batchAnswer struct {
@@ -51,19 +53,15 @@ func stream(run func(ctx context.Context, pk, sk string) error) func(context.Con
 	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
 		ctx, cancel := prepared(ctx, "")
 		defer cancel()
-		failed := make([]bool, len(e.Records))
-		var wg sync.WaitGroup
-		for i, r := range e.Records {
-			wg.Go(func() {
-				keys := r.DynamoDB.Keys
-				if err := guarded(ctx, func() error { return run(ctx, keys.PK.S, keys.SK.S) }); err != nil {
-					slog.ErrorContext(ctx, "a record failed", "error", err, "pk", keys.PK.S, "sk", keys.SK.S, "requestId", problem.RequestID(ctx))
-					failed[i] = true
-				}
-			})
-		}
-		wg.Wait()
-		if i := slices.Index(failed, true); i >= 0 {
+		errs := parallel.Each(len(e.Records), e.Records, func(_ int, r streamRecord) error {
+			keys := r.DynamoDB.Keys
+			err := guarded(ctx, func() error { return run(ctx, keys.PK.S, keys.SK.S) })
+			if err != nil {
+				slog.ErrorContext(ctx, "a record failed", "error", err, "pk", keys.PK.S, "sk", keys.SK.S, "requestId", problem.RequestID(ctx))
+			}
+			return err
+		})
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return batchAnswer{[]batchFailure{{e.Records[i].DynamoDB.SequenceNumber}}}, nil
 		}
 		return batchAnswer{[]batchFailure{}}, nil
@@ -80,20 +78,16 @@ func messages(run func(ctx context.Context, body string) error) func(context.Con
 	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {
 		ctx, cancel := prepared(ctx, "")
 		defer cancel()
-		failed := make([]bool, len(e.Records))
-		var wg sync.WaitGroup
-		for i, r := range e.Records {
-			wg.Go(func() {
-				if err := guarded(ctx, func() error { return run(ctx, r.Body) }); err != nil {
-					slog.ErrorContext(ctx, "a message failed", "error", err, "body", r.Body, "requestId", problem.RequestID(ctx))
-					failed[i] = true
-				}
-			})
-		}
-		wg.Wait()
+		errs := parallel.Each(len(e.Records), e.Records, func(_ int, r queueRecord) error {
+			err := guarded(ctx, func() error { return run(ctx, r.Body) })
+			if err != nil {
+				slog.ErrorContext(ctx, "a message failed", "error", err, "body", r.Body, "requestId", problem.RequestID(ctx))
+			}
+			return err
+		})
 		out := batchAnswer{[]batchFailure{}}
 		for i, r := range e.Records {
-			if failed[i] {
+			if errs[i] != nil {
 				out.Failures = append(out.Failures, batchFailure{r.MessageID})
 			}
 		}

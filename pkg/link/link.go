@@ -3,9 +3,7 @@
 package link
 
 import (
-	"bytes"
 	"crypto/subtle"
-	"encoding/json"
 	"io"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/plainjson"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/text"
 )
@@ -144,9 +143,6 @@ func ValidClientUserID(s string) bool {
 // ValidMetadata reports whether m may be a link's metadata: at most 20 members and 2 KB as
 // JSON.
 func ValidMetadata(m map[string]string) bool {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // "&" counts as one byte
-	err := e.Encode(m)
-	return err == nil && len(m) <= MaxMembers && out.Len()-len("\n") <= MaxMetadata
+	out, err := plainjson.Marshal(m)
+	return err == nil && len(m) <= MaxMembers && len(out) <= MaxMetadata
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/plainjson"
 )
 
 // Attribute is an attribute's name, with the type T and the format F of its value. Declare one as
@@ -33,7 +35,7 @@ type Bool = Attribute[bool, boolFormat]
 // Bytes is an attribute that holds bytes.
 type Bytes = Attribute[[]byte, bytesFormat]
 
-// JSON is an attribute that holds a T as a text in JSON.
+// JSON is an attribute that holds a T as the text of plainjson.Marshal.
 type JSON[T any] = Attribute[T, jsonFormat[T]]
 
 // Map is an attribute that holds integers by name.
@@ -95,7 +97,7 @@ func (bytesFormat) decode(v types.AttributeValue) ([]byte, bool) {
 type jsonFormat[T any] struct{}
 
 func (jsonFormat[T]) encode(v T) types.AttributeValue {
-	b, err := json.Marshal(v)
+	b, err := plainjson.Marshal(v)
 	if err != nil {
 		return nil
 	}

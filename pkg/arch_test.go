@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"metric":            {},
 	"parallel":          {},
 	"org":               {"text"},
-	"apikey":            {"id", "secret"},
+	"apikey":            {"id", "plainjson", "secret"},
 	"link":              {"id", "plainjson", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {"plainjson"},

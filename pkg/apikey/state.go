@@ -24,10 +24,13 @@ type State struct {
 	RotatedTo id.Key // the key that replaced it
 }
 
-// ActiveAt reports whether a key is not revoked, expired or rotated.
-func (s State) ActiveAt(now int64) bool {
-	return s.RevokedAt == 0 && s.RotatedTo == "" && (s.ExpiresAt == 0 || now < s.ExpiresAt)
+// GoodAt reports whether a key is not revoked or expired. A rotated key is good in its grace.
+func (s State) GoodAt(now int64) bool {
+	return s.RevokedAt == 0 && (s.ExpiresAt == 0 || now < s.ExpiresAt)
 }
+
+// ActiveAt reports whether a key is not revoked, expired or rotated.
+func (s State) ActiveAt(now int64) bool { return s.RotatedTo == "" && s.GoodAt(now) }
 
 // GraceEnds returns when a key ends that is rotated now: never later than it would have expired.
 func (s State) GraceEnds(now int64, grace time.Duration) int64 {

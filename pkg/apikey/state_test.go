@@ -9,18 +9,20 @@ import (
 
 func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 	for _, c := range []struct {
-		s    apikey.State
-		now  int64
-		want bool
+		s            apikey.State
+		now          int64
+		active, good bool
 	}{
-		{apikey.State{}, 1_000, true},
-		{apikey.State{ExpiresAt: 1_000}, 999, true},
-		{apikey.State{ExpiresAt: 1_000}, 1_000, false},
-		{apikey.State{RevokedAt: 1}, 1_000, false},
-		{apikey.State{RotatedTo: "key_x"}, 1_000, false},
+		{apikey.State{}, 1_000, true, true},
+		{apikey.State{ExpiresAt: 1_000}, 999, true, true},
+		{apikey.State{ExpiresAt: 1_000}, 1_000, false, false},
+		{apikey.State{RevokedAt: 1}, 1_000, false, false},
+		{apikey.State{RotatedTo: "key_x"}, 1_000, false, true},
+		{apikey.State{RotatedTo: "key_x", ExpiresAt: 1_000}, 1_000, false, false},
+		{apikey.State{RotatedTo: "key_x", RevokedAt: 1}, 1_000, false, false},
 	} {
-		if got := c.s.ActiveAt(c.now); got != c.want {
-			t.Errorf("%+v at %d: %v", c.s, c.now, got)
+		if active, good := c.s.ActiveAt(c.now), c.s.GoodAt(c.now); active != c.active || good != c.good {
+			t.Errorf("%+v at %d: active %v, good %v", c.s, c.now, active, good)
 		}
 	}
 }

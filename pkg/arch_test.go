@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"authn/accesstoken": {"authn/jwks", "problem", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "id", "org", "principal", "problem", "store"},
 	"route":             {"org", "principal"},
-	"api":               {"id", "link", "org", "parallel", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
+	"api":               {"apikey", "id", "link", "org", "parallel", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
 	"pipeline/queue":    {"webhook"},
 	"pipeline/signing":  {"webhook"},

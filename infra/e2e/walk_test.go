@@ -231,6 +231,9 @@ func (w *walk) consoles(t *testing.T, ada, bob as, bobsEmail string) {
 	key := w.step(t, ada, "POST", "/v1/orgs/{orgId}/keys", `{"name":"server","appId":"`+app+`","expiresIn":86400}`, org)
 	old := as{"server", key.str("key")}
 	w.step(t, old, "POST", "/app/get", `{}`)
+	w.step(t, ada, "PATCH", "/v1/orgs/{orgId}/keys/{keyId}", `{"scopes":["invoices:read","a"],"metadata":{"plan":"pro"}}`, org, key.str("id"))
+	w.step(t, ada, "PATCH", "/v1/orgs/{orgId}/keys/{keyId}", `{"scopes":["a","invoices:read"]}`, org, key.str("id"))
+	w.step(t, ada, "PATCH", "/v1/orgs/{orgId}/keys/{keyId}", `{"scopes":["a b"]}`, org, key.str("id"))
 	rotated := w.step(t, ada, "POST", "/v1/orgs/{orgId}/keys/{keyId}/rotate", `{"graceSeconds":0}`, org, key.str("id"))
 	w.step(t, old, "POST", "/app/get", `{}`)
 	w.step(t, as{"server", rotated.str("key")}, "POST", "/app/get", `{}`)
@@ -238,6 +241,7 @@ func (w *walk) consoles(t *testing.T, ada, bob as, bobsEmail string) {
 	w.step(t, ada, "DELETE", "/v1/orgs/{orgId}/keys/{keyId}", "", org, rotated.str("id"))
 	w.step(t, ada, "DELETE", "/v1/orgs/{orgId}/keys/{keyId}", "", org, rotated.str("id"))
 	w.step(t, ada, "POST", "/v1/orgs/{orgId}/keys/{keyId}/rotate", `{"graceSeconds":0}`, org, rotated.str("id"))
+	w.step(t, ada, "PATCH", "/v1/orgs/{orgId}/keys/{keyId}", `{"scopes":[]}`, org, rotated.str("id"))
 
 	page := w.step(t, ada, "GET", "/v1/orgs/{orgId}/audit?limit=3", "", org)
 	w.step(t, ada, "GET", "/v1/orgs/{orgId}/audit?cursor="+page.str("nextCursor"), "", org)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 )
@@ -73,6 +74,9 @@ type accessBody struct {
 		Name      string `json:"name"`
 		CreatedAt int64  `json:"createdAt"`
 		ExpiresAt *int64 `json:"expiresAt"`
+
+		Scopes   []string          `json:"scopes"`
+		Metadata map[string]string `json:"metadata"`
 	} `json:"key"`
 }
 
@@ -83,5 +87,6 @@ func (a apps) get(ctx context.Context, c *call, _ none) (body accessBody, err er
 	body.Org.ID, body.Org.Name = org.ID, org.Name
 	body.Key.ID, body.Key.KeyPrefix, body.Key.Name = key.ID, key.Prefix, key.Name
 	body.Key.CreatedAt, body.Key.ExpiresAt = key.CreatedAt, orNull(key.ExpiresAt)
+	body.Key.Scopes, body.Key.Metadata = apikey.SplitScopes(key.Scopes), orEmpty(key.Metadata)
 	return body, err
 }

@@ -157,9 +157,29 @@ func (a *audited) keys(t *testing.T, app string) {
 	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":`+ends(time.Minute)+`},"rotatedTo":{"from":null,"to":"`+to+`"}}`)
 	last := rotate(short, `{"graceSeconds":604800}`) // its end is before its grace's
 	a.expect("key.rotated", short, `{"expiresAt":{"from":`+end+`,"to":`+end+`},"rotatedTo":{"from":null,"to":"`+last+`"}}`)
+	a.carried(t, base, rotate)
 	revoke := request{method: "DELETE", path: base + "/" + last}
 	a.does(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.does(t, revoke, "", "", "") // again
+}
+
+// carried changes what a key carries, also by its rotation.
+func (a *audited) carried(t *testing.T, base string, rotate func(k, body string) string) {
+	t.Helper()
+	k := a.does(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}, "", "", "").str("id")
+	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},`+
+		`"metadata":{"from":null,"to":{"x":"1"}},"name":{"from":null,"to":""},"scopes":{"from":null,"to":["a","b"]}}`)
+	change := func(body, changes string) {
+		t.Helper()
+		r := request{method: "PATCH", path: base + "/" + k, body: body}
+		a.does(t, r, "key.updated", k, changes)
+		a.does(t, r, "", "", "") // the same
+	}
+	change(`{"scopes":["a"],"metadata":{"x":"1"}}`, `{"scopes":{"from":["a","b"],"to":["a"]}}`)
+	change(`{"name":"x","metadata":{"x":"2"}}`, `{"metadata":{"from":{"x":"1"},"to":{"x":"2"}},"name":{"from":"","to":"x"}}`)
+	change(`{"scopes":[],"metadata":{}}`, `{"metadata":{"from":{"x":"2"},"to":null},"scopes":{"from":["a"],"to":null}}`)
+	to := rotate(k, `{"graceSeconds":0,"scopes":["all"]}`)
+	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":%d},"rotatedTo":{"from":null,"to":"`+to+`"},"scopes":{"from":null,"to":["all"]}}`)
 }
 
 // numberOf returns a number of a row.
@@ -258,6 +278,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 		"PATCH /v1/orgs/{orgId}": `{"name":"x"}`, "POST /v1/orgs/{orgId}/members": `{"email":"outside@example.com"}`,
 		"PATCH /v1/orgs/{orgId}/members/{userId}": `{"role":"admin"}`, "DELETE /v1/orgs/{orgId}/members/{userId}": "",
 		"DELETE /v1/orgs/{orgId}": "", "POST /v1/orgs/{orgId}/keys": `{}`, "DELETE /v1/orgs/{orgId}/keys/{keyId}": "",
+		"PATCH /v1/orgs/{orgId}/keys/{keyId}":       `{"scopes":["a"]}`,
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": `{"graceSeconds":0}`, "POST /v1/orgs/{orgId}/apps": `{"name":"x"}`,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                `{"name":"x"}`,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": `{"enabled":false}`,

@@ -54,6 +54,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 200, "")
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}", ada, ""), 204, "")
 	at = at.Add(time.Minute)
 	seen := post("/webhook_event/list", `{}`)

@@ -21,8 +21,6 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		orgPath     = "/v1/orgs/{orgId}"
 		membersPath = "/v1/orgs/{orgId}/members"
 		memberPath  = "/v1/orgs/{orgId}/members/{userId}"
-		keysPath    = "/v1/orgs/{orgId}/keys"
-		rotatePath  = "/v1/orgs/{orgId}/keys/{keyId}/rotate"
 	)
 	before := len(w.Rows(t))
 	for _, c := range []struct {
@@ -146,6 +144,7 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/members/%s"), body: `{"role":"admin"}`}, 404, problem.MemberNotFound)
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/members/%s")}, 404, problem.MemberNotFound)
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 404, problem.KeyNotFound)
+		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/keys/%s"), body: `{"scopes":[]}`}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "POST", path: path("/v1/orgs/%s/keys/%s/rotate"), body: `{"graceSeconds":0}`}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/apps/%s"), body: `{"name":"x"}`}, 404, problem.AppNotFound)
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s") + "?endpoints=disable"}, 404, problem.KeyNotFound)

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -29,6 +31,7 @@ func Keys(s *store.Store, prefix string, console []string) http.Handler {
 	return newGroup("keys", map[string]handler{
 		"listKeys":  handle(k.list),
 		"createKey": handle(k.create),
+		"updateKey": handle(k.update),
 		"revokeKey": handle(k.revoke),
 		"rotateKey": handle(k.rotate),
 	}, console)
@@ -43,12 +46,16 @@ type keyBody struct {
 	ExpiresAt  *int64 `json:"expiresAt"`
 	AppID      id.App `json:"appId"`
 	LastUsedAt *int64 `json:"lastUsedAt"`
+
+	Scopes   []string          `json:"scopes"`
+	Metadata map[string]string `json:"metadata"`
 }
 
 func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
 		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
 		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt),
+		Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata),
 	}
 }
 
@@ -90,17 +97,18 @@ type keyIn struct {
 	ExpiresIn *int64  `json:"expiresIn"`
 	AppID     *string `json:"appId"`
 
+	Scopes   []string                   `json:"scopes"`
+	Metadata map[string]json.RawMessage `json:"metadata"`
+
 	wanted store.NewKey
 }
 
-func (in *keyIn) check(c *call) (err error) {
-	name := nameIn{in.Name}
-	if err := name.check(c); err != nil {
+func (in *keyIn) check(c *call) error {
+	change, err := keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
+	if err != nil {
 		return err
 	}
-	if name.Name != nil {
-		in.wanted.Name = *name.Name
-	}
+	in.wanted.Name, in.wanted.Scopes, in.wanted.Metadata = orZero(change.Name), orZero(change.Scopes), change.Metadata
 	if in.AppID != nil {
 		in.wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
@@ -138,10 +146,13 @@ type rotateIn struct {
 	GraceSeconds *int64 `json:"graceSeconds"`
 	ExpiresIn    *int64 `json:"expiresIn"`
 
+	Scopes   []string                   `json:"scopes"`
+	Metadata map[string]json.RawMessage `json:"metadata"`
+
 	rotation store.Rotation
 }
 
-func (in *rotateIn) check(*call) (err error) {
+func (in *rotateIn) check(c *call) (err error) {
 	if err := required("/graceSeconds", in.GraceSeconds); err != nil {
 		return err
 	}
@@ -149,6 +160,9 @@ func (in *rotateIn) check(*call) (err error) {
 		return problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
 	}
 	in.rotation.Grace = time.Duration(*in.GraceSeconds) * time.Second
+	if in.rotation.KeyChange, err = keyChangeOf(c, nil, in.Scopes, in.Metadata); err != nil {
+		return err
+	}
 	in.rotation.ExpiresIn, err = life(in.ExpiresIn)
 	return err
 }

@@ -40,6 +40,7 @@ func good() map[string]struct {
 		"POST /v1/orgs/{orgId}/leave":                                        {`{}`, 204},
 		"GET /v1/orgs/{orgId}/keys":                                          {"", 200},
 		"POST /v1/orgs/{orgId}/keys":                                         {`{}`, 201},
+		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                {`{"scopes":["a"]}`, 200},
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                               {"", 204},
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                          {`{"graceSeconds":0}`, 201},
 		"GET /v1/orgs/{orgId}/apps":                                          {"", 200},

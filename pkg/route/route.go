@@ -87,6 +87,7 @@ var routes = [...]Route{
 
 	{"listKeys", "GET", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, MayRead},
 	{"createKey", "POST", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, AdminsOnly},
+	{"updateKey", "PATCH", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.UserToken, AdminsOnly},
 	{"revokeKey", "DELETE", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.UserToken, AdminsOnly},
 	{"rotateKey", "POST", "/v1/orgs/{orgId}/keys/{keyId}/rotate", "keys", principal.UserToken, AdminsOnly},
 

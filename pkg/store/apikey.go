@@ -32,7 +32,9 @@ type APIKey struct {
 	Hash       apikey.Hash
 	Prefix     string // the public part of the key
 	Name       string
-	LastUsedAt int64 // milliseconds; filled in lists only; 0: never
+	Scopes     string            // of apikey.JoinScopes
+	Metadata   map[string]string // nil: none
+	LastUsedAt int64             // milliseconds; filled in lists and by UpdateKey only; 0: never
 
 	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
 	predecessor     id.Key
@@ -46,6 +48,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r),
 		},
 		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
+		Scopes: attrScopes.OrZero(r), Metadata: attrMetadata.OrZero(r),
 		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
 	}
 	copy(k.Hash[:], attrHash.From(r))
@@ -106,6 +109,8 @@ type NewKey struct {
 	Name      string
 	ExpiresIn time.Duration // 0: the key never expires
 	Prefix    string        // of the key's text; see apikey.ValidPrefix
+	Scopes    string        // of apikey.JoinScopes
+	Metadata  map[string]string
 }
 
 // MintedKey is a new API key. Its text is shown once.
@@ -115,13 +120,15 @@ type MintedKey struct {
 	Name      string
 	CreatedAt int64 // milliseconds
 	ExpiresAt int64 // milliseconds; 0: never
+	Scopes    string
+	Metadata  map[string]string // nil: none
 	Minted    apikey.Minted
 }
 
 // mint makes the id, the times and the text of a key.
 func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 	now := s.Now()
-	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli()}
+	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli(), Scopes: k.Scopes, Metadata: someMetadata(k.Metadata)}
 	if m.AppID == "" {
 		m.AppID = id.DefaultApp(o)
 	}
@@ -156,10 +163,9 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unless(keysClosed, refuse(errKeyLimit)),
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
-		t.audit(ctx, entry{
-			org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID),
-			changes: Changes{"name": {To: k.Name}, "appId": {To: k.AppID}, "expiresAt": {To: webhook.OrNull(k.ExpiresAt)}},
-		})
+		changes := APIKey{}.changes(APIKey{Scopes: k.Scopes, Metadata: k.Metadata})
+		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
+		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
 	}
 	err = create()
@@ -179,7 +185,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.Set(by),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.Set(by), carried(k.Scopes, k.Metadata),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
 	)
 }

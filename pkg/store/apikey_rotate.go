@@ -15,12 +15,14 @@ type Rotation struct {
 	Grace     time.Duration // the longest life of the old key from now on; a rotation never prolongs it
 	ExpiresIn time.Duration // the new key's life; 0 keeps the old key's lifetime
 	Prefix    string        // of the new key's text; see apikey.ValidPrefix
+	KeyChange               // what the new key has in place of the old key's name, scopes and metadata
 
 	fresh           MintedKey // the new key, before the old one is read
 	predecessorDied bool      // the predecessor of the old key was found revoked
 }
 
 // RotateKey replaces a key. A key rotates once. Its rotation ends the grace of its own predecessor.
+// The new key has what the old one carries at the moment of the write, unless r changes it.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // key_not_found, key_not_active.
@@ -51,8 +53,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	if !old.ActiveAt(now) {
 		return made, errKeyNotActive
 	}
-	fresh := r.fresh
-	fresh.AppID, fresh.Name, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, old.Name, now, old.SuccessorEnds(now, r.ExpiresIn)
+	fresh, heir := r.fresh, r.apply(old)
+	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
+	fresh.Name, fresh.Scopes, fresh.Metadata = heir.Name, heir.Scopes, heir.Metadata
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
@@ -64,22 +67,17 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 		t.endPredecessor(o, old.predecessor, now, &r.predecessorDied)
 	}
 	t.announce(o, fresh)
-	t.audit(ctx, entry{
-		org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID),
-		changes: Changes{
-			"rotatedTo": {To: fresh.ID},
-			"expiresAt": {From: webhook.OrNull(old.ExpiresAt), To: old.GraceEnds(now, r.Grace)},
-		},
-	})
+	changes := old.changes(heir)
+	changes["rotatedTo"], changes["expiresAt"] = Change{To: fresh.ID}, Change{webhook.OrNull(old.ExpiresAt), old.GraceEnds(now, r.Grace)}
+	t.audit(ctx, entry{org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID), changes: changes})
 	return made, t.Commit(ctx)
 }
 
-// replace adds the writes of a rotation to a transaction. The old key's grace ends at ends.
+// replace adds the writes of a rotation to a transaction. The old key's grace ends at ends. A key
+// that has changed since it was read makes the rotation begin again: a change that narrows the old
+// key narrows the new one too.
 func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, ends, now int64) {
-	active := table.All(
-		table.Exists, attrRevokedAt.Absent(), attrRotatedTo.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(now)),
-	)
-	t.Update(apiKeyRow(o, old.ID), active, refuse(errKeyNotActive),
+	t.Update(apiKeyRow(o, old.ID), table.All(goodKey(now), attrRotatedTo.Absent(), old.asRead()), table.Raced,
 		attrExpiresAt.Set(ends), attrRotatedTo.Set(fresh.ID), attrPurgeAt.Set(purgeAfter(ends)))
 	t.purgeUse(o, old.ID, ends)
 	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(ends))

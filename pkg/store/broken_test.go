@@ -79,7 +79,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.Apps(ctx, admin(c.ada), c.org, p)
 			return err
 		})},
-		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt", func() error {
+		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata", func() error {
 			_, _, err := c.APIKey(ctx, c.org, k.ID)
 			return err
 		}},

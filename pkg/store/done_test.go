@@ -27,7 +27,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	h = c.enable(t, h.ID, true)
 	event := c.test(t, h.ID)
 	l, taken, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
-	other := c.NewOrg(t, c.ada)
+	other, key := c.NewOrg(t, c.ada), c.wideKey(t)
 	for _, what := range []struct {
 		name string
 		do   func() error
@@ -37,6 +37,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"an admin who leaves", func() error { return c.RemoveMember(ctx, admin(eve), c.org, eve) }},
 		{"a member who is removed", func() error { return c.RemoveMember(ctx, admin(c.ada), c.org, bob) }},
 		{"another name", func() error { return second(c.RenameOrg(ctx, admin(c.ada), c.org, "Other")) }},
+		{"a key that is changed", func() error { return c.update(key, store.KeyChange{Scopes: ptr("a")}) }},
 		{"an endpoint that is changed", func() error {
 			return second(c.UpdateEndpoint(ctx, c.app, gone.ID, store.EndpointChange{Description: &text}))
 		}},
@@ -84,6 +85,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	want := []string{
 		"endpoint.created", "endpoint.created", "endpoint.deleted",
 		"endpoint.updated", "endpoint.updated", "endpoint.updated", "endpoint.updated", // two of them before the faults
+		"key.created", "key.updated",
 		"org.updated", "member.removed", "member.removed", "member.role_changed", "member.role_changed", "member.added", "member.added", "org.created",
 	}
 	slices.Sort(actions) // those of one millisecond are in no order

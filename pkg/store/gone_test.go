@@ -84,6 +84,12 @@ func changes() []change {
 		{"a key with an Idempotency-Key", func(s *settled) error {
 			return create(s, "", once[store.MintedKey](s.connected, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))
 		}, false},
+		{"what a key carries", func(s *settled) error {
+			return second(s.UpdateKey(ctx, admin(s.eve), s.org, s.key.ID, store.KeyChange{Scopes: ptr("a")}))
+		}, false},
+		{"what a key carries already", func(s *settled) error {
+			return second(s.UpdateKey(ctx, admin(s.eve), s.org, s.key.ID, store.KeyChange{Scopes: ptr("")}))
+		}, true},
 		{"a rotation", func(s *settled) error { return s.turn(store.Once[store.MintedKey]{}) }, false},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -166,7 +167,7 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	if err != nil || keys[0].LastUsedAt != at+3_600_000 {
 		t.Fatalf("Keys = %+v, %v", keys, err)
 	}
-	if again := row(t, tb, o, k.ID); again != found {
+	if again := row(t, tb, o, k.ID); !reflect.DeepEqual(again, found) {
 		t.Errorf("the key's row changed: %+v", again)
 	}
 	// A database that hangs costs a check 200 ms and causes no error.

@@ -44,6 +44,11 @@ func causes() []cause {
 			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), seeing(&k))) },
 				func() bool { _, ok, _ := c.APIKey(ctx, c.org, k.ID); return ok }
 		}},
+		{"update key", webhook.KeyUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			k := c.wideKey(t)
+			return func() error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) },
+				func() bool { return row(t, c.Table, c.org, k).Scopes == "a" }
+		}},
 		{"revoke key", webhook.KeyRevoked, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			k := makeKey(t, c.Table, c.org, c.ada, 0)
 			return func() error { return c.RevokeKey(ctx, admin(c.ada), c.org, k.ID) },
@@ -145,6 +150,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	wants(t, c.ExpireLink(ctx, c.app, l.ID), "") // it is not time
 	wants(t, c.ExpireLink(ctx, c.app, id.NoLink), "")
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, id.NoKey), problem.KeyNotFound)
+	wants(t, c.update(id.NoKey, store.KeyChange{Scopes: ptr("a")}), problem.KeyNotFound)
 	wants(t, c.WarnOfKey(ctx, c.org, id.NoKey), "")
 	wants(t, second(c.TestEndpoint(ctx, c.app, id.NoEndpoint, "")), problem.EndpointNotFound)
 	c.Limits.ActiveKeys = 0

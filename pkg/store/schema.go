@@ -55,6 +55,7 @@ const (
 
 	// Of API keys, and of the map of active keys.
 	attrPrefix          = table.Text[string]("prefix")
+	attrScopes          = table.Text[string]("scopes") // of apikey.JoinScopes
 	attrRotatedTo       = table.Text[id.Key]("rotatedTo")
 	attrPredecessor     = table.Text[id.Key]("predecessor")
 	attrPredecessorEnds = table.Int("predecessorEnds")
@@ -94,7 +95,7 @@ const (
 	attrLeaseOwner = table.Text[string]("leaseOwner")
 	attrLeaseUntil = table.Int("leaseUntil")
 
-	// Of links.
+	// Of links, and metadata of API keys too.
 	attrClientUserID = table.Text[string]("clientUserId")
 	attrMetadata     = table.JSON[map[string]string]("metadata")
 	attrDevice       = table.JSON[*deviceRow]("device")
@@ -216,7 +217,7 @@ func AccessPatterns() []AccessPattern {
 		{"Org (name; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
-		{"API key (hash, expiry, revocation)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
+		{"API key (hash, expiry, revocation, scopes, metadata)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
 		{"Active keys (map of key id → expiry; closed)", "KEYS#<orgId>", "META", "the limit on active keys"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},

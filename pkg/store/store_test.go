@@ -59,6 +59,7 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 		for what, err := range map[string]error{
 			"Org":          second(tb.Org(ctx, store.Actor{User: eve, May: anyMember}, target)),
 			"RenameOrg":    second(tb.RenameOrg(ctx, admin(eve), target, "Eve's")),
+			"UpdateKey":    second(tb.UpdateKey(ctx, admin(eve), target, id.NoKey, store.KeyChange{})),
 			"RevokeKey":    tb.RevokeKey(ctx, admin(eve), target, id.NoKey),
 			"ChangeRole":   second(tb.ChangeRole(ctx, admin(eve), target, ada, org.Viewer)),
 			"RemoveMember": tb.RemoveMember(ctx, admin(eve), target, ada),

@@ -91,9 +91,9 @@ func (w walker) object(of reflect.Type, pointer string, depth int) error {
 		seen[folded] = struct{}{}
 		member, isKnown := known[name]
 		if isStruct && !isKnown {
-			return &UnknownMemberError{pointerTo(pointer, name)}
+			return &UnknownMemberError{PointerTo(pointer, name)}
 		}
-		if err := w.value(member, pointerTo(pointer, name), depth); err != nil {
+		if err := w.value(member, PointerTo(pointer, name), depth); err != nil {
 			return err
 		}
 	}
@@ -130,9 +130,9 @@ func (w walker) closing() error {
 	return nil
 }
 
-// pointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section
+// PointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section
 // 3).
-func pointerTo(parent, member string) string {
+func PointerTo(parent, member string) string {
 	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
 }
 

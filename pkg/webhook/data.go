@@ -26,6 +26,8 @@ type KeyData struct {
 	AppID     id.App `json:"appId"`
 	ExpiresAt *int64 `json:"expiresAt"`
 	RevokedAt *int64 `json:"revokedAt"`
+
+	Changed []string `json:"changed,omitempty"` // of key.updated
 }
 
 // LinkData is the data of events of the types link.…: the link at the event's time.

@@ -18,6 +18,7 @@ const (
 	LinkExpired      Type = "link.expired"
 	LinkRevoked      Type = "link.revoked"
 	KeyCreated       Type = "key.created"
+	KeyUpdated       Type = "key.updated"
 	KeyRevoked       Type = "key.revoked"
 	KeyExpiring      Type = "key.expiring"
 	EndpointCreated  Type = "endpoint.created"
@@ -30,7 +31,7 @@ const (
 // AllTypes returns every type of event.
 func AllTypes() []Type {
 	return []Type{
-		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyRevoked, KeyExpiring,
+		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyUpdated, KeyRevoked, KeyExpiring,
 		EndpointCreated, EndpointUpdated, EndpointDeleted, EndpointDisabled, Test,
 	}
 }

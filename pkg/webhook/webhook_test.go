@@ -167,7 +167,7 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 
 func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	for _, s := range []string{
-		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.revoked", "key.expiring",
+		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.updated", "key.revoked", "key.expiring",
 		"endpoint.created", "endpoint.updated", "endpoint.deleted", "endpoint.disabled", "test",
 	} {
 		if !webhook.ValidFilter(s) {
@@ -179,7 +179,7 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 			t.Errorf("%q is taken", s)
 		}
 	}
-	if n := len(webhook.AllTypes()); n != 11 {
+	if n := len(webhook.AllTypes()); n != 12 {
 		t.Errorf("%d types: add the new ones to this test", n)
 	}
 }

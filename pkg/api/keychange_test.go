@@ -1,0 +1,133 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+const (
+	keysPath   = "/v1/orgs/{orgId}/keys"
+	keyPath    = "/v1/orgs/{orgId}/keys/{keyId}"
+	rotatePath = "/v1/orgs/{orgId}/keys/{keyId}/rotate"
+)
+
+// carried returns the scopes and the metadata of a key, as text.
+func carried(t *testing.T, key any) string {
+	t.Helper()
+	k, _ := key.(map[string]any)
+	out, err := json.Marshal([]any{k["scopes"], k["metadata"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestAKeyShowsWhatItCarriesWhereverItIsShown reads a key in the list, by itself and in the answer
+// of its change.
+func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	shown := func(what, want string) {
+		t.Helper()
+		all := w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys")
+		at := slices.IndexFunc(all, func(k map[string]any) bool { return k["id"] == string(w.key) })
+		self := w.want(t, w.request("POST", "/app/get", w.caller("key"), `{}`), 200, "")
+		if listed, own := carried(t, all[at]), carried(t, self.body["key"]); listed != want || own != want {
+			t.Errorf("%s: listed %s, its own %s, want %s", what, listed, own, want)
+		}
+	}
+	changed := func(body, want string) {
+		t.Helper()
+		if got := carried(t, w.want(t, w.request("PATCH", keyPath, ada, body), 200, "").body); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+		shown(body, want)
+	}
+	shown("without any", `[[],{}]`)
+	made := w.want(t, w.request("POST", keysPath, ada, `{"scopes":["b:write","a","b:write"],"metadata":{"plan":"pro","":""}}`), 201, "")
+	if len(made.body) != 4 {
+		t.Errorf("the answer of a creation: %s", made.text)
+	}
+	w.key = id.Key(made.str("id"))
+	const all = `[["a","b:write"],{"":"","plan":"pro"}]`
+	shown("created", all)
+	changed(`{}`, all)
+	changed(`{"name":null,"scopes":null,"metadata":null}`, all)
+	changed(`{"scopes":["c","a"]}`, `[["a","c"],{"":"","plan":"pro"}]`)
+	changed(`{"metadata":{"plan":"free"}}`, `[["a","c"],{"plan":"free"}]`)
+	rotate := func(body, want string) {
+		t.Helper()
+		w.key = id.Key(w.want(t, w.request("POST", rotatePath, ada, body), 201, "").str("id"))
+		shown(body, want)
+	}
+	rotate(`{"graceSeconds":60}`, `[["a","c"],{"plan":"free"}]`)
+	rotate(`{"graceSeconds":0,"scopes":["a"],"metadata":null}`, `[["a"],{"plan":"free"}]`)
+	rotate(`{"graceSeconds":0,"scopes":null,"metadata":{}}`, `[["a"],{}]`)
+	changed(`{"scopes":[],"name":"bare"}`, `[[],{}]`)
+}
+
+// TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute sends each wrong value to each route that takes it.
+func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	list := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"s%d"`, i%32))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	metadata := func(n int) string { return `{"x":"` + strings.Repeat("&", n-len(`{"x":""}`)) + `"}` }
+	before := len(w.Rows(t))
+	for members, pointer := range map[string]string{
+		`"scopes":` + list(33): "/scopes", `"scopes":"a"`: "/scopes", `"scopes":{}`: "/scopes", `"scopes":[1]`: "/scopes",
+		`"scopes":["a b"]`: "/scopes/0", `"scopes":["a","B"]`: "/scopes/1", `"scopes":[""]`: "/scopes/0", `"scopes":[null]`: "/scopes/0",
+		`"scopes":["latchkey.keys"]`: "/scopes/0", `"scopes":["a","` + strings.Repeat("x", 65) + `"]`: "/scopes/1",
+		`"metadata":` + metadata(1025): "/metadata", `"metadata":[]`: "/metadata", `"metadata":"x"`: "/metadata",
+		`"metadata":{"x":1}`: "/metadata/x", `"metadata":{"x":null}`: "/metadata/x", `"metadata":{"a":"b","x":{"y":"z"}}`: "/metadata/x",
+		`"metadata":{"a/b~":true}`: "/metadata/a~1b~0", `"metadata":{"":[]}`: "/metadata/",
+	} {
+		for _, r := range []request{
+			w.request("POST", keysPath, ada, `{`+members+`}`), w.request("PATCH", keyPath, ada, `{`+members+`}`),
+			w.request("POST", rotatePath, ada, `{"graceSeconds":0,`+members+`}`),
+		} {
+			if out := w.want(t, r, 422, problem.ValidationFailed); !strings.Contains(out.text, `"pointer":"`+pointer+`"`) {
+				t.Errorf("%s %.60s: no pointer %s in %s", r.method, members, pointer, out.text)
+			}
+		}
+	}
+	w.want(t, w.request("PATCH", keyPath, ada, `{"name":""}`), 422, problem.ValidationFailed)
+	w.want(t, w.request("PATCH", keyPath, ada, `{"metadata":{"x":"a","x":"b"}}`), 400, problem.InvalidJSON)
+	w.want(t, w.request("PATCH", keyPath, ada, `{"expiresIn":1}`), 400, problem.InvalidJSON)
+	if after := len(w.Rows(t)); after != before {
+		t.Errorf("%d rows became %d", before, after)
+	}
+	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":`+list(32)+`,"metadata":`+metadata(1024)+`}`), 200, "")
+}
+
+// TestAChangedKeyCountsOnItsNextRequest, and a dead key is not changed.
+func TestAChangedKeyCountsOnItsNextRequest(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada, key := user(w.byRole[org.Admin]), w.caller("key")
+	self := func(as *principal.Principal) string {
+		t.Helper()
+		return carried(t, w.want(t, request{as: as, method: "POST", path: "/app/get", body: `{}`}, 200, "").body["key"])
+	}
+	for i := range 20 {
+		want := fmt.Sprintf(`[["s%d"],{}]`, i)
+		w.want(t, w.request("PATCH", keyPath, ada, fmt.Sprintf(`{"scopes":["s%d"]}`, i)), 200, "")
+		if got := self(key); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+	w.want(t, w.request("DELETE", keyPath, ada, ""), 204, "")
+	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 409, problem.KeyNotActive)
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// KeyChange is a change of an API key by an admin. A nil member changes nothing. Any other
+// replaces the whole value.
+type KeyChange struct {
+	Name     *string
+	Scopes   *string           // of apikey.JoinScopes
+	Metadata map[string]string // empty: none
+}
+
+// UpdateKey changes the name of a key and what it carries. The change counts for every check that
+// begins after UpdateKey has returned, because only the row of the key has these values. A key in
+// its grace can be changed too: its successor stays as it is. When nothing differs, UpdateKey
+// writes nothing. Errors: org_not_found, insufficient_role, key_not_found, key_not_active.
+func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
+	err = s.db.Retry(ctx, func() error {
+		changed, err = s.updateKey(ctx, a, o, k, c)
+		return err
+	})
+	return changed, err
+}
+
+func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (APIKey, error) {
+	row, used := apiKeyRow(o, k), usedRow(o, k)
+	rows, err := s.readToChange(ctx, a, o, row, used)
+	if err != nil {
+		return APIKey{}, err
+	}
+	was, err := decode(rows[row], apiKeyFrom, errKeyNotFound)
+	if err != nil {
+		return APIKey{}, err
+	}
+	if was.LastUsedAt, err = table.Decode(rows[used], attrLastUsed.OrZero); err != nil {
+		return APIKey{}, err
+	}
+	now := s.now()
+	if !was.GoodAt(now) {
+		return APIKey{}, errKeyDead
+	}
+	is := c.apply(was)
+	changes := was.changes(is)
+	if len(changes) == 0 {
+		return was, nil
+	}
+	data := is.data()
+	data.Changed = slices.Sorted(maps.Keys(changes))
+	t := s.begin()
+	t.authorize(a, o)
+	t.checkNotDeleted(o)
+	t.Update(row, table.All(goodKey(now), was.asRead()), table.Raced, attrName.Set(is.Name), carried(is.Scopes, is.Metadata),
+		table.If(is.Scopes == "", attrScopes.Remove()), table.If(is.Metadata == nil, attrMetadata.Remove()))
+	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.User, target: string(k), changes: changes})
+	t.event(happening{app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})
+	return is, t.Commit(ctx)
+}
+
+func (c KeyChange) apply(k APIKey) APIKey {
+	if c.Name != nil {
+		k.Name = *c.Name
+	}
+	if c.Scopes != nil {
+		k.Scopes = *c.Scopes
+	}
+	if c.Metadata != nil {
+		k.Metadata = someMetadata(c.Metadata)
+	}
+	return k
+}
+
+// someMetadata returns nil, no metadata, for an empty map.
+func someMetadata(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// changes returns the differences between two states of a key that an admin can change. No scopes
+// and no metadata are null.
+func (k APIKey) changes(to APIKey) Changes {
+	changes := Changes{}
+	if k.Name != to.Name {
+		changes["name"] = Change{k.Name, to.Name}
+	}
+	if k.Scopes != to.Scopes {
+		changes["scopes"] = Change{auditedScopes(k.Scopes), auditedScopes(to.Scopes)}
+	}
+	if !maps.Equal(k.Metadata, to.Metadata) {
+		changes["metadata"] = Change{k.Metadata, to.Metadata}
+	}
+	return changes
+}
+
+func auditedScopes(joined string) any {
+	if joined == "" {
+		return nil
+	}
+	return apikey.SplitScopes(joined)
+}
+
+// goodKey is the condition that a key is good at a time, as apikey.State.GoodAt is.
+func goodKey(now int64) table.Condition {
+	return table.All(table.Exists, attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(now)))
+}
+
+// asRead is the condition that the row of a key still has the name, the scopes and the metadata
+// that were read.
+func (k APIKey) asRead() table.Condition {
+	scopes, metadata := attrScopes.Is(k.Scopes), attrMetadata.Is(k.Metadata)
+	if k.Scopes == "" {
+		scopes = attrScopes.Absent()
+	}
+	if k.Metadata == nil {
+		metadata = attrMetadata.Absent()
+	}
+	return table.All(attrName.Is(k.Name), scopes, metadata)
+}
+
+// carried sets what a key carries. A key without scopes or metadata has no such attribute.
+func carried(scopes string, metadata map[string]string) table.Change {
+	return table.Changes(table.If(scopes != "", attrScopes.Set(scopes)), table.If(metadata != nil, attrMetadata.Set(metadata)))
+}

@@ -1,0 +1,282 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// wide returns a key with scopes and metadata.
+func wide() store.NewKey {
+	return store.NewKey{Prefix: "lk", Name: "wide", Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}}
+}
+
+func (c *connected) wideKey(t *testing.T) id.Key {
+	t.Helper()
+	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	return made.Made.ID
+}
+
+func (c *connected) update(k id.Key, change store.KeyChange) error {
+	return second(c.UpdateKey(ctx, admin(c.ada), c.org, k, change))
+}
+
+// turned rotates a key with a grace of an hour and returns its successor.
+func (c *connected) turned(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
+	t.Helper()
+	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk", KeyChange: change}, store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	return row(t, c.Table, c.org, fresh.Made.ID)
+}
+
+// carries fails unless a key has a name, scopes and metadata.
+func carries(t *testing.T, what string, k store.APIKey, name, scopes string, metadata map[string]string) {
+	t.Helper()
+	if k.Name != name || k.Scopes != scopes || !reflect.DeepEqual(k.Metadata, metadata) {
+		t.Errorf("%s: %q %q %v, want %q %q %v", what, k.Name, k.Scopes, k.Metadata, name, scopes, metadata)
+	}
+}
+
+func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
+	c := connect(t)
+	carries(t, "nothing given", row(t, c.Table, c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "", "", nil)
+	none, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", Metadata: map[string]string{}}, store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	carries(t, "empty metadata", row(t, c.Table, c.org, none.Made.ID), "", "", nil)
+	k, pro := c.wideKey(t), wide().Metadata
+	carries(t, "created", row(t, c.Table, c.org, k), "wide", "a b c", pro)
+	for _, step := range []struct {
+		change       store.KeyChange
+		name, scopes string
+		metadata     map[string]string
+	}{
+		{store.KeyChange{Name: ptr("narrow")}, "narrow", "a b c", pro},
+		{store.KeyChange{Scopes: ptr("a")}, "narrow", "a", pro},
+		{store.KeyChange{Metadata: map[string]string{"plan": "free"}}, "narrow", "a", map[string]string{"plan": "free"}},
+		{store.KeyChange{Scopes: ptr(""), Metadata: map[string]string{}}, "narrow", "", nil},
+		{store.KeyChange{Name: ptr("wide"), Scopes: ptr("a b c"), Metadata: pro}, "wide", "a b c", pro},
+	} {
+		answered, err := c.UpdateKey(ctx, admin(c.ada), c.org, k, step.change)
+		wants(t, err, "")
+		carries(t, "answered", answered, step.name, step.scopes, step.metadata)
+		carries(t, "changed", row(t, c.Table, c.org, k), step.name, step.scopes, step.metadata)
+	}
+	k = c.turned(t, k, store.KeyChange{}).ID
+	carries(t, "rotated", row(t, c.Table, c.org, k), "wide", "a b c", pro)
+	next := c.turned(t, k, store.KeyChange{Scopes: ptr("b")})
+	carries(t, "rotated with scopes", next, "wide", "b", pro)
+	next = c.turned(t, next.ID, store.KeyChange{Metadata: map[string]string{}})
+	carries(t, "rotated without metadata", next, "wide", "b", nil)
+	carries(t, "the one in its grace", row(t, c.Table, c.org, k), "wide", "a b c", pro)
+}
+
+func TestAChangedKeyIsAsItIsListed(t *testing.T) {
+	c := connect(t)
+	k := c.wideKey(t)
+	c.NoteUse(ctx, row(t, c.Table, c.org, k), c.Now().UnixMilli())
+	changed, err := c.UpdateKey(ctx, admin(c.ada), c.org, k, store.KeyChange{Scopes: ptr("a")})
+	wants(t, err, "")
+	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
+	if err != nil || len(listed) != 1 || !reflect.DeepEqual(listed[0], changed) || changed.LastUsedAt == 0 {
+		t.Errorf("%+v, listed %+v, %v", changed, listed, err)
+	}
+}
+
+// TestNothingDifferentWritesNothing compares every row, those of the audit log and of events too.
+func TestNothingDifferentWritesNothing(t *testing.T) {
+	c := connect(t)
+	k, same := c.wideKey(t), wide()
+	before := c.content(t)
+	for name, change := range map[string]store.KeyChange{
+		"nothing given": {}, "all the same": {Name: &same.Name, Scopes: &same.Scopes, Metadata: same.Metadata},
+	} {
+		wants(t, c.update(k, change), "")
+		if after := c.content(t); !maps.Equal(before, after) {
+			t.Errorf("%s: rows changed", name)
+		}
+	}
+}
+
+func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
+	c := connect(t)
+	narrow := store.KeyChange{Scopes: ptr("a")}
+	k := c.wideKey(t)
+	successor := c.turned(t, k, store.KeyChange{}).ID
+	wants(t, c.update(k, narrow), "") // in its grace
+	carries(t, "in its grace", row(t, c.Table, c.org, k), "wide", "a", wide().Metadata)
+	carries(t, "its successor", row(t, c.Table, c.org, successor), "wide", "a b c", wide().Metadata)
+	c.pass(time.Hour)
+	revoked := c.wideKey(t)
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
+	short := makeKey(t, c.Table, c.org, c.ada, time.Minute).ID
+	c.pass(time.Minute)
+	before := c.content(t)
+	for name, dead := range map[string]id.Key{"past its grace": k, "revoked": revoked, "expired": short} {
+		for _, change := range []store.KeyChange{narrow, {}} {
+			if err := c.update(dead, change); !problem.Is(err, problem.KeyNotActive) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	wants(t, c.update(id.NoKey, narrow), problem.KeyNotFound)
+	if !maps.Equal(before, c.content(t)) {
+		t.Error("rows changed")
+	}
+}
+
+// TestANarrowingChangeIsNeverLostOnTheSuccessor changes a key between the reads of its rotation and
+// the rotation's transaction.
+func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
+	free := map[string]string{"plan": "free"}
+	for name, v := range map[string]struct {
+		change, given store.KeyChange
+		scopes        string
+		metadata      map[string]string
+	}{
+		"scopes":                     {store.KeyChange{Scopes: ptr("a")}, store.KeyChange{}, "a", wide().Metadata},
+		"no scopes":                  {store.KeyChange{Scopes: ptr("")}, store.KeyChange{}, "", wide().Metadata},
+		"metadata":                   {store.KeyChange{Metadata: free}, store.KeyChange{}, "a b c", free},
+		"no metadata":                {store.KeyChange{Metadata: map[string]string{}}, store.KeyChange{}, "a b c", nil},
+		"metadata, and scopes given": {store.KeyChange{Scopes: ptr("a"), Metadata: free}, store.KeyChange{Scopes: ptr("b")}, "b", free},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t)
+			k := c.wideKey(t)
+			var fresh store.APIKey
+			_, first := c.overtaken(t, func() error { fresh = c.turned(t, k, v.given); return nil }, func() error { return c.update(k, v.change) })
+			wants(t, first, "")
+			carries(t, "the successor", fresh, "wide", v.scopes, v.metadata)
+			c.keysAre(t, name, 2, fresh.ID)
+			if entries, events := c.written(t, "key.updated", webhook.KeyUpdated); entries != 1 || events != 1 {
+				t.Errorf("%d entries and %d events of one change", entries, events)
+			}
+		})
+	}
+}
+
+// TestAChangeIsDecidedByTheMomentOfItsWrite changes a key, and something else comes between the
+// reads of the change and its transaction.
+func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
+	turn := func(grace time.Duration) func(*connected, id.Key) error {
+		return func(c *connected, k id.Key) error {
+			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+		}
+	}
+	for name, v := range map[string]struct {
+		first        func(*connected, id.Key) error
+		want         problem.Code
+		name, scopes string
+	}{
+		"a revocation":               {func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) }, problem.KeyNotActive, "wide", "a b c"},
+		"a rotation without a grace": {turn(0), problem.KeyNotActive, "wide", "a b c"},
+		"a rotation with a grace":    {turn(time.Hour), "", "wide", "a"},
+		"another name":               {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Name: ptr("other")}) }, "", "other", "a"},
+		"other scopes":               {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("b")}) }, "", "wide", "a"},
+		"the same scopes":            {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }, "", "wide", "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t)
+			k := c.wideKey(t)
+			err, first := c.overtaken(t, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }, func() error { return v.first(c, k) })
+			wants(t, first, "")
+			wants(t, err, v.want)
+			carries(t, name, row(t, c.Table, c.org, k), v.name, v.scopes, wide().Metadata)
+		})
+	}
+}
+
+// TestTheEventOfAChangedKeyNamesWhatChanged: and shows neither the scopes nor the metadata.
+func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {
+	c := connect(t)
+	k := c.wideKey(t)
+	wants(t, c.update(k, store.KeyChange{Name: ptr("wide"), Scopes: ptr("a"), Metadata: map[string]string{}}), "")
+	got := c.events(t, webhook.KeyUpdated)
+	want := []map[string]any{{
+		"keyId": string(k), "keyPrefix": row(t, c.Table, c.org, k).Prefix, "name": "wide", "appId": string(c.app),
+		"expiresAt": nil, "revokedAt": nil, "changed": []any{"metadata", "scopes"},
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// sizeOf returns the size of a row as DynamoDB counts it: names and values in UTF-8, a number as a
+// byte for each two digits and one more.
+func sizeOf(t *testing.T, r dbRow) (n int) {
+	t.Helper()
+	for name, v := range r {
+		n += len(name)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			n += len(v.Value)
+		case *types.AttributeValueMemberN:
+			n += (len(v.Value)+1)/2 + 1
+		case *types.AttributeValueMemberB:
+			n += len(v.Value)
+		default:
+			t.Fatalf("%s is a %T", name, v)
+		}
+	}
+	return n
+}
+
+// TestAKeysRowIsOneReadUnitAtAllBounds: a check of a key reads the row strongly, and a unit is 4 KB.
+func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
+	c := connect(t)
+	name := strings.Repeat("🔑", org.MaxNameLen)
+	var scopes []string
+	for i := range apikey.MaxScopes {
+		scopes = append(scopes, fmt.Sprintf("%02d", i)+strings.Repeat("x", apikey.MaxScope-2))
+	}
+	metadata := map[string]string{"a": strings.Repeat("&", apikey.MaxMetadata-len(`{"a":""}`))}
+	longest := strings.Repeat("k", 16)
+	if _, ok := org.CleanName(name); !ok || !apikey.ValidMetadata(metadata) || !apikey.ValidPrefix(longest) || !apikey.ValidScope(scopes[0]) {
+		t.Fatal("not at the bounds")
+	}
+	wanted := store.NewKey{Name: name, Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Prefix: longest, ExpiresIn: 10 * 365 * dayLong}
+	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wanted, store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	turn := func(k id.Key) id.Key {
+		t.Helper()
+		fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: longest}, store.Once[store.MintedKey]{})
+		wants(t, err, "")
+		return fresh.Made.ID
+	}
+	k := turn(made.Made.ID)
+	turn(k)
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "")
+	rows := c.rowsOf(t, "KEYS#")
+	whole := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k) })]
+	for _, e := range c.entities(t) {
+		for _, attribute := range strings.Fields(e.must + " " + e.may) {
+			if e.name == "API key" && whole[attribute] == nil {
+				t.Errorf("the row has no %s", attribute)
+			}
+		}
+	}
+	if n := sizeOf(t, whole); n > 4096 {
+		t.Errorf("%d bytes", n)
+	}
+	read, err := c.DB.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &c.Name, Key: dbRow{"PK": whole["PK"], "SK": whole["SK"]}, ConsistentRead: ptr(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	wants(t, err, "")
+	if units := *read.ConsumedCapacity.CapacityUnits; units != 1 {
+		t.Errorf("a strong read takes %v units", units)
+	}
+}

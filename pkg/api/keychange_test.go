@@ -131,3 +131,22 @@ func TestAChangedKeyCountsOnItsNextRequest(t *testing.T) {
 	w.want(t, w.request("DELETE", keyPath, ada, ""), 204, "")
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 409, problem.KeyNotActive)
 }
+
+// carried changes what a key carries, also by its rotation.
+func (a *audited) carried(t *testing.T, base string, rotate func(k, body string) string) {
+	t.Helper()
+	k := a.does(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}, "", "", "").str("id")
+	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},`+
+		`"metadata":{"from":null,"to":{"x":"1"}},"name":{"from":null,"to":""},"scopes":{"from":null,"to":["a","b"]}}`)
+	change := func(body, changes string) {
+		t.Helper()
+		r := request{method: "PATCH", path: base + "/" + k, body: body}
+		a.does(t, r, "key.updated", k, changes)
+		a.does(t, r, "", "", "") // the same
+	}
+	change(`{"scopes":["a"],"metadata":{"x":"1"}}`, `{"scopes":{"from":["a","b"],"to":["a"]}}`)
+	change(`{"name":"x","metadata":{"x":"2"}}`, `{"metadata":{"from":{"x":"1"},"to":{"x":"2"}},"name":{"from":"","to":"x"}}`)
+	change(`{"scopes":[],"metadata":{}}`, `{"metadata":{"from":{"x":"2"},"to":null},"scopes":{"from":["a"],"to":null}}`)
+	to := rotate(k, `{"graceSeconds":0,"scopes":["all"]}`)
+	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":%d},"rotatedTo":{"from":null,"to":"`+to+`"},"scopes":{"from":null,"to":["all"]}}`)
+}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -257,7 +258,32 @@ func (p *Process) Pause() error {
 	}
 	go func() { _ = guard.Wait() }()
 	p.guard = in
-	return p.cmd.Process.Signal(syscall.SIGSTOP)
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for range 1000 { // a thread on another processor runs on for a moment
+		if rests(p.cmd.Process.Pid) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// rests reports whether every thread of a process has stopped, by Linux's /proc. Without it the answer is yes.
+func rests(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well formed
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		_, state, _ := strings.Cut(string(text), ") ")
+		if !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
 }
 
 // Resume ends a Pause. Without a Pause it does nothing.

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -54,5 +56,6 @@ func attempt(ctx context.Context, db *dynamodb.Client, keys *kms.Client, table s
 	if err != nil {
 		return err
 	}
-	return res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body) // read to its end, or the connection is not kept
+	return errors.Join(err, res.Body.Close())
 }

@@ -38,6 +38,9 @@ var mayImport = map[string][]string{
 	"authn/jwks":        {"p256"},
 	"authn/accesstoken": {"authn/jwks", "problem", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "id", "org", "principal", "problem", "store"},
+	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "org", "store"},
+	"guard":             {"authn", "authn/accesstoken", "boot", "org", "principal", "problem", "store"}, // owners import it
+	"forwardauth":       {"authn/accesstoken", "guard", "id", "org", "principal", "problem"},
 	"route":             {"org", "principal"},
 	"api":               {"apikey", "id", "link", "org", "parallel", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
@@ -50,14 +53,14 @@ var mayImport = map[string][]string{
 
 // onlyIn has the packages that may import a module from outside.
 var onlyIn = map[string][]string{
-	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "servicetest", "table"},
+	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "servicetest", "table", "guard"},
 	"github.com/aws/aws-lambda-go":                  {"lambda"},
 	"github.com/awslabs/aws-lambda-go-api-proxy":    {"lambda"},
 	"github.com/golang-jwt/jwt":                     {"authn/accesstoken"},
 	"github.com/aws/aws-sdk-go-v2/config":           {},
 	"github.com/aws/aws-sdk-go-v2/service/kms":      {"pipeline/signing", "servicetest"},
 	"github.com/aws/aws-sdk-go-v2/service/sqs":      {"pipeline/queue"},
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"table", "store/storetest", "boot"},
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"table", "store/storetest", "boot", "guard"},
 }
 
 // TestImportsRunOneWay reads the imports of every file that is not a test. An arrow that no package

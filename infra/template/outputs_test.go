@@ -18,6 +18,8 @@ var outputs = map[string]string{
 	"AuthorizerFunctionName": `{"Ref":"AuthorizerFunction"}`, "SweepFunctionName": `{"Ref":"SweepFunction"}`, "SweepRuleName": `{"Ref":"SweepFunctionMinutely"}`,
 	"DeliverRoleArn": `{"Fn::GetAtt":["DeliverRole","Arn"]}`, "DeliveryQueueUrl": `{"Ref":"DeliveryQueue"}`,
 	"DeliveryDeadLettersUrl": `{"Ref":"DeliveryDeadLetters"}`, "FanoutDeadLettersUrl": `{"Ref":"FanoutDeadLetters"}`,
+	"KeyAuthorizerArn": `{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]}`, "MemberAuthorizerArn": `{"Fn::GetAtt":["MemberAuthorizerFunction","Arn"]}`,
+	"ForwardAuthUrl": `{"Fn::GetAtt":["ForwardAuthFunctionUrl","FunctionUrl"]}`, "GuardPolicyArn": `{"Ref":"GuardPolicy"}`,
 }
 
 // otherOutputs are URLs and texts. Other tests read them.

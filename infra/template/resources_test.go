@@ -99,6 +99,8 @@ func sizes(tpl *translated.Template) (wrong []string) {
 		switch name {
 		case "AuthorizerFunction":
 			timeout, memory = 5*time.Second, 512
+		case "KeyAuthorizerFunction", "MemberAuthorizerFunction", "ForwardAuthFunction":
+			timeout, memory = 4*time.Second, 512 // they answer within 3 s
 		case "DeleteOrgFunction": // API Gateway waits 29 seconds
 			timeout = 28 * time.Second
 		case "RotateFunction", "SweepFunction":
@@ -116,13 +118,16 @@ func sizes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// ofTokens reads variables for every function that takes access tokens.
+const ofTokens = "pkg/authn/accesstoken/token.go"
+
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
 // shared are the variables of every function, from the template's Globals.
 var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
 
 // environments compares the variables of each function with those that its main.go reads by package
-// env. AWS's clients read their endpoints themselves.
+// boot. AWS's clients read their endpoints themselves.
 func environments(tpl *translated.Template) (wrong []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
@@ -136,6 +141,13 @@ func environments(tpl *translated.Template) (wrong []string) {
 		source, err := os.ReadFile(filepath.Join(root, f.CodeURI, "main.go"))
 		if err != nil {
 			return append(wrong, err.Error())
+		}
+		if strings.Contains(string(source), "accesstoken.ConfigFrom(e)") {
+			settings, err := os.ReadFile(filepath.Join(root, ofTokens))
+			if err != nil {
+				return append(wrong, err.Error())
+			}
+			source = append(source, settings...)
 		}
 		wanted := slices.Clone(shared)
 		for _, m := range reads.FindAllStringSubmatch(string(source), -1) {

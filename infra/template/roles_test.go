@@ -44,23 +44,28 @@ func (s statement) service() string {
 	return service
 }
 
-// statements returns the statements of all roles. A statement that is no Allow of actions on
+// statements returns the statements of all roles, and of the policy for programs of the owner. A statement that is no Allow of actions on
 // resources is wrong: these tests do not read others.
 func statements(tpl *translated.Template) (all []statement, wrong []string) {
-	for _, role := range tpl.Named("AWS::IAM::Role") {
-		p := tpl.Resources[role].Properties
-		for _, policy := range list(p["Policies"]) {
-			for _, v := range list(object(object(policy)["PolicyDocument"])["Statement"]) {
-				o := object(v)
-				sid, _ := o["Sid"].(string)
-				s := statement{role, sid, words(o["Action"]), words(o["Resource"]), object(o["Condition"])}
-				if o["Effect"] != "Allow" || o["NotAction"] != nil || o["NotResource"] != nil || sid == "" || len(s.actions) == 0 || len(s.resources) == 0 {
-					wrong = append(wrong, s.String()+": an Allow with Sid, Action and Resource is wanted")
-					continue
-				}
-				all = append(all, s)
+	read := func(role string, policy any) {
+		for _, v := range list(object(object(policy)["PolicyDocument"])["Statement"]) {
+			o := object(v)
+			sid, _ := o["Sid"].(string)
+			s := statement{role, sid, words(o["Action"]), words(o["Resource"]), object(o["Condition"])}
+			if o["Effect"] != "Allow" || o["NotAction"] != nil || o["NotResource"] != nil || sid == "" || len(s.actions) == 0 || len(s.resources) == 0 {
+				wrong = append(wrong, s.String()+": an Allow with Sid, Action and Resource is wanted")
+				continue
 			}
+			all = append(all, s)
 		}
+	}
+	for _, role := range tpl.Named("AWS::IAM::Role") {
+		for _, policy := range list(tpl.Resources[role].Properties["Policies"]) {
+			read(role, policy)
+		}
+	}
+	for _, name := range tpl.Named("AWS::IAM::ManagedPolicy") {
+		read(name, tpl.Resources[name].Properties)
 	}
 	return all, wrong
 }
@@ -95,7 +100,9 @@ func ownRoles(tpl *translated.Template) (wrong []string) {
 func noOtherPolicies(tpl *translated.Template) (wrong []string) {
 	for _, typ := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"} {
 		for _, n := range tpl.Named(typ) {
-			wrong = append(wrong, n+" is a policy beside the roles")
+			if n != "GuardPolicy" { // it is attached to no role of ours
+				wrong = append(wrong, n+" is a policy beside the roles")
+			}
 		}
 	}
 	return wrong
@@ -216,6 +223,9 @@ var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:Dele
 // no harm. No answer of the API depends on these writes.
 var single = map[string]string{
 	"AuthorizerRole LastUse":               "it may be lost",
+	"KeyAuthorizerRole LastUse":            "it may be lost",
+	"ForwardAuthRole LastUse":              "it may be lost",
+	"GuardPolicy LastUse":                  "it may be lost",
 	"DeliverRole Attempts":                 "a lease is known again by the random id that was written",
 	"LinksRole SpendBudget":                "done twice, it charges twice",
 	"SweepRole MoveDeliveriesAndEndpoints": "done twice, it wakes twice",
@@ -245,7 +255,7 @@ func transactional(tpl *translated.Template) (wrong []string) {
 func writers(tpl *translated.Template) (wrong []string) {
 	wanted := map[string][]string{
 		"KEYS#*": {"DeleteOrgRole", "KeysRole", "OrgsRole"}, "IDN#*": {"AuthorizerRole"}, "EMAIL#*": {"AuthorizerRole", "MembersRole"},
-		"USED#*": {"AuthorizerRole", "DeleteOrgRole", "KeysRole", "SweepRole"}, "VKEYS": {"RotateRole"},
+		"USED#*": {"AuthorizerRole", "DeleteOrgRole", "ForwardAuthRole", "GuardPolicy", "KeyAuthorizerRole", "KeysRole", "SweepRole"}, "VKEYS": {"RotateRole"},
 	}
 	all, wrong := statements(tpl)
 	for partition, roles := range wanted {

@@ -130,7 +130,10 @@ func callable(tpl *translated.Template) (wrong []string) {
 			granted[function[strings.LastIndex(function, ":")+1:]+" "+source[strings.LastIndex(source, ":")+1:]] = true
 		}
 	}
-	wanted := []string{"AuthorizerFunction local/authorizers/*"}
+	wanted := []string{
+		"AuthorizerFunction local/authorizers/*",
+		"KeyAuthorizerFunction */authorizers/*", "MemberAuthorizerFunction */authorizers/*", // of the account's other APIs
+	}
 	for _, r := range a.Routes {
 		wanted = append(wanted, r.Function+" local/*/"+r.Method+parameters.ReplaceAllString(r.Path, "*"))
 	}

@@ -41,6 +41,11 @@ var parameterList = map[string]string{
 	"Audience":                 `{"Default":"","Type":"String"}`,
 	"AuthorizerConcurrency":    `{"Default":0,"MinValue":0,"Type":"Number"}`,
 	"ClientIds":                `{"Default":"","Type":"String"}`,
+	"ConsumerOrganizationId":   `{"AllowedPattern":"(o-[a-z0-9]{10,32})?","Default":"","Type":"String"}`,
+	"ForwardAuth":              `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
+	"ForwardAuthConcurrency":   `{"Default":50,"MinValue":1,"Type":"Number"}`,
+	"MemberOrgParameter":       `{"AllowedPattern":"[A-Za-z0-9._-]+","Default":"orgId","Type":"String"}`,
+	"OwnerOrgId":               `{"AllowedPattern":"(org_[0-9a-hjkmnp-tv-z]{26})?","Default":"","Type":"String"}`,
 	"ConsoleOrigins":           `{"AllowedPattern":"(https?://[a-z0-9.-]+(:[0-9]+)?(, ?https?://[a-z0-9.-]+(:[0-9]+)?)*)?","Default":"","Type":"String"}`,
 	"DeliveriesBurst":          `{"Default":2000,"MaxValue":100000,"MinValue":20,"Type":"Number"}`,
 	"DeliveriesPerSecond":      `{"Default":100,"MaxValue":1000,"MinValue":1,"Type":"Number"}`,
@@ -73,6 +78,8 @@ var parameterList = map[string]string{
 // conditionList has every condition.
 var conditionList = map[string]string{
 	"ExecuteApi":           `{"Fn::Not":[{"Condition":"OnlyOwnDomain"}]}`,
+	"ForwardAuthOn":        `{"Fn::Equals":[{"Ref":"ForwardAuth"},"true"]}`,
+	"OtherAccounts":        `{"Fn::Not":[{"Fn::Equals":[{"Ref":"ConsumerOrganizationId"},""]}]}`,
 	"KeyTags":              `{"Fn::Not":[{"Fn::Equals":[{"Ref":"KeyTagNames"},""]}]}`,
 	"Restored":             `{"Fn::Not":[{"Fn::Equals":[{"Ref":"TableStreamArn"},""]}]}`,
 	"OwnTableKey":          `{"Fn::Not":[{"Fn::Equals":[{"Ref":"TableKeyArn"},""]}]}`,
@@ -121,6 +128,8 @@ var variableList = map[string]string{
 	"KEY_TAG_VALUES":            `{"Ref":"KeyTagValues"}`,
 	"KEY_PREFIX":                `{"Ref":"KeyPrefix"}`,
 	"NAME_CLAIM":                `{"Ref":"NameClaim"}`,
+	"ORG_PARAMETER":             `{"Ref":"MemberOrgParameter"}`,
+	"OWNER_ORG_ID":              `{"Ref":"OwnerOrgId"}`,
 	"QUEUE_URL":                 `{"Ref":"DeliveryQueue"}`,
 	"ROTATION_DAYS":             `{"Ref":"RotationDays"}`,
 	"SIGNING_KEY_ARN":           `{"Fn::GetAtt":["SigningKey","Arn"]}`,
@@ -218,8 +227,8 @@ func settings(tpl *translated.Template) []string {
 }
 
 // functionProperties wants functions to have only these properties and those of other checks. Only
-// the authorizer has ReservedConcurrentExecutions, and only when it is not 0, which would switch
-// the function off. The deliver function queues its own next message, which Lambda drops after 16
+// the authorizer has ReservedConcurrentExecutions, when it is not 0, which would switch the function
+// off, and the function behind the URL, which has no other lid. The deliver function queues its own next message, which Lambda drops after 16
 // rounds unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
 	const plain = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
@@ -234,6 +243,9 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 			const reserved = `"ReservedConcurrentExecutions":{"Fn::If":["ReserveForAuthorizer",{"Ref":"AuthorizerConcurrency"},{"Ref":"AWS::NoValue"}]},"Runtime"`
 			wanted = strings.Replace(plain, `"Runtime"`, reserved, 1)
 		}
+		if name == "ForwardAuthFunction" {
+			wanted = strings.Replace(plain, `"Runtime"`, `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},"Runtime"`, 1)
+		}
 		if got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%s has %s, want %s", name, got, wanted))
 		}
@@ -246,15 +258,19 @@ var conditional = map[string]string{
 	"AccessLogs":             "AccessLog",
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
 	"AWS::ApiGateway::DomainName": "OwnDomain", "AWS::ApiGateway::BasePathMapping": "OwnDomain",
-	"AWS::WAFv2::WebACL": "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
+	"KeyAuthorizerOfOtherAccounts": "OtherAccounts", "MemberAuthorizerOfOtherAccounts": "OtherAccounts",
+	"ForwardAuthFunction": "ForwardAuthOn", "ForwardAuthRole": "ForwardAuthOn", "ForwardAuthLogs": "ForwardAuthOn",
+	"AWS::Lambda::Url": "ForwardAuthOn", "ForwardAuthFunctionUrlPublicPermissions": "ForwardAuthOn",
+	"ForwardAuthFunctionURLInvokeAllowPublicAccess": "ForwardAuthOn",
+	"AWS::WAFv2::WebACL":                            "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
 }
 
 // types wants only known types of resource: no check reads others.
 func types(tpl *translated.Template) (wrong []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
-		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig",
-		"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue",
+		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig",
+		"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Function", "AWS::Lambda::Permission", "AWS::Logs::LogGroup", "AWS::SQS::Queue", "AWS::SSM::Parameter",
 	}
 	for name, r := range object(tpl.Raw["Resources"]) {
 		typ := fmt.Sprint(object(r)["Type"])

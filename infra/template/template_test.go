@@ -20,13 +20,17 @@ import (
 // check returns the faults of a template, one a line.
 type check func(*translated.Template) []string
 
-// options returns the options of a deployment: values of the parameters without a default, and of
-// the alarms' topic.
+// options returns the options of a deployment: values of the parameters without a default, of the
+// alarms' topic, and of what opens the shared authorizers and the function URL to others.
 func options() translated.Options {
-	return translated.Options{StackName: stackOfTests, Parameters: map[string]string{"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests}}
+	return translated.Options{StackName: stackOfTests, Parameters: map[string]string{
+		"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests, "ForwardAuth": "true", "ConsumerOrganizationId": organizationOfTests,
+	}}
 }
 
 const stackOfTests = "latchkey"
+
+const organizationOfTests = "o-0123456789"
 
 const topicOfTests = "arn:aws:sns:us-east-1:000000000000:operators"
 
@@ -68,7 +72,7 @@ type plant struct {
 
 func TestPlantedFaultsAreFound(t *testing.T) {
 	tpl := template(t)
-	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants(), alarmPlants(), restoredPlants()} {
+	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants(), alarmPlants(), restoredPlants(), doorPlants()} {
 		for _, p := range plants {
 			t.Run(p.fault, func(t *testing.T) {
 				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {

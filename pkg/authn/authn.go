@@ -1,13 +1,14 @@
 // Package authn turns the credential of a request into a principal, or into the reason of a
 // refusal. It does not depend on Lambda.
 //
-// A refusal (a *problem.Error with status 401) means that the credential is not good. Every
-// other error means that this is not known: the caller must answer 503, and must never let
-// the request through.
+// A refusal (a *problem.Error with status 401, or 403 for who is no member) means that the
+// credential is not good. Every other error means that this is not known: the caller must answer
+// 503, and must never let the request through.
 package authn
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type Table interface {
 	APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error)
 	// NoteUse writes that a key was used. It never fails a request.
 	NoteUse(ctx context.Context, k store.APIKey, at int64)
+	// Role reads which role a user has in an org, strongly consistent. ok is false when there is none.
+	Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error)
 	// Identity and SignIn turn a token's (issuer, subject) into a user.
 	Identity(ctx context.Context, issuer, subject string) (store.Identity, bool, error)
 	SignIn(ctx context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error)
@@ -45,7 +48,7 @@ type Authorizer struct {
 	used   hourly
 }
 
-// New returns an authorizer.
+// New returns an authorizer. Without tokens (nil) it decides on API keys only.
 func New(table Table, tokens Tokens) *Authorizer {
 	return &Authorizer{table: table, tokens: tokens, Now: time.Now}
 }
@@ -58,15 +61,15 @@ const askAgain = 24 * time.Hour
 // only for the log: the secret has matched, so that no caller can choose which key the log
 // names. With every other error the principal is empty.
 func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
-	raw, err := bearer(headers)
-	if err != nil {
-		return principal.Principal{}, err
-	}
 	switch want {
 	case principal.UserToken:
-		return a.user(ctx, raw)
+		return a.user(ctx, headers)
 	case principal.APIKey:
-		return a.key(ctx, raw)
+		row, err := a.Key(ctx, headers)
+		if row.ID == "" {
+			return principal.Principal{}, err
+		}
+		return principal.Principal{Kind: principal.Key, OrgID: row.OrgID, AppID: row.AppID, KeyID: row.ID}, err
 	default: // a public route has no authorizer, so this is a mistake of ours
 		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
 	}
@@ -87,47 +90,110 @@ func bearer(headers []string) (string, error) {
 	return credential, nil
 }
 
-// key decides on an API key: on its form and checksum without a read, then on its row.
-func (a *Authorizer) key(ctx context.Context, raw string) (principal.Principal, error) {
+// Key decides on the Authorization headers of a request that needs an API key: on the key's form
+// and checksum without a read, then on its row. With key_revoked and key_expired it also returns
+// the row, as Authorize does.
+func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, error) {
+	raw, err := bearer(headers)
+	if err != nil {
+		return store.APIKey{}, err
+	}
 	parsed, err := apikey.Parse(raw)
 	if err != nil {
 		if accesstoken.LooksLikeJWT(raw) {
-			return principal.Principal{}, problem.New(problem.APIKeyRequired, "This route takes an API key, not an access token.")
+			return store.APIKey{}, problem.New(problem.APIKeyRequired, "This route takes an API key, not an access token.")
 		}
-		return principal.Principal{}, errInvalid()
+		return store.APIKey{}, errInvalid()
 	}
 	row, ok, err := a.table.APIKey(ctx, parsed.Org, parsed.Key)
 	if err != nil {
-		return principal.Principal{}, err
+		return store.APIKey{}, err
 	}
 	// Only a caller who has a key's secret may learn the key's state.
 	if !ok || !row.Hash.Equal(parsed.Hash) {
-		return principal.Principal{}, errInvalid()
+		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
-	proved := principal.Principal{Kind: principal.Key, OrgID: parsed.Org, AppID: row.AppID, KeyID: parsed.Key}
 	if row.RevokedAt != 0 {
-		return proved, problem.New(problem.KeyRevoked, "This API key was revoked.")
+		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
 	}
 	if row.ExpiresAt != 0 && now >= row.ExpiresAt {
-		return proved, problem.New(problem.KeyExpired, "This API key has expired.")
+		return row, problem.New(problem.KeyExpired, "This API key has expired.")
 	}
 	if a.used.first(parsed.Key, now) {
 		a.table.NoteUse(ctx, row, now)
 	}
-	return proved, nil
+	return row, nil
 }
 
 func errInvalid() error {
 	return problem.New(problem.InvalidCredentials, "The API key is not valid.")
 }
 
-// user decides on an access token, and finds or creates its user.
-func (a *Authorizer) user(ctx context.Context, raw string) (principal.Principal, error) {
+// Member is a user with a role in an org.
+type Member struct {
+	UserID id.User
+	Role   org.Role
+	Email  string // "" unless the user has proved it
+}
+
+// Member decides on the Authorization headers of a request that needs a member of an org. It writes
+// nothing: a user who has never called the API is no member. Who is no member gets the same
+// insufficient_role as for an org that does not exist, and for a text that is no org's id.
+func (a *Authorizer) Member(ctx context.Context, headers []string, of string) (Member, error) {
+	claims, _, err := a.verify(ctx, headers)
+	if err != nil {
+		return Member{}, err
+	}
+	o, err := id.ParseOrg(of)
+	if err != nil {
+		return Member{}, ErrNoRole()
+	}
+	known, isKnown, err := a.table.Identity(ctx, claims.Issuer, claims.Subject)
+	if err != nil {
+		return Member{}, err
+	}
+	if !isKnown {
+		return Member{}, ErrNoRole()
+	}
+	role, isMember, err := a.table.Role(ctx, o, known.UserID)
+	if err != nil {
+		return Member{}, err
+	}
+	if !isMember {
+		return Member{}, ErrNoRole()
+	}
+	m := Member{UserID: known.UserID, Role: role}
+	if claims.Email == "" || claims.EmailVerified && claims.Email == known.Email { // else the token shows another address
+		m.Email = known.ProvedEmail()
+	}
+	return m, nil
+}
+
+// ErrNoRole returns the refusal of who has no role in an org, or too weak a one.
+func ErrNoRole() error {
+	return problem.New(problem.InsufficientRole, "You have no role in this org that allows this.")
+}
+
+// verify verifies the access token of a request. It returns the token's text too.
+func (a *Authorizer) verify(ctx context.Context, headers []string) (accesstoken.Claims, string, error) {
+	raw, err := bearer(headers)
+	if err != nil {
+		return accesstoken.Claims{}, "", err
+	}
 	if _, err := apikey.Parse(raw); err == nil {
-		return principal.Principal{}, problem.New(problem.UserTokenRequired, "This route takes an access token, not an API key.")
+		return accesstoken.Claims{}, "", problem.New(problem.UserTokenRequired, "This route takes an access token, not an API key.")
+	}
+	if a.tokens == nil {
+		return accesstoken.Claims{}, "", errors.New("authn: no issuer of access tokens is configured")
 	}
 	claims, err := a.tokens.Verify(ctx, raw)
+	return claims, raw, err
+}
+
+// user decides on an access token, and finds or creates its user.
+func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Principal, error) {
+	claims, raw, err := a.verify(ctx, headers)
 	if err != nil {
 		return principal.Principal{}, err
 	}

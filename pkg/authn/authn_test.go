@@ -10,71 +10,19 @@ import (
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
 
-// table is a table of one key and one identity.
-type table struct {
-	key    store.APIKey
-	known  *store.Identity
-	down   error
-	reads  int
-	noted  int
-	signed *store.Seen
-}
+var (
+	newUser = authntest.NewUser
+	minted  = authntest.Minted
+)
 
-func (f *table) APIKey(_ context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
-	f.reads++
-	return f.key, o == f.key.OrgID && k == f.key.ID, f.down
-}
-func (f *table) NoteUse(context.Context, store.APIKey, int64) { f.noted++ }
-func (f *table) Identity(context.Context, string, string) (store.Identity, bool, error) {
-	f.reads++
-	if f.known == nil {
-		return store.Identity{}, false, f.down
-	}
-	return *f.known, true, f.down
-}
-
-func (f *table) SignIn(_ context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error) {
-	f.signed = &seen
-	if isKnown {
-		return known.UserID, nil
-	}
-	return newUser, nil
-}
-
-var newUser = id.Source{}.NewUser()
-
-// tokens is an issuer that has verified one token.
-type tokens struct {
-	claims  accesstoken.Claims
-	err     error
-	profile accesstoken.Profile
-	asked   int
-	askErr  error
-}
-
-func (f *tokens) Verify(context.Context, string) (accesstoken.Claims, error) { return f.claims, f.err }
-func (f *tokens) Userinfo(context.Context, string, string) (accesstoken.Profile, error) {
-	f.asked++
-	return f.profile, f.askErr
-}
-
-const jwt = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
-
-func minted(t *testing.T) (string, *table) {
-	t.Helper()
-	o, k := id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now())
-	m, err := apikey.Mint("lk", o, k, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m.Key.Reveal(), &table{key: store.APIKey{ID: k, OrgID: o, AppID: id.DefaultApp(o), Hash: m.Hash}}
-}
+const jwt = authntest.JWT
 
 func wants(t *testing.T, err error, code problem.Code) {
 	t.Helper()
@@ -86,8 +34,8 @@ func wants(t *testing.T, err error, code problem.Code) {
 func TestAGoodKeyIsItsAppsPrincipal(t *testing.T) {
 	key, f := minted(t)
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER ", "Bearer  ", "Bearer    "} {
-		p, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.APIKey, []string{scheme + key})
-		want := principal.Principal{Kind: principal.Key, OrgID: f.key.OrgID, AppID: f.key.AppID, KeyID: f.key.ID}
+		p, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{scheme + key})
+		want := principal.Principal{Kind: principal.Key, OrgID: f.Key.OrgID, AppID: f.Key.AppID, KeyID: f.Key.ID}
 		if err != nil || p != want {
 			t.Errorf("%s: %+v, %v", scheme, p, err)
 		}
@@ -96,7 +44,7 @@ func TestAGoodKeyIsItsAppsPrincipal(t *testing.T) {
 
 func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 	key, f := minted(t)
-	a := authn.New(f, &tokens{})
+	a := authn.New(f, &authntest.Tokens{})
 	for name, c := range map[string]struct {
 		headers []string
 		code    problem.Code
@@ -117,18 +65,18 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
 	}
-	if f.reads != 0 {
-		t.Errorf("%d reads", f.reads)
+	if f.Reads != 0 {
+		t.Errorf("%d reads", f.Reads)
 	}
 }
 
 func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 	key, f := minted(t)
-	other, err := apikey.Mint("lk", f.key.OrgID, f.key.ID, nil) // this id, another secret
+	other, err := apikey.Mint("lk", f.Key.OrgID, f.Key.ID, nil) // this id, another secret
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := authn.New(f, &tokens{})
+	a := authn.New(f, &authntest.Tokens{})
 	// ask requires a refusal. For the log, it names the key if the secret matched.
 	ask := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
 		t.Helper()
@@ -138,21 +86,21 @@ func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 		}
 	}
 	ask(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
-	f.key.RevokedAt, f.key.ExpiresAt = 1, 1
+	f.Key.RevokedAt, f.Key.ExpiresAt = 1, 1
 	ask(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
 	ask(principal.UserToken, key, problem.UserTokenRequired, "") // of a secret that nothing has compared
-	ask(principal.APIKey, key, problem.KeyRevoked, f.key.ID)
-	f.key.RevokedAt = 0
-	ask(principal.APIKey, key, problem.KeyExpired, f.key.ID)
-	if f.noted != 0 {
+	ask(principal.APIKey, key, problem.KeyRevoked, f.Key.ID)
+	f.Key.RevokedAt = 0
+	ask(principal.APIKey, key, problem.KeyExpired, f.Key.ID)
+	if f.Noted != 0 {
 		t.Error("a refused key was noted as used")
 	}
 }
 
 func TestAKeyEndsAtItsExpiryToTheMillisecond(t *testing.T) {
 	key, f := minted(t)
-	f.key.ExpiresAt = 1_000_000
-	a := authn.New(f, &tokens{})
+	f.Key.ExpiresAt = 1_000_000
+	a := authn.New(f, &authntest.Tokens{})
 	for at, good := range map[int64]bool{999_999: true, 1_000_000: false, 1_000_001: false} {
 		a.Now = func() time.Time { return time.UnixMilli(at) }
 		_, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
@@ -164,7 +112,7 @@ func TestAKeyEndsAtItsExpiryToTheMillisecond(t *testing.T) {
 
 func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 	key, f := minted(t)
-	a := authn.New(f, &tokens{})
+	a := authn.New(f, &authntest.Tokens{})
 	now := time.UnixMilli(1_700_000_000_000)
 	a.Now = func() time.Time { return now }
 	for range 10 {
@@ -172,19 +120,19 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f.reads != 10 || f.noted != 1 {
-		t.Errorf("%d reads and %d notes, want 10 and 1", f.reads, f.noted)
+	if f.Reads != 10 || f.Noted != 1 {
+		t.Errorf("%d reads and %d notes, want 10 and 1", f.Reads, f.Noted)
 	}
 	now = now.Add(time.Hour)
-	if _, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); err != nil || f.noted != 2 {
-		t.Errorf("an hour later: %d notes, %v", f.noted, err)
+	if _, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); err != nil || f.Noted != 2 {
+		t.Errorf("an hour later: %d notes, %v", f.Noted, err)
 	}
 }
 
 func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 	key, f := minted(t)
-	f.down = problem.New(problem.Unavailable, "down")
-	a := authn.New(f, &tokens{claims: accesstoken.Claims{Subject: "a", Email: "a@b.c"}})
+	f.Down = problem.New(problem.Unavailable, "down")
+	a := authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{Subject: "a", Email: "a@b.c"}})
 	_, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 	wants(t, err, problem.Unavailable)
 	_, err = a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
@@ -193,27 +141,27 @@ func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 
 func TestAnAPIKeyOnARouteOfUsersIsRefusedWithoutARead(t *testing.T) {
 	key, f := minted(t)
-	_, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + key})
+	_, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + key})
 	wants(t, err, problem.UserTokenRequired)
-	if f.reads != 0 {
-		t.Errorf("%d reads", f.reads)
+	if f.Reads != 0 {
+		t.Errorf("%d reads", f.Reads)
 	}
 }
 
 func TestARefusedTokenReadsNothing(t *testing.T) {
 	_, f := minted(t)
-	_, err := authn.New(f, &tokens{err: problem.New(problem.TokenExpired, "x")}).
+	_, err := authn.New(f, &authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}).
 		Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
 	wants(t, err, problem.TokenExpired)
-	if f.reads != 0 {
-		t.Errorf("%d reads", f.reads)
+	if f.Reads != 0 {
+		t.Errorf("%d reads", f.Reads)
 	}
 }
 
 func TestATokensProfileReachesTheTable(t *testing.T) {
 	_, f := minted(t)
 	at := time.Unix(1_700_000_000, 0)
-	p, err := authn.New(f, &tokens{claims: accesstoken.Claims{
+	p, err := authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{
 		Issuer: "i", Subject: "s", Email: "Ada@Example.com", EmailVerified: true, IssuedAt: at,
 	}}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
 	if err != nil || p.Kind != principal.User || p.UserID != newUser {
@@ -223,8 +171,8 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 		Issuer: "i", Subject: "s", Email: "Ada@Example.com", Folded: "ada@example.com", Verified: true,
 		Name: "Ada", IssuedAt: at.Unix(),
 	}
-	if *f.signed != want {
-		t.Errorf("seen %+v, want %+v", *f.signed, want)
+	if *f.Signed != want {
+		t.Errorf("seen %+v, want %+v", *f.Signed, want)
 	}
 }
 
@@ -239,12 +187,12 @@ func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 		"an address that no longer folds is none":  {accesstoken.Claims{Email: "ada@exämple.com", EmailVerified: true, Name: "Ada"}, store.Seen{Name: "Ada"}},
 	} {
 		_, f := minted(t)
-		f.known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
-		if _, err := authn.New(f, &tokens{claims: c.claims}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+		f.Known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
+		if _, err := authn.New(f, &authntest.Tokens{Claims: c.claims}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
 			t.Fatal(err)
 		}
-		if f.signed == nil || *f.signed != c.want {
-			t.Errorf("%s: %+v, want %+v", name, f.signed, c.want)
+		if f.Signed == nil || *f.Signed != c.want {
+			t.Errorf("%s: %+v, want %+v", name, f.Signed, c.want)
 		}
 	}
 }
@@ -252,7 +200,7 @@ func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	_, f := minted(t)
 	now := time.UnixMilli(1_700_000_000_000)
-	issuer := &tokens{claims: accesstoken.Claims{Issuer: "i", Subject: "s"}, profile: accesstoken.Profile{Email: "a@b.c", EmailVerified: true}}
+	issuer := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s"}, Profile: accesstoken.Profile{Email: "a@b.c", EmailVerified: true}}
 	a := authn.New(f, issuer)
 	a.Now = func() time.Time { return now }
 	ask := func() principal.Principal {
@@ -262,21 +210,21 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 		}
 		return p
 	}
-	if p := ask(); p.UserID != newUser || issuer.asked != 1 || f.signed.AskedAt != now.UnixMilli() {
-		t.Fatalf("first: %+v, asked %d, %+v", p, issuer.asked, f.signed)
+	if p := ask(); p.UserID != newUser || issuer.Asked != 1 || f.Signed.AskedAt != now.UnixMilli() {
+		t.Fatalf("first: %+v, asked %d, %+v", p, issuer.Asked, f.Signed)
 	}
-	f.known = &store.Identity{UserID: newUser, Email: "a@b.c", AskedAt: now.UnixMilli()}
+	f.Known = &store.Identity{UserID: newUser, Email: "a@b.c", AskedAt: now.UnixMilli()}
 	now = now.Add(24*time.Hour - time.Second)
-	if p := ask(); p.UserID != newUser || issuer.asked != 1 {
-		t.Fatalf("within a day: %+v, asked %d", p, issuer.asked)
+	if p := ask(); p.UserID != newUser || issuer.Asked != 1 {
+		t.Fatalf("within a day: %+v, asked %d", p, issuer.Asked)
 	}
 	now = now.Add(time.Second)
-	if ask(); issuer.asked != 2 {
-		t.Fatalf("after a day: asked %d", issuer.asked)
+	if ask(); issuer.Asked != 2 {
+		t.Fatalf("after a day: asked %d", issuer.Asked)
 	}
 	// An issuer that is down is a 503, and never makes a known user unknown.
-	issuer.askErr = problem.New(problem.Unavailable, "down")
-	f.known.AskedAt = 0
+	issuer.AskErr = problem.New(problem.Unavailable, "down")
+	f.Known.AskedAt = 0
 	_, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
 	wants(t, err, problem.Unavailable)
 }
@@ -284,18 +232,18 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
 	for _, email := range []string{"", "not an email", strings.Repeat("a", 300) + "@b.c"} {
 		_, f := minted(t)
-		p, err := authn.New(f, &tokens{claims: accesstoken.Claims{Issuer: "i", Subject: "s", Email: email}}).
+		p, err := authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Email: email}}).
 			Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
-		if err != nil || p.Kind != principal.None || f.signed != nil {
-			t.Errorf("%.20q: %+v, %v, signed in: %v", email, p, err, f.signed)
+		if err != nil || p.Kind != principal.None || f.Signed != nil {
+			t.Errorf("%.20q: %+v, %v, signed in: %v", email, p, err, f.Signed)
 		}
 	}
 }
 
 func TestEveryRefusalIsA401(t *testing.T) {
 	key, f := minted(t)
-	f.key.RevokedAt = 1
-	_, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+	f.Key.RevokedAt = 1
+	_, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 	var p *problem.Error
 	if !errors.As(err, &p) || p.Code.Status() != 401 || strings.Contains(err.Error(), key) {
 		t.Errorf("%v", err)

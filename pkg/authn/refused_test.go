@@ -7,6 +7,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
@@ -15,7 +16,7 @@ import (
 // letters may be in either case (RFC 9110, section 11.1).
 func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 	key, f := minted(t)
-	a := authn.New(f, &tokens{})
+	a := authn.New(f, &authntest.Tokens{})
 	schemes := []string{"Digest", "Basicx", "Bearér", "Bearer\t", "Bearer:", "\u212aearer", "Bearer\u00a0"}
 	for i := range len("bearer") {
 		for c := 'a'; c <= 'z'; c++ {
@@ -32,8 +33,8 @@ func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 			}
 		}
 	}
-	if f.reads != 0 || f.signed != nil {
-		t.Errorf("%d reads", f.reads)
+	if f.Reads != 0 || f.Signed != nil {
+		t.Errorf("%d reads", f.Reads)
 	}
 	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "bEaReR"} {
 		if _, err := a.Authorize(context.Background(), principal.APIKey, []string{scheme + " " + key}); err != nil {
@@ -44,22 +45,22 @@ func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 
 func TestAHashThatDiffersInOneByteIsRefused(t *testing.T) {
 	key, f := minted(t)
-	right := f.key.Hash
+	right := f.Key.Hash
 	for i := range right {
 		for _, bit := range []byte{1, 0x80} {
-			f.key.Hash = right
-			f.key.Hash[i] ^= bit
-			_, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+			f.Key.Hash = right
+			f.Key.Hash[i] ^= bit
+			_, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 			if !problem.Is(err, problem.InvalidCredentials) {
 				t.Errorf("byte %d: %v", i, err)
 			}
 		}
 	}
-	f.key.Hash = apikey.Hash{} // of a row without one
-	if _, err := authn.New(f, &tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
+	f.Key.Hash = apikey.Hash{} // of a row without one
+	if _, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
 		t.Errorf("no hash: %v", err)
 	}
-	if f.noted != 0 {
+	if f.Noted != 0 {
 		t.Error("a refused key was noted as used")
 	}
 }

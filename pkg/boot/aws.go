@@ -43,13 +43,16 @@ func Config(region string, credentials aws.Credentials, client *http.Client) aws
 			return credentials, nil
 		}),
 		HTTPClient: client,
-		Retryer: func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) {
-				o.MaxAttempts = tries
-				o.MaxBackoff = maxBackoff
-			})
-		},
+		Retryer:    Retryer,
 	}
+}
+
+// Retryer returns the retries of a call to AWS: three tries in all, with short pauses.
+func Retryer() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = tries
+		o.MaxBackoff = maxBackoff
+	})
 }
 
 // DynamoDB returns a client for the table, with its connection open: a function has a whole

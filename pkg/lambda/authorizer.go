@@ -18,11 +18,16 @@ import (
 const (
 	policyVersion = "2012-10-17"
 	allow         = "Allow"
+	deny          = "Deny"
 )
 
-// authorizerEvent has what is read of API Gateway's REQUEST authorizer event.
+// authorizerEvent has what is read of API Gateway's authorizer events: those of REST APIs, and those
+// of HTTP APIs by payload 1.0, which has the same names, and 2.0.
 type authorizerEvent struct {
 	methodARN, resource, httpMethod string
+	routeARN, routeKey              string // in payload 2.0, in place of these
+	eventType, version              string // version is "" of a REST API
+	identitySource, pathParameters  []byte // JSON texts; nil: the event has none
 	extendedRequestID               string
 	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
 
@@ -40,6 +45,18 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 			e.methodARN = s.string()
 		case "resource":
 			e.resource = s.string()
+		case "routeArn":
+			e.routeARN = s.string()
+		case "routeKey":
+			e.routeKey = s.string()
+		case "type":
+			e.eventType = s.string()
+		case "version":
+			e.version = s.string()
+		case "identitySource":
+			e.identitySource = s.value()
+		case "pathParameters":
+			e.pathParameters = s.value()
 		case "httpMethod":
 			e.httpMethod = s.string()
 		case "headers":
@@ -180,27 +197,20 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 		logRefusal(ctx, e, refused, p.ID())
 		return &authorizerAnswer{
 			PrincipalID:    principalID(""),
-			PolicyDocument: onStage("Deny", e.methodARN),
+			PolicyDocument: onStage(deny, e.methodARN),
 			Context: map[string]string{
-				"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail, "challenge": challenge(headers),
+				"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail, "challenge": principal.Challenge(headers),
 			},
 		}, nil
 	}
-	slog.ErrorContext(ctx, "authorizer cannot tell", "error", err, "requestId", problem.RequestID(ctx),
-		"route", e.httpMethod+" "+e.resource)
-	return nil, errors.New("the authorizer cannot tell who calls")
+	return nil, unknown(ctx, e, err)
 }
 
-// challenge returns the WWW-Authenticate of a refusal. It is one of two constants, because
-// the gateway's template does not escape. It has no error when the request had no Bearer
-// credential (RFC 6750, section 3).
-func challenge(headers []string) string {
-	for _, h := range headers {
-		if _, ok := principal.Bearer(h); ok {
-			return `Bearer error="invalid_token"`
-		}
-	}
-	return "Bearer"
+// unknown logs why there is no decision, and returns the error of the call.
+func unknown(ctx context.Context, e authorizerEvent, err error) error {
+	slog.ErrorContext(ctx, "authorizer cannot tell", "error", err, "requestId", problem.RequestID(ctx),
+		"route", e.httpMethod+" "+e.resource)
+	return errors.New("the authorizer cannot tell who calls")
 }
 
 // logRefusal writes the one line of a refusal. caller is the id of the API key whose secret

@@ -133,6 +133,14 @@ func (s *scanner) null() {
 	s.text = rest
 }
 
+// value reads any value and returns its text.
+func (s *scanner) value() []byte {
+	s.peek()
+	before := s.text
+	s.skip()
+	return before[:len(before)-len(s.text)]
+}
+
 // skip reads any value.
 func (s *scanner) skip() {
 	switch s.peek() {

@@ -33,6 +33,11 @@ func byEncodingJSON(text []byte) (authorizerEvent, error) {
 	read(top["methodArn"], &e.methodARN)
 	read(top["resource"], &e.resource)
 	read(top["httpMethod"], &e.httpMethod)
+	read(top["routeArn"], &e.routeARN)
+	read(top["routeKey"], &e.routeKey)
+	read(top["type"], &e.eventType)
+	read(top["version"], &e.version)
+	e.identitySource, e.pathParameters = top["identitySource"], top["pathParameters"]
 	read(top["headers"], &single)
 	read(top["multiValueHeaders"], &many)
 	read(context["extendedRequestId"], &e.extendedRequestID)
@@ -62,6 +67,7 @@ func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
 		sample, `{}`, `null`, `[]`, ` { "methodArn" : "a" , "headers" : null } `, `{"resource":"\u00e9\ud83d\ude00\\\"\n"}`,
 		`{"requestContext":{"identity":{"sourceIp":"1.2.3.4","x":[1,{"y":[]},"]"]},"extendedRequestId":"e"}}`,
 		`{"headers":{"A":"b"},"headers":{"C":"d"}}`, `{"httpMethod":"GET","httpMethod":null}`, `{"headers":{"A":null}}`, `{"multiValueHeaders":{"A":null,"B":[null,"x"]}}`,
+		`{"type":"REQUEST","version":"2.0","routeArn":"a","routeKey":"GET /","identitySource": ["x",{}] ,"pathParameters":{"a":"}"}}`,
 		`{"resource":1}`, `{"headers":[]}`, `{"multiValueHeaders":{"A":"b"}}`, `{"methodArn":"` + "\xff" + `"}`, `{"a":-1.5e+3,"b":true,"c":false,"resource":"r"}`, `{"a"`, `{"a":}`, `{,}`, `{"a":1,}`, `{"a":tru`,
 	} {
 		f.Add([]byte(seed))

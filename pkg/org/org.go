@@ -31,6 +31,12 @@ func ParseRole(s string) (Role, bool) {
 // AllRoles returns the roles, the strongest first.
 func AllRoles() []Role { return []Role{Admin, Member, Viewer} }
 
+// AtLeast reports whether r may do all that other may do.
+func (r Role) AtLeast(other Role) bool {
+	rank := slices.Index(AllRoles(), r)
+	return rank >= 0 && rank <= slices.Index(AllRoles(), other)
+}
+
 // The limits of the contract (infra/docs/api.md, "Limits").
 const (
 	MaxNameLen  = 100 // characters, after trimming

@@ -30,6 +30,18 @@ func Bearer(header string) (credential string, ok bool) {
 	return credential, strings.EqualFold(scheme, "Bearer") && credential != ""
 }
 
+// Challenge returns the WWW-Authenticate of a refusal of a request with these Authorization headers.
+// It is one of two constants, because the gateway's template does not escape. It has no error when
+// the request had no Bearer credential (RFC 6750, section 3).
+func Challenge(headers []string) string {
+	for _, h := range headers {
+		if _, ok := Bearer(h); ok {
+			return `Bearer error="invalid_token"`
+		}
+	}
+	return "Bearer"
+}
+
 // Kind is the kind of a Principal.
 type Kind string
 

@@ -34,6 +34,7 @@ const (
 	APIKeyRequired     Code = "api_key_required"
 
 	InsufficientRole   Code = "insufficient_role"
+	InsufficientScope  Code = "insufficient_scope"
 	IdentityIncomplete Code = "identity_incomplete"
 	RequestBlocked     Code = "request_blocked"
 
@@ -98,6 +99,7 @@ var kinds = [...]kind{
 	{UserTokenRequired, http.StatusUnauthorized, "This route takes an access token"},
 	{APIKeyRequired, http.StatusUnauthorized, "This route takes an API key"},
 	{InsufficientRole, http.StatusForbidden, "The role does not allow this"},
+	{InsufficientScope, http.StatusForbidden, "The API key lacks a scope"},
 	{IdentityIncomplete, http.StatusForbidden, "The identity has no email"},
 	{RequestBlocked, http.StatusForbidden, "The request was blocked"},
 	{RouteNotFound, http.StatusNotFound, "No such route"},

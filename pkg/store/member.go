@@ -27,6 +27,12 @@ func memberFrom(r *table.Reading) Member {
 	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r)}
 }
 
+// Role reads which role a user has in an org, with one strong read. ok is false for who is no member,
+// and for an org that does not exist.
+func (s *Store) Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error) {
+	return lookup(ctx, s, memberRow(o, u), attrRole.From)
+}
+
 // profile is what other users see of a user.
 type profile struct{ email, name string }
 

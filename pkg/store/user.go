@@ -36,15 +36,24 @@ type Identity struct {
 	Verified bool
 	AskedAt  int64 // milliseconds; when the userinfo endpoint was called last, 0: never
 
+	Holds bool // the email row of the address is this user's: no other user has proved it since
+
 	folded string
-	holds  bool  // the email row of the address is this user's
 	iat    int64 // of the token whose email and name these are
+}
+
+// ProvedEmail returns the address, when this user is the last who proved it, else "".
+func (i Identity) ProvedEmail() string {
+	if i.Verified && i.Holds {
+		return i.Email
+	}
+	return ""
 }
 
 // shows reports whether a token shows something that this identity does not have: a changed
 // email or name, or an address that the user could now prove.
 func (i Identity) shows(seen Seen) bool {
-	return i.Email != seen.Email || i.Name != seen.Name || i.Verified != seen.Verified || (seen.Verified && !i.holds)
+	return i.Email != seen.Email || i.Name != seen.Name || i.Verified != seen.Verified || (seen.Verified && !i.Holds)
 }
 
 // Identity reads the identity of (issuer, subject), in one strong read. ok is false for a pair
@@ -59,7 +68,7 @@ func identityFrom(r *table.Reading) Identity {
 	return Identity{
 		UserID: attrUserID.From(r), Email: attrEmail.OrZero(r), Name: attrName.OrZero(r),
 		Verified: attrVerified.OrZero(r), AskedAt: attrAskedAt.OrZero(r),
-		folded: attrFolded.OrZero(r), holds: attrHolds.From(r), iat: attrIssuedAt.From(r),
+		folded: attrFolded.OrZero(r), Holds: attrHolds.From(r), iat: attrIssuedAt.From(r),
 	}
 }
 
@@ -156,10 +165,10 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	if err != nil {
 		return err
 	}
-	if known.holds && (!seen.Verified || known.folded != seen.Folded) {
+	if known.Holds && (!seen.Verified || known.folded != seen.Folded) {
 		t.Delete(emailRow(known.folded), attrUserID.Is(known.UserID), table.Raced)
 	}
-	t.Put(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.holds)), table.Raced,
+	t.Put(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds)), table.Raced,
 		identityOf(known.UserID, seen, holds))
 	// Other users see the user's row. It has an address only once that is verified; an unverified
 	// one replaces nothing.

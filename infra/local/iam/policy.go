@@ -113,7 +113,8 @@ func matches(pattern, text string) bool {
 	return len(pattern) == len(text)
 }
 
-// rolesOf reads the role of each function. Parts of a policy that the evaluator does not know are an error.
+// rolesOf reads the role of each function, and each managed policy, which is the role of a program whose
+// access key id is the policy's logical id. Parts of a policy that the evaluator does not know are an error.
 func rolesOf(t *translated.Template) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
 	var wrong []error
@@ -134,6 +135,14 @@ func rolesOf(t *translated.Template) (map[string][]*statement, error) {
 				wrong = append(wrong, err)
 				roles[name] = append(roles[name], s)
 			}
+		}
+	}
+	for _, name := range t.Named("AWS::IAM::ManagedPolicy") {
+		document, _ := t.Resources[name].Properties["PolicyDocument"].(map[string]any)
+		for _, v := range list(document["Statement"]) {
+			s, err := parse(name, object(v))
+			wrong = append(wrong, err)
+			roles[name] = append(roles[name], s)
 		}
 	}
 	return roles, errors.Join(wrong...)

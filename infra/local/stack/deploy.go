@@ -36,6 +36,12 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	return errors.Join(append(wrong, s.open(ctx, background))...)
 }
 
+// DeployConsumer is Deploy for another template of the consumer.
+func (s *Stack) DeployConsumer(ctx context.Context, template string) error {
+	s.options.Consumer = template
+	return s.Deploy(ctx, nil)
+}
+
 // Reserve sets a function's reserved concurrency. Only 0 has an effect here: the function is not
 // called. Less than 0 reserves none.
 func (s *Stack) Reserve(function string, copies int) error {

@@ -40,7 +40,7 @@ func (s *Stack) listen(context.Context) error {
 		}
 		_ = l.Close()
 	}
-	s.URL, s.Control = loopback(s.ports.Gateway), loopback(s.ports.Control)
+	s.URL, s.Control, s.AWS = loopback(s.ports.Gateway), loopback(s.ports.Control), loopback(s.ports.AWS)
 	s.Issuer = cmp.Or(s.options.Parameters["Issuer"], IssuerURL(s.ports.Issuer))
 	return nil
 }

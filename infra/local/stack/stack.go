@@ -56,6 +56,7 @@ type Stack struct {
 	URL       string // base URL of the API
 	Consumer  string // base URL of the consumer's API; "": there is no consumer
 	Control   string // base URL of the control endpoint
+	AWS       string // base URL of the endpoint where the functions call AWS
 	Issuer    string // iss of its tokens
 	TableName string
 	DataPlane Endpoints

@@ -42,6 +42,29 @@ type Config struct {
 	AllowUnmarkedTokens bool
 }
 
+// Settings are the variables of a function's environment (boot.Reader).
+type Settings interface {
+	Required(name string) string
+	Optional(name, fallback string) string
+	List(name string) []string
+	Bool(name string, fallback bool) bool
+}
+
+// ConfigFrom reads the variables that template.yaml gives to each function that takes access tokens. It
+// leaves out what only a sign-in needs: UserinfoURL and NameClaim.
+func ConfigFrom(e Settings) Config {
+	return Config{
+		Issuer:              e.Required("ISSUER"),
+		JWKSURL:             e.Optional("JWKS_URL", ""),
+		Audience:            e.Optional("AUDIENCE", ""),
+		ClientIDs:           e.List("CLIENT_IDS"),
+		EmailClaim:          e.Optional("EMAIL_CLAIM", ""),
+		EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
+		EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
+		AllowUnmarkedTokens: e.Bool("ALLOW_UNMARKED_TOKENS", false),
+	}
+}
+
 // Claims are the claims of a verified access token that are used.
 type Claims struct {
 	Issuer, Subject string

@@ -1,0 +1,28 @@
+// Command forwardauth answers proxies and programs that ask whether a credential is good, at a
+// function URL.
+package main
+
+import (
+	"time"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/forwardauth"
+	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+	"latchkey/pkg/lambda"
+	"latchkey/pkg/store"
+)
+
+func main() {
+	boot.Run(func(e *boot.Reader) func() {
+		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		tokens := accesstoken.ConfigFrom(e)
+		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))
+		return func() {
+			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
+			lambda.StartURL(forwardauth.New(guard.On(a), owner))
+		}
+	})
+}

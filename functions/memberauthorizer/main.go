@@ -1,0 +1,31 @@
+// Command memberauthorizer lets the owner's other APIs take access tokens of an org's members: their
+// API Gateway calls it as their authorizer.
+package main
+
+import (
+	"context"
+	"time"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/guard"
+	"latchkey/pkg/lambda"
+	"latchkey/pkg/org"
+	"latchkey/pkg/store"
+)
+
+func main() {
+	boot.Run(func(e *boot.Reader) func() {
+		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		tokens := accesstoken.ConfigFrom(e)
+		parameter := e.Required("ORG_PARAMETER")
+		return func() {
+			g := guard.On(authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now)))
+			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
+				p, err := g.Member(ctx, headers, path[parameter], org.Viewer)
+				return p.ID(), p.Fields(), err
+			})
+		}
+	})
+}

@@ -1,0 +1,131 @@
+// Package consumer tests the examples of APIs that take Latchkey's credentials: the contract of the principal.
+// The end-to-end tests run them (`make doors`).
+package consumer
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"latchkey/pkg/forwardauth"
+	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+)
+
+const schemaFile = "principal.schema.json"
+
+func key() guard.Principal {
+	o := id.Source{}.NewOrg()
+	return guard.Principal{
+		Kind: guard.Key, OrgID: string(o), AppID: string(id.DefaultApp(o)), KeyID: "key_" + strings.Repeat("0", 26), KeyPrefix: "lk_a", KeyName: "Büro",
+		Scopes: []string{"invoices:read", "invoices:write"}, Metadata: map[string]string{"plan": "free"}, ExpiresAt: 1_800_000_000_000,
+	}
+}
+
+func user() guard.Principal {
+	return guard.Principal{Kind: guard.User, OrgID: string(id.Source{}.NewOrg()), UserID: string(id.Source{}.NewUser()), Role: "admin", Email: "a@b.c"}
+}
+
+func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(fields map[string]string) error {
+		text, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(value)
+	}
+	bare := guard.Principal{Kind: guard.Key, OrgID: key().OrgID, AppID: key().AppID, KeyID: key().KeyID, KeyPrefix: "lk_a"}
+	for _, p := range []guard.Principal{key(), bare, user()} {
+		fields := p.Fields()
+		if err := valid(fields); err != nil {
+			t.Error(err)
+		}
+		for name := range fields { // a field less is another contract
+			less := maps.Clone(fields)
+			delete(less, name)
+			if valid(less) == nil {
+				t.Errorf("%s without %s is valid", p.Kind, name)
+			}
+		}
+	}
+	if err := valid(map[string]string{"code": "key_revoked", "title": "T", "detail": "D"}); err != nil {
+		t.Error(err)
+	}
+}
+
+var (
+	row    = regexp.MustCompile("(?m)^\\| `([a-zA-Z]+)` \\| ([a-z, ]+) \\| `(X-Latchkey-[A-Za-z-]+)` \\|")
+	header = regexp.MustCompile(`X-Latchkey-[A-Z][A-Za-z-]*`)
+)
+
+// TestTheDocumentedTableIsTheContract: its fields, the kinds that have them, and their headers.
+func TestTheDocumentedTableIsTheContract(t *testing.T) {
+	documented := map[string]string{}
+	var headers []string
+	for _, m := range row.FindAllStringSubmatch(file(t, "../docs/protect.md"), -1) {
+		documented[m[1]] = m[2]
+		headers = append(headers, m[3])
+	}
+	want := map[string]string{"code": "refusal"}
+	for name := range key().Fields() {
+		want[name] = "key"
+	}
+	for name := range user().Fields() {
+		if want[name] != "" {
+			want[name] = "key, user"
+		} else {
+			want[name] = "user"
+		}
+	}
+	if !maps.Equal(documented, want) {
+		t.Errorf("the table has %v, want %v", documented, want)
+	}
+	if slices.Sort(headers); !slices.Equal(headers, slices.Sorted(slices.Values(forwardauth.Headers()))) {
+		t.Errorf("the table has the headers %v", headers)
+	}
+}
+
+// TestProxiesPassOnEveryHeader: a header that a configuration forgets is the client's.
+func TestProxiesPassOnEveryHeader(t *testing.T) {
+	for _, name := range []string{"Caddyfile", "nginx.conf"} {
+		named := map[string]bool{}
+		for line := range strings.Lines(file(t, name)) {
+			line, _, _ = strings.Cut(line, "#")
+			for _, h := range header.FindAllString(line, -1) {
+				named[h] = true
+			}
+		}
+		for _, h := range forwardauth.Headers() {
+			if name == "Caddyfile" && h == "X-Latchkey-Code" {
+				continue // Caddy passes a refusal on whole
+			}
+			if !named[h] {
+				t.Errorf("%s does not name %s", name, h)
+			}
+		}
+	}
+}
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,42 @@
+// Command invoices answers GET /invoices for the app of an API key.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+func main() { lambda.Start(list) }
+
+// list reads the principal that the authorizer wrote. A scope that a key has is what its customer
+// allows it; what a customer may do at all is this program's to decide, by the org.
+func list(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	field := func(name string) string { text, _ := e.RequestContext.Authorizer[name].(string); return text }
+	scopes := strings.Fields(field("scopes"))
+	switch {
+	case field("v") != "1" || field("kind") != "key":
+		return answer(http.StatusInternalServerError, map[string]any{"title": "The route has no KeyAuthorizer"})
+	case !slices.Contains(scopes, "invoices:read"):
+		return answer(http.StatusForbidden, map[string]any{"title": "The key needs the scope invoices:read", "code": "insufficient_scope"})
+	default:
+		return answer(http.StatusOK, map[string]any{
+			"orgId": field("orgId"), "appId": field("appId"), "keyId": field("keyId"), "scopes": scopes,
+			"metadata": json.RawMessage(field("metadata")), "invoices": []any{},
+		})
+	}
+}
+
+func answer(status int, body map[string]any) (events.APIGatewayProxyResponse, error) {
+	kind := "application/json"
+	if status >= http.StatusBadRequest {
+		kind = "application/problem+json"
+	}
+	text, err := json.Marshal(body)
+	return events.APIGatewayProxyResponse{StatusCode: status, Headers: map[string]string{"Content-Type": kind}, Body: string(text)}, err
+}

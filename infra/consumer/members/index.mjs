@@ -1,0 +1,18 @@
+// Answers a member of an org. The authorizer has checked that the org of the path is the caller's; what
+// the role may do is decided here.
+export const handler = async (event) => {
+  const { v, kind, orgId, userId, role, email } = event.requestContext.authorizer;
+  if (v !== '1' || kind !== 'user') {
+    return answer(500, { title: 'The route has no MemberAuthorizer' });
+  }
+  if (role === 'viewer') {
+    return answer(403, { title: 'Viewers do not see invoices', code: 'insufficient_role' });
+  }
+  return answer(200, { orgId, userId, role, email: email || null, invoices: [] });
+};
+
+const answer = (statusCode, body) => ({
+  statusCode,
+  headers: { 'Content-Type': statusCode < 400 ? 'application/json' : 'application/problem+json' },
+  body: JSON.stringify(body),
+});

@@ -1,0 +1,59 @@
+// Command server is a plain HTTP server whose routes take Latchkey's API keys and roles, by package
+// guard. It is an example, and what the tests of that package run. On AWS a program takes its
+// aws.Config from the SDK's module config; here the environment has all of it.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"latchkey/pkg/guard"
+)
+
+func main() {
+	cfg := aws.Config{
+		Region:      os.Getenv("AWS_REGION"),
+		Credentials: aws.CredentialsProviderFunc(fromEnvironment),
+	}
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); endpoint != "" {
+		cfg.BaseEndpoint = &endpoint
+	}
+	g := guard.New(guard.Config{
+		AWS:   cfg,
+		Table: os.Getenv("TABLE"),
+		// As the stack's parameters: Issuer, JwksUrl, Audience.
+		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE")},
+		Report: func(r *http.Request, err error) {
+			slog.Error("a credential was not checked", "path", r.URL.Path, "error", err)
+		},
+	})
+	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(caller), guard.RequireScope("invoices:read")))
+	http.Handle("GET /orgs/{orgId}/invoices", g.Handler(http.HandlerFunc(caller), guard.RequireRole("member")))
+	server := &http.Server{Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second}
+	if err := server.ListenAndServe(); err != nil {
+		slog.Error("the server ended", "error", err)
+		os.Exit(1)
+	}
+}
+
+// caller answers with the principal.
+func caller(w http.ResponseWriter, r *http.Request) {
+	p, _ := guard.FromContext(r.Context())
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(p.Fields()); err != nil {
+		slog.Error("the caller has gone", "error", err)
+	}
+}
+
+func fromEnvironment(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{
+		AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: os.Getenv("AWS_SESSION_TOKEN"),
+	}, nil
+}

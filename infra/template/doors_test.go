@@ -1,0 +1,96 @@
+package template_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/translated"
+)
+
+func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, doors) }
+
+func TestADoorReachesWhatItsChecksRead(t *testing.T) { holds(t, doorRights) }
+
+// doorPermissions has every permission of the owner's doors: whom it lets call which function. SAM
+// makes the two of the function URL, which AWS wants since October 2025.
+var doorPermissions = map[string]string{
+	"KeyAuthorizerOfThisAccount": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]},"Principal":"apigateway.amazonaws.com",` +
+		`"SourceArn":{"Fn::Sub":"arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*/authorizers/*"}}`,
+	"KeyAuthorizerOfOtherAccounts": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]},"Principal":"*",` +
+		`"PrincipalOrgID":{"Ref":"ConsumerOrganizationId"}}`,
+	"MemberAuthorizerOfThisAccount": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["MemberAuthorizerFunction","Arn"]},"Principal":"apigateway.amazonaws.com",` +
+		`"SourceArn":{"Fn::Sub":"arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*/authorizers/*"}}`,
+	"MemberAuthorizerOfOtherAccounts": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["MemberAuthorizerFunction","Arn"]},"Principal":"*",` +
+		`"PrincipalOrgID":{"Ref":"ConsumerOrganizationId"}}`,
+	"ForwardAuthFunctionUrlPublicPermissions":       `{"Action":"lambda:InvokeFunctionUrl","FunctionName":{"Ref":"ForwardAuthFunction"},"FunctionUrlAuthType":"NONE","Principal":"*"}`,
+	"ForwardAuthFunctionURLInvokeAllowPublicAccess": `{"Action":"lambda:InvokeFunction","FunctionName":{"Ref":"ForwardAuthFunction"},"InvokedViaFunctionUrl":true,"Principal":"*"}`,
+}
+
+// doors wants exactly these permissions, one function URL, and the parameters that name the shared
+// authorizers to other stacks.
+func doors(tpl *translated.Template) (wrong []string) {
+	got := map[string]string{}
+	for _, name := range tpl.Named("AWS::Lambda::Permission") {
+		p := rawProperties(tpl, name)
+		for _, door := range []string{"KeyAuthorizer", "MemberAuthorizer", "ForwardAuth"} {
+			if strings.Contains(quoted(p["FunctionName"]), `"`+door+"Function") || p["Principal"] == "*" {
+				got[name] = without(p)
+			}
+		}
+	}
+	wrong = differences("permission", got, doorPermissions)
+	if urls := tpl.Named("AWS::Lambda::Url"); !slices.Equal(urls, []string{"ForwardAuthFunctionUrl"}) {
+		wrong = append(wrong, fmt.Sprintf("function URLs %v", urls))
+	}
+	for name, want := range map[string]string{"KeyAuthorizer": "/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/${AWS::StackName}/member-authorizer-arn"} {
+		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
+		if got := without(rawProperties(tpl, name+"Arn")); got != wanted {
+			wrong = append(wrong, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))
+		}
+	}
+	return wrong
+}
+
+// doorRights wants each door to read the rows of its checks by GetItem, to write the time of a last
+// use, and nothing else.
+func doorRights(tpl *translated.Template) (wrong []string) {
+	const key, identity, membership, use = "GetItem KEYS#*", "GetItem IDN#*", "GetItem ORG#*", "UpdateItem USED#*"
+	wanted := map[string][]string{
+		"KeyAuthorizerRole": {key, use}, "MemberAuthorizerRole": {identity, membership},
+		"ForwardAuthRole": {identity, key, membership, use}, "GuardPolicy": {identity, key, membership, use},
+	}
+	all, wrong := statements(tpl)
+	got := map[string][]string{}
+	for _, s := range all {
+		if _, door := wanted[s.role]; !door || s.service() == "logs" {
+			continue
+		}
+		for _, a := range s.actions {
+			for _, k := range s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys") {
+				got[s.role] = append(got[s.role], strings.TrimPrefix(a, "dynamodb:")+" "+k)
+			}
+		}
+	}
+	for role, rights := range wanted {
+		if slices.Sort(got[role]); !slices.Equal(got[role], rights) {
+			wrong = append(wrong, fmt.Sprintf("%s may %v, want %v", role, got[role], rights))
+		}
+	}
+	return wrong
+}
+
+func doorPlants() []plant {
+	return []plant{
+		{"any account may call a shared authorizer", doors, "KeyAuthorizerOfOtherAccounts", `,"PrincipalOrgID":{"Ref":"ConsumerOrganizationId"}`, ``},
+		{"any source may call a shared authorizer", doors, "MemberAuthorizerOfThisAccount", `/authorizers/*`, `/*`},
+		{"a second function has a URL", doors, "", `"KeyAuthorizerLogs":{`, `"Other":{"Type":"AWS::Lambda::Url","Properties":{"AuthType":"NONE","TargetFunctionArn":{"Ref":"KeyAuthorizerFunction"}}},"KeyAuthorizerLogs":{`},
+		{"another function is open to all", doors, "MemberAuthorizerOfOtherAccounts", `"MemberAuthorizerFunction"`, `"KeysFunction"`},
+		{"a parameter names the other authorizer", doors, "KeyAuthorizerArn", `"KeyAuthorizerFunction"`, `"MemberAuthorizerFunction"`},
+		{"a door writes keys", doorRights, "ForwardAuthRole", `["USED#*"]`, `["KEYS#*"]`},
+		{"a door reads every row", doorRights, "GuardPolicy", `"IDN#*"`, `"*"`},
+		{"a door reads many rows at once", doorRights, "KeyAuthorizerRole", `"dynamodb:GetItem"`, `"dynamodb:Query"`},
+		{"the function URL has no lid", functionProperties, "ForwardAuthFunction", `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},`, ``},
+	}
+}

@@ -1,0 +1,189 @@
+// Package forwardauth answers proxies and programs that ask whether a credential is good: forward
+// authentication (nginx, Caddy, Traefik, Envoy) and token introspection (RFC 7662).
+package forwardauth
+
+import (
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+const (
+	authorizePath  = "/authorize"
+	introspectPath = "/introspect"
+
+	codeHeader = "X-Latchkey-Code"
+)
+
+// headers has the header of each field of a principal, of both kinds.
+var headers = [...]struct{ field, header string }{
+	{"v", "X-Latchkey-V"},
+	{"kind", "X-Latchkey-Kind"},
+	{"orgId", "X-Latchkey-Org-Id"},
+	{"appId", "X-Latchkey-App-Id"},
+	{"keyId", "X-Latchkey-Key-Id"},
+	{"keyPrefix", "X-Latchkey-Key-Prefix"},
+	{"keyName", "X-Latchkey-Key-Name"},
+	{"scopes", "X-Latchkey-Scopes"},
+	{"metadata", "X-Latchkey-Metadata"},
+	{"expiresAt", "X-Latchkey-Expires-At"},
+	{"userId", "X-Latchkey-User-Id"},
+	{"role", "X-Latchkey-Role"},
+	{"email", "X-Latchkey-Email"},
+}
+
+// Headers returns the names of all headers that an answer of /authorize can have for the program
+// behind the proxy. A proxy must remove them from the requests of its clients.
+func Headers() []string {
+	names := make([]string, 0, len(headers)+1)
+	for _, h := range headers {
+		names = append(names, h.header)
+	}
+	return append(names, codeHeader)
+}
+
+// server answers both paths.
+type server struct {
+	guard *guard.Guard
+	owner id.Org // whose API keys may introspect; "": none may
+}
+
+// New returns the handler. The API keys of the org owner may introspect; "" means that none may.
+func New(g *guard.Guard, owner id.Org) http.Handler { return &server{g, owner} }
+
+// ServeHTTP answers /authorize and any path below it, by any method: 200 with the principal in
+// headers, or 401, 403 or 503 as application/problem+json, because nginx makes a 500 of anything
+// else. It answers POST /introspect.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	switch path := r.URL.Path; {
+	case path == authorizePath || strings.HasPrefix(path, authorizePath+"/"):
+		s.authorize(w, r)
+	case path == introspectPath && r.Method == http.MethodPost:
+		s.introspect(w, r)
+	default:
+		problem.Write(r.Context(), w, problem.New(problem.RouteNotFound, "There is /authorize and POST /introspect, and nothing else."))
+	}
+}
+
+func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
+	wanted, err := requirementsOf(r)
+	var p guard.Principal
+	if err == nil {
+		p, err = s.check(r, r.Header.Values("Authorization"), wanted)
+	}
+	if err != nil {
+		refuse(w, r, err)
+		return
+	}
+	write(w.Header(), p)
+	w.WriteHeader(http.StatusOK)
+}
+
+// requirements are what a request must have: an API key with scopes, or a role in an org.
+type requirements struct {
+	scopes []string
+	orgID  string
+	role   org.Role // "": an API key
+}
+
+func (s *server) check(r *http.Request, authorization []string, wanted requirements) (guard.Principal, error) {
+	if wanted.role != "" {
+		return s.guard.Member(r.Context(), authorization, wanted.orgID, wanted.role)
+	}
+	return s.guard.Key(r.Context(), authorization, wanted.scopes...)
+}
+
+// misconfigured is the error of a proxy that asks for something that there is not. Its requests
+// must not be let through.
+type misconfigured string
+
+func (m misconfigured) Error() string { return "authorizer_misconfigured: " + string(m) }
+
+// requirementsOf reads the query, which the proxy's configuration writes. Below /authorize the path
+// and the query are those of the proxy's client (Envoy), who must not choose what is asked for: there
+// an API key is wanted, with any scopes.
+func requirementsOf(r *http.Request) (requirements, error) {
+	if r.URL.Path != authorizePath {
+		return requirements{}, nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return requirements{}, misconfigured("the query cannot be read")
+	}
+	for name := range query {
+		if name != "scope" && name != "org" && name != "role" {
+			return requirements{}, misconfigured("the query may have scope, org and role only")
+		}
+	}
+	wanted := requirements{scopes: query["scope"]}
+	if query["org"] == nil && query["role"] == nil {
+		return wanted, nil
+	}
+	if wanted.scopes != nil || len(query["org"]) != 1 || len(query["role"]) > 1 {
+		return requirements{}, misconfigured("ask for scopes, or for one org and one role")
+	}
+	wanted.orgID, wanted.role = query.Get("org"), org.Viewer
+	if query["role"] != nil {
+		role, ok := org.ParseRole(query.Get("role"))
+		if !ok {
+			return requirements{}, misconfigured("role must be admin, member or viewer")
+		}
+		wanted.role = role
+	}
+	return wanted, nil
+}
+
+// refuse answers 401, 403 or 503.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	refused, ok := guard.Refused(err)
+	if !ok {
+		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
+		w.Header().Set(codeHeader, string(problem.Unavailable))
+		problem.Write(r.Context(), w, guard.ErrUnknown())
+		return
+	}
+	slog.InfoContext(r.Context(), "refused", "code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr)
+	w.Header().Set(codeHeader, string(refused.Code))
+	if refused.Code.Status() == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
+	}
+	problem.Write(r.Context(), w, refused)
+}
+
+// write writes every header: one without a value is empty, because a proxy that copies a header
+// which an answer lacks would pass on what its client sent.
+func write(h http.Header, p guard.Principal) {
+	values := p.Fields()
+	values["metadata"] = base64.RawURLEncoding.EncodeToString([]byte(values["metadata"]))
+	for _, name := range headers {
+		h.Set(name.header, escaped(values[name.field]))
+	}
+	h.Set(codeHeader, "")
+}
+
+// escaped returns a text as a header's value: UTF-8, with all but visible ASCII and the space
+// percent-encoded, and the percent sign too.
+func escaped(text string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c <= '~' && c != '%' {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(digits[c>>4])
+		b.WriteByte(digits[c&15])
+	}
+	return b.String()
+}

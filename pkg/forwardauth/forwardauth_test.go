@@ -1,0 +1,241 @@
+package forwardauth_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/authntest"
+	"latchkey/pkg/forwardauth"
+	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// door returns the text of a key of an org, in which every user is a member, and the handler.
+func door(t *testing.T) (string, *authntest.Table, http.Handler) {
+	t.Helper()
+	key, f := authntest.Minted(t)
+	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Member
+	return key, f, forwardauth.New(guard.On(authn.New(f, &authntest.Tokens{})), f.Key.OrgID)
+}
+
+func ask(h http.Handler, method, target, credential string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
+	if credential != "" {
+		r.Header.Set("Authorization", "Bearer "+credential)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestA200CarriesEveryHeader(t *testing.T) {
+	key, f, h := door(t)
+	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro 100%\n", "a:1 b", map[string]string{"plan": "ä"}
+	byKey := map[string]string{
+		"V": "1", "Kind": "key", "Org-Id": string(f.Org), "App-Id": string(f.Key.AppID), "Key-Id": string(f.Key.ID), "Key-Prefix": f.Key.Prefix,
+		"Key-Name": "B%C3%BCro 100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
+		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "",
+	}
+	byUser := map[string]string{
+		"V": "1", "Kind": "user", "Org-Id": string(f.Org), "User-Id": string(authntest.NewUser), "Role": "member",
+		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Email": "", "Code": "",
+	}
+	for _, c := range []struct {
+		credential, target string
+		want               map[string]string
+	}{
+		{key, "/authorize", byKey},
+		{key, "/authorize?scope=a:1&scope=b", byKey},
+		{key, "/authorize/any/path?scope=z&org=x", byKey}, // Envoy sends what its client chose
+		{authntest.JWT, "/authorize?org=" + string(f.Org), byUser},
+		{authntest.JWT, "/authorize?role=member&org=" + string(f.Org), byUser},
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND"} {
+			w := ask(h, method, c.target, c.credential)
+			got := map[string]string{}
+			for name, values := range w.Header() {
+				if short, ours := strings.CutPrefix(name, "X-Latchkey-"); ours {
+					got[short] = strings.Join(values, "|")
+				}
+			}
+			if w.Code != http.StatusOK || !maps.Equal(got, c.want) {
+				t.Errorf("%s %s: %d %v, want %v", method, c.target, w.Code, got, c.want)
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(byKey))
+	ours := forwardauth.Headers()
+	slices.Sort(ours)
+	for i := range names {
+		names[i] = "X-Latchkey-" + names[i]
+	}
+	if !slices.Equal(ours, names) {
+		t.Errorf("the list of headers is %v", ours)
+	}
+}
+
+func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
+	key, f, h := door(t)
+	f.Key.Scopes = "a"
+	o, token := string(f.Org), authntest.JWT
+	for name, c := range map[string]struct {
+		target, credential string
+		status             int
+		code               problem.Code
+	}{
+		"no credential":            {"/authorize", "", 401, problem.MissingCredentials},
+		"a token for a key":        {"/authorize", token, 401, problem.APIKeyRequired},
+		"a token below":            {"/authorize/x?org=" + o, token, 401, problem.APIKeyRequired},
+		"a key for a token":        {"/authorize?org=" + o, key, 401, problem.UserTokenRequired},
+		"a scope too many":         {"/authorize?scope=a&scope=b", key, 403, problem.InsufficientScope},
+		"an empty scope":           {"/authorize?scope=", key, 403, problem.InsufficientScope},
+		"a stronger role":          {"/authorize?role=admin&org=" + o, token, 403, problem.InsufficientRole},
+		"another org":              {"/authorize?org=" + string(id.Source{}.NewOrg()), token, 403, problem.InsufficientRole},
+		"no org in the variable":   {"/authorize?org=", token, 403, problem.InsufficientRole},
+		"a role without an org":    {"/authorize?role=admin", token, 503, problem.Unavailable},
+		"no such role":             {"/authorize?role=owner&org=" + o, token, 503, problem.Unavailable},
+		"a second role":            {"/authorize?role=admin&org=" + o + "&role=viewer", token, 503, problem.Unavailable},
+		"a second org":             {"/authorize?org=" + o + "&org=" + o, token, 503, problem.Unavailable},
+		"a scope and an org":       {"/authorize?scope=a&org=" + o, key, 503, problem.Unavailable},
+		"an unknown parameter":     {"/authorize?scopes=a", key, 503, problem.Unavailable},
+		"a query that is not one":  {"/authorize?scope=a&%zz", key, 503, problem.Unavailable},
+		"a query with a semicolon": {"/authorize?scope=a;b", key, 503, problem.Unavailable},
+	} {
+		w := ask(h, "GET", c.target, c.credential)
+		var body struct{ Code problem.Code }
+		err := json.Unmarshal(w.Body.Bytes(), &body)
+		got := problem.Code(w.Header().Get("X-Latchkey-Code"))
+		if w.Code != c.status || err != nil || body.Code != c.code || got != c.code || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s %s, %v", name, w.Code, got, w.Body, err)
+		}
+		if w.Header().Get("X-Latchkey-Kind") != "" {
+			t.Errorf("%s: a refusal with a principal", name)
+		}
+	}
+	for _, down := range []error{problem.New(problem.Unavailable, "x"), problem.New(problem.Internal, "x"), errors.New("boom")} {
+		f.Down = down
+		for target, credential := range map[string]string{"/authorize": key, "/authorize?org=" + o: token} {
+			if w := ask(h, "GET", target, credential); w.Code != 503 {
+				t.Errorf("%v: %d", down, w.Code)
+			}
+		}
+	}
+}
+
+func TestThereAreTwoPathsAndNoOther(t *testing.T) {
+	key, _, h := door(t)
+	for _, c := range [][2]string{{"GET", "/"}, {"GET", "/authorized"}, {"GET", "/x/authorize"}, {"GET", "/introspect"}, {"POST", "/introspect/x"}} {
+		if w := ask(h, c[0], c[1], key); w.Code != 404 {
+			t.Errorf("%s %s: %d", c[0], c[1], w.Code)
+		}
+	}
+}
+
+// introspect asks with Basic authentication.
+func introspect(t *testing.T, h http.Handler, password string, form url.Values, contentType string) (int, map[string]any) {
+	t.Helper()
+	r := httptest.NewRequest("POST", "/introspect", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", contentType)
+	if password != "" {
+		r.SetBasicAuth("latchkey", password)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var body map[string]any
+	if err := json.NewDecoder(w.Body).Decode(&body); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return w.Code, body
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
+	key, f, h := door(t)
+	f.Key.Scopes, f.Key.ExpiresAt = "a b", 4_000_000_000_123
+	status, got := introspect(t, h, key, url.Values{"token": {key}, "token_type_hint": {"access_token"}}, formType)
+	for name, want := range map[string]any{
+		"active": true, "sub": string(f.Key.ID), "client_id": string(f.Key.AppID), "scope": "a b", "exp": 4e9, "token_type": "Bearer",
+		"v": "1", "kind": "key", "orgId": string(f.Org), "metadata": "{}", "expiresAt": "4000000000123",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if status != 200 {
+		t.Errorf("%d", status)
+	}
+	status, got = introspect(t, h, key, url.Values{"token": {authntest.JWT}, "org": {string(f.Org)}}, formType)
+	if status != 200 || got["active"] != true || got["sub"] != string(authntest.NewUser) || got["role"] != "member" || got["scope"] != nil {
+		t.Errorf("a user: %d %v", status, got)
+	}
+	for name, form := range map[string]url.Values{
+		"no key":          {"token": {"x"}},
+		"two":             {"token": {key + " " + key}},
+		"no org":          {"token": {authntest.JWT}},
+		"another org":     {"token": {authntest.JWT}, "org": {string(id.Source{}.NewOrg())}},
+		"an unknown user": {"token": {authntest.JWT}, "org": {"x"}},
+	} {
+		if status, got := introspect(t, h, key, form, formType); status != 200 || len(got) != 1 || got["active"] != false {
+			t.Errorf("%s: %d %v", name, status, got)
+		}
+	}
+	for name, form := range map[string]url.Values{"no token": {}, "two tokens": {"token": {key, key}}} {
+		if status, _ := introspect(t, h, key, form, formType); status != 422 {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	if status, _ := introspect(t, h, key, url.Values{"token": {key}}, "application/json"); status != 415 {
+		t.Errorf("JSON: %d", status)
+	}
+	if status, _ := introspect(t, h, key, url.Values{"token": {strings.Repeat("a", 20_000)}}, formType); status != 422 {
+		t.Errorf("a large body: %d", status)
+	}
+}
+
+func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
+	key, f, h := door(t)
+	f.Key.Scopes = "introspect latchkey.introspect"
+	form := url.Values{"token": {key}}
+	others := forwardauth.New(guard.On(authn.New(f, nil)), id.Source{}.NewOrg())
+	none := forwardauth.New(guard.On(authn.New(f, nil)), "")
+	for name, c := range map[string]struct {
+		h        http.Handler
+		password string
+		status   int
+	}{
+		"a key of another org": {others, key, 403},
+		"no owner":             {none, key, 403},
+		"no password":          {h, "", 401},
+		"no key":               {h, "x", 401},
+		"a token":              {h, authntest.JWT, 401},
+	} {
+		if status, body := introspect(t, c.h, c.password, form, formType); status != c.status || body["active"] != nil {
+			t.Errorf("%s: %d %v", name, status, body)
+		}
+	}
+	f.Down = problem.New(problem.Unavailable, "x")
+	if status, body := introspect(t, h, key, form, formType); status != 503 || body["active"] != nil {
+		t.Errorf("database down: %d %v", status, body)
+	}
+}

@@ -1,0 +1,122 @@
+// Package guard lets the endpoints of another API take Latchkey's API keys and roles. It is for
+// the owner of a deployment to import, and reads the table itself.
+//
+//	g := guard.New(guard.Config{AWS: cfg, Table: "latchkey-Table-1ABC"})
+//	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
+//
+// A check of an API key is one strongly consistent read of the key's row, that of a role two. Nothing
+// is kept between two checks: a key that was revoked is refused by the next one. Nothing is written
+// but the time of a key's last use, once an hour.
+//
+// The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
+package guard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+// answersWithin bounds a check, so that a caller gets its 503 within 3 s.
+const answersWithin = 2500 * time.Millisecond
+
+// Config has the settings of a Guard.
+type Config struct {
+	// AWS has the region and the credentials, and may have the endpoint. Its HTTP client and its
+	// retries are not used: a check has its own, with short time-outs.
+	AWS aws.Config
+
+	// Table is the name of the table: the stack's output TableName.
+	Table string
+
+	// Tokens says which access tokens are good, exactly as the parameters of the stack do; nil: no
+	// roles are checked.
+	Tokens *Tokens
+
+	// Report is called with the error when Handler answers 503; nil: no report.
+	Report func(*http.Request, error)
+}
+
+// Tokens are the settings of access tokens. Each field is the parameter of the same name of
+// template.yaml.
+type Tokens = accesstoken.Config
+
+// Guard checks credentials. Make it with New. It is safe for concurrent use.
+type Guard struct {
+	checks *authn.Authorizer
+	report func(*http.Request, error)
+}
+
+// New returns a Guard. It makes no request.
+func New(c Config) *Guard {
+	db := dynamodb.NewFromConfig(c.AWS, func(o *dynamodb.Options) {
+		o.HTTPClient = boot.NewHTTPClient()
+		o.Retryer = boot.Retryer()
+	})
+	var tokens authn.Tokens
+	if c.Tokens != nil {
+		tokens = accesstoken.New(*c.Tokens, boot.NewIssuerClient(), time.Now)
+	}
+	g := On(authn.New(store.New(db, c.Table), tokens))
+	g.report = c.Report
+	return g
+}
+
+// On returns the Guard of one of our own functions, which has an authorizer already.
+func On(a *authn.Authorizer) *Guard { return &Guard{checks: a} }
+
+// Key decides on the values of a request's Authorization headers: they must have one API key, which is
+// good, and which has all scopes. A refusal is a *problem.Error with status 401, or 403 for
+// insufficient_scope. Every other error means that this is not known: answer 503.
+func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	row, err := g.checks.Key(ctx, authorization)
+	if err != nil {
+		return Principal{}, err
+	}
+	p := keyPrincipal(row)
+	if !p.HasScopes(scopes...) {
+		return Principal{}, problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
+	}
+	return p, nil
+}
+
+// Member decides on the values of a request's Authorization headers: they must have one access token,
+// whose user has this role or a stronger one in the org. A refusal is a *problem.Error with
+// status 401, or 403 for insufficient_role: the same for a member with a weaker role, for everyone
+// else, and for an org that does not exist. Every other error means that this is not known: answer
+// 503.
+func (g *Guard) Member(ctx context.Context, authorization []string, orgID string, role org.Role) (Principal, error) {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	m, err := g.checks.Member(ctx, authorization, orgID)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !m.Role.AtLeast(role) {
+		return Principal{}, authn.ErrNoRole()
+	}
+	return userPrincipal(m, orgID), nil
+}
+
+// Refused reports whether an error of Key or Member is a refusal. The caller may learn its Code and
+// Detail. Every other error is a fault of ours: the caller must get a 503.
+func Refused(err error) (*problem.Error, bool) {
+	var p *problem.Error
+	if errors.As(err, &p) && (p.Code.Status() == http.StatusUnauthorized || p.Code.Status() == http.StatusForbidden) {
+		return p, true
+	}
+	return nil, false
+}

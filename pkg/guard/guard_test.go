@@ -1,0 +1,209 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/authn/authntest"
+	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+func TestThePrincipalOfAKeyHasTheFieldsOfTheContract(t *testing.T) {
+	key, f := authntest.Minted(t)
+	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro <1>", "invoices:read invoices:write", map[string]string{"plan": "a&b", "a": "1"}
+	f.Key.ExpiresAt = time.Now().Add(time.Hour).UnixMilli()
+	p, err := guard.On(authn.New(f, nil)).Key(context.Background(), []string{"Bearer " + key}, "invoices:read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expiry, _ := json.Marshal(f.Key.ExpiresAt) //nolint:errchkjson // a number
+	want := map[string]string{
+		"v": "1", "kind": "key", "orgId": string(f.Key.OrgID), "appId": string(f.Key.AppID), "keyId": string(f.Key.ID),
+		"keyPrefix": f.Key.Prefix, "keyName": "Büro <1>", "scopes": "invoices:read invoices:write",
+		"metadata": `{"a":"1","plan":"a&b"}`, "expiresAt": string(expiry),
+	}
+	if got := p.Fields(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if f.Reads != 1 || f.Noted != 1 || p.ID() != string(f.Key.ID) {
+		t.Errorf("%d reads, %d notes, %s", f.Reads, f.Noted, p.ID())
+	}
+	f.Key.Scopes, f.Key.Metadata, f.Key.ExpiresAt = "", nil, 0
+	p, err = guard.On(authn.New(f, nil)).Key(context.Background(), []string{"Bearer " + key})
+	if got := p.Fields(); err != nil || got["scopes"] != "" || got["metadata"] != "{}" || got["expiresAt"] != "" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func member(t *testing.T, role org.Role) (*guard.Guard, id.Org) {
+	t.Helper()
+	_, f := authntest.Minted(t)
+	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser, Email: "a@b.c", Verified: true, Holds: true}, f.Key.OrgID, role
+	return guard.On(authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{Email: "a@b.c", EmailVerified: true}})), f.Org
+}
+
+func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
+	g, o := member(t, org.Member)
+	p, err := g.Member(context.Background(), []string{"Bearer " + authntest.JWT}, string(o), org.Member)
+	want := map[string]string{"v": "1", "kind": "user", "userId": string(authntest.NewUser), "orgId": string(o), "role": "member", "email": "a@b.c"}
+	if got := p.Fields(); err != nil || !reflect.DeepEqual(got, want) || p.ID() != want["userId"] || p.HasScopes("a") {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
+func TestARefusalHasNoPrincipal(t *testing.T) {
+	key, f := authntest.Minted(t)
+	f.Key.Scopes = "a b"
+	g := guard.On(authn.New(f, nil))
+	refused := func(p guard.Principal, err error, code problem.Code) {
+		t.Helper()
+		if !problem.Is(err, code) || !reflect.DeepEqual(p, guard.Principal{}) {
+			t.Errorf("%+v, %v, want %s", p, err, code)
+		}
+	}
+	for _, scopes := range [][]string{{"c"}, {"a", "c"}, {""}, {"a b"}, {"A"}} {
+		p, err := g.Key(context.Background(), []string{"Bearer " + key}, scopes...)
+		refused(p, err, problem.InsufficientScope)
+	}
+	f.Key.RevokedAt = 1
+	p, err := g.Key(context.Background(), []string{"Bearer " + key})
+	refused(p, err, problem.KeyRevoked)
+	p, err = g.Key(context.Background(), []string{"Bearer " + authntest.JWT})
+	refused(p, err, problem.APIKeyRequired)
+
+	viewers, o := member(t, org.Viewer)
+	p, err = viewers.Member(context.Background(), []string{"Bearer " + authntest.JWT}, string(o), org.Member)
+	refused(p, err, problem.InsufficientRole)
+	p, err = viewers.Member(context.Background(), []string{"Bearer " + key}, string(o), org.Viewer)
+	refused(p, err, problem.UserTokenRequired)
+}
+
+// ask sends a request through a handler on a mux, and returns the status, the code of a refusal or the
+// principal's id, and the challenge.
+func ask(t *testing.T, h http.Handler, credential string) (status int, said, challenge string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("GET /orgs/{orgId}", h)
+	w := httptest.NewRecorder()
+	path, credential, _ := strings.Cut(credential, " ")
+	r := httptest.NewRequest(http.MethodGet, "/orgs/"+path, nil)
+	if credential != "" {
+		r.Header.Set("Authorization", "Bearer "+credential)
+	}
+	mux.ServeHTTP(w, r)
+	var body struct{ Code, RequestID string }
+	if w.Code != http.StatusOK {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.RequestID == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %v", w.Body, err)
+		}
+		return w.Code, body.Code, w.Header().Get("WWW-Authenticate")
+	}
+	return w.Code, w.Body.String(), ""
+}
+
+var whoCalls = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p, _ := guard.FromContext(r.Context())
+	_, _ = w.Write([]byte(p.ID()))
+})
+
+func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
+	key, f := authntest.Minted(t)
+	f.Key.Scopes = "a"
+	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Member
+	g := guard.On(authn.New(f, &authntest.Tokens{}))
+	o, token := string(f.Org), authntest.JWT
+	const invalid = `Bearer error="invalid_token"`
+	other := guard.OrgOf(func(*http.Request) string { return string(id.Source{}.NewOrg()) })
+	for name, c := range map[string]struct {
+		h               http.Handler
+		credential      string
+		status          int
+		said, challenge string
+	}{
+		"a key":             {g.Handler(whoCalls), "x " + key, 200, string(f.Key.ID), ""},
+		"no key":            {g.Handler(whoCalls), "x", 401, "missing_credentials", "Bearer"},
+		"a token for a key": {g.Handler(whoCalls), "x " + token, 401, "api_key_required", invalid},
+		"a scope":           {g.Handler(whoCalls, guard.RequireScope("a")), "x " + key, 200, string(f.Key.ID), ""},
+		"two scopes":        {g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireScope("b")), "x " + key, 403, "insufficient_scope", ""},
+		"a role":            {g.Handler(whoCalls, guard.RequireRole("viewer")), o + " " + token, 200, string(authntest.NewUser), ""},
+		"a stronger role":   {g.Handler(whoCalls, guard.RequireRole("admin")), o + " " + token, 403, "insufficient_role", ""},
+		"another org":       {g.Handler(whoCalls, guard.RequireRole("viewer")), "x " + token, 403, "insufficient_role", ""},
+		"an org of our own": {g.Handler(whoCalls, guard.RequireRole("viewer"), other), o + " " + token, 403, "insufficient_role", ""},
+		"a key for a role":  {g.Handler(whoCalls, guard.RequireRole("viewer")), o + " " + key, 401, "user_token_required", invalid},
+	} {
+		if status, said, challenge := ask(t, c.h, c.credential); status != c.status || said != c.said || challenge != c.challenge {
+			t.Errorf("%s: %d %s %s", name, status, said, challenge)
+		}
+	}
+}
+
+func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
+	if p, ok := guard.FromContext(context.Background()); ok {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestNeedsThatNoRequestCanMeetPanic(t *testing.T) {
+	g := guard.On(authn.New(nil, nil))
+	for name, make := range map[string]func(){
+		"no such role":     func() { guard.RequireRole("owner") },
+		"scopes and roles": func() { g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireRole("admin")) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			make()
+		}()
+	}
+}
+
+// TestADatabaseThatHangsIsA503Within3s makes both checks through a real client.
+func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	key, _ := authntest.Minted(t)
+	var reported error
+	g := guard.New(guard.Config{
+		AWS: aws.Config{
+			Region: "us-east-1", BaseEndpoint: aws.String("http://" + silent.Addr().String()),
+			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+			}),
+		},
+		Table: "t", Report: func(_ *http.Request, err error) { reported = err },
+	})
+	begun := time.Now()
+	status, code, _ := ask(t, g.Handler(whoCalls), "x "+key)
+	if took := time.Since(begun); status != 503 || code != "unavailable" || took > 3*time.Second || reported == nil {
+		t.Errorf("%d %s after %s, reported %v", status, code, took, reported)
+	}
+	// Without an issuer, a role is our own fault and never a refusal of the caller.
+	if status, code, _ := ask(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x "+authntest.JWT); status != 503 || code != "unavailable" {
+		t.Errorf("no issuer: %d %s", status, code)
+	}
+	if _, refused := guard.Refused(errors.New("boom")); refused {
+		t.Error("any error is a refusal")
+	}
+}

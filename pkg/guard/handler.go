@@ -1,0 +1,103 @@
+package guard
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+)
+
+// Need is what a request needs beside a good API key.
+type Need func(*needs)
+
+type needs struct {
+	scopes []string
+	role   org.Role // "": an API key
+	orgOf  func(*http.Request) string
+}
+
+// RequireScope asks for an API key with all of these scopes.
+func RequireScope(scopes ...string) Need {
+	return func(n *needs) { n.scopes = append(n.scopes, scopes...) }
+}
+
+// RequireRole asks for an access token in place of an API key. Its user must have this role (admin,
+// member or viewer) or a stronger one in the org of the request: that of the path's wildcard orgId,
+// unless OrgOf says another. RequireRole panics for a text that is no role.
+func RequireRole(role string) Need {
+	r, ok := org.ParseRole(role)
+	if !ok {
+		panic(fmt.Sprintf("guard: %q is no role: want admin, member or viewer", role))
+	}
+	return func(n *needs) { n.role = r }
+}
+
+// OrgOf says in which org RequireRole asks for the role.
+func OrgOf(orgID func(*http.Request) string) Need {
+	return func(n *needs) { n.orgOf = orgID }
+}
+
+// Handler calls next for a request that has what it needs, with the principal in the request's
+// context (FromContext). It answers every other request itself, as application/problem+json: 401 or
+// 403 for a refusal, 503 when the table or the issuer of tokens cannot be asked. Without a Need it
+// asks for an API key. It panics when scopes and a role are asked for at once: no credential has both.
+func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
+	n := needs{orgOf: func(r *http.Request) string { return r.PathValue("orgId") }}
+	for _, need := range wanted {
+		need(&n)
+	}
+	if n.role != "" && n.scopes != nil {
+		panic("guard: RequireScope asks for an API key, and RequireRole for an access token")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := g.check(r, n)
+		if err != nil {
+			g.refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, p)))
+	})
+}
+
+func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
+	authorization := r.Header.Values("Authorization")
+	if n.role != "" {
+		return g.Member(r.Context(), authorization, n.orgOf(r), n.role)
+	}
+	return g.Key(r.Context(), authorization, n.scopes...)
+}
+
+// refuse answers a request that is not let through.
+func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	ctx := problem.WithRequestID(r.Context(), rand.Text())
+	refused, ok := Refused(err)
+	if !ok {
+		if g.report != nil {
+			g.report(r, err)
+		}
+		problem.Write(ctx, w, ErrUnknown())
+		return
+	}
+	if refused.Code.Status() == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
+	}
+	problem.Write(ctx, w, refused)
+}
+
+// ErrUnknown returns what a caller learns when a check ended without a decision.
+func ErrUnknown() error {
+	return problem.New(problem.Unavailable, "The credential cannot be checked right now. Try again.")
+}
+
+type contextKey struct{}
+
+// FromContext returns the principal that Handler put into a request's context. ok is false in a
+// request that Handler has not let through.
+func FromContext(ctx context.Context) (p Principal, ok bool) {
+	p, ok = ctx.Value(contextKey{}).(Principal)
+	return p, ok
+}

@@ -1,0 +1,109 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/store"
+)
+
+// Version is the version of the principal's fields. Fields are added within a version; none
+// changes.
+const Version = "1"
+
+// Kind is the kind of a Principal.
+type Kind string
+
+// The kinds of principals.
+const (
+	Key  Kind = "key"  // an API key
+	User Kind = "user" // a user with a role in an org
+)
+
+// Principal is one verified caller. What its kind does not have is empty.
+type Principal struct {
+	Kind  Kind
+	OrgID string
+
+	// Of an API key.
+	AppID, KeyID string
+	KeyPrefix    string // the public part of the key, by which people recognise it
+	KeyName      string
+	Scopes       []string          // sorted
+	Metadata     map[string]string // nil: none
+	ExpiresAt    int64             // milliseconds since the epoch; 0: never
+
+	// Of a user.
+	UserID string
+	Role   string // admin, member or viewer
+	Email  string // proved by the user; "": none is
+}
+
+// ID returns the id of the key or of the user.
+func (p Principal) ID() string {
+	if p.Kind == User {
+		return p.UserID
+	}
+	return p.KeyID
+}
+
+// HasScopes reports whether the principal is a key with all of these scopes.
+func (p Principal) HasScopes(scopes ...string) bool {
+	for _, s := range scopes {
+		if p.Kind != Key || !slices.Contains(p.Scopes, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fields returns the fields of the principal's kind, as texts: gateways take nothing else
+// (infra/docs/protect.md, "The principal"). metadata is JSON: an object of texts. scopes are separated
+// by one space. expiresAt is in milliseconds, "" for a key that never expires.
+func (p Principal) Fields() map[string]string {
+	if p.Kind == User {
+		return map[string]string{
+			"v": Version, "kind": string(User), "userId": p.UserID, "orgId": p.OrgID, "role": p.Role, "email": p.Email,
+		}
+	}
+	return map[string]string{
+		"v": Version, "kind": string(Key), "orgId": p.OrgID, "appId": p.AppID,
+		"keyId": p.KeyID, "keyPrefix": p.KeyPrefix, "keyName": p.KeyName,
+		"scopes": strings.Join(p.Scopes, " "), "metadata": metadataText(p.Metadata), "expiresAt": expiryText(p.ExpiresAt),
+	}
+}
+
+// metadataText returns metadata as JSON, its names sorted. Metadata is valid UTF-8, so it always
+// marshals.
+func metadataText(m map[string]string) string {
+	if len(m) == 0 {
+		return "{}"
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(m)
+	return strings.TrimSpace(text.String())
+}
+
+func expiryText(at int64) string {
+	if at == 0 {
+		return ""
+	}
+	return strconv.FormatInt(at, 10)
+}
+
+func keyPrincipal(k store.APIKey) Principal {
+	return Principal{
+		Kind: Key, OrgID: string(k.OrgID), AppID: string(k.AppID), KeyID: string(k.ID), KeyPrefix: k.Prefix, KeyName: k.Name,
+		Scopes: strings.Fields(k.Scopes), Metadata: k.Metadata, ExpiresAt: k.ExpiresAt,
+	}
+}
+
+func userPrincipal(m authn.Member, of string) Principal {
+	return Principal{Kind: User, OrgID: of, UserID: string(m.UserID), Role: string(m.Role), Email: m.Email}
+}

@@ -1,0 +1,130 @@
+package lambda
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"latchkey/pkg/metric"
+	"latchkey/pkg/problem"
+)
+
+// Check decides on a request to another API, by the values of its Authorization headers and by the
+// parameters of its path. It returns the id and the fields of the principal. A *problem.Error with
+// status 401 or 403 is a refusal. After any other error nothing is known of the caller.
+type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
+
+// StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
+// by payload 1.0 or, with simple responses, 2.0. It does not return.
+func StartSharedAuthorizer(check Check) { start(&sharedAuthorizer{check: check}) }
+
+// sharedAuthorizer decides on events of other APIs. It is a lambda.Handler.
+type sharedAuthorizer struct {
+	check    Check
+	accepted metric.Counter
+}
+
+// simpleAnswer answers an event of payload 2.0.
+type simpleAnswer struct {
+	IsAuthorized bool              `json:"isAuthorized"`
+	Context      map[string]string `json:"context"`
+}
+
+// codeMisconfigured marks the log line of a caller's mistake.
+const codeMisconfigured = "authorizer_misconfigured"
+
+// misconfigured returns an error that names what is wrong in the template of the API that asks, or
+// nil. An answer that the gateway could keep would outlive the credential's end.
+func misconfigured(e authorizerEvent) error {
+	const mend = `: set the authorizer's type to REQUEST, no identity source, and the cache time (TTL) to 0`
+	switch {
+	case e.eventType != "REQUEST":
+		return errors.New(codeMisconfigured + ": the authorizer is of type TOKEN, whose answers are cached" + mend)
+	case hasIdentitySource(e.identitySource):
+		return errors.New(codeMisconfigured + ": the authorizer has an identity source, by which answers are cached" + mend)
+	case e.methodARN == "":
+		return errors.New(codeMisconfigured + ": the event names no route")
+	default:
+		return nil
+	}
+}
+
+// hasIdentitySource reports whether an event shows an identity source. Without one it has null, an
+// empty text or an empty list, or no such member at all.
+func hasIdentitySource(text []byte) bool {
+	switch string(text) {
+	case "", "null", `""`, "[]":
+		return false
+	default:
+		return true
+	}
+}
+
+// Invoke decides on one event. Without a decision it returns an error, which a REST API answers as
+// AUTHORIZER_FAILURE, and an HTTP API with 500.
+func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	e, err := readAuthorizerEvent(event)
+	if err != nil {
+		return nil, err
+	}
+	e.methodARN, e.resource = cmp.Or(e.methodARN, e.routeARN), cmp.Or(e.resource, e.routeKey)
+	ctx, cancel := prepared(ctx, e.extendedRequestID)
+	defer cancel()
+	if err := misconfigured(e); err != nil {
+		slog.ErrorContext(ctx, "refused", "code", codeMisconfigured, "error", err, "authorizerOf", e.methodARN)
+		return nil, err
+	}
+	var path map[string]string
+	if e.pathParameters != nil {
+		if err := json.Unmarshal(e.pathParameters, &path); err != nil {
+			return nil, errEvent
+		}
+	}
+	var answer any
+	err = guarded(ctx, func() (err error) {
+		answer, err = h.decide(ctx, e, path)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
+func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path map[string]string) (any, error) {
+	id, fields, err := h.check(ctx, e.authorization(), path)
+	if err == nil {
+		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
+		return answerTo(e, allow, id, fields), nil
+	}
+	var refused *problem.Error
+	if errors.As(err, &refused) && (refused.Code.Status() == http.StatusUnauthorized || refused.Code.Status() == http.StatusForbidden) {
+		logRefusal(ctx, e, refused, "")
+		return answerTo(e, deny, "", map[string]string{
+			"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,
+		}), nil
+	}
+	return nil, unknown(ctx, e, err)
+}
+
+// answerTo returns the answer in the form that the event asks for.
+func answerTo(e authorizerEvent, effect, id string, fields map[string]string) any {
+	if e.version == "2.0" {
+		return simpleAnswer{effect == allow, fields}
+	}
+	return &authorizerAnswer{
+		PrincipalID: principalID(id), Context: fields,
+		PolicyDocument: policy{policyVersion, []statement{{"execute-api:Invoke", effect, thisRoute(e.methodARN)}}},
+	}
+}
+
+// thisRoute returns a policy's resource for one request. A gateway that keeps the answer, against our
+// advice, has nothing for another path. Characters that a policy reads as a pattern match themselves.
+func thisRoute(methodARN string) string {
+	return strings.NewReplacer("*", "?", "$", "?").Replace(methodARN)
+}

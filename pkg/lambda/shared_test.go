@@ -1,0 +1,113 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/problem"
+)
+
+// The events of AWS's documentation ("Input to an API Gateway Lambda authorizer", "Payload format
+// version"), without what is not read.
+const (
+	restEvent = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1","resource":"/orgs/{orgId}","path":"/orgs/o1",
+"httpMethod":"GET","headers":{"Authorization":"Bearer a"},"multiValueHeaders":{"Authorization":["Bearer a"]},"queryStringParameters":{"orgId":"forged"},
+"pathParameters":{"orgId":"o1"},"stageVariables":{},"requestContext":{"path":"/orgs/o1","stage":"test","requestId":"r","identity":{"sourceIp":"192.0.2.1"}}}`
+	httpEvent1 = `{"version":"1.0","type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1","identitySource":"","authorizationToken":"",
+"resource":"/orgs/{orgId}","path":"/orgs/o1","httpMethod":"GET","headers":{"authorization":"Bearer a"},"queryStringParameters":{},"pathParameters":{"orgId":"o1"},
+"stageVariables":{},"requestContext":{"identity":{"sourceIp":"192.0.2.1"}}}`
+	httpEvent2 = `{"version":"2.0","type":"REQUEST","routeArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1","identitySource":null,"routeKey":"GET /orgs/{orgId}",
+"rawPath":"/orgs/o1","rawQueryString":"","cookies":[],"headers":{"authorization":"Bearer a"},"requestContext":{"http":{"method":"GET","path":"/orgs/o1","sourceIp":"192.0.2.1"},"requestId":"r"},
+"pathParameters":{"orgId":"o1"},"stageVariables":{}}`
+)
+
+// check answers err, or lets the holder of "Bearer a" into the org of the path.
+func check(err error) Check {
+	return func(_ context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
+		if err != nil {
+			return "", nil, err
+		}
+		return "key_1", map[string]string{"v": "1", "credential": strings.Join(headers, "|"), "orgId": path["orgId"]}, nil
+	}
+}
+
+func askShared(event string, c Check) (string, error) {
+	b, err := (&sharedAuthorizer{check: c}).Invoke(context.Background(), []byte(event))
+	return string(b), err
+}
+
+func TestASharedAuthorizerAnswersInTheFormOfTheEvent(t *testing.T) {
+	const (
+		resource = `"Resource":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1"`
+		fields   = `"context":{"credential":"Bearer a","orgId":"o1","v":"1"}`
+		refusal  = `"context":{"code":"key_revoked","detail":"This API key was revoked.","title":"The API key was revoked"}`
+		allowed  = `{"principalId":"key_1","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"Allow",` + resource + `}]},` + fields + `}`
+		denied   = `{"principalId":"anonymous","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"Deny",` + resource + `}]},` + refusal + `}`
+	)
+	revoked := problem.New(problem.KeyRevoked, "This API key was revoked.")
+	for event, want := range map[string][2]string{
+		restEvent:  {allowed, denied},
+		httpEvent1: {allowed, denied},
+		httpEvent2: {`{"isAuthorized":true,` + fields + `}`, `{"isAuthorized":false,` + refusal + `}`},
+	} {
+		if got, err := askShared(event, check(nil)); err != nil || got != want[0] {
+			t.Errorf("%.30s: %s, %v, want %s", event, got, err, want[0])
+		}
+		if got, err := askShared(event, check(revoked)); err != nil || got != want[1] {
+			t.Errorf("%.30s: %s, %v, want %s", event, got, err, want[1])
+		}
+	}
+	if got, err := askShared(restEvent, check(problem.New(problem.InsufficientRole, "x"))); err != nil || !strings.Contains(got, "Deny") {
+		t.Errorf("a 403: %s, %v", got, err)
+	}
+}
+
+// TestWhatCouldBeCachedIsRefused: an answer that is kept would open the door for a revoked key.
+func TestWhatCouldBeCachedIsRefused(t *testing.T) {
+	for name, event := range map[string]string{
+		"TOKEN":                          `{"type":"TOKEN","authorizationToken":"Bearer a","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/"}`,
+		"no type":                        strings.Replace(restEvent, `"type":"REQUEST",`, "", 1),
+		"identity source, payload 1.0":   strings.Replace(httpEvent1, `"identitySource":""`, `"identitySource":"Bearer a"`, 1),
+		"identity source, payload 2.0":   strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":["Bearer a"]`, 1),
+		"an empty value of one is shown": strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":[""]`, 1),
+		"no route":                       strings.Replace(restEvent, "methodArn", "other", 1),
+	} {
+		asked := false
+		got, err := askShared(event, func(context.Context, []string, map[string]string) (string, map[string]string, error) {
+			asked = true
+			return "", nil, nil
+		})
+		if err == nil || !strings.HasPrefix(err.Error(), "authorizer_misconfigured: ") || got != "" || asked {
+			t.Errorf("%s: %s, %v, asked: %v", name, got, err, asked)
+		}
+	}
+}
+
+func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {
+	for name, c := range map[string]Check{
+		"database down": check(problem.New(problem.Unavailable, "x")),
+		"our own fault": check(errors.New("boom")),
+		"a panic":       func(context.Context, []string, map[string]string) (string, map[string]string, error) { panic("boom") },
+	} {
+		for _, event := range []string{restEvent, httpEvent1, httpEvent2} {
+			if got, err := askShared(event, c); err == nil {
+				t.Errorf("%s: answered %s", name, got)
+			}
+		}
+	}
+}
+
+// TestAPolicyIsForOneRequest: a path with the characters of patterns opens no other.
+func TestAPolicyIsForOneRequest(t *testing.T) {
+	for path, want := range map[string]string{"a": "a", "*": "?", "a*b?c": "a?b?c", "${aws:username}": "?{aws:username}"} {
+		const arn = "arn:aws:execute-api:us-east-1:1:a/live/GET/"
+		got, err := askShared(strings.Replace(restEvent, "arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1", arn+path, 1), check(nil))
+		var a authorizerAnswer
+		if err != nil || json.Unmarshal([]byte(got), &a) != nil || a.PolicyDocument.Statement[0].Resource != arn+want {
+			t.Errorf("%s: %s, %v", path, got, err)
+		}
+	}
+}

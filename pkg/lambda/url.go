@@ -1,0 +1,41 @@
+package lambda
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+
+	"latchkey/pkg/problem"
+)
+
+// StartURL serves h as a Lambda function behind a function URL. It does not return.
+func StartURL(h http.Handler) { start(URL(h)) }
+
+// URL turns h into a handler of a function URL's events (payload 2.0). What h cannot answer, because
+// the request cannot be read or h panics, is a 503.
+func URL(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		ctx, cancel := prepared(ctx, e.RequestContext.RequestID)
+		defer cancel()
+		w := core.NewProxyResponseWriterV2()
+		// Any escaped path parses. It serves only to choose the handler.
+		e.RawPath = (&url.URL{Path: e.RawPath}).EscapedPath()
+		var accessor core.RequestAccessorV2
+		r, err := accessor.EventToRequest(e)
+		if err == nil {
+			r.Header.Del(core.APIGwContextHeader)
+			r.Header.Del(core.APIGwStageVarsHeader)
+			err = guarded(ctx, func() error {
+				h.ServeHTTP(w, r.WithContext(ctx))
+				return nil
+			})
+		}
+		if err != nil {
+			problem.Write(ctx, w, problem.Wrap(problem.Unavailable, "The request cannot be answered.", err))
+		}
+		return w.GetProxyResponse()
+	}
+}

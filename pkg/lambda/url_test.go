@@ -1,0 +1,65 @@
+package lambda_test
+
+import (
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"latchkey/pkg/lambda"
+	"latchkey/pkg/problem"
+)
+
+func serveURL(t *testing.T, e events.APIGatewayV2HTTPRequest, h http.HandlerFunc) events.APIGatewayV2HTTPResponse {
+	t.Helper()
+	out, err := lambda.URL(h)(context.Background(), e)
+	if err != nil {
+		t.Fatalf("the function failed: %v", err)
+	}
+	return out
+}
+
+func urlEvent(path string) (e events.APIGatewayV2HTTPRequest) {
+	e.RawPath, e.RawQueryString = path, "scope=a&scope=b%20c"
+	e.Headers = map[string]string{"authorization": "Bearer a,Bearer b", "content-type": "application/x-www-form-urlencoded", "x-apigateway-event": "forged"}
+	e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("token=x")), true
+	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.SourceIP = "POST", "192.0.2.1"
+	e.RequestContext.RequestID, e.RequestContext.DomainName = "r-1", "u.lambda-url.us-east-1.on.aws"
+	return e
+}
+
+func TestAFunctionURLsEventIsARequest(t *testing.T) {
+	for _, path := range []string{"/authorize/x", "/authorize/100%", "/authorize/\x00", "//authorize", "/authorize/%zz", ""} {
+		out := serveURL(t, urlEvent(path), func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if r.Method != "POST" || r.URL.RawQuery != "scope=a&scope=b%20c" || r.RemoteAddr != "192.0.2.1" || string(body) != "token=x" ||
+				problem.RequestID(r.Context()) != "r-1" || strings.HasPrefix(path, "/authorize") && !strings.HasPrefix(r.URL.Path, "/authorize") {
+				t.Errorf("%q: %s %s %s %q", path, r.Method, r.URL, r.RemoteAddr, body)
+			}
+			if got := r.Header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer a,Bearer b" {
+				t.Errorf("Authorization %q", got)
+			}
+			w.Header().Set("X-Empty", "")
+			w.WriteHeader(http.StatusForbidden)
+		})
+		if empty, there := out.Headers["X-Empty"]; out.StatusCode != 403 || !there || empty != "" {
+			t.Errorf("%q: %+v", path, out)
+		}
+	}
+}
+
+func TestWhatAFunctionURLCannotAnswerIsA503(t *testing.T) {
+	broken := urlEvent("/authorize")
+	broken.Body = "no base64"
+	out := serveURL(t, broken, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	if out.StatusCode != 503 || !strings.Contains(out.Body, `"code":"unavailable"`) {
+		t.Errorf("a broken body: %+v", out)
+	}
+	if out := serveURL(t, urlEvent("/authorize"), func(http.ResponseWriter, *http.Request) { panic("boom") }); out.StatusCode != 503 {
+		t.Errorf("a panic: %+v", out)
+	}
+}

@@ -26,10 +26,12 @@ const program = `package main
 import (
 	"fmt"
 
+	"MODULE/pkg/guard"
 	"MODULE/pkg/verify"
 )
 
 func main() {
+	_ = guard.New(guard.Config{Table: "t"}).Handler(nil, guard.RequireScope("a"))
 	_, err := verify.New(verify.Config{BaseURL: "https://api.example.com", Issuer: "https://api.example.com", EndpointID: "whe_1"})
 	fmt.Println(err)
 }
@@ -122,9 +124,9 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	}
 }
 
-// TestAnotherModuleImportsVerify imports it from a module proxy, as after a release, and from a
-// checkout, as the documentation shows.
-func TestAnotherModuleImportsVerify(t *testing.T) {
+// TestAnotherModuleImportsVerifyAndGuard imports them from a module proxy, as after a release, and from
+// a checkout, as the documentation shows.
+func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -135,14 +137,14 @@ func TestAnotherModuleImportsVerify(t *testing.T) {
 		module, mod string
 		env         []string
 	}{
-		"proxy":    {moved, "require " + moved + " " + version + "\n", []string{"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + cache, "GONOSUMDB=" + moved}},
-		"checkout": {"latchkey", "require latchkey v0.0.0\n\nreplace latchkey => " + root + "\n", []string{"GOPROXY=" + cache}},
+		"proxy":    {moved, "require " + moved + " " + version + "\n", []string{"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + cache, "GOSUMDB=off"}},
+		"checkout": {"latchkey", "require latchkey v0.0.0\n\nreplace latchkey => " + root + "\n", []string{"GOPROXY=" + cache, "GOSUMDB=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.26.0\n\n"+c.mod)
-			write(t, filepath.Join(dir, "main.go"), strings.Replace(program, "MODULE", c.module, 1))
-			if got := run(t, dir, append(c.env, "GOFLAGS=-mod=mod -modcacherw", "GOMODCACHE="+t.TempDir()), "go", "run", "."); got != "<nil>" {
+			write(t, filepath.Join(dir, "main.go"), strings.ReplaceAll(program, "MODULE", c.module))
+			if got := run(t, dir, append(c.env, "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOMODCACHE="+t.TempDir()), "go", "run", "."); got != "<nil>" {
 				t.Errorf("it prints %s", got)
 			}
 		})

@@ -26,7 +26,7 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke exercises mutants clients bench bench-gate generate sam lint deploy undeploy
+.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke doors exercises mutants clients bench bench-gate generate sam lint deploy undeploy
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -80,7 +80,7 @@ GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgn
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
 	@$(GO_TEST) -p 3 $(PACKAGES)
-	@$(GO_TEST) -parallel 6 -skip '^(TestDeployed|TestSmoke)$$' ./infra/e2e
+	@$(GO_TEST) -parallel 6 -skip '^(TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
 
 t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DYNAMODB=http://127.0.0.1:3002 on a running database
 	@go test -count=1 -run '$(RUN)' ./$(or $(wildcard pkg/$(PKG)),$(PKG))
@@ -93,6 +93,9 @@ load: ## webhooks under load for 200 seconds, and behind 40,000 rows of another 
 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
+
+doors: ## the front door: an API, servers, Caddy and nginx that take our keys and roles (Debian's packages caddy and nginx-light)
+	@$(GO_TEST) -run '^TestFrontDoor$$' ./infra/e2e
 
 exercises: ## applies the worked examples of infra/docs/exercises to copies of the tree, and runs the tests that hold them
 	@$(GO_TEST) ./infra/docs/exercises

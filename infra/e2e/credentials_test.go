@@ -123,6 +123,22 @@ func revokedAtOnce(t *testing.T, tg *target) {
 // answers by status and code.
 func (tg *target) storm(t *testing.T, requests int, keys ...string) map[string]int64 {
 	t.Helper()
+	return flood(requests, func(n int) string {
+		r, err := tg.try(t.Context(), call{method: "POST", path: "/app/get", bearer: keys[n%len(keys)]})
+		return shortly(r, err)
+	})
+}
+
+// shortly returns an answer's status and code, or why there is none.
+func shortly(r reply, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(strconv.Itoa(r.status) + " " + r.code())
+}
+
+// flood calls ask so often, from sixteen goroutines, and returns the number of each answer.
+func flood(requests int, ask func(n int) string) map[string]int64 {
 	var mu sync.Mutex
 	counts := map[string]int64{}
 	var sent atomic.Int64
@@ -130,11 +146,7 @@ func (tg *target) storm(t *testing.T, requests int, keys ...string) map[string]i
 	for range 16 {
 		wg.Go(func() {
 			for n := sent.Add(1); n <= int64(requests); n = sent.Add(1) {
-				r, err := tg.try(t.Context(), call{method: "POST", path: "/app/get", bearer: keys[int(n)%len(keys)]})
-				answer := strings.TrimSpace(strconv.Itoa(r.status) + " " + r.code())
-				if err != nil {
-					answer = err.Error()
-				}
+				answer := ask(int(n))
 				mu.Lock()
 				counts[answer]++
 				mu.Unlock()

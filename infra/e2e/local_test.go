@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +75,9 @@ func TestLocal(t *testing.T) {
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range s.Access().Spare() {
+			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
+				continue // TestFrontDoor wants these
+			}
 			t.Errorf("spare in the template's roles: %s", spare)
 		}
 	})

@@ -20,13 +20,13 @@ var (
 	other = regexp.MustCompile("(?s)```text\n(.*?)```")
 )
 
-// shortWalk returns the README's walk through.
-func shortWalk(t *testing.T) string {
+// ofREADME returns a section of the README.
+func ofREADME(t *testing.T, name string) string {
 	t.Helper()
-	_, rest, ok := strings.Cut(repositoryFile(t, "README.md"), "\n## A walk through\n")
+	_, rest, ok := strings.Cut(repositoryFile(t, "README.md"), "\n## "+name+"\n")
 	section, _, more := strings.Cut(rest, "\n## ")
 	if !ok || !more {
-		t.Fatal("the README has no section \"A walk through\", or nothing after it")
+		t.Fatalf("the README has no section %q, or nothing after it", name)
 	}
 	return section
 }
@@ -91,7 +91,7 @@ for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
 
 // readme runs the README's walk through, which has no other terminal.
 func readme(t *testing.T, tg *target, port string) {
-	steps, terminal := stepsOf(t, shortWalk(t))
+	steps, terminal := stepsOf(t, ofREADME(t, "A walk through"))
 	if len(steps) < 5 || terminal != "" {
 		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
 	}

@@ -1,0 +1,417 @@
+package e2e_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// door is a way by which an endpoint of the owner takes credentials: an API, a server or a check by URL.
+type door struct {
+	name     string
+	copies   func() map[string]int // answered requests by copy, of what checks the credentials
+	targets  []*target             // each serves both paths
+	keyPath  string                // needs the scope invoices:read
+	member   func(org string) string
+	noMember int // the status of who is no member
+}
+
+// ask sends a request to one of the targets.
+func (d *door) ask(t *testing.T, n int, path, credential string, header http.Header) (reply, error) {
+	return d.targets[n%len(d.targets)].try(t.Context(), call{method: "GET", path: path, bearer: credential, header: header})
+}
+
+func (d *door) want(t *testing.T, path, credential string, status int, code string) reply {
+	t.Helper()
+	r, err := d.ask(t, 0, path, credential, nil)
+	if err != nil || r.status != status || d.code(r) != code {
+		t.Errorf("%s %s: %d %s %s %v, want %d %s", d.name, path, r.status, d.code(r), r.text, err, status, code)
+	}
+	return r
+}
+
+// code returns a refusal's code, by header or in the body.
+func (d *door) code(r reply) string {
+	if code := r.header.Get("X-Latchkey-Code"); code != "" {
+		return code
+	}
+	return r.code()
+}
+
+// doorRoles are the roles of the doors, and the policy of programs with package guard.
+var doorRoles = []string{"KeyAuthorizerRole", "MemberAuthorizerRole", "ForwardAuthRole", "GuardPolicy"}
+
+// frontDoor is a stack with an API of an owner beside it, and its doors.
+type frontDoor struct {
+	*stack.Stack
+	tg    *target
+	doors []*door
+	ada   *person
+	org   string // ada's, and the owner's
+}
+
+// copiesOf returns how many calls each copy of a function has answered.
+func copiesOf(s *stack.Stack, function string) func() map[string]int {
+	return func() map[string]int {
+		out := map[string]int{}
+		for _, c := range s.Copies(function) {
+			out[fmt.Sprint(c.ID)] = c.Answered
+		}
+		return out
+	}
+}
+
+func openDoors(t *testing.T) *frontDoor {
+	t.Helper()
+	s, tg := startLocal(t, stack.Options{
+		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/consumer/template.yaml"),
+		Parameters: map[string]string{"ForwardAuth": "true"},
+	})
+	f := &frontDoor{Stack: s, tg: tg, ada: tg.person(t, "ada")}
+	f.org = f.ada.org(t)
+	if err := s.Deploy(t.Context(), map[string]string{"OwnerOrgId": f.org}); err != nil {
+		t.Fatal(err)
+	}
+	f.doors = []*door{
+		{
+			name: "API Gateway", copies: copiesOf(s, "KeyAuthorizerFunction"), targets: []*target{newTarget("api", s.Consumer, nil)},
+			keyPath: "/invoices", member: func(org string) string { return "/orgs/" + org + "/invoices" }, noMember: 401,
+		},
+		f.servers(t),
+		{
+			name: "forward auth", copies: copiesOf(s, "ForwardAuthFunction"), targets: []*target{newTarget("url", s.FunctionURLs["ForwardAuthFunction"], nil)},
+			keyPath: "/authorize?scope=invoices:read", member: func(org string) string { return "/authorize?role=member&org=" + url.QueryEscape(org) }, noMember: 403,
+		},
+	}
+	return f
+}
+
+func rootOf(t *testing.T) string {
+	t.Helper()
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// servers starts four processes of the example of package guard. Each is a copy.
+func (f *frontDoor) servers(t *testing.T) *door {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/consumer/server")
+	build.Dir = rootOf(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	d := &door{name: "Go", keyPath: "/invoices", member: func(org string) string { return "/orgs/" + org + "/invoices" }, noMember: 403}
+	var served [4]atomic.Int64
+	for i := range served {
+		address := freeAddress(t)
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Stderr = os.Stderr
+		cmd.Env = []string{
+			"LISTEN=" + address, "TABLE=" + f.TableName, "AWS_REGION=" + backing.Region, "AWS_ACCESS_KEY_ID=GuardPolicy", "AWS_SECRET_ACCESS_KEY=x",
+			"AWS_ENDPOINT_URL_DYNAMODB=" + f.AWS, "ISSUER=" + f.Issuer, "JWKS_URL=" + f.Issuer + "/jwks", "AUDIENCE=" + stack.Audience,
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		tg := newTarget("go", "http://"+address, nil)
+		tg.client.Transport = counting{tg.client.Transport, &served[i]}
+		eventually(t, 10*time.Second, "the server answers", func() bool { _, err := tg.try(t.Context(), call{method: "GET", path: "/"}); return err == nil })
+		d.targets = append(d.targets, tg)
+	}
+	d.copies = func() map[string]int {
+		out := map[string]int{}
+		for i := range served {
+			out[fmt.Sprint(i)] = int(served[i].Load())
+		}
+		return out
+	}
+	return d
+}
+
+// freeAddress returns an address on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// counting counts the answers of a server.
+type counting struct {
+	http.RoundTripper
+	n *atomic.Int64
+}
+
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		c.n.Add(1)
+	}
+	return res, err
+}
+
+// TestFrontDoor has an API of an owner beside the stack, servers with package guard, and the function
+// URL. `make doors` runs it.
+func TestFrontDoor(t *testing.T) {
+	f := openDoors(t)
+	t.Run("ARevokedKeyIsRefusedAtEveryDoorAtOnce", f.revoked)
+	t.Run("AnOutsiderLearnsNothing", f.outsiders)
+	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
+	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)
+	t.Run("NothingThatAClientSendsChangesThePrincipal", f.forged)
+	t.Run("ACheckIsOneStrongRead", f.reads)
+	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
+	t.Run("ProgramsIntrospect", f.introspect)
+	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)
+	t.Run("ADatabaseThatIsAwayIsA503", f.away)
+	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
+		for _, spare := range f.Access().Spare() {
+			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
+				t.Errorf("spare in the template's roles: %s", spare)
+			}
+		}
+	})
+	t.Run("WhatAGatewayCouldKeepIsRefused", f.misconfigured)
+	t.Run("TheREADMEsOwnAPIDoesWhatItShows", f.readme)
+}
+
+func (f *frontDoor) key(t *testing.T) (id, key string) {
+	t.Helper()
+	return f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read"]}`)
+}
+
+// revoked has four copies of each door accept a key. While sixteen clients go on, it revokes the key, and wants each
+// of the next thousand requests that begin after the answer to be refused.
+func (f *frontDoor) revoked(t *testing.T) {
+	const requests = 1000
+	for _, d := range f.doors {
+		t.Run(d.name, func(t *testing.T) {
+			id, key := f.key(t)
+			before := d.copies()
+			if got := flood(requests, func(n int) string { return d.said(t, n, key) }); got["200"] != requests {
+				t.Fatalf("before: %v", got)
+			}
+			just := 0
+			for copyID, n := range d.copies() {
+				if n > before[copyID] {
+					just++
+				}
+			}
+			if just < 4 {
+				t.Errorf("%d copies have answered, want 4", just)
+			}
+			var done atomic.Bool
+			var after atomic.Int64
+			go func() {
+				time.Sleep(50 * time.Millisecond)
+				f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
+				done.Store(true)
+			}()
+			got := flood(100*requests, func(n int) string {
+				if after.Load() >= requests {
+					return "enough"
+				}
+				if !done.Load() {
+					d.said(t, n, key)
+					return "before"
+				}
+				after.Add(1)
+				return d.said(t, n, key)
+			})
+			if total := after.Load(); got["401 key_revoked"] != total || total < requests || got["before"] == 0 {
+				t.Errorf("of %d requests after the revocation: %v", total, got)
+			}
+		})
+	}
+}
+
+// said returns the status and the code of a request with a key.
+func (d *door) said(t *testing.T, n int, key string) string {
+	r, err := d.ask(t, n, d.keyPath, key, nil)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(fmt.Sprint(r.status, " ", d.code(r)))
+}
+
+func (f *frontDoor) outsiders(t *testing.T) {
+	eve := f.tg.person(t, "eve")
+	eve.org(t)
+	stranger := f.tg.person(t, "stranger") // has never signed in
+	_, key := f.key(t)
+	const none = "org_00000000000000000000000000"
+	for _, d := range f.doors {
+		for _, p := range []*person{eve, stranger} {
+			for _, org := range []string{f.org, none, "acme"} {
+				d.want(t, d.member(org), p.token, d.noMember, "insufficient_role")
+			}
+		}
+		first, second := d.want(t, d.member(f.org), eve.token, d.noMember, "insufficient_role"), d.want(t, d.member(none), eve.token, d.noMember, "insufficient_role")
+		if normal(first.text) != normal(second.text) {
+			t.Errorf("%s: %s, and %s where there is no org", d.name, first.text, second.text)
+		}
+		d.want(t, d.member(f.org), key, 401, "user_token_required")
+		d.want(t, d.keyPath, f.ada.token, 401, "api_key_required")
+		d.want(t, d.keyPath, "", 401, "missing_credentials")
+	}
+	if r := eve.want(t, "GET", "/v1/orgs", "", 200, ""); len(r.list("orgs")) != 1 {
+		t.Error("eve is nobody")
+	}
+}
+
+// demoted wants a member to lose each door with the role, and with the membership.
+func (f *frontDoor) demoted(t *testing.T) {
+	bob := f.tg.person(t, "bob")
+	f.ada.invite(t, f.org, bob, "member")
+	path := "/v1/orgs/" + f.org + "/members/" + f.ada.userID(t, f.org, bob.email)
+	for _, d := range f.doors {
+		d.want(t, d.member(f.org), bob.token, 200, "")
+	}
+	f.ada.want(t, "PATCH", path, `{"role":"viewer"}`, 200, "")
+	for _, d := range f.doors {
+		d.want(t, d.member(f.org), bob.token, 403, "insufficient_role")
+	}
+	f.ada.want(t, "DELETE", path, "", 204, "")
+	for _, d := range f.doors {
+		d.want(t, d.member(f.org), bob.token, d.noMember, "insufficient_role")
+	}
+}
+
+// changed narrows a key and changes its metadata. Each door shows both to the next request.
+func (f *frontDoor) changed(t *testing.T) {
+	id, key := f.key(t)
+	path := "/v1/orgs/" + f.org + "/keys/" + id
+	for i, d := range f.doors {
+		plan := fmt.Sprintf(`{"plan":"%d"}`, i)
+		f.ada.want(t, "PATCH", path, `{"metadata":`+plan+`,"scopes":["invoices:read","more"]}`, 200, "")
+		r := d.want(t, d.keyPath, key, 200, "")
+		shown := r.text + r.header.Get("X-Latchkey-Scopes")
+		if text, err := base64.RawURLEncoding.DecodeString(r.header.Get("X-Latchkey-Metadata")); err == nil {
+			shown += string(text)
+		}
+		if shown = strings.ReplaceAll(shown, `\"`, `"`); !strings.Contains(shown, plan) || !strings.Contains(shown, "more") {
+			t.Errorf("%s shows %s", d.name, shown)
+		}
+		f.ada.want(t, "PATCH", path, `{"scopes":["more"]}`, 200, "")
+		d.want(t, d.keyPath, key, 403, "insufficient_scope")
+	}
+}
+
+// forged sends the names of every field as headers and in the query.
+func (f *frontDoor) forged(t *testing.T) {
+	_, key := f.key(t)
+	header := http.Header{"X-Apigateway-Context": {`{"authorizer":{"orgId":"forged"}}`}, "X-Amzn-Request-Context": {"forged"}}
+	query := ""
+	for _, field := range []string{"V", "Kind", "Org-Id", "App-Id", "Key-Id", "Key-Name", "Scopes", "Metadata", "User-Id", "Role", "Email"} {
+		header.Set("X-Latchkey-"+field, "forged")
+		query += "&" + strings.ToLower(field[:1]) + strings.ReplaceAll(field[1:], "-", "") + "=forged"
+	}
+	for _, d := range f.doors {
+		path := d.keyPath
+		if d.name != "forward auth" { // there the proxy writes the query
+			path += "?" + query[1:]
+		}
+		r, err := d.ask(t, 0, path, key, header)
+		if err != nil || r.status != 200 || strings.Contains(r.text+fmt.Sprint(r.header), "forged") || !strings.Contains(r.text+fmt.Sprint(r.header), f.org) {
+			t.Errorf("%s: %d %s %v %v", d.name, r.status, r.text, r.header, err)
+		}
+	}
+}
+
+func (f *frontDoor) introspect(t *testing.T) {
+	id, key := f.key(t)
+	eve := f.tg.person(t, "eve")
+	_, others := eve.key(t, eve.org(t), `{"scopes":["introspect"]}`)
+	ask := func(password, token, org string) reply {
+		t.Helper()
+		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), call{
+			method: "POST", path: "/introspect", body: url.Values{"token": {token}, "org": {org}}.Encode(), contentType: "application/x-www-form-urlencoded",
+			header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gateway:"+password))}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := ask(key, key, ""); r.status != 200 || r.body["active"] != true || r.str("sub") != id || r.str("scope") != "invoices:read" || r.str("orgId") != f.org {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	if r := ask(key, f.ada.token, f.org); r.status != 200 || r.body["active"] != true || r.str("role") != "admin" || r.str("email") != f.ada.email {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	if r := ask(others, key, ""); r.status != 403 {
+		t.Errorf("a key of another org: %d %s", r.status, r.text)
+	}
+	_, second := f.key(t)
+	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
+	if r := ask(second, key, ""); r.status != 200 || strings.TrimSpace(r.text) != `{"active":false}` {
+		t.Errorf("revoked: %d %s", r.status, r.text)
+	}
+	if r := ask(key, second, ""); r.status != 401 {
+		t.Errorf("a revoked caller: %d %s", r.status, r.text)
+	}
+}
+
+// away stops the database, and then makes it hang: each door says within 3 s that it cannot tell.
+func (f *frontDoor) away(t *testing.T) {
+	_, key := f.key(t)
+	for _, fault := range []struct {
+		name       string
+		begin, end func() error
+	}{
+		{"stopped", f.StopDB, func() error { return f.StartDB(t.Context()) }},
+		{"hanging", f.PauseDB, f.ResumeDB},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			if err := fault.begin(); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.doors {
+				for path, credential := range map[string]string{d.keyPath: key, d.member(f.org): f.ada.token} {
+					begun := time.Now()
+					d.want(t, path, credential, 503, "unavailable")
+					if took := time.Since(begun); took > 3*time.Second {
+						t.Errorf("%s %s: the 503 took %s", d.name, path, took)
+					}
+				}
+			}
+			if err := fault.end(); err != nil {
+				t.Fatal(err)
+			}
+			f.answers(t)
+			for _, d := range f.doors {
+				d.want(t, d.keyPath, key, 200, "")
+			}
+		})
+	}
+}
+
+// answers waits until the database answers as before: one that has just started is slow.
+func (f *frontDoor) answers(t *testing.T) {
+	t.Helper()
+	eventually(t, 30*time.Second, "the database answers", func() bool {
+		r, err := f.tg.try(t.Context(), call{method: "POST", path: "/v1/orgs", body: `{"name":"Back"}`, bearer: f.ada.token})
+		return err == nil && r.status == 201
+	})
+}

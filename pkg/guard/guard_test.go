@@ -161,7 +161,7 @@ func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
 
 func TestNeedsThatNoRequestCanMeetPanic(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
-	for name, make := range map[string]func(){
+	for name, call := range map[string]func(){
 		"no such role":     func() { guard.RequireRole("owner") },
 		"scopes and roles": func() { g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireRole("admin")) },
 	} {
@@ -171,7 +171,7 @@ func TestNeedsThatNoRequestCanMeetPanic(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
-			make()
+			call()
 		}()
 	}
 }

@@ -31,7 +31,7 @@ func main() {
 		// As the stack's parameters: Issuer, JwksUrl, Audience.
 		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE")},
 		Report: func(r *http.Request, err error) {
-			slog.Error("a credential was not checked", "path", r.URL.Path, "error", err)
+			slog.ErrorContext(r.Context(), "a credential was not checked", "path", r.URL.Path, "error", err)
 		},
 	})
 	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(caller), guard.RequireScope("invoices:read")))
@@ -48,7 +48,7 @@ func caller(w http.ResponseWriter, r *http.Request) {
 	p, _ := guard.FromContext(r.Context())
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(p.Fields()); err != nil {
-		slog.Error("the caller has gone", "error", err)
+		slog.ErrorContext(r.Context(), "the caller has gone", "error", err)
 	}
 }
 

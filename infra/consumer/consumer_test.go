@@ -5,6 +5,7 @@ package consumer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"latchkey/infra/cost"
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
@@ -117,6 +119,29 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 			if !named[h] {
 				t.Errorf("%s does not name %s", name, h)
 			}
+		}
+	}
+}
+
+// TestTheDoorsCostWhatIsDocumented computes a million checks. The end-to-end tests count the reads.
+func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
+	const seconds, gigabytes = 0.005, 0.5 // as infra/docs/costs.md assumes, and the template's MemorySize
+	dollars := func(calls, reads float64) string {
+		return fmt.Sprintf("$%.2f", cost.Use{Invocations: calls, GBSeconds: calls * seconds * gigabytes, Reads: reads}.Million())
+	}
+	doc, readme := file(t, "../docs/protect.md"), file(t, "../../README.md")
+	for _, want := range []string{
+		"without code | " + dollars(1, 1) + " | " + dollars(1, 2) + " |",
+		"Kubernetes | " + dollars(0, 1) + " | " + dollars(0, 2) + " |",
+		"everything else | " + dollars(1, 1) + "; introspection " + dollars(1, 2) + " | " + dollars(1, 2) + "; introspection " + dollars(1, 3) + " |",
+	} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("infra/docs/protect.md does not say %q", want)
+		}
+	}
+	for _, want := range []string{"without code | " + dollars(1, 1) + " |", "AWS role | " + dollars(0, 1) + " |", "everything else | " + dollars(1, 1) + " to " + dollars(1, 2) + " |"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("the README does not say %q", want)
 		}
 	}
 }

@@ -70,8 +70,11 @@ func figures() []figure {
 	const hello, read = "bare aws-lambda-go", "one bare signed GetItem"
 	list := []figure{
 		{"delivery", "a delivery, instructions", "one POST and four bare signed calls", 2.2, delivery},
-		{"token", "a check of a known access token, instructions", read, 4.0, check("GET", "/v1/orgs", func(w *world) string { return w.token })},
-		{"key", "a key check, instructions", read, 2.1, check("POST", "/app/get", func(w *world) string { return w.key })},
+		{"token", "a check of a known access token, instructions", read, 4.0, check("authorizer", "GET", "/v1/orgs", func(w *world) string { return w.token })},
+		{"key", "a key check, instructions", read, 2.1, check("authorizer", "POST", "/app/get", func(w *world) string { return w.key })},
+		{"door/authorizer", "a key check by the shared authorizer, instructions", read, 2.1, check("keyauthorizer", "GET", "/invoices", func(w *world) string { return w.key })},
+		{"door/guard", "a key check by package guard, instructions", read, 1.3, guarded},
+		{"door/url", "a key check by forward authentication, instructions", read, 0, forwarded},
 		{"key/allocations", "a key check, allocations", read, 0, allocations},
 	}
 	goals := map[string]float64{"authorizer": 3.25, "webhooks": 4.2, "fanout": 4.2, "deliver": 5.4, "rotate": 4.7, "sweep": 4.2}
@@ -179,16 +182,41 @@ func (b *bench) read(ctx context.Context) (profile, error) {
 	})
 }
 
-// check measures a warm check of a credential by the authorizer.
-func check(method, resource string, credential func(*world) string) func(context.Context, *bench) (int64, int64, error) {
+// check measures a warm check of a credential by an authorizer.
+func check(function, method, resource string, credential func(*world) string) func(context.Context, *bench) (int64, int64, error) {
 	return func(ctx context.Context, b *bench) (int64, int64, error) {
-		got, err := perCall(ctx, checks, b.calls(b.programs, "authorizer", authorizerEvent(method, resource, credential(b.world)), allowed))
-		if err != nil {
-			return 0, 0, err
-		}
-		base, err := b.read(ctx)
-		return got.instructions, base.instructions, err
+		return b.against(ctx, b.calls(b.programs, function, authorizerEvent(method, resource, credential(b.world)), allowed))
 	}
+}
+
+// against returns what one call costs, beside one GetItem.
+func (b *bench) against(ctx context.Context, with func(calls int) program) (value, base int64, err error) {
+	got, err := perCall(ctx, checks, with)
+	if err != nil {
+		return 0, 0, err
+	}
+	read, err := b.read(ctx)
+	return got.instructions, read.instructions, err
+}
+
+// guarded measures a check of a key by package guard.
+func guarded(ctx context.Context, b *bench) (int64, int64, error) {
+	loop := b.loop(b.baseline, "guard")
+	return b.against(ctx, func(calls int) program {
+		p := loop(calls)
+		p.env = append(p.env, "KEY="+b.key)
+		return p
+	})
+}
+
+// forwarded measures a check of a key at the function URL.
+func forwarded(ctx context.Context, b *bench) (int64, int64, error) {
+	event := fmt.Appendf(nil, `{"version":"2.0","routeKey":"$default","rawPath":"/authorize","rawQueryString":"","headers":{"authorization":%q,"host":"a.lambda-url.us-east-1.on.aws","x-forwarded-for":"203.0.113.7"},
+"requestContext":{"accountId":"anonymous","domainName":"a.lambda-url.us-east-1.on.aws","http":{"method":"GET","path":"/authorize","protocol":"HTTP/1.1","sourceIp":"203.0.113.7","userAgent":"Caddy"},
+"requestId":"c6af9ac6-7b61-11e6-9a41-93e8deadbeef","routeKey":"$default","stage":"$default","timeEpoch":1773125907000},"isBase64Encoded":false}`, "Bearer "+b.key)
+	return b.against(ctx, b.calls(b.programs, "forwardauth", event, func(answer []byte) bool {
+		return bytes.HasPrefix(answer, []byte(`{"statusCode":200`))
+	}))
 }
 
 func allocations(ctx context.Context, b *bench) (int64, int64, error) {

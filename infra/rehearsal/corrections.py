@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from moto.apigateway.models import RestAPI, apigateway_backends
 from moto.cloudformation import parsing
+from moto.iam.models import ManagedPolicy, iam_backends
 from moto.kms.models import Key, kms_backends
 
 # Types of resource that moto does not know, properties that it does not read, and types that it cannot update or delete.
@@ -29,6 +30,10 @@ class Unknown:
 
     def delete(self, *_):
         pass
+
+    @classmethod
+    def has_cfn_attr(cls, _):
+        return True
 
     def get_cfn_attribute(self, attribute):
         return self.physical_resource_id + "." + attribute
@@ -131,6 +136,10 @@ def create_key(_, __, resource, account, region, **___):
     return kms_backends[account][region].create_key(None, key_usage=p["KeyUsage"], key_spec=p["KeySpec"], description=p["Description"], tags=tags)
 
 
+def delete_policy(_, name, __, account, ___):
+    iam_backends[account]["aws"].delete_policy(name)
+
+
 def forget():
     for notes in (unknown, declared, read, unchanged, kept):
         notes.clear()
@@ -144,4 +153,5 @@ def correct():
     parsing.ResourceMap.update = update_stack
     RestAPI.create_from_cloudformation_json = classmethod(create_api)
     RestAPI.delete_from_cloudformation_json = classmethod(delete_api)
+    ManagedPolicy.delete_from_cloudformation_json = classmethod(delete_policy)
     Key.create_from_cloudformation_json = classmethod(create_key)

@@ -8,7 +8,7 @@ package rehearsal_test
 // makes nothing.
 var unknown = []string{
 	"AWS::ApiGateway::BasePathMapping", "AWS::ApiGateway::DomainName", "AWS::ApiGateway::Stage", "AWS::CloudWatch::Alarm",
-	"AWS::Lambda::EventInvokeConfig", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
+	"AWS::Lambda::EventInvokeConfig", "AWS::Lambda::Url", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
 }
 
 // unread are properties of other types that moto ignores.
@@ -19,7 +19,7 @@ var unread = map[string][]string{
 }
 
 // unchanged are types that moto can create and cannot update.
-var unchanged = []string{"AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table"}
+var unchanged = []string{"AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table", "AWS::IAM::ManagedPolicy"}
 
 // undeleted are types that moto can create and cannot delete. They go with their function or API.
 var undeleted = []string{"AWS::ApiGateway::Deployment", "AWS::Lambda::Permission"}

@@ -21,6 +21,9 @@ func TestParliamentFindsNothingInTheRoles(t *testing.T) {
 			}
 			policies[role] = object(inline[0])["PolicyDocument"]
 		}
+		for _, shared := range tpl.Named("AWS::IAM::ManagedPolicy") {
+			policies[shared] = tpl.Resources[shared].Properties["PolicyDocument"]
+		}
 		if len(policies) < 10 {
 			t.Fatalf("only %d roles", len(policies))
 		}

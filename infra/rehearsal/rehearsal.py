@@ -82,6 +82,10 @@ def account():
     for r in iam.list_roles(MaxItems=1000)["Roles"]:
         names = iam.list_role_policies(RoleName=r["RoleName"])["PolicyNames"]
         note("role", r["RoleName"], [iam.get_role_policy(RoleName=r["RoleName"], PolicyName=n)["PolicyDocument"] for n in names])
+    for p in iam.list_policies(Scope="Local")["Policies"]:
+        note("policy", p["Arn"], iam.get_policy_version(PolicyArn=p["Arn"], VersionId=p["DefaultVersionId"])["PolicyVersion"]["Document"])
+    for p in boto3.client("ssm").describe_parameters()["Parameters"]:
+        note("parameter", p["Name"], boto3.client("ssm").get_parameter(Name=p["Name"])["Parameter"]["Value"])
     for r in events.list_rules()["Rules"]:
         note("rule", r["Name"], events.list_targets_by_rule(Rule=r["Name"])["Targets"])
     for url in sqs.list_queues().get("QueueUrls", []):

@@ -15,7 +15,7 @@ func parametersOf(stack string) map[string]string {
 	url := "https://" + stack + ".example"
 	return map[string]string{
 		"Issuer": url, "JwksUrl": url + "/keys", "UserinfoUrl": url + "/userinfo", "Audience": url, "ClientIds": stack, "EmailClaim": stack,
-		"EmailVerifiedClaim": stack, "NameClaim": stack, "ConsoleOrigins": url, "KeyPrefix": stack,
+		"EmailVerifiedClaim": stack, "NameClaim": stack, "ConsoleOrigins": url, "KeyPrefix": stack, "MemberOrgParameter": stack, "OwnerOrgId": stack,
 	}
 }
 
@@ -26,6 +26,7 @@ func optional(stack string) map[string]string {
 		"DomainName": stack + ".example", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/" + stack, "DisableExecuteApi": "true",
 		"WebAcl": "rate-limited", "WebhookIssuer": "https://" + stack + ".example/hooks", "AuthorizerConcurrency": "5",
 		"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/" + stack, "KeyTagNames": "team", "KeyTagValues": stack,
+		"ForwardAuth": "true", "ConsumerOrganizationId": "o-" + stack,
 	})
 }
 

@@ -26,10 +26,10 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke doors exercises mutants clients bench bench-gate generate sam lint deploy undeploy
+.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke doors exercises mutants clients bench bench-gate generate sam lint deploy undeploy check-consumers
 
 help: ## this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
 	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
@@ -127,9 +127,12 @@ sam: ## the same functions under sam local start-api (needs a Docker engine)
 lint: ## linters, pinned, and the template
 	@go run ./infra/lint
 
-# Both read what make is given from the environment.
+# These read what make is given from the environment.
 deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']
 	@go run ./infra/deploy
 
 undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=1]
 	@go run ./infra/deploy undeploy
+
+check-consumers: ## lists the authorizers of your account that ask the stack's and could keep an answer: [STACK=] [REGION=]
+	@go run ./infra/deploy check-consumers

@@ -1,5 +1,5 @@
-// Command deploy is `make deploy` and `make undeploy`. A deployment first checks whether it
-// can succeed, has the SAM CLI build and deploy, activates a signing key, and then checks
+// Command deploy is `make deploy`, `make undeploy` and `make check-consumers`. A deployment first checks
+// whether it can succeed, has the SAM CLI build and deploy, activates a signing key, and then checks
 // the API from outside.
 package main
 
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"latchkey/infra/local/backing"
@@ -40,10 +41,14 @@ func start(ctx context.Context, args []string) error {
 		in: os.Stdin, out: os.Stdout, terminal: isTerminal(os.Stdin),
 		pause: 15 * time.Second, patience: 5 * time.Minute, firstAnswer: time.Minute,
 	}
-	if len(args) == 1 && args[0] == "undeploy" {
+	switch {
+	case slices.Equal(args, []string{"undeploy"}):
 		return p.undeploy(ctx)
+	case slices.Equal(args, []string{"check-consumers"}):
+		return p.checkConsumers(ctx)
+	default:
+		return p.deploy(ctx)
 	}
-	return p.deploy(ctx)
 }
 
 // program is one run of the command.

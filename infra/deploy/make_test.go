@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMakePassesOnWhatItIsGiven wants both commands to get each variable unchanged.
+// TestMakePassesOnWhatItIsGiven wants each command to get each variable unchanged.
 func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -19,7 +19,9 @@ func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 		"ISSUER=https://issuer.example/?a='b'&c", "AUDIENCE=https://api.example", "STACK=second", "REGION=eu-west-1", "ARCH=amd64", "YES=1",
 		"TAGS=team=payments env=prod", "PARAMETERS=ClientIds=a,b RotationDays=0",
 	}
-	for target, command := range map[string]string{"deploy": "run ./infra/deploy\n", "undeploy": "run ./infra/deploy undeploy\n"} {
+	for target, command := range map[string]string{
+		"deploy": "run ./infra/deploy\n", "undeploy": "run ./infra/deploy undeploy\n", "check-consumers": "run ./infra/deploy check-consumers\n",
+	} {
 		cmd := exec.Command("env", append([]string{"-u", "MAKEFLAGS", "-u", "MAKELEVEL", "PATH=" + dir + ":" + os.Getenv("PATH"), "make", "-s", target}, variables...)...)
 		cmd.Dir = "../.."
 		out, err := cmd.CombinedOutput()

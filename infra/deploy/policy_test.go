@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,14 +25,17 @@ var creates = map[string]string{
 	"AWS::CloudWatch::Dashboard":       "cloudwatch:PutDashboard",
 	"AWS::DynamoDB::Table":             "dynamodb:CreateTable",
 	"AWS::Events::Rule":                "events:PutRule",
+	"AWS::IAM::ManagedPolicy":          "iam:CreatePolicy",
 	"AWS::IAM::Role":                   "iam:CreateRole",
 	"AWS::KMS::Key":                    "kms:CreateKey",
 	"AWS::Lambda::EventSourceMapping":  "lambda:CreateEventSourceMapping",
 	"AWS::Lambda::EventInvokeConfig":   "lambda:PutFunctionEventInvokeConfig",
 	"AWS::Lambda::Function":            "lambda:CreateFunction",
 	"AWS::Lambda::Permission":          "lambda:AddPermission",
+	"AWS::Lambda::Url":                 "lambda:CreateFunctionUrlConfig",
 	"AWS::Logs::LogGroup":              "logs:CreateLogGroup",
 	"AWS::SQS::Queue":                  "sqs:CreateQueue",
+	"AWS::SSM::Parameter":              "ssm:PutParameter",
 	"AWS::WAFv2::WebACL":               "wafv2:CreateWebACL",
 	"AWS::WAFv2::WebACLAssociation":    "wafv2:AssociateWebACL",
 }
@@ -46,8 +51,23 @@ func (l *texts) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// operatorMay returns a function that reports whether the runbook's policy allows an action.
-func operatorMay(t *testing.T) func(action string) bool {
+// match reports whether one of the texts is the given one; * in it is any text.
+func (l texts) match(given string) bool {
+	return slices.ContainsFunc(l, func(pattern string) bool {
+		return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(given)
+	})
+}
+
+// statement is a statement of a policy.
+type statement struct {
+	Effect           string
+	Action, Resource texts
+	Condition        any
+}
+
+// operatorMay returns a function that reports whether the runbook's policy allows an action, on each of
+// these resources.
+func operatorMay(t *testing.T) func(action string, resources ...string) bool {
 	t.Helper()
 	_, section, ok := strings.Cut(readFile(t, "../runbook.md"), "\n## An operator's rights\n")
 	_, section, fenced := strings.Cut(section, "```json\n")
@@ -57,31 +77,22 @@ func operatorMay(t *testing.T) func(action string) bool {
 	}
 	var policy struct {
 		Version   string
-		Statement []struct {
-			Effect           string
-			Action, Resource texts
-			Condition        any
-		}
+		Statement []statement
 	}
 	in := json.NewDecoder(strings.NewReader(text))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&policy); err != nil {
 		t.Fatal(err)
 	}
-	var allowed []string
 	for _, s := range policy.Statement {
 		if s.Effect != "Allow" || len(s.Resource) == 0 {
 			t.Errorf("%+v", s)
 		}
-		allowed = append(allowed, s.Action...)
 	}
-	return func(action string) bool {
-		for _, a := range allowed {
-			if service, all := strings.CutSuffix(a, "*"); a == action || all && strings.HasPrefix(action, service) {
-				return true
-			}
-		}
-		return false
+	return func(action string, resources ...string) bool {
+		return slices.ContainsFunc(policy.Statement, func(s statement) bool {
+			return s.Action.match(action) && !slices.ContainsFunc(resources, func(r string) bool { return !s.Resource.match(r) })
+		})
 	}
 }
 

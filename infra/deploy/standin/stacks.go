@@ -53,6 +53,11 @@ func (k *Stack) id() string {
 // physical returns the physical id of a resource.
 func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
 
+// Function returns the ARN of one of the stack's functions.
+func (k *Stack) Function(logical string) string {
+	return "arn:aws:lambda:eu-central-1:" + Account + ":function:" + k.physical(logical+"Function")
+}
+
 // now returns a time that is later than all that it returned before, for events.
 func (s *Standin) now() string {
 	s.clock++
@@ -107,6 +112,7 @@ func (s *Standin) outputs(k *Stack) [][2]string {
 	return [][2]string{
 		{"ApiUrl", s.URL + "/api/" + k.Name}, {"TableName", k.physical("Table")}, {"RotateFunctionName", k.physical("RotateFunction")},
 		{"SigningKeyArn", "arn:aws:kms:us-east-1:" + Account + ":key/" + k.physical("SigningKey")},
+		{"KeyAuthorizerArn", k.Function("KeyAuthorizer")}, {"MemberAuthorizerArn", k.Function("MemberAuthorizer")},
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package standin is a stand-in on loopback for the services of AWS that `make deploy` uses, for
 // tests: STS, CloudFormation's stacks and change sets, the bucket that the SAM CLI uploads to,
-// Lambda's settings and calls of the rotation, and the deployed API. It deploys nothing: a stack
-// is only a template's text and its parameters. Lead puts it in front of a stack that runs
-// elsewhere.
+// Lambda's settings and calls of the rotation, API Gateway's authorizers, and the deployed API. It
+// deploys nothing: a stack is only a template's text and its parameters. Lead puts it in front of a
+// stack that runs elsewhere.
 package standin
 
 import (
@@ -30,6 +30,7 @@ type Standin struct {
 	stacks  map[string]*Stack
 	objects map[string][]byte // by bucket/key
 	rotated map[string]bool   // by stack
+	apis    []*API
 	clock   int
 	live    *Live // nil: no stack runs
 }
@@ -124,6 +125,8 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveS3(w, r)
 	case "lambda":
 		s.serveLambda(w, r)
+	case "apigateway":
+		s.serveGateway(w, r)
 	default:
 		http.Error(w, "the stand-in has no service "+service, http.StatusNotImplemented)
 	}

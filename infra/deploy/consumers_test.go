@@ -1,0 +1,214 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/standin"
+	"latchkey/infra/local/backing"
+)
+
+func number(n int) *int { return &n }
+
+// TestWhatCouldKeepAnAnswerIsWrong tries the settings of authorizers of REST APIs and HTTP APIs.
+func TestWhatCouldKeepAnAnswerIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		authorizer interface{ wrong() []string }
+		words      []string // one for each thing that is wrong
+	}{
+		"REST":                       {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(0)}, nil},
+		"REST, of an export":         {restAuthorizer{Type: "request", AuthorizerResultTTLInSeconds: number(0)}, nil},
+		"REST, TOKEN":                {restAuthorizer{Type: "TOKEN", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
+		"REST, TOKEN of an export":   {restAuthorizer{Type: "token", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
+		"REST, one second":           {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(1)}, []string{"kept for 1 seconds"}},
+		"REST, AWS's default":        {restAuthorizer{Type: "REQUEST"}, []string{"kept for 300 seconds"}},
+		"REST, TOKEN by default":     {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "kept for 300 seconds"}},
+		"HTTP, 1.0":                  {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0"}, nil},
+		"HTTP, 2.0 and simple":       {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", EnableSimpleResponses: true}, nil},
+		"HTTP, 2.0 and a policy":     {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
+		"HTTP, an identity source":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", IdentitySource: []string{"$request.header.Authorization"}}, []string{"source $request.header.Auth"}},
+		"HTTP, a time":               {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"kept for 60 seconds"}},
+		"HTTP, all that can be so":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
+		"HTTP, a version not listed": {httpAuthorizer{}, []string{"refuses everyone"}},
+	} {
+		got := c.authorizer.wrong()
+		if len(got) != len(c.words) {
+			t.Errorf("%s: %q, want %q", name, got, c.words)
+			continue
+		}
+		for i, word := range c.words {
+			has(t, name, got[i], word)
+		}
+	}
+}
+
+// uri returns the URI by which API Gateway calls a function.
+func uri(function string) string {
+	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
+}
+
+// TestOnlyTheStacksAuthorizersAreLookedAt tries ARNs that differ by a suffix or by the stack's name.
+func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
+	t.Parallel()
+	key := (&standin.Stack{Name: "latchkey"}).Function("KeyAuthorizer")
+	for name, c := range map[string]struct {
+		uri  string
+		ours bool
+	}{
+		"the function": {uri(key), true}, "an alias": {uri(key + ":live"), true}, "a version": {uri(key + ":7"), true},
+		"a longer name": {uri(key + "2"), false}, "another stack's": {uri((&standin.Stack{Name: "second"}).Function("KeyAuthorizer")), false},
+		"no function": {"", false},
+	} {
+		if got := (shared{key}).has(c.uri); got != c.ours {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// consumers fills the account with APIs, of which some could keep an answer.
+func (r *rig) consumers() {
+	stack := &standin.Stack{Name: "latchkey"}
+	key, member := uri(stack.Function("KeyAuthorizer")), uri(stack.Function("MemberAuthorizer"))
+	rest := func(id, kind, uri string, seconds any) map[string]any {
+		a := map[string]any{"id": id, "name": id, "type": kind, "authorizerUri": uri}
+		if seconds != nil {
+			a["authorizerResultTtlInSeconds"] = seconds
+		}
+		return a
+	}
+	http := func(id, payload string, simple bool, source []string, seconds int) map[string]any {
+		return map[string]any{
+			"authorizerId": id, "name": id, "authorizerType": "REQUEST", "authorizerUri": key, "authorizerPayloadFormatVersion": payload,
+			"enableSimpleResponses": simple, "identitySource": source, "authorizerResultTtlInSeconds": seconds,
+		}
+	}
+	list := func(all ...map[string]any) []map[string]any { return all }
+	good := rest("rg", "REQUEST", key, 0)
+	r.aws.AddAPI(standin.API{ID: "r1", Name: "good", Authorizers: list(good), Stages: map[string][]map[string]any{"live": {good}}})
+	r.aws.AddAPI(standin.API{
+		ID: "r2", Name: "bad", Authorizers: list(good, rest("rt", "TOKEN", key, 0), rest("rd", "REQUEST", member+":live", nil), rest("other", "TOKEN", uri("arn:aws:lambda:eu-central-1:1:function:other"), 300)),
+		Stages: map[string][]map[string]any{"live": {rest("rd", "REQUEST", member, nil)}, "test": {good}},
+	})
+	r.aws.AddAPI(standin.API{
+		ID: "r3", Name: "mended", Authorizers: list(good), Stages: map[string][]map[string]any{"live": {rest("rg", "REQUEST", key, 60)}},
+	})
+	r.aws.AddAPI(standin.API{ID: "h1", Name: "good", Protocol: "HTTP", Authorizers: list(
+		http("g1", "1.0", false, nil, 0), map[string]any{"authorizerId": "jwt", "name": "jwt", "authorizerType": "JWT", "identitySource": []string{"$request.header.Authorization"}},
+	)})
+	r.aws.AddAPI(standin.API{ID: "h2", Name: "bad", Protocol: "HTTP", Authorizers: list(
+		http("g2", "2.0", true, nil, 0), http("hs", "2.0", true, []string{"$request.header.Authorization"}, 0),
+		http("ht", "1.0", false, []string{"$request.header.Authorization"}, 300), http("hp", "2.0", false, nil, 0),
+	)})
+}
+
+// TestCheckConsumersFindsWhatKeepsAnswers also has the AWS CLI run the commands that it prints, and
+// wants nothing to be left then.
+func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+	r.consumers()
+	cli, err := backing.AWS(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.checkConsumers()
+	refused(t, err, "7 of the above must be mended", "template")
+	has(t, "output", out,
+		"REST API r2 (bad), authorizer rt: its type is TOKEN", "REST API r2 (bad), authorizer rd: an answer is kept for 300 seconds",
+		"REST API r2 (bad), stage live: of its deployed authorizer rd", "REST API r3 (mended), stage live: of its deployed authorizer rg, an answer is kept for 60 seconds",
+		"HTTP API h2 (bad), authorizer hs: it has the identity source $request.header.Authorization", "HTTP API h2 (bad), authorizer ht: ", "HTTP API h2 (bad), authorizer hp: its payload is 2.0",
+	)
+	var commands []string
+	for line := range strings.Lines(out) {
+		if command := strings.TrimSpace(line); strings.HasPrefix(command, "aws ") {
+			commands = append(commands, command)
+		}
+	}
+	for _, command := range commands {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, "aws ", cli+" ", 1))
+		for name, value := range r.env {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, said)
+		}
+	}
+	if len(commands) != 7 {
+		t.Errorf("commands: %q", commands)
+	}
+	out, err = r.checkConsumers()
+	succeeded(t, out, err)
+	has(t, "output", out, "Looked at 12 authorizers in eu-central-1: 10 ask latchkey, and none can keep an answer.")
+	if strings.Contains(out, "aws ") {
+		t.Errorf("a mended account: %s", out)
+	}
+}
+
+// TestCheckConsumersNeedsOnlyToRead holds its calls against the operator's rights.
+func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+	r.consumers()
+	_, err := r.checkConsumers()
+	refused(t, err, "must be mended")
+	may := operatorMay(t)
+	if want, got := []string{"apigateway:GET", "cloudformation:DescribeStacks", "sts:GetCallerIdentity"}, r.aws.Calls(); !slices.Equal(got, want) {
+		t.Errorf("calls %q, want %q", got, want)
+	}
+	for _, path := range []string{"restapis", "restapis/r1/authorizers", "restapis/r1/stages/live/exports/oas30", "apis", "apis/h1/authorizers"} {
+		if !may("apigateway:GET", "arn:aws:apigateway:eu-central-1::/"+path) {
+			t.Errorf("the runbook's policy does not allow to read /%s", path)
+		}
+	}
+	if may("apigateway:PATCH", "arn:aws:apigateway:eu-central-1::/apis/h1") {
+		t.Error("the runbook's policy allows to change other APIs")
+	}
+}
+
+// TestWhatCheckConsumersDoesNotSeeIsSaid tries a function that a stage variable names, other accounts,
+// and WebSocket APIs.
+func TestWhatCheckConsumersDoesNotSeeIsSaid(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "ConsumerOrganizationId=o-abcdefghij"))
+	variable := uri("arn:aws:lambda:eu-central-1:123456789012:function:${stageVariables.authorizer}")
+	r.aws.AddAPI(standin.API{ID: "r1", Name: "shop", Authorizers: []map[string]any{{"id": "a", "name": "a", "type": "TOKEN", "authorizerUri": variable}}})
+	out, err := r.checkConsumers()
+	succeeded(t, out, err)
+	has(t, "output", out, "REST API r1 (shop), authorizer a: a stage variable names its function", "Other accounts of o-abcdefghij are not looked at", "Looked at 1 authorizers")
+	key := uri((&standin.Stack{Name: "latchkey"}).Function("KeyAuthorizer"))
+	r.aws.AddAPI(standin.API{ID: "w1", Name: "chat", Protocol: "WEBSOCKET", Authorizers: []map[string]any{{"authorizerId": "a", "name": "a", "authorizerUri": key}}})
+	out, err = r.checkConsumers()
+	refused(t, err, "1 of the above")
+	has(t, "output", out, "WEBSOCKET API w1 (chat), authorizer a: it is asked only when a connection begins")
+}
+
+// TestCheckConsumersFailsWithoutAnAnswer wants no success when the stack or the APIs cannot be read.
+func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status string // of the stack; "": none
+		faults standin.Faults
+		words  []string
+	}{
+		"no stack":             {"", standin.Faults{}, []string{"there is no stack latchkey"}},
+		"a stack of before":    {"ROLLBACK_COMPLETE", standin.Faults{}, []string{"no output KeyAuthorizerArn"}},
+		"no right to read any": {"CREATE_COMPLETE", standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}}, []string{"the account's APIs cannot be read", "not authorized to get"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			if c.status != "" {
+				r.aws.Put("latchkey", c.status, deployedWith(t))
+			}
+			r.aws.Set(c.faults)
+			_, err := r.checkConsumers()
+			refused(t, err, c.words...)
+		})
+	}
+}
+
+func (r *rig) checkConsumers() (string, error) {
+	return r.run((*program).checkConsumers, nil)
+}

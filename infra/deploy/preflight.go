@@ -100,14 +100,20 @@ func (p *program) lookAtConcurrency() error {
 	if err != nil {
 		return fmt.Errorf("DeliverConcurrency=%s is no number", p.value("DeliverConcurrency"))
 	}
-	keep, err := strconv.Atoi(p.value("AuthorizerConcurrency"))
+	authorizer, forward, err := reserved(p.value)
 	if err != nil {
-		return fmt.Errorf("AuthorizerConcurrency=%s is no number", p.value("AuthorizerConcurrency"))
+		return err
 	}
-	p.say("Lambda runs %d functions at once here: DeliverConcurrency takes up to %d of them, AuthorizerConcurrency keeps %d.", limit.ConcurrentExecutions, deliver, keep)
+	p.say("Lambda runs %d functions at once here: DeliverConcurrency takes up to %d of them, AuthorizerConcurrency keeps %d.", limit.ConcurrentExecutions, deliver, authorizer)
+	keepers := fmt.Sprintf("AuthorizerConcurrency=%d", authorizer)
+	if forward > 0 {
+		p.say("ForwardAuthConcurrency keeps %d.", forward)
+		keepers += fmt.Sprintf(" with ForwardAuthConcurrency=%d", forward)
+	}
+	keep := authorizer + forward
 	free := limit.UnreservedConcurrentExecutions - keep + p.keptAlready()
 	if least := min(leftToOthers, limit.ConcurrentExecutions); keep > 0 && free < least {
-		return fmt.Errorf("AuthorizerConcurrency=%d leaves %d to other functions, and AWS wants %d left: give less, or ask AWS for more (runbook, \"Raising limits\")", keep, free, least)
+		return fmt.Errorf("%s leaves %d to other functions, and AWS wants %d left: give less, or ask AWS for more (runbook, \"Raising limits\")", keepers, free, least)
 	}
 	if deliver >= free {
 		p.say("Webhooks could take all of it, and requests would get 503: ask AWS for 1,000 (runbook, \"Raising limits\").")
@@ -115,15 +121,29 @@ func (p *program) lookAtConcurrency() error {
 	return nil
 }
 
-// keptAlready returns the concurrency that the deployed authorizer reserves.
+// reserved returns what the authorizer and the function URL reserve by these parameters. Without a
+// function URL its part is 0.
+func reserved(value func(name string) string) (authorizer, forward int, err error) {
+	if authorizer, err = strconv.Atoi(value("AuthorizerConcurrency")); err != nil {
+		return 0, 0, fmt.Errorf("AuthorizerConcurrency=%s is no number", value("AuthorizerConcurrency"))
+	}
+	if value("ForwardAuth") != "true" {
+		return authorizer, 0, nil
+	}
+	if forward, err = strconv.Atoi(value("ForwardAuthConcurrency")); err != nil {
+		return 0, 0, fmt.Errorf("ForwardAuthConcurrency=%s is no number", value("ForwardAuthConcurrency"))
+	}
+	return authorizer, forward, nil
+}
+
+// keptAlready returns the concurrency that the deployed functions reserve.
 func (p *program) keptAlready() int {
 	if p.deployed == nil {
 		return 0
 	}
-	text, _ := p.deployed.parameter("AuthorizerConcurrency")
-	n, err := strconv.Atoi(text)
+	authorizer, forward, err := reserved(func(name string) string { v, _ := p.deployed.parameter(name); return v })
 	if err != nil {
 		return 0 // a stack older than the parameter reserves none
 	}
-	return n
+	return authorizer + forward
 }

@@ -54,6 +54,14 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"concurrency that a new account has not": {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "10 left"},
 		},
+		"concurrency of both that AWS would not keep": {
+			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=500 ForwardAuth=true ForwardAuthConcurrency=401"}, nil,
+			[]string{"AuthorizerConcurrency=500 with ForwardAuthConcurrency=401 leaves 99 to other functions", "100 left"},
+		},
+		"a function URL in a new account": {
+			[]string{issuer, audience, "PARAMETERS=ForwardAuth=true"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) },
+			[]string{"AuthorizerConcurrency=0 with ForwardAuthConcurrency=50 leaves -40", "10 left"},
+		},
 		"no number": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
 		"a first deployment that failed": {
 			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
@@ -92,14 +100,24 @@ func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	}
 }
 
-// TestReservedConcurrencyIsCountedOnce wants the concurrency that the deployed authorizer
-// reserves to count as free for the next deployment.
+// TestReservedConcurrencyIsCountedOnce wants the concurrency that the deployed functions reserve to
+// count as free for the next deployment, and that of a function URL that is off not to count.
 func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
-	r := newRig(t)
-	r.aws.Set(standin.Faults{Concurrency: 150})
-	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "AuthorizerConcurrency=50"))
-	out, err := r.deploy("YES=1", "PARAMETERS=AuthorizerConcurrency=100")
-	succeeded(t, out, err)
+	t.Parallel()
+	for _, c := range []struct{ deployed, given []string }{
+		{[]string{"AuthorizerConcurrency=50"}, []string{"AuthorizerConcurrency=100"}},
+		{[]string{"ForwardAuth=true", "ForwardAuthConcurrency=50"}, []string{"ForwardAuthConcurrency=100"}},
+		{[]string{"AuthorizerConcurrency=20", "ForwardAuth=true", "ForwardAuthConcurrency=30"}, []string{"AuthorizerConcurrency=100", "ForwardAuth=false"}},
+		{nil, []string{"ForwardAuthConcurrency=1000"}},
+	} {
+		t.Run(strings.Join(c.given, " "), func(t *testing.T) {
+			r := newRig(t)
+			r.aws.Set(standin.Faults{Concurrency: 150}) // of which none but the deployed stack's are reserved
+			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, c.deployed...))
+			out, err := r.deploy("YES=1", "PARAMETERS="+strings.Join(c.given, " "))
+			succeeded(t, out, err)
+		})
+	}
 }
 
 // TestAStackThatTakesNoDeploymentSaysWhatToDo tries CloudFormation's states.

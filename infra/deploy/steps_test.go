@@ -142,3 +142,18 @@ func TestUndeployNeedsAYes(t *testing.T) {
 		})
 	}
 }
+
+// TestUndeployWaitsForThePolicysLastRole wants the command that detaches it, and nothing to be deleted.
+func TestUndeployWaitsForThePolicysLastRole(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+	r.aws.Set(standin.Faults{PolicyRoles: []string{"invoices"}})
+	_, err := r.undeploy("YES=1")
+	refused(t, err, "detach-role-policy --role-name invoices --policy-arn arn:aws:iam::123456789012:policy/latchkey-GuardPolicy-1")
+	if calls := r.calls(); calls != nil {
+		t.Errorf("the SAM CLI was run: %q", calls)
+	}
+	r.aws.Set(standin.Faults{})
+	out, err := r.undeploy("YES=1")
+	succeeded(t, out, err)
+}

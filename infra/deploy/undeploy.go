@@ -27,7 +27,11 @@ func (p *program) undeploy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once; its table and signing keys stay.", p.stack, p.aws.region, p.account)); err != nil {
+	if err := p.freeOf(now.output("GuardPolicyArn")); err != nil {
+		return err
+	}
+	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
+		p.stack, p.aws.region, p.account)); err != nil {
 		return err
 	}
 	if err := p.run(ctx, "delete", "--stack-name", p.stack, "--region", p.aws.region, "--no-prompts"); err != nil {
@@ -55,6 +59,39 @@ func (p *program) tables(now *deployedStack) ([]string, error) {
 		tables = append(tables, strings.Split(stream, "/")[1]) // the template's pattern has two slashes or more
 	}
 	return tables, nil
+}
+
+// freeOf returns an error that names the roles, users and groups that have the policy: IAM does not
+// delete it before they give it up, and the deletion of the stack would fail half-way.
+func (p *program) freeOf(policy string) error {
+	if policy == "" {
+		return nil // a stack that was never complete
+	}
+	var out struct {
+		PolicyRoles  []struct{ RoleName string }
+		PolicyUsers  []struct{ UserName string }
+		PolicyGroups []struct{ GroupName string }
+	}
+	if err := p.aws.call("iam", "list_entities_for_policy", params{"PolicyArn": policy}, &out); err != nil {
+		return fmt.Errorf("who has the policy %s cannot be read: %w", policy, err)
+	}
+	var mend []string
+	add := func(kind, name string) {
+		mend = append(mend, fmt.Sprintf("aws iam detach-%s-policy --%s-name %s --policy-arn %s", kind, kind, name, policy))
+	}
+	for _, r := range out.PolicyRoles {
+		add("role", r.RoleName)
+	}
+	for _, u := range out.PolicyUsers {
+		add("user", u.UserName)
+	}
+	for _, g := range out.PolicyGroups {
+		add("group", g.GroupName)
+	}
+	if mend == nil {
+		return nil
+	}
+	return fmt.Errorf("programs of yours still have the policy %s, and lose it with the stack. First: %s", policy, strings.Join(mend, " && "))
 }
 
 func (p *program) confirm(question string) error {

@@ -58,11 +58,20 @@ func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 		"ExecuteChangeSet":       s.onStack(s.executeChangeSet),
 		"ListChangeSets":         s.onStack(s.listChangeSets),
 		"DeleteChangeSet":        s.onStack(s.deleteChangeSet),
+		"ListEntitiesForPolicy":  s.listEntitiesForPolicy,
 	}
 }
 
 func (s *Standin) getCallerIdentity(url.Values) (string, error) {
 	return xml(fields{{"Arn", "arn:aws:iam::" + Account + ":user/ada"}, {"UserId", "AIDA"}, {"Account", Account}}), nil
+}
+
+func (s *Standin) listEntitiesForPolicy(url.Values) (string, error) {
+	var roles []fields
+	for _, name := range s.faults.PolicyRoles {
+		roles = append(roles, fields{{"RoleName", name}, {"RoleId", "AROA"}})
+	}
+	return xml(fields{{"PolicyRoles", roles}, {"IsTruncated", "false"}}), nil
 }
 
 // onStack makes an action of one that needs the stack. It finds the stack by its name or its id.

@@ -113,6 +113,7 @@ func (s *Standin) outputs(k *Stack) [][2]string {
 		{"ApiUrl", s.URL + "/api/" + k.Name}, {"TableName", k.physical("Table")}, {"RotateFunctionName", k.physical("RotateFunction")},
 		{"SigningKeyArn", "arn:aws:kms:us-east-1:" + Account + ":key/" + k.physical("SigningKey")},
 		{"KeyAuthorizerArn", k.Function("KeyAuthorizer")}, {"MemberAuthorizerArn", k.Function("MemberAuthorizer")},
+		{"GuardPolicyArn", "arn:aws:iam::" + Account + ":policy/" + k.physical("GuardPolicy")},
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package standin is a stand-in on loopback for the services of AWS that `make deploy` uses, for
-// tests: STS, CloudFormation's stacks and change sets, the bucket that the SAM CLI uploads to,
+// tests: STS, IAM's policies, CloudFormation's stacks and change sets, the bucket that the SAM CLI uploads to,
 // Lambda's settings and calls of the rotation, API Gateway's authorizers, and the deployed API. It
 // deploys nothing: a stack is only a template's text and its parameters. Lead puts it in front of a
 // stack that runs elsewhere.
@@ -45,6 +45,7 @@ type Faults struct {
 	KeyAtOnce   bool              // there is a key before the rotation
 	Answers     map[string]int    // statuses that the API answers instead, by path
 	Concurrency int               // the account's; 0: 1000
+	PolicyRoles []string          // roles that have the stack's policy
 }
 
 // Start starts a stand-in.
@@ -119,7 +120,7 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.regions[found[1]] = true
 	switch service := found[2]; service {
-	case "sts", "cloudformation":
+	case "sts", "cloudformation", "iam":
 		s.serveQuery(w, r, service)
 	case "s3":
 		s.serveS3(w, r)

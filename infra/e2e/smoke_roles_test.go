@@ -24,10 +24,18 @@ type question struct {
 	may      map[string][]string // the permitted actions by role; other roles may do none
 }
 
-// functionRoles are the roles in the template. A test compares them.
+// functionRoles are the roles in the template, without that of the function URL. A test compares them.
 var functionRoles = []string{
-	"AuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
+	"AuthorizerRole", "KeyAuthorizerRole", "MemberAuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
 	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole",
+}
+
+// roles returns the roles of the stack, which has a function URL or none.
+func (p awsPlatform) roles(t *testing.T) []string {
+	if p.find(t, "ForwardAuthUrl") == "" {
+		return functionRoles
+	}
+	return append(slices.Clone(functionRoles), "ForwardAuthRole")
 }
 
 func (p awsPlatform) refusals(t *testing.T) {
@@ -54,12 +62,14 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 				"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:DeleteTable",
 			},
 			may: map[string][]string{
-				"AuthorizerRole": {"dynamodb:GetItem"},
-				"SweepRole":      {"dynamodb:GetItem"},
-				"AppsRole":       {"dynamodb:BatchGetItem"},
-				"KeysRole":       {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-				"OrgsRole":       {"dynamodb:PutItem", "dynamodb:UpdateItem"},
-				"DeleteOrgRole":  {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"},
+				"AuthorizerRole":    {"dynamodb:GetItem"},
+				"KeyAuthorizerRole": {"dynamodb:GetItem"},
+				"ForwardAuthRole":   {"dynamodb:GetItem"},
+				"SweepRole":         {"dynamodb:GetItem"},
+				"AppsRole":          {"dynamodb:BatchGetItem"},
+				"KeysRole":          {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+				"OrgsRole":          {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+				"DeleteOrgRole":     {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"},
 			},
 		},
 		{
@@ -72,7 +82,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 			may:     map[string][]string{"DeliverRole": {"kms:Sign"}, "RotateRole": {"kms:GetPublicKey", "kms:DisableKey"}},
 		},
 	} {
-		for _, role := range functionRoles {
+		for _, role := range p.roles(t) {
 			allowed := p.simulate(t, "arn:aws:iam::"+account.Account+":role/"+p.physical(t, role), q)
 			if want := q.may[role]; !slices.Equal(allowed, want) {
 				wrong = append(wrong, fmt.Sprintf("of %q on %s, %s may do %q; the template wants %q", q.actions, q.resource, role, allowed, want))
@@ -121,11 +131,19 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if named := tpl.Named("AWS::IAM::Role"); !slices.Equal(slices.Sorted(slices.Values(functionRoles)), named) {
-		t.Errorf("the template's roles are %q", named)
+	o.Parameters = map[string]string{"Issuer": "https://issuer.example", "ForwardAuth": "true"}
+	withURL, err := tpl.Resolve(o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if wrong := simulated(t, tpl).wrongRights(t); len(wrong) != 0 {
-		t.Errorf("the template as it is: %q", wrong)
+	for _, tpl := range []*translated.Template{tpl, withURL} {
+		p := simulated(t, tpl)
+		if named := tpl.Named("AWS::IAM::Role"); !slices.Equal(slices.Sorted(slices.Values(p.roles(t))), named) {
+			t.Errorf("the template's roles are %q", named)
+		}
+		if wrong := p.wrongRights(t); len(wrong) != 0 {
+			t.Errorf("the template as it is: %q", wrong)
+		}
 	}
 	statements := tpl.Resources["RotateRole"].Properties["Policies"].([]any)[0].(map[string]any)["PolicyDocument"].(map[string]any)["Statement"].([]any)
 	for _, s := range statements {

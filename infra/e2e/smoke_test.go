@@ -262,10 +262,20 @@ func (p awsPlatform) physical(t *testing.T, logical string) string {
 // output returns a value of the stack's outputs.
 func (p awsPlatform) output(t *testing.T, name string) string {
 	t.Helper()
+	value := p.find(t, name)
+	if value == "" {
+		t.Fatalf("the stack has no output %s", name)
+	}
+	return value
+}
+
+// find returns an output of the stack, or "" when the stack has none of this name.
+func (p awsPlatform) find(t *testing.T, name string) string {
+	t.Helper()
 	query := "Stacks[0].Outputs[?OutputKey=='" + name + "'].OutputValue | [0]"
 	var value string
 	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", query)
-	if err := json.Unmarshal(text, &value); err != nil || value == "" {
+	if err := json.Unmarshal(text, &value); err != nil {
 		t.Fatalf("%s: %v in %s", name, err, text)
 	}
 	return value

@@ -1,0 +1,23 @@
+// Command guard checks the API key KEY by COUNT calls of package guard. It is measured beside the
+// baselines, and is none.
+package main
+
+import (
+	"context"
+	"os"
+
+	"latchkey/pkg/boot"
+	"latchkey/pkg/guard"
+)
+
+func main() {
+	r := boot.New()
+	config, endpoint := r.AWS(), r.Required("AWS_ENDPOINT_URL_DYNAMODB")
+	config.BaseEndpoint = &endpoint
+	g, headers := guard.New(guard.Config{AWS: config, Table: r.Required("TABLE")}), []string{"Bearer " + r.Required("KEY")}
+	for range r.Int("COUNT", 0, 1) {
+		if _, err := g.Key(context.Background(), headers); err != nil {
+			os.Exit(1)
+		}
+	}
+}

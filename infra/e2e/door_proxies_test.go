@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/local/backing"
 	"latchkey/pkg/forwardauth"
 )
 
@@ -84,6 +85,29 @@ func (f *frontDoor) proxy(t *testing.T, name, upstream string) *target {
 		return err == nil && r.status == 404
 	})
 	return tg
+}
+
+// spring asks with Spring Security's own introspector.
+func (f *frontDoor) spring(t *testing.T) {
+	at := filepath.Join(rootOf(t), "infra/consumer/spring")
+	pom, err := os.ReadFile(at + "/pom.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars, err := backing.Jars(t.Context(), "spring", string(pom), func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, key := f.key(t)
+	revoked, old := f.key(t)
+	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+revoked, "", 204, "")
+	cmd := exec.CommandContext(t.Context(), "java", "-cp", jars+"/*", at+"/Introspect.java", f.FunctionURLs["ForwardAuthFunction"]+"/introspect", key, key, old)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if want := id + " " + f.org + " [SCOPE_invoices:read]\nrefused\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s, want %s\n%.2000s", err, out, want, said.String())
+	}
 }
 
 // proxies runs real proxies before a plain server: what arrives there is what the check answered.

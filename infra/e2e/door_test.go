@@ -183,6 +183,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ACheckIsOneStrongRead", f.reads)
 	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
 	t.Run("ProgramsIntrospect", f.introspect)
+	t.Run("SpringIntrospects", f.spring)
 	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {

@@ -65,6 +65,8 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 			wrong = append(wrong, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
 		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "another"):
 			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway ask %s for another API", name, a.Function))
+		case shared && a.TTL > 0:
+			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS (make check-consumers says how to mend it)", name, a.TTL))
 		}
 	}
 	_, err := gateway.New(api, nil, nil)

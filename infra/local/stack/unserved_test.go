@@ -9,7 +9,7 @@ import (
 )
 
 // TestWhatCannotBeServedForAConsumerStopsTheStart changes the translated template of the consumer, as if its author
-// had.
+// had. A cache is served, and named.
 func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	const path = "testdata/consumer/template.yaml"
 	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: StackName})
@@ -23,7 +23,8 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Parameters, o.SSM = whole.Parameters, nil
-	s := &Stack{options: Options{Template: "first.yaml", Consumer: path}, dir: t.TempDir(), template: first}
+	var said []string
+	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { said = append(said, line) }}, dir: t.TempDir(), template: first}
 	if s.sources.functions, err = first.Functions(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +34,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ old, new, says string }{
 		"nothing":           {`x`, `x`, ""},
+		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
 		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"python3.13"`, "function NodeFunction"},
@@ -56,6 +58,10 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
 			t.Errorf("%s: %v", name, err)
 		}
+		if cached := strings.Contains(strings.Join(said, " "), "authorizer Shared keeps answers for 5m0s"); cached != (name == "a cache") {
+			t.Errorf("%s: %v", name, said)
+		}
+		said = nil
 	}
 }
 

@@ -21,17 +21,19 @@ type KeyChange struct {
 
 // UpdateKey changes the name of a key and what it carries. The change counts for every check that
 // begins after UpdateKey has returned, because only the row of the key has these values. A key in
-// its grace can be changed too: its successor stays as it is. When nothing differs, UpdateKey
-// writes nothing. Errors: org_not_found, insufficient_role, key_not_found, key_not_active.
+// its grace can be changed too: its successor stays as it is. But a key that another request rotates
+// meanwhile is not changed, because the caller does not know of its successor. When nothing differs,
+// UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found, key_not_active.
 func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
+	var first *APIKey // the key as this call read it first
 	err = s.db.Retry(ctx, func() error {
-		changed, err = s.updateKey(ctx, a, o, k, c)
+		changed, err = s.updateKey(ctx, a, o, k, c, &first)
 		return err
 	})
 	return changed, err
 }
 
-func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (APIKey, error) {
+func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange, first **APIKey) (APIKey, error) {
 	row, used := apiKeyRow(o, k), usedRow(o, k)
 	rows, err := s.readToChange(ctx, a, o, row, used)
 	if err != nil {
@@ -48,6 +50,12 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	if !was.GoodAt(now) {
 		return APIKey{}, errKeyDead
 	}
+	if *first == nil {
+		*first = &was
+	}
+	if was.RotatedTo != (*first).RotatedTo {
+		return APIKey{}, errKeyRotated
+	}
 	is := c.apply(was)
 	changes := was.changes(is)
 	if len(changes) == 0 {
@@ -58,7 +66,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t := s.begin()
 	t.authorize(a, o)
 	t.checkNotDeleted(o)
-	t.Update(row, table.All(goodKey(now), was.asRead()), table.Raced, attrName.Set(is.Name), carried(is.Scopes, is.Metadata),
+	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), carried(is.Scopes, is.Metadata),
 		table.If(is.Scopes == "", attrScopes.Remove()), table.If(is.Metadata == nil, attrMetadata.Remove()))
 	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.User, target: string(k), changes: changes})
 	t.event(happening{app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})
@@ -125,6 +133,14 @@ func (k APIKey) asRead() table.Condition {
 		metadata = attrMetadata.Absent()
 	}
 	return table.All(attrName.Is(k.Name), scopes, metadata)
+}
+
+// rotatedAsRead is the condition that the key has the successor that was read, or none.
+func (k APIKey) rotatedAsRead() table.Condition {
+	if k.RotatedTo == "" {
+		return attrRotatedTo.Absent()
+	}
+	return attrRotatedTo.Is(k.RotatedTo)
 }
 
 // carried sets what a key carries. A key without scopes or metadata has no such attribute.

@@ -184,7 +184,7 @@ func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
 	}{
 		"a revocation":               {func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) }, problem.KeyNotActive, "wide", "a b c"},
 		"a rotation without a grace": {turn(0), problem.KeyNotActive, "wide", "a b c"},
-		"a rotation with a grace":    {turn(time.Hour), "", "wide", "a"},
+		"a rotation with a grace":    {turn(time.Hour), problem.KeyNotActive, "wide", "a b c"}, // else its successor would stay wide unseen
 		"another name":               {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Name: ptr("other")}) }, "", "other", "a"},
 		"other scopes":               {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("b")}) }, "", "wide", "a"},
 		"the same scopes":            {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }, "", "wide", "a"},

@@ -15,6 +15,7 @@ var (
 	errLastAdmin        = &problem.Error{Code: problem.LastAdmin, Detail: "The org would be left without an admin. Make another member admin first."}
 	errKeyNotFound      = &problem.Error{Code: problem.KeyNotFound, Detail: "The org has no such API key."}
 	errKeyNotActive     = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key is revoked, expired or rotated already."}
+	errKeyRotated       = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key was rotated meanwhile. Its successor may be the one to change."}
 	errKeyDead          = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key is revoked or has expired."}
 	errKeyBarred        = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key was revoked, and its webhook endpoints were disabled."}
 	errKeyLimit         = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many active API keys as one may have. Revoke one first."}

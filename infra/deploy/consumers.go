@@ -38,7 +38,10 @@ func (p *program) checkConsumers(ctx context.Context) error {
 	if s.wrong > 0 {
 		return fmt.Errorf("%d of the above must be mended. Change the API's template too: its next deployment would undo the commands", s.wrong)
 	}
-	p.say("Looked at %d authorizers in %s: %d ask %s, and none can keep an answer.", s.seen, p.aws.region, s.ours, p.stack)
+	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.seen, p.aws.region, s.ours, p.stack)
+	if s.unknown > 0 {
+		p.say("Of %d it is not known whom they ask.", s.unknown)
+	}
 	return nil
 }
 
@@ -47,12 +50,14 @@ type search struct {
 	*program
 	shared            shared
 	seen, ours, wrong int // authorizers; of these, those that ask ours; findings
+	unknown           int // authorizers of which it is not known whom they ask
 }
 
 // asks counts an authorizer, and reports whether it asks one of the stack's.
 func (s *search) asks(api, name, uri string) bool {
 	s.seen++
 	if strings.Contains(uri, "${stageVariables.") {
+		s.unknown++
 		s.say("%s, authorizer %s: a stage variable names its function. Look at it yourself.", api, name)
 	}
 	ours := s.shared.has(uri)
@@ -71,8 +76,8 @@ func (s *search) found(where string, wrong []string, mend string) {
 	s.say("%s: %s. To mend it:\n  %s", where, strings.Join(wrong, "; "), mend)
 }
 
-// lookAtREST looks at the authorizers of REST APIs, and at the stages of the APIs that ask ours: a
-// stage has the authorizers as they were when the API was deployed to it.
+// lookAtREST looks at the authorizers of REST APIs, and at the stages of all: a stage has the
+// authorizers as they were when the API was deployed to it, also those that were deleted since.
 func (s *search) lookAtREST() error {
 	apis, err := pages[struct{ ID, Name string }](s.aws, "apigateway", "get_rest_apis", params{})
 	if err != nil {
@@ -83,16 +88,13 @@ func (s *search) lookAtREST() error {
 		if err != nil {
 			return err
 		}
-		what, before := fmt.Sprintf("REST API %s (%s)", api.ID, api.Name), s.ours
+		what := fmt.Sprintf("REST API %s (%s)", api.ID, api.Name)
 		for _, a := range all {
 			if !s.asks(what, a.Name, a.AuthorizerURI) {
 				continue
 			}
 			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
 				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.aws.region, api.ID, a.ID))
-		}
-		if s.ours == before {
-			continue
 		}
 		if err := s.lookAtStages(what, api.ID); err != nil {
 			return err

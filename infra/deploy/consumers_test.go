@@ -95,6 +95,7 @@ func (r *rig) consumers() {
 	r.aws.AddAPI(standin.API{
 		ID: "r3", Name: "mended", Authorizers: list(good), Stages: map[string][]map[string]any{"live": {rest("rg", "REQUEST", key, 60)}},
 	})
+	r.aws.AddAPI(standin.API{ID: "r4", Name: "deleted", Stages: map[string][]map[string]any{"live": {rest("rg", "REQUEST", key, 300)}}})
 	r.aws.AddAPI(standin.API{ID: "h1", Name: "good", Protocol: "HTTP", Authorizers: list(
 		http("g1", "1.0", false, nil, 0), map[string]any{"authorizerId": "jwt", "name": "jwt", "authorizerType": "JWT", "identitySource": []string{"$request.header.Authorization"}},
 	)})
@@ -115,10 +116,11 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := r.checkConsumers()
-	refused(t, err, "7 of the above must be mended", "template")
+	refused(t, err, "8 of the above must be mended", "template")
 	has(t, "output", out,
 		"REST API r2 (bad), authorizer rt: its type is TOKEN", "REST API r2 (bad), authorizer rd: an answer is kept for 300 seconds",
 		"REST API r2 (bad), stage live: of its deployed authorizer rd", "REST API r3 (mended), stage live: of its deployed authorizer rg, an answer is kept for 60 seconds",
+		"REST API r4 (deleted), stage live: of its deployed authorizer rg, an answer is kept for 300 seconds",
 		"HTTP API h2 (bad), authorizer hs: it has the identity source $request.header.Authorization", "HTTP API h2 (bad), authorizer ht: ", "HTTP API h2 (bad), authorizer hp: its payload is 2.0",
 	)
 	var commands []string
@@ -136,12 +138,12 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 			t.Errorf("%s: %v\n%s", command, err, said)
 		}
 	}
-	if len(commands) != 7 {
+	if len(commands) != 8 {
 		t.Errorf("commands: %q", commands)
 	}
 	out, err = r.checkConsumers()
 	succeeded(t, out, err)
-	has(t, "output", out, "Looked at 12 authorizers in eu-central-1: 10 ask latchkey, and none can keep an answer.")
+	has(t, "output", out, "Looked at 12 authorizers in eu-central-1: 10 ask latchkey, and none of these can keep an answer.")
 	if strings.Contains(out, "aws ") {
 		t.Errorf("a mended account: %s", out)
 	}

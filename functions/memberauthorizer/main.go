@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"latchkey/pkg/authn"
@@ -23,7 +24,11 @@ func main() {
 		return func() {
 			g := guard.On(authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now)))
 			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
-				p, err := g.Member(ctx, headers, path[parameter], org.Viewer)
+				o, ok := path[parameter]
+				if !ok {
+					return "", nil, errors.New("authorizer_misconfigured: the route's path has no parameter " + parameter)
+				}
+				p, err := g.Member(ctx, headers, o, org.Viewer)
 				return p.ID(), p.Fields(), err
 			})
 		}

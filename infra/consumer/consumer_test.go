@@ -139,7 +139,7 @@ func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
 			t.Errorf("infra/docs/protect.md does not say %q", want)
 		}
 	}
-	for _, want := range []string{"without code | " + dollars(1, 1) + " |", "AWS role | " + dollars(0, 1) + " |", "everything else | " + dollars(1, 1) + " to " + dollars(1, 2) + " |"} {
+	for _, want := range []string{"without code | " + dollars(1, 1) + " |", "AWS role | " + dollars(0, 1) + " |", "everything else | " + dollars(1, 1) + " to " + dollars(1, 3) + " |"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("the README does not say %q", want)
 		}

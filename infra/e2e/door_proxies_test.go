@@ -25,7 +25,7 @@ func upstream(t *testing.T) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := map[string]string{}
 		for name, values := range r.Header {
-			if strings.HasPrefix(name, "X-Latchkey") || strings.HasPrefix(name, "X_latchkey") {
+			if strings.HasPrefix(name, "X-Latchkey") || strings.HasPrefix(strings.ToLower(name), "x_latchkey") {
 				got[name] = strings.Join(values, "|")
 			}
 		}
@@ -58,7 +58,7 @@ func (f *frontDoor) proxy(t *testing.T, name, upstream string) *target {
 		lines := strings.Split(string(text), "\n")
 		for i, line := range lines {
 			if !strings.HasPrefix(strings.TrimSpace(line), "#") {
-				lines[i] = strings.NewReplacer("LATCHKEY_HOST", at.Host, "LATCHKEY", door, "UPSTREAM", upstream, "LISTEN", listen).Replace(line)
+				lines[i] = strings.NewReplacer("LATCHKEY_HOST", at.Host, "LATCHKEY", door, "RESOLVER", "127.0.0.1", "UPSTREAM", upstream, "LISTEN", listen).Replace(line)
 			}
 		}
 		if err := os.WriteFile(dir+"/nginx.conf", []byte(strings.Join(lines, "\n")), 0o600); err != nil {
@@ -126,10 +126,12 @@ func (f *frontDoor) proxies(t *testing.T) {
 			forged := http.Header{}
 			for _, h := range forwardauth.Headers() {
 				forged.Set(h, "forged")
+				forged[strings.ReplaceAll(h, "-", "_")] = []string{"forged"} // which CGI reads alike
 			}
+			forged.Set("Connection", "X-Latchkey-Scopes, X-Latchkey-Metadata") // a proxy removes what it names
 			for what, c := range map[string]call{
 				"plain":  {method: "GET", path: "/invoices", bearer: key},
-				"forged": {method: "POST", path: "/invoices/1?scope=z&org=forged", body: "{}", bearer: key, header: forged},
+				"forged": {method: "POST", path: "/invoices/1?scope=z&org=forged&x=/../authorize", body: "{}", bearer: key, header: forged},
 			} {
 				r, err := tg.try(t.Context(), c)
 				got := map[string]string{}

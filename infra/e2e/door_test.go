@@ -93,7 +93,7 @@ func openDoors(t *testing.T) *frontDoor {
 		f.servers(t),
 		{
 			name: "forward auth", copies: copiesOf(s, "ForwardAuthFunction"), targets: []*target{newTarget("url", s.FunctionURLs["ForwardAuthFunction"], nil)},
-			keyPath: "/authorize?scope=invoices:read", member: func(org string) string { return "/authorize?role=member&org=" + url.QueryEscape(org) }, noMember: 403,
+			keyPath: "/authorize?scope=invoices:read", member: func(org string) string { return "/authorize-member?role=member&org=" + url.QueryEscape(org) }, noMember: 403,
 		},
 	}
 	return f

@@ -44,7 +44,7 @@ func doors(tpl *translated.Template) (wrong []string) {
 	if urls := tpl.Named("AWS::Lambda::Url"); !slices.Equal(urls, []string{"ForwardAuthFunctionUrl"}) {
 		wrong = append(wrong, fmt.Sprintf("function URLs %v", urls))
 	}
-	for name, want := range map[string]string{"KeyAuthorizer": "/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/${AWS::StackName}/member-authorizer-arn"} {
+	for name, want := range map[string]string{"KeyAuthorizer": "/latchkey/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/latchkey/${AWS::StackName}/member-authorizer-arn"} {
 		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
 		if got := without(rawProperties(tpl, name+"Arn")); got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))

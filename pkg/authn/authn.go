@@ -147,21 +147,21 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, of string) (M
 	}
 	o, err := id.ParseOrg(of)
 	if err != nil {
-		return Member{}, ErrNoRole()
+		return Member{}, NoRole()
 	}
 	known, isKnown, err := a.table.Identity(ctx, claims.Issuer, claims.Subject)
 	if err != nil {
 		return Member{}, err
 	}
 	if !isKnown {
-		return Member{}, ErrNoRole()
+		return Member{}, NoRole()
 	}
 	role, isMember, err := a.table.Role(ctx, o, known.UserID)
 	if err != nil {
 		return Member{}, err
 	}
 	if !isMember {
-		return Member{}, ErrNoRole()
+		return Member{}, NoRole()
 	}
 	m := Member{UserID: known.UserID, Role: role}
 	if claims.Email == "" || claims.EmailVerified && claims.Email == known.Email { // else the token shows another address
@@ -170,8 +170,8 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, of string) (M
 	return m, nil
 }
 
-// ErrNoRole returns the refusal of who has no role in an org, or too weak a one.
-func ErrNoRole() error {
+// NoRole returns the refusal of who has no role in an org, or too weak a one.
+func NoRole() error {
 	return problem.New(problem.InsufficientRole, "You have no role in this org that allows this.")
 }
 

@@ -44,7 +44,7 @@ func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
 		_, f := minted(t)
 		f.Known, f.Org, f.InRole = c.known, o, c.role
 		m, err := authn.New(f, &authntest.Tokens{}).Member(context.Background(), []string{"Bearer " + jwt}, c.org)
-		if m != (authn.Member{}) || err == nil || err.Error() != authn.ErrNoRole().Error() || !problem.Is(err, problem.InsufficientRole) {
+		if m != (authn.Member{}) || err == nil || err.Error() != authn.NoRole().Error() || !problem.Is(err, problem.InsufficientRole) {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
 	}

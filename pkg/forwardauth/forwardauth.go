@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -17,7 +18,8 @@ import (
 )
 
 const (
-	authorizePath  = "/authorize"
+	keyPath        = "/authorize"
+	memberPath     = "/authorize-member"
 	introspectPath = "/introspect"
 
 	codeHeader = "X-Latchkey-Code"
@@ -59,13 +61,14 @@ type server struct {
 // New returns the handler. The API keys of the org owner may introspect; "" means that none may.
 func New(g *guard.Guard, owner id.Org) http.Handler { return &server{g, owner} }
 
-// ServeHTTP answers /authorize and any path below it, by any method: 200 with the principal in
-// headers, or 401, 403 or 503 as application/problem+json, because nginx makes a 500 of anything
-// else. It answers POST /introspect.
+// ServeHTTP answers /authorize, any path below it, and /authorize-member, by any method: 200 with the
+// principal in headers, or 401, 403 or 503 as application/problem+json, because nginx makes a 500 of
+// anything else. It answers POST /introspect. The path says which credential is wanted, because some
+// proxies pass their client's query on.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	switch path := r.URL.Path; {
-	case path == authorizePath || strings.HasPrefix(path, authorizePath+"/"):
+	case path == keyPath || path == memberPath || strings.HasPrefix(path, keyPath+"/"):
 		s.authorize(w, r)
 	case path == introspectPath && r.Method == http.MethodPost:
 		s.introspect(w, r)
@@ -109,29 +112,38 @@ type misconfigured string
 func (m misconfigured) Error() string { return "authorizer_misconfigured: " + string(m) }
 
 // requirementsOf reads the query, which the proxy's configuration writes. Below /authorize the path
-// and the query are those of the proxy's client (Envoy), who must not choose what is asked for: there
-// an API key is wanted, with any scopes.
+// and the query are those of the proxy's client (Envoy), so they ask for nothing: there any API key
+// will do.
 func requirementsOf(r *http.Request) (requirements, error) {
-	if r.URL.Path != authorizePath {
+	if strings.HasPrefix(r.URL.Path, keyPath+"/") && r.URL.Path != keyPath+"/" {
 		return requirements{}, nil
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
+	if err != nil || r.URL.Fragment != "" {
 		return requirements{}, misconfigured("the query cannot be read")
 	}
+	if r.URL.Path == memberPath {
+		return ofMembers(query)
+	}
 	for name := range query {
-		if name != "scope" && name != "org" && name != "role" {
-			return requirements{}, misconfigured("the query may have scope, org and role only")
+		if name != "scope" {
+			return requirements{}, misconfigured("the query may have scope only")
 		}
 	}
-	wanted := requirements{scopes: query["scope"]}
-	if query["org"] == nil && query["role"] == nil {
-		return wanted, nil
+	for _, s := range query["scope"] {
+		if !apikey.ValidScope(s) {
+			return requirements{}, misconfigured("no API key can have the scope that is asked for")
+		}
 	}
-	if wanted.scopes != nil || len(query["org"]) != 1 || len(query["role"]) > 1 {
-		return requirements{}, misconfigured("ask for scopes, or for one org and one role")
+	return requirements{scopes: query["scope"]}, nil
+}
+
+// ofMembers reads the query of /authorize-member: one org, and one role at the most.
+func ofMembers(query url.Values) (requirements, error) {
+	wanted := requirements{orgID: query.Get("org"), role: org.Viewer}
+	if len(query["org"]) != 1 || len(query["role"]) > 1 || len(query) != 1+len(query["role"]) {
+		return requirements{}, misconfigured("ask for one org, and one role or none")
 	}
-	wanted.orgID, wanted.role = query.Get("org"), org.Viewer
 	if query["role"] != nil {
 		role, ok := org.ParseRole(query.Get("role"))
 		if !ok {
@@ -148,7 +160,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
 		w.Header().Set(codeHeader, string(problem.Unavailable))
-		problem.Write(r.Context(), w, guard.ErrUnknown())
+		problem.Write(r.Context(), w, guard.Unknown())
 		return
 	}
 	slog.InfoContext(r.Context(), "refused", "code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr)

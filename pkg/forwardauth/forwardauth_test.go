@@ -67,8 +67,8 @@ func TestA200CarriesEveryHeader(t *testing.T) {
 		{key, "/authorize", byKey},
 		{key, "/authorize?scope=a:1&scope=b", byKey},
 		{key, "/authorize/any/path?scope=z&org=x", byKey}, // Envoy sends what its client chose
-		{authntest.JWT, "/authorize?org=" + string(f.Org), byUser},
-		{authntest.JWT, "/authorize?role=member&org=" + string(f.Org), byUser},
+		{authntest.JWT, "/authorize-member?org=" + string(f.Org), byUser},
+		{authntest.JWT, "/authorize-member?role=member&org=" + string(f.Org), byUser},
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND"} {
 			w := ask(h, method, c.target, c.credential)
@@ -106,17 +106,21 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 		"no credential":            {"/authorize", "", 401, problem.MissingCredentials},
 		"a token for a key":        {"/authorize", token, 401, problem.APIKeyRequired},
 		"a token below":            {"/authorize/x?org=" + o, token, 401, problem.APIKeyRequired},
-		"a key for a token":        {"/authorize?org=" + o, key, 401, problem.UserTokenRequired},
+		"a key for a token":        {"/authorize-member?org=" + o, key, 401, problem.UserTokenRequired},
+		"a token, by its query":    {"/authorize?org=" + o, token, 503, problem.Unavailable}, // the proxy passes its client's query on
+		"a token, by a slash":      {"/authorize/?org=" + o, token, 503, problem.Unavailable},
+		"a scope, by a slash":      {"/authorize/?scope=b", key, 403, problem.InsufficientScope},
+		"a scope that is none":     {"/authorize?scope=A", key, 503, problem.Unavailable},
 		"a scope too many":         {"/authorize?scope=a&scope=b", key, 403, problem.InsufficientScope},
-		"an empty scope":           {"/authorize?scope=", key, 403, problem.InsufficientScope},
-		"a stronger role":          {"/authorize?role=admin&org=" + o, token, 403, problem.InsufficientRole},
-		"another org":              {"/authorize?org=" + string(id.Source{}.NewOrg()), token, 403, problem.InsufficientRole},
-		"no org in the variable":   {"/authorize?org=", token, 403, problem.InsufficientRole},
-		"a role without an org":    {"/authorize?role=admin", token, 503, problem.Unavailable},
-		"no such role":             {"/authorize?role=owner&org=" + o, token, 503, problem.Unavailable},
-		"a second role":            {"/authorize?role=admin&org=" + o + "&role=viewer", token, 503, problem.Unavailable},
-		"a second org":             {"/authorize?org=" + o + "&org=" + o, token, 503, problem.Unavailable},
-		"a scope and an org":       {"/authorize?scope=a&org=" + o, key, 503, problem.Unavailable},
+		"an empty scope":           {"/authorize?scope=", key, 503, problem.Unavailable},
+		"a stronger role":          {"/authorize-member?role=admin&org=" + o, token, 403, problem.InsufficientRole},
+		"another org":              {"/authorize-member?org=" + string(id.Source{}.NewOrg()), token, 403, problem.InsufficientRole},
+		"no org in the variable":   {"/authorize-member?org=", token, 403, problem.InsufficientRole},
+		"a role without an org":    {"/authorize-member?role=admin", token, 503, problem.Unavailable},
+		"no such role":             {"/authorize-member?role=owner&org=" + o, token, 503, problem.Unavailable},
+		"a second role":            {"/authorize-member?role=admin&org=" + o + "&role=viewer", token, 503, problem.Unavailable},
+		"a second org":             {"/authorize-member?org=" + o + "&org=" + o, token, 503, problem.Unavailable},
+		"a scope and an org":       {"/authorize-member?scope=a&org=" + o, key, 503, problem.Unavailable},
 		"an unknown parameter":     {"/authorize?scopes=a", key, 503, problem.Unavailable},
 		"a query that is not one":  {"/authorize?scope=a&%zz", key, 503, problem.Unavailable},
 		"a query with a semicolon": {"/authorize?scope=a;b", key, 503, problem.Unavailable},
@@ -132,9 +136,16 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 			t.Errorf("%s: a refusal with a principal", name)
 		}
 	}
+	cut := httptest.NewRequest("GET", "/authorize-member?org="+o, nil)
+	cut.URL.Fragment = "&role=admin" // of a # in the query
+	cut.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, cut); w.Code != 503 {
+		t.Errorf("a query that was cut: %d", w.Code)
+	}
 	for _, down := range []error{problem.New(problem.Unavailable, "x"), problem.New(problem.Internal, "x"), errors.New("boom")} {
 		f.Down = down
-		for target, credential := range map[string]string{"/authorize": key, "/authorize?org=" + o: token} {
+		for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + o: token} {
 			if w := ask(h, "GET", target, credential); w.Code != 503 {
 				t.Errorf("%v: %d", down, w.Code)
 			}
@@ -144,7 +155,7 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 
 func TestThereAreTwoPathsAndNoOther(t *testing.T) {
 	key, _, h := door(t)
-	for _, c := range [][2]string{{"GET", "/"}, {"GET", "/authorized"}, {"GET", "/x/authorize"}, {"GET", "/introspect"}, {"POST", "/introspect/x"}} {
+	for _, c := range [][2]string{{"GET", "/"}, {"GET", "/authorized"}, {"GET", "/authorize-member/x"}, {"GET", "/x/authorize"}, {"GET", "/introspect"}, {"POST", "/introspect/x"}} {
 		if w := ask(h, c[0], c[1], key); w.Code != 404 {
 			t.Errorf("%s %s: %d", c[0], c[1], w.Code)
 		}
@@ -199,6 +210,10 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 		if status, got := introspect(t, h, key, form, formType); status != 200 || len(got) != 1 || got["active"] != false {
 			t.Errorf("%s: %d %v", name, status, got)
 		}
+	}
+	f.Key.Scopes = ""
+	if _, got := introspect(t, h, key, url.Values{"token": {key}}, formType); got["scope"] != nil || got["active"] != true {
+		t.Errorf("without scopes: %v", got)
 	}
 	for name, form := range map[string]url.Values{"no token": {}, "two tokens": {"token": {key, key}}} {
 		if status, _ := introspect(t, h, key, form, formType); status != 422 {

@@ -1,6 +1,7 @@
 package forwardauth
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"mime"
@@ -20,6 +21,9 @@ const maxForm = 16 << 10
 // the password; the user name does not count. Any customer's admin writes scopes, so a scope does
 // not open this.
 func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), guard.AnswersWithin) // of both checks
+	defer cancel()
+	r = r.WithContext(ctx)
 	if err := s.mayIntrospect(r); err != nil {
 		refuseCaller(w, r, err)
 		return
@@ -43,7 +47,7 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]any{"active": false})
 	default:
 		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
-		problem.Write(r.Context(), w, guard.ErrUnknown())
+		problem.Write(r.Context(), w, guard.Unknown())
 	}
 }
 
@@ -67,7 +71,7 @@ func refuseCaller(w http.ResponseWriter, r *http.Request, err error) {
 	refused, ok := guard.Refused(err)
 	if !ok {
 		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
-		err = guard.ErrUnknown()
+		err = guard.Unknown()
 	} else if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="introspect"`)
 	}
@@ -100,7 +104,10 @@ func fieldsOf(p guard.Principal) map[string]any {
 		out[name] = value
 	}
 	if p.Kind == guard.Key {
-		out["client_id"], out["scope"] = p.AppID, out["scopes"]
+		out["client_id"] = p.AppID
+		if len(p.Scopes) > 0 {
+			out["scope"] = out["scopes"]
+		}
 		if p.ExpiresAt != 0 {
 			out["exp"] = p.ExpiresAt / 1000
 		}

@@ -28,8 +28,8 @@ import (
 	"latchkey/pkg/store"
 )
 
-// answersWithin bounds a check, so that a caller gets its 503 within 3 s.
-const answersWithin = 2500 * time.Millisecond
+// AnswersWithin bounds a check, so that a caller gets its 503 within 3 s.
+const AnswersWithin = 2500 * time.Millisecond
 
 // Config has the settings of a Guard.
 type Config struct {
@@ -80,7 +80,7 @@ func On(a *authn.Authorizer) *Guard { return &Guard{checks: a} }
 // good, and which has all scopes. A refusal is a *problem.Error with status 401, or 403 for
 // insufficient_scope. Every other error means that this is not known: answer 503.
 func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
 	row, err := g.checks.Key(ctx, authorization)
 	if err != nil {
@@ -99,14 +99,14 @@ func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...strin
 // else, and for an org that does not exist. Every other error means that this is not known: answer
 // 503.
 func (g *Guard) Member(ctx context.Context, authorization []string, orgID string, role org.Role) (Principal, error) {
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
 	m, err := g.checks.Member(ctx, authorization, orgID)
 	if err != nil {
 		return Principal{}, err
 	}
 	if !m.Role.AtLeast(role) {
-		return Principal{}, authn.ErrNoRole()
+		return Principal{}, authn.NoRole()
 	}
 	return userPrincipal(m, orgID), nil
 }

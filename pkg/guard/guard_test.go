@@ -154,7 +154,7 @@ func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
 }
 
 func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
-	if p, ok := guard.FromContext(context.Background()); ok {
+	if p, ok := guard.FromContext(context.Background()); ok || p.Fields() != nil || p.HasScopes() {
 		t.Errorf("%+v", p)
 	}
 }
@@ -163,6 +163,8 @@ func TestNeedsThatNoRequestCanMeetPanic(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
 	for name, call := range map[string]func(){
 		"no such role":     func() { guard.RequireRole("owner") },
+		"two roles":        func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
+		"an org, no role":  func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
 		"scopes and roles": func() { g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireRole("admin")) },
 	} {
 		func() {
@@ -202,6 +204,11 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	// Without an issuer, a role is our own fault and never a refusal of the caller.
 	if status, code, _ := ask(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x "+authntest.JWT); status != 503 || code != "unavailable" {
 		t.Errorf("no issuer: %d %s", status, code)
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/teams/1", nil)
+	r.Header.Set("Authorization", "Bearer "+authntest.JWT)
+	if g.Handler(whoCalls, guard.RequireRole("admin")).ServeHTTP(w, r); w.Code != 503 {
+		t.Errorf("a pattern without orgId: %d", w.Code)
 	}
 	if _, refused := guard.Refused(errors.New("boom")); refused {
 		t.Error("any error is a refusal")

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -16,8 +17,8 @@ type Need func(*needs)
 
 type needs struct {
 	scopes []string
-	role   org.Role // "": an API key
-	orgOf  func(*http.Request) string
+	role   org.Role                   // "": an API key
+	orgOf  func(*http.Request) string // nil: the path's wildcard orgId
 }
 
 // RequireScope asks for an API key with all of these scopes.
@@ -33,7 +34,12 @@ func RequireRole(role string) Need {
 	if !ok {
 		panic(fmt.Sprintf("guard: %q is no role: want admin, member or viewer", role))
 	}
-	return func(n *needs) { n.role = r }
+	return func(n *needs) {
+		if n.role != "" {
+			panic("guard: RequireRole asks for one role")
+		}
+		n.role = r
+	}
 }
 
 // OrgOf says in which org RequireRole asks for the role.
@@ -44,14 +50,18 @@ func OrgOf(orgID func(*http.Request) string) Need {
 // Handler calls next for a request that has what it needs, with the principal in the request's
 // context (FromContext). It answers every other request itself, as application/problem+json: 401 or
 // 403 for a refusal, 503 when the table or the issuer of tokens cannot be asked. Without a Need it
-// asks for an API key. It panics when scopes and a role are asked for at once: no credential has both.
+// asks for an API key. It panics for needs that no request can meet: scopes and a role, two roles,
+// OrgOf without a role.
 func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
-	n := needs{orgOf: func(r *http.Request) string { return r.PathValue("orgId") }}
+	var n needs
 	for _, need := range wanted {
 		need(&n)
 	}
 	if n.role != "" && n.scopes != nil {
 		panic("guard: RequireScope asks for an API key, and RequireRole for an access token")
+	}
+	if n.role == "" && n.orgOf != nil {
+		panic("guard: OrgOf counts only with RequireRole")
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := g.check(r, n)
@@ -65,10 +75,16 @@ func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 
 func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	authorization := r.Header.Values("Authorization")
-	if n.role != "" {
+	switch {
+	case n.role == "":
+		return g.Key(r.Context(), authorization, n.scopes...)
+	case n.orgOf != nil:
 		return g.Member(r.Context(), authorization, n.orgOf(r), n.role)
+	case r.PathValue("orgId") == "":
+		return Principal{}, errors.New("guard: the route's pattern has no wildcard orgId, and there is no OrgOf")
+	default:
+		return g.Member(r.Context(), authorization, r.PathValue("orgId"), n.role)
 	}
-	return g.Key(r.Context(), authorization, n.scopes...)
 }
 
 // refuse answers a request that is not let through.
@@ -76,10 +92,10 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := problem.WithRequestID(r.Context(), rand.Text())
 	refused, ok := Refused(err)
 	if !ok {
-		if g.report != nil {
+		if g.report != nil && r.Context().Err() == nil { // else the caller has gone
 			g.report(r, err)
 		}
-		problem.Write(ctx, w, ErrUnknown())
+		problem.Write(ctx, w, Unknown())
 		return
 	}
 	if refused.Code.Status() == http.StatusUnauthorized {
@@ -88,8 +104,8 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(ctx, w, refused)
 }
 
-// ErrUnknown returns what a caller learns when a check ended without a decision.
-func ErrUnknown() error {
+// Unknown returns what a caller learns when a check ended without a decision.
+func Unknown() error {
 	return problem.New(problem.Unavailable, "The credential cannot be checked right now. Try again.")
 }
 

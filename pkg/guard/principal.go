@@ -54,26 +54,31 @@ func (p Principal) ID() string {
 // HasScopes reports whether the principal is a key with all of these scopes.
 func (p Principal) HasScopes(scopes ...string) bool {
 	for _, s := range scopes {
-		if p.Kind != Key || !slices.Contains(p.Scopes, s) {
+		if !slices.Contains(p.Scopes, s) {
 			return false
 		}
 	}
-	return true
+	return p.Kind == Key
 }
 
 // Fields returns the fields of the principal's kind, as texts: gateways take nothing else
 // (infra/docs/protect.md, "The principal"). metadata is JSON: an object of texts. scopes are separated
-// by one space. expiresAt is in milliseconds, "" for a key that never expires.
+// by one space. expiresAt is in milliseconds, "" for a key that never expires. The zero Principal has
+// no fields.
 func (p Principal) Fields() map[string]string {
-	if p.Kind == User {
+	switch p.Kind {
+	case User:
 		return map[string]string{
 			"v": Version, "kind": string(User), "userId": p.UserID, "orgId": p.OrgID, "role": p.Role, "email": p.Email,
 		}
-	}
-	return map[string]string{
-		"v": Version, "kind": string(Key), "orgId": p.OrgID, "appId": p.AppID,
-		"keyId": p.KeyID, "keyPrefix": p.KeyPrefix, "keyName": p.KeyName,
-		"scopes": strings.Join(p.Scopes, " "), "metadata": metadataText(p.Metadata), "expiresAt": expiryText(p.ExpiresAt),
+	case Key:
+		return map[string]string{
+			"v": Version, "kind": string(Key), "orgId": p.OrgID, "appId": p.AppID,
+			"keyId": p.KeyID, "keyPrefix": p.KeyPrefix, "keyName": p.KeyName,
+			"scopes": strings.Join(p.Scopes, " "), "metadata": metadataText(p.Metadata), "expiresAt": expiryText(p.ExpiresAt),
+		}
+	default:
+		return nil
 	}
 }
 

@@ -30,6 +30,7 @@ type authorizerEvent struct {
 	identitySource, pathParameters  []byte // JSON texts; nil: the event has none
 	extendedRequestID               string
 	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
+	httpSourceIP                    string // in payload 2.0, in place of it
 
 	// The values of each header whose name is Authorization in any case, so that a second header is
 	// noticed: by multiValueHeaders, and by headers, which count only without the others.
@@ -64,7 +65,7 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 		case "multiValueHeaders":
 			e.many = s.authorization(s.strings)
 		case "requestContext":
-			e.extendedRequestID, e.sourceIP = s.requestContext()
+			e.extendedRequestID, e.sourceIP, e.httpSourceIP = s.requestContext()
 		default:
 			s.skip()
 		}
@@ -85,26 +86,35 @@ func (s *scanner) authorization(values func() []string) (found map[string][]stri
 	return found
 }
 
-func (s *scanner) requestContext() (extendedRequestID, sourceIP string) {
+func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP string) {
 	s.object(func(name string) {
 		switch name {
 		case "extendedRequestId":
 			extendedRequestID = s.string()
 		case "identity":
-			sourceIP = ""
-			s.object(func(name string) {
-				if name == "sourceIp" {
-					sourceIP = s.string()
-				} else {
-					s.skip()
-				}
-			})
+			sourceIP = s.sourceIP()
+		case "http":
+			httpSourceIP = s.sourceIP()
 		default:
 			s.skip()
 		}
 	})
-	return extendedRequestID, sourceIP
+	return extendedRequestID, sourceIP, httpSourceIP
 }
+
+func (s *scanner) sourceIP() (found string) {
+	s.object(func(name string) {
+		if name == "sourceIp" {
+			found = s.string()
+		} else {
+			s.skip()
+		}
+	})
+	return found
+}
+
+// route returns the method and the route, for the log.
+func (e authorizerEvent) route() string { return strings.TrimSpace(e.httpMethod + " " + e.resource) }
 
 // authorization returns the values of every Authorization header.
 func (e authorizerEvent) authorization() (values []string) {
@@ -209,7 +219,7 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 // unknown logs why there is no decision, and returns the error of the call.
 func unknown(ctx context.Context, e authorizerEvent, err error) error {
 	slog.ErrorContext(ctx, "authorizer cannot tell", "error", err, "requestId", problem.RequestID(ctx),
-		"route", e.httpMethod+" "+e.resource)
+		"route", e.route())
 	return errors.New("the authorizer cannot tell who calls")
 }
 

@@ -42,6 +42,7 @@ func byEncodingJSON(text []byte) (authorizerEvent, error) {
 	read(top["multiValueHeaders"], &many)
 	read(context["extendedRequestId"], &e.extendedRequestID)
 	read(identity["sourceIp"], &e.sourceIP)
+	read(members(context["http"])["sourceIp"], &e.httpSourceIP)
 	if single != nil {
 		e.single = map[string][]string{}
 	}

@@ -43,8 +43,12 @@ const codeMisconfigured = "authorizer_misconfigured"
 func misconfigured(e authorizerEvent) error {
 	const mend = `: set the authorizer's type to REQUEST, no identity source, and the cache time (TTL) to 0`
 	switch {
-	case e.eventType != "REQUEST":
+	case e.eventType == "TOKEN":
 		return errors.New(codeMisconfigured + ": the authorizer is of type TOKEN, whose answers are cached" + mend)
+	case e.eventType != "REQUEST":
+		return errors.New(codeMisconfigured + ": the event is not that of an API's authorizer")
+	case strings.HasSuffix(e.methodARN, "/$connect"):
+		return errors.New(codeMisconfigured + ": the API is one for WebSockets, where one answer lasts as long as the connection")
 	case hasIdentitySource(e.identitySource):
 		return errors.New(codeMisconfigured + ": the authorizer has an identity source, by which answers are cached" + mend)
 	case e.methodARN == "":
@@ -72,11 +76,11 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	e.methodARN, e.resource = cmp.Or(e.methodARN, e.routeARN), cmp.Or(e.resource, e.routeKey)
+	e.methodARN, e.resource, e.sourceIP = cmp.Or(e.methodARN, e.routeARN), cmp.Or(e.resource, e.routeKey), cmp.Or(e.sourceIP, e.httpSourceIP)
 	ctx, cancel := prepared(ctx, e.extendedRequestID)
 	defer cancel()
 	if err := misconfigured(e); err != nil {
-		slog.ErrorContext(ctx, "refused", "code", codeMisconfigured, "error", err, "authorizerOf", e.methodARN)
+		slog.ErrorContext(ctx, "refused", "code", codeMisconfigured, "error", err, "route", e.route())
 		return nil, err
 	}
 	var path map[string]string

@@ -73,6 +73,7 @@ func TestWhatCouldBeCachedIsRefused(t *testing.T) {
 		"identity source, payload 1.0":   strings.Replace(httpEvent1, `"identitySource":""`, `"identitySource":"Bearer a"`, 1),
 		"identity source, payload 2.0":   strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":["Bearer a"]`, 1),
 		"an empty value of one is shown": strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":[""]`, 1),
+		"a WebSocket":                    strings.Replace(restEvent, "GET/orgs/o1", "$connect", 1),
 		"no route":                       strings.Replace(restEvent, "methodArn", "other", 1),
 	} {
 		asked := false

@@ -45,7 +45,11 @@ func main() {
 
 // caller answers with the principal.
 func caller(w http.ResponseWriter, r *http.Request) {
-	p, _ := guard.FromContext(r.Context())
+	p, ok := guard.FromContext(r.Context())
+	if !ok { // the route has no Handler of the guard
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(p.Fields()); err != nil {
 		slog.ErrorContext(r.Context(), "the caller has gone", "error", err)

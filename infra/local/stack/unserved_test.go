@@ -34,7 +34,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ old, new, says string }{
 		"nothing":           {`x`, `x`, ""},
-		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300`, ""},
+		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
 		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"python3.13"`, "function NodeFunction"},

@@ -19,6 +19,7 @@ import (
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 )
 
 const schemaFile = "principal.schema.json"
@@ -52,7 +53,13 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 		return schema.Validate(value)
 	}
 	bare := guard.Principal{Kind: guard.Key, OrgID: key().OrgID, AppID: key().AppID, KeyID: key().KeyID, KeyPrefix: "lk_a"}
-	for _, p := range []guard.Principal{key(), bare, user()} {
+	principals := []guard.Principal{key(), bare}
+	for _, role := range org.AllRoles() {
+		p := user()
+		p.Role = string(role)
+		principals = append(principals, p)
+	}
+	for _, p := range principals {
 		fields := p.Fields()
 		if err := valid(fields); err != nil {
 			t.Error(err)

@@ -34,10 +34,11 @@ var exercises = []exercise{
 		"./infra/docs":     "TestRoutesAreThoseOfTheOpenAPIDocument",
 		"./pkg":            "TestImportsRunOneWay",
 	}, nil},
-	{"role", 10, map[string]string{
+	{"role", 11, map[string]string{
 		"./pkg/api":        "TestRoleMatrix|TestARowOfTheMatrixForTheCallerThemselves",
 		"./infra/contract": "TestTheDocumentIsThatOfTheTables|TestOpenAPI31IsMadeFromTheDocument",
 		"./infra/docs":     "TestRolesAreThoseOfTheOpenAPIDocument|TestRoutesAreThoseOfTheOpenAPIDocument",
+		"./infra/consumer": "TestThePrincipalsAreThoseOfTheSchema",
 	}, nil},
 	{"event", 13, map[string]string{
 		"./pkg/webhook":    "TestAFilterIsATypeOfTheContractOrTheStar",

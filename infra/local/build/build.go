@@ -42,7 +42,11 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	if len(folders) == 0 {
 		return nil, errors.New("there is no function to build")
 	}
-	if err := errors.Join(noteSources(o.Root), os.MkdirAll(o.Out, 0o755)); err != nil {
+	// Go's test cache learns by this that a test which builds functions depends on these files.
+	if _, err := Fingerprint(o.Root); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Out, 0o755); err != nil {
 		return nil, err
 	}
 	kept, unlock, err := keep(ctx, o)
@@ -127,19 +131,28 @@ func place(from, to string) error {
 	return os.WriteFile(to, text, 0o755)
 }
 
-// noteSources looks up each Go file of the module. So Go's test cache knows that a test which builds
-// functions depends on these files.
-func noteSources(root string) error {
-	return filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+// code has the extensions of source files. Embedded files are not among them.
+var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs"}
+
+// Fingerprint returns a text that changes with the source files in a folder and below it, by their
+// paths, sizes and times. Hidden folders and node_modules do not count.
+func Fingerprint(folder string) (string, error) {
+	sum := sha256.New()
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+		if d.IsDir() && path != folder && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
-		if filepath.Ext(path) == ".go" {
-			_, err = os.Stat(path)
+		if d.IsDir() || !slices.Contains(code, filepath.Ext(path)) {
+			return nil
+		}
+		info, err := os.Stat(path)
+		if err == nil {
+			_, err = fmt.Fprintln(sum, path, info.Size(), info.ModTime().UnixNano())
 		}
 		return err
 	})
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }

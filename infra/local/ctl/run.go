@@ -25,7 +25,7 @@ func run(ctx context.Context, o settings) error {
 	}
 	begun := time.Now()
 	s, err := stack.Start(ctx, stack.Options{
-		Port: o.port, Template: o.template, Parameters: given, Throttle: o.throttle, Requests: os.Stdout,
+		Port: o.port, Template: o.template, Parameters: given, Throttle: o.throttle, Reload: true, Requests: os.Stdout,
 		Consumer: o.consumer, ConsumerParameters: consumers,
 	})
 	var missing *backing.MissingError

@@ -133,13 +133,22 @@ type FunctionError struct {
 
 func (e *FunctionError) Error() string { return "the function failed: " + e.Type + ": " + e.Message }
 
+// pool returns the copies of a function. Error: ErrNoFunction.
+func (s *Service) pool(name string) (*pool, error) {
+	p, ok := s.pools[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNoFunction, name)
+	}
+	return p, nil
+}
+
 // Invoke calls a function with a JSON payload and returns its JSON answer. The context only ends
 // the wait for a copy. Errors: ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError,
 // or the context's.
 func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
-	p, ok := s.pools[name]
-	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrNoFunction, name)
+	p, err := s.pool(name)
+	if err != nil {
+		return nil, err
 	}
 	c, err := p.take(ctx)
 	if err != nil {
@@ -169,9 +178,9 @@ func (s *Service) Copies(name string) []Copy {
 // Stop makes every new call of a function fail with ErrThrottled, as a reserved concurrency of 0
 // does, or ends this. Error: ErrNoFunction.
 func (s *Service) Stop(name string, stopped bool) error {
-	p, ok := s.pools[name]
-	if !ok {
-		return fmt.Errorf("%w: %s", ErrNoFunction, name)
+	p, err := s.pool(name)
+	if err != nil {
+		return err
 	}
 	p.stopped.Store(stopped)
 	return nil
@@ -180,11 +189,22 @@ func (s *Service) Stop(name string, stopped bool) error {
 // Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone.
 // The next call starts a new copy. Error: ErrNoFunction.
 func (s *Service) Kill(name string) error {
-	p, ok := s.pools[name]
-	if !ok {
-		return fmt.Errorf("%w: %s", ErrNoFunction, name)
+	p, err := s.pool(name)
+	if err != nil {
+		return err
 	}
 	p.killAll()
+	return nil
+}
+
+// Renew makes every call that begins from now on run the program that is now at the function's path.
+// Calls that run already end as they are. Error: ErrNoFunction.
+func (s *Service) Renew(name string) error {
+	p, err := s.pool(name)
+	if err != nil {
+		return err
+	}
+	p.renew()
 	return nil
 }
 

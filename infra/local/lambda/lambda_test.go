@@ -226,6 +226,33 @@ func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
 	}
 }
 
+func TestRenewedFunctionEndsItsCallsAndStartsAgain(t *testing.T) {
+	s, _ := start(t, lambda.Options{})
+	answered := make(chan error)
+	var during report
+	go func() {
+		text, err := s.Invoke(context.Background(), "Toy", []byte(`{"Seconds":0.5}`))
+		answered <- errors.Join(err, json.Unmarshal(text, &during))
+	}()
+	until(t, func() bool { return len(s.Copies("Toy")) == 1 })
+	idle := call(t, s, `{}`) // by a second copy
+	if err := s.Renew("Toy"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the call that ran: %v", err)
+	}
+	for range 2 {
+		if after := call(t, s, `{}`); after.PID == idle.PID || after.PID == during.PID {
+			t.Error("an old copy answered")
+		}
+	}
+	until(t, func() bool { return len(s.Copies("Toy")) == 1 })
+	if err := s.Renew("Unknown"); !errors.Is(err, lambda.ErrNoFunction) {
+		t.Errorf("an unknown function: %v", err)
+	}
+}
+
 func TestStoppedFunctionIsNotCalled(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	if _, err := s.Invoke(t.Context(), "Closed", []byte(`{}`)); !errors.Is(err, lambda.ErrThrottled) {

@@ -24,6 +24,7 @@ type pool struct {
 	copies map[int]*process
 	idle   []*process // the last used one is taken first, as Lambda tends to do
 	next   int
+	old    int // copies up to this number get no further call
 	closed bool
 }
 
@@ -102,10 +103,14 @@ func (p *pool) pick() (*process, error) {
 	return c, nil
 }
 
-// giveBack makes the copy idle, unless it has died.
+// giveBack makes the copy idle, unless it has died or is of an old program.
 func (p *pool) giveBack(c *process) {
 	p.mu.Lock()
-	if !c.dead() {
+	switch {
+	case c.dead():
+	case c.id <= p.old:
+		_ = c.cmd.Process.Kill()
+	default:
 		p.idle = append(p.idle, c)
 	}
 	p.mu.Unlock()
@@ -129,6 +134,16 @@ func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+}
+
+// renew ends the idle copies now, and the others after their calls.
+func (p *pool) renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		_ = c.cmd.Process.Kill()
+	}
+	p.idle, p.old = nil, p.next
 }
 
 // killAll ends every copy and waits until they are gone.

@@ -20,6 +20,8 @@ type sources struct {
 	folders   map[string]string              // of each function's code, by its name: a full path
 	module    string                         // the folder of the Go module of the functions in Go; "": there are none
 	out       string                         // the folder for the programs
+	code      []string                       // the folders whose files change the functions: the module, and those in Node
+	files     string                         // the fingerprint of these folders, when the template was read
 }
 
 // sourcesOf finds the code of a template's functions. A CodeUri is relative to its template.
@@ -37,6 +39,7 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 		}
 		c.folders[name] = folder
 		if f.Node() {
+			c.code = append(c.code, folder)
 			continue
 		}
 		module, err := moduleOf(folder)
@@ -48,7 +51,23 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 		}
 		c.module = module
 	}
-	return c, nil
+	if c.module != "" {
+		c.code = append(c.code, c.module)
+	}
+	c.files, err = c.fingerprint()
+	return c, err
+}
+
+// fingerprint returns a text that changes with the functions' code.
+func (c sources) fingerprint() (all string, err error) {
+	for _, folder := range c.code {
+		of, err := build.Fingerprint(folder)
+		if err != nil {
+			return "", err
+		}
+		all += of
+	}
+	return all, nil
 }
 
 // moduleOf returns the nearest folder at or above a folder that has a go.mod.
@@ -71,26 +90,49 @@ func (c sources) program(function string) string {
 // build builds the functions in Go that are not built yet.
 func (s *Stack) build(ctx context.Context) error {
 	for _, c := range []sources{s.sources, s.consumer.sources} {
-		missing := make(map[string]bool) // folders, relative to the module
-		for name, f := range c.functions {
-			folder, err := filepath.Rel(c.module, c.folders[name])
-			if err == nil && !f.Node() && !s.built[c.program(name)] {
-				missing[folder] = true
-				s.built[c.program(name)] = true
-			}
-		}
+		missing := slices.DeleteFunc(c.inGo(), func(name string) bool { return s.built[c.program(name)] })
 		if len(missing) == 0 {
 			continue
 		}
 		s.options.Progress("building the functions")
-		_, err := build.Functions(ctx, build.Options{
-			Root: c.module, Folders: slices.Sorted(maps.Keys(missing)), Out: c.out, Kept: filepath.Join(s.root, ".local", "built"),
-		})
-		if err != nil {
+		if err := s.compile(ctx, c, missing); err != nil {
 			return err
+		}
+		for _, name := range missing {
+			s.built[c.program(name)] = true
 		}
 	}
 	return nil
+}
+
+// inGo returns the names of the functions in Go.
+func (c sources) inGo() (names []string) {
+	for name, f := range c.functions {
+		if !f.Node() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// compile builds functions in Go, if there are any.
+func (s *Stack) compile(ctx context.Context, c sources, functions []string) error {
+	if len(functions) == 0 {
+		return nil
+	}
+	var folders []string // relative to the module
+	for _, name := range functions {
+		folder, err := filepath.Rel(c.module, c.folders[name])
+		if err != nil {
+			return err
+		}
+		folders = append(folders, folder)
+	}
+	slices.Sort(folders)
+	_, err := build.Functions(ctx, build.Options{
+		Root: c.module, Folders: slices.Compact(folders), Out: c.out, Kept: filepath.Join(s.root, ".local", "built"),
+	})
+	return err
 }
 
 // run returns the functions as Lambda runs them, with variables that the template may have other values of.

@@ -43,6 +43,7 @@ type Options struct {
 	MaxCopies  int               // of one function; 0: lambda's default
 	Emulator   []string          // settings of the queues' emulator, NAME=value; tests use its other services
 	Throttle   bool              // requests over the templates' limits are refused
+	Reload     bool              // functions whose code changes are built anew, and served when they compile
 	Minute     time.Duration     // the length of a schedule's minute; 0: a minute
 
 	Consumer           string            // a second template, whose API is served beside this one's; "": none
@@ -202,6 +203,9 @@ func (s *Stack) open(ctx, background context.Context) error {
 		return err
 	}
 	s.serve(&http.Server{Handler: s.controlHandler(), ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.Control])
+	if s.options.Reload {
+		s.pumps.Go(func() { s.reload(background) })
+	}
 	return nil
 }
 

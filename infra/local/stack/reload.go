@@ -1,0 +1,71 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// lookEvery is how often the files of the functions' code are looked at, which takes some milliseconds.
+const lookEvery = 300 * time.Millisecond
+
+// reload replaces the functions whose code changes, until the context ends.
+func (s *Stack) reload(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookEvery):
+		}
+		for _, c := range []*sources{&s.sources, &s.consumer.sources} {
+			if now, err := c.fingerprint(); err == nil && now != c.files { // after an error a file is just being written
+				c.files = now
+				s.replace(ctx, *c)
+			}
+		}
+	}
+}
+
+// replace builds the functions anew, and ends the copies of those that have changed. When the code does not
+// compile, all go on as they are.
+func (s *Stack) replace(ctx context.Context, c sources) {
+	begun := time.Now()
+	before := c.programs()
+	if err := s.compile(ctx, c, c.inGo()); err != nil {
+		if ctx.Err() == nil {
+			s.options.Progress("the functions stay as they were: " + err.Error())
+		}
+		return
+	}
+	after := c.programs()
+	var changed []string
+	var wrong error
+	for name, f := range c.functions {
+		if f.Node() || !os.SameFile(before[name], after[name]) {
+			changed = append(changed, name)
+			wrong = errors.Join(wrong, s.lambda.Renew(name))
+		}
+	}
+	slices.Sort(changed)
+	switch {
+	case wrong != nil:
+		s.options.Progress("the functions are not replaced: " + wrong.Error())
+	case len(changed) > 0:
+		s.options.Progress(fmt.Sprintf("replaced after %.1f s: %s", time.Since(begun).Seconds(), strings.Join(changed, ", ")))
+	}
+}
+
+// programs returns the files of the programs, by the functions in Go.
+func (c sources) programs() map[string]os.FileInfo {
+	out := make(map[string]os.FileInfo)
+	for name, f := range c.functions {
+		if info, err := os.Stat(c.program(name)); err == nil && !f.Node() {
+			out[name] = info
+		}
+	}
+	return out
+}

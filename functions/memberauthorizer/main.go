@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"latchkey/pkg/authn"
@@ -13,6 +12,7 @@ import (
 	"latchkey/pkg/guard"
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 )
 
@@ -26,7 +26,7 @@ func main() {
 			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
 				o, ok := path[parameter]
 				if !ok {
-					return "", nil, errors.New("authorizer_misconfigured: the route's path has no parameter " + parameter)
+					return "", nil, principal.MisconfiguredError("the route's path has no parameter " + parameter)
 				}
 				p, err := g.Member(ctx, headers, o, org.Viewer)
 				return p.ID(), p.Fields(), err

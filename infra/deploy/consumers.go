@@ -12,18 +12,8 @@ import (
 
 // checkConsumers prints each authorizer of the account and region that asks one of the stack's and
 // could keep the answer, with the commands that mend it. The error says that there are some.
-func (p *program) checkConsumers(ctx context.Context) error {
-	if err := p.connect(ctx); err != nil {
-		return err
-	}
-	defer p.aws.close()
-	now, err := p.describe()
-	switch {
-	case err != nil:
-		return err
-	case now == nil:
-		return fmt.Errorf("there is no stack %s in %s", p.stack, p.aws.region)
-	case now.output("KeyAuthorizerArn") == "" || now.output("MemberAuthorizerArn") == "":
+func (p *program) checkConsumers(_ context.Context, now *deployedStack) error {
+	if now.output("KeyAuthorizerArn") == "" || now.output("MemberAuthorizerArn") == "" {
 		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.stack)
 	}
 	s := &search{program: p, shared: shared{now.output("KeyAuthorizerArn"), now.output("MemberAuthorizerArn")}}
@@ -40,7 +30,7 @@ func (p *program) checkConsumers(ctx context.Context) error {
 	}
 	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.seen, p.aws.region, s.ours, p.stack)
 	if s.unknown > 0 {
-		p.say("Of %d it is not known whom they ask.", s.unknown)
+		p.say("Which function %d of them ask is not known.", s.unknown)
 	}
 	return nil
 }
@@ -50,7 +40,7 @@ type search struct {
 	*program
 	shared            shared
 	seen, ours, wrong int // authorizers; of these, those that ask ours; findings
-	unknown           int // authorizers of which it is not known whom they ask
+	unknown           int // authorizers whose function a stage variable names
 }
 
 // asks counts an authorizer, and reports whether it asks one of the stack's.

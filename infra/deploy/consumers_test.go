@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os/exec"
 	"slices"
 	"strings"
@@ -212,5 +213,5 @@ func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 }
 
 func (r *rig) checkConsumers() (string, error) {
-	return r.run((*program).checkConsumers, nil)
+	return r.run(func(p *program, ctx context.Context) error { return p.onStack(ctx, p.checkConsumers) }, nil)
 }

@@ -43,9 +43,9 @@ func start(ctx context.Context, args []string) error {
 	}
 	switch {
 	case slices.Equal(args, []string{"undeploy"}):
-		return p.undeploy(ctx)
+		return p.onStack(ctx, p.undeploy)
 	case slices.Equal(args, []string{"check-consumers"}):
-		return p.checkConsumers(ctx)
+		return p.onStack(ctx, p.checkConsumers)
 	default:
 		return p.deploy(ctx)
 	}

@@ -179,7 +179,7 @@ func (r *rig) calls() []string {
 func (r *rig) deploy(variables ...string) (string, error) { return r.run((*program).deploy, variables) }
 
 func (r *rig) undeploy(variables ...string) (string, error) {
-	return r.run((*program).undeploy, variables)
+	return r.run(func(p *program, ctx context.Context) error { return p.onStack(ctx, p.undeploy) }, variables)
 }
 
 func (r *rig) run(command func(*program, context.Context) error, variables []string) (string, error) {

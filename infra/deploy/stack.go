@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -85,6 +86,22 @@ func (p *program) describe() (*deployedStack, error) {
 		return nil, fmt.Errorf("%d stacks are named %s", len(out.Stacks), p.stack)
 	}
 	return &out.Stacks[0], nil
+}
+
+// onStack connects to AWS, and calls do with the deployed stack. It is an error that there is none.
+func (p *program) onStack(ctx context.Context, do func(context.Context, *deployedStack) error) error {
+	if err := p.connect(ctx); err != nil {
+		return err
+	}
+	defer p.aws.close()
+	now, err := p.describe()
+	if err != nil {
+		return err
+	}
+	if now == nil {
+		return fmt.Errorf("there is no stack %s in %s", p.stack, p.aws.region)
+	}
+	return do(ctx, now)
 }
 
 // readTemplate reads the template's parameters. Each given parameter must be one of them: the SAM

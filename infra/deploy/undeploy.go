@@ -9,18 +9,8 @@ import (
 )
 
 // undeploy deletes the stack, and prints what stays.
-func (p *program) undeploy(ctx context.Context) error {
-	if err := p.connect(ctx); err != nil {
-		return err
-	}
-	defer p.aws.close()
-	now, err := p.describe()
-	switch {
-	case err != nil:
-		return err
-	case now == nil:
-		return fmt.Errorf("there is no stack %s in %s", p.stack, p.aws.region)
-	case now.StackStatus != reviewed && !now.isOurs():
+func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
+	if now.StackStatus != reviewed && !now.isOurs() {
 		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
 	}
 	tables, err := p.tables(now)

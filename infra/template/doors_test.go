@@ -13,7 +13,7 @@ func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, 
 
 func TestADoorReachesWhatItsChecksRead(t *testing.T) { holds(t, doorRights) }
 
-// doorPermissions has every permission of the owner's doors: whom it lets call which function. SAM
+// doorPermissions has every permission of the owner's doors: who may call which function. SAM
 // makes the two of the function URL, which AWS wants since October 2025.
 var doorPermissions = map[string]string{
 	"KeyAuthorizerOfThisAccount": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]},"Principal":"apigateway.amazonaws.com",` +

@@ -73,7 +73,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == introspectPath && r.Method == http.MethodPost:
 		s.introspect(w, r)
 	default:
-		problem.Write(r.Context(), w, problem.New(problem.RouteNotFound, "There is /authorize and POST /introspect, and nothing else."))
+		problem.Write(r.Context(), w, problem.New(problem.RouteNotFound, "There are /authorize, /authorize-member and POST /introspect, and no other."))
 	}
 }
 
@@ -105,12 +105,6 @@ func (s *server) check(r *http.Request, authorization []string, wanted requireme
 	return s.guard.Key(r.Context(), authorization, wanted.scopes...)
 }
 
-// misconfigured is the error of a proxy that asks for something that there is not. Its requests
-// must not be let through.
-type misconfigured string
-
-func (m misconfigured) Error() string { return "authorizer_misconfigured: " + string(m) }
-
 // requirementsOf reads the query, which the proxy's configuration writes. Below /authorize the path
 // and the query are those of the proxy's client (Envoy), so they ask for nothing: there any API key
 // will do.
@@ -120,19 +114,19 @@ func requirementsOf(r *http.Request) (requirements, error) {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || r.URL.Fragment != "" {
-		return requirements{}, misconfigured("the query cannot be read")
+		return requirements{}, principal.MisconfiguredError("the query cannot be read")
 	}
 	if r.URL.Path == memberPath {
 		return ofMembers(query)
 	}
 	for name := range query {
 		if name != "scope" {
-			return requirements{}, misconfigured("the query may have scope only")
+			return requirements{}, principal.MisconfiguredError("the query may have scope only")
 		}
 	}
 	for _, s := range query["scope"] {
 		if !apikey.ValidScope(s) {
-			return requirements{}, misconfigured("no API key can have the scope that is asked for")
+			return requirements{}, principal.MisconfiguredError("no API key can have the scope that is asked for")
 		}
 	}
 	return requirements{scopes: query["scope"]}, nil
@@ -142,12 +136,12 @@ func requirementsOf(r *http.Request) (requirements, error) {
 func ofMembers(query url.Values) (requirements, error) {
 	wanted := requirements{orgID: query.Get("org"), role: org.Viewer}
 	if len(query["org"]) != 1 || len(query["role"]) > 1 || len(query) != 1+len(query["role"]) {
-		return requirements{}, misconfigured("ask for one org, and one role or none")
+		return requirements{}, principal.MisconfiguredError("ask for one org, and one role or none")
 	}
 	if query["role"] != nil {
 		role, ok := org.ParseRole(query.Get("role"))
 		if !ok {
-			return requirements{}, misconfigured("role must be admin, member or viewer")
+			return requirements{}, principal.MisconfiguredError("role must be admin, member or viewer")
 		}
 		wanted.role = role
 	}
@@ -158,9 +152,8 @@ func ofMembers(query url.Values) (requirements, error) {
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	refused, ok := guard.Refused(err)
 	if !ok {
-		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
 		w.Header().Set(codeHeader, string(problem.Unavailable))
-		problem.Write(r.Context(), w, guard.Unknown())
+		cannotTell(w, r, err)
 		return
 	}
 	slog.InfoContext(r.Context(), "refused", "code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr)
@@ -169,6 +162,12 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
 	}
 	problem.Write(r.Context(), w, refused)
+}
+
+// cannotTell answers 503 after a check without a decision.
+func cannotTell(w http.ResponseWriter, r *http.Request, err error) {
+	slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
+	problem.Write(r.Context(), w, guard.Unknown())
 }
 
 // write writes every header: one without a value is empty, because a proxy that copies a header

@@ -3,7 +3,6 @@ package forwardauth
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"mime"
 	"net/http"
 
@@ -46,8 +45,7 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 	case refused:
 		answer(w, map[string]any{"active": false})
 	default:
-		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
-		problem.Write(r.Context(), w, guard.Unknown())
+		cannotTell(w, r, err)
 	}
 }
 
@@ -70,12 +68,13 @@ func (s *server) mayIntrospect(r *http.Request) error {
 func refuseCaller(w http.ResponseWriter, r *http.Request, err error) {
 	refused, ok := guard.Refused(err)
 	if !ok {
-		slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
-		err = guard.Unknown()
-	} else if refused.Code.Status() == http.StatusUnauthorized {
+		cannotTell(w, r, err)
+		return
+	}
+	if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="introspect"`)
 	}
-	problem.Write(r.Context(), w, err)
+	problem.Write(r.Context(), w, refused)
 }
 
 type form struct{ token, org string }

@@ -13,7 +13,6 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -114,9 +113,5 @@ func (g *Guard) Member(ctx context.Context, authorization []string, orgID string
 // Refused reports whether an error of Key or Member is a refusal. The caller may learn its Code and
 // Detail. Every other error is a fault of ours: the caller must get a 503.
 func Refused(err error) (*problem.Error, bool) {
-	var p *problem.Error
-	if errors.As(err, &p) && (p.Code.Status() == http.StatusUnauthorized || p.Code.Status() == http.StatusForbidden) {
-		return p, true
-	}
-	return nil, false
+	return problem.Refusal(err)
 }

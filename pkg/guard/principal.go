@@ -1,13 +1,12 @@
 package guard
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"latchkey/pkg/authn"
+	"latchkey/pkg/plainjson"
 	"latchkey/pkg/store"
 )
 
@@ -88,11 +87,8 @@ func metadataText(m map[string]string) string {
 	if len(m) == 0 {
 		return "{}"
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(m)
-	return strings.TrimSpace(text.String())
+	text, _ := plainjson.Marshal(m)
+	return string(text)
 }
 
 func expiryText(at int64) string {

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,8 +41,8 @@ type authorizerEvent struct {
 // readAuthorizerEvent reads an event.
 func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 	s := &scanner{text: text}
-	s.object(func(name string) {
-		switch name {
+	s.object(func(name []byte) {
+		switch string(name) {
 		case "methodArn":
 			e.methodARN = s.string()
 		case "resource":
@@ -61,9 +62,9 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 		case "httpMethod":
 			e.httpMethod = s.string()
 		case "headers":
-			e.single = s.authorization(func() []string { return []string{s.string()} })
+			e.single = s.authorization(func(text func()) { text() })
 		case "multiValueHeaders":
-			e.many = s.authorization(s.strings)
+			e.many = s.authorization(s.array)
 		case "requestContext":
 			e.extendedRequestID, e.sourceIP, e.httpSourceIP = s.requestContext()
 		default:
@@ -73,22 +74,33 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 	return e, s.end()
 }
 
-// authorization reads headers, and returns the values of those named Authorization; nil for null.
-func (s *scanner) authorization(values func() []string) (found map[string][]string) {
+// authorization reads headers, and returns the values of those named Authorization; nil for null. It
+// calls each for every header, which must call text for each of the header's values. What it does not
+// return, it does not copy.
+func (s *scanner) authorization(each func(text func())) (found map[string][]string) {
 	if s.peek() == '{' {
 		found = map[string][]string{}
 	}
-	s.object(func(name string) {
-		if got := values(); strings.EqualFold(name, "authorization") {
-			found[name] = got
+	var values []string
+	wanted := false
+	text := func() {
+		if value := s.quotedText(); wanted {
+			values = append(values, string(value))
+		}
+	}
+	s.object(func(name []byte) {
+		values, wanted = nil, bytes.EqualFold(name, []byte("authorization"))
+		each(text)
+		if wanted {
+			found[string(name)] = values
 		}
 	})
 	return found
 }
 
 func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP string) {
-	s.object(func(name string) {
-		switch name {
+	s.object(func(name []byte) {
+		switch string(name) {
 		case "extendedRequestId":
 			extendedRequestID = s.string()
 		case "identity":
@@ -103,8 +115,8 @@ func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP st
 }
 
 func (s *scanner) sourceIP() (found string) {
-	s.object(func(name string) {
-		if name == "sourceIp" {
+	s.object(func(name []byte) {
+		if string(name) == "sourceIp" {
 			found = s.string()
 		} else {
 			s.skip()

@@ -39,14 +39,15 @@ func (s *scanner) take(c byte) {
 	s.text = s.text[1:]
 }
 
-// object reads an object, or null. For each member it calls read, which must read the value.
-func (s *scanner) object(read func(name string)) {
+// object reads an object, or null. For each member it calls read, which must read the value. The name is
+// no copy: most are only compared.
+func (s *scanner) object(read func(name []byte)) {
 	if s.peek() != '{' {
 		s.null()
 		return
 	}
 	s.list('{', '}', func() {
-		name := s.string()
+		name := s.quotedText()
 		s.take(':')
 		read(name)
 	})
@@ -75,20 +76,23 @@ func (s *scanner) list(opening, closing byte, part func()) {
 }
 
 // string reads a text. null is "".
-func (s *scanner) string() string {
+func (s *scanner) string() string { return string(s.quotedText()) }
+
+// quotedText reads what string does, and copies it only when it has escapes.
+func (s *scanner) quotedText() []byte {
 	if s.peek() != '"' {
 		s.null()
-		return ""
+		return nil
 	}
 	raw, plain := s.quoted()
 	if plain {
-		return string(raw[1 : len(raw)-1])
+		return raw[1 : len(raw)-1]
 	}
 	var out string
 	if s.err == nil && json.Unmarshal(raw, &out) != nil {
 		s.fail()
 	}
-	return out
+	return []byte(out)
 }
 
 // quoted reads a text with its quotes. plain reports whether it is what it says: without escapes, and
@@ -107,12 +111,6 @@ func (s *scanner) quoted() (raw []byte, plain bool) {
 	}
 	s.fail()
 	return nil, false
-}
-
-// strings reads an array of texts.
-func (s *scanner) strings() (out []string) {
-	s.array(func() { out = append(out, s.string()) })
-	return out
 }
 
 // end returns the scanner's error, or that of a text with more behind what was read.
@@ -145,7 +143,7 @@ func (s *scanner) value() []byte {
 func (s *scanner) skip() {
 	switch s.peek() {
 	case '{':
-		s.object(func(string) { s.skip() })
+		s.object(func([]byte) { s.skip() })
 	case '[':
 		s.array(s.skip)
 	case '"':

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 
 	"latchkey/pkg/metric"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
 
@@ -35,24 +34,21 @@ type simpleAnswer struct {
 	Context      map[string]string `json:"context"`
 }
 
-// codeMisconfigured marks the log line of a caller's mistake.
-const codeMisconfigured = "authorizer_misconfigured"
-
 // misconfigured returns an error that names what is wrong in the template of the API that asks, or
 // nil. An answer that the gateway could keep would outlive the credential's end.
 func misconfigured(e authorizerEvent) error {
 	const mend = `: set the authorizer's type to REQUEST, no identity source, and the cache time (TTL) to 0`
 	switch {
 	case e.eventType == "TOKEN":
-		return errors.New(codeMisconfigured + ": the authorizer is of type TOKEN, whose answers are cached" + mend)
+		return principal.MisconfiguredError("the authorizer is of type TOKEN, whose answers are cached" + mend)
 	case e.eventType != "REQUEST":
-		return errors.New(codeMisconfigured + ": the event is not that of an API's authorizer")
+		return principal.MisconfiguredError("the event is not that of an API's authorizer")
 	case strings.HasSuffix(e.methodARN, "/$connect"):
-		return errors.New(codeMisconfigured + ": the API is one for WebSockets, where one answer lasts as long as the connection")
+		return principal.MisconfiguredError("the API is one for WebSockets, where one answer lasts as long as the connection")
 	case hasIdentitySource(e.identitySource):
-		return errors.New(codeMisconfigured + ": the authorizer has an identity source, by which answers are cached" + mend)
+		return principal.MisconfiguredError("the authorizer has an identity source, by which answers are cached" + mend)
 	case e.methodARN == "":
-		return errors.New(codeMisconfigured + ": the event names no route")
+		return principal.MisconfiguredError("the event names no route")
 	default:
 		return nil
 	}
@@ -80,7 +76,7 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	ctx, cancel := prepared(ctx, e.extendedRequestID)
 	defer cancel()
 	if err := misconfigured(e); err != nil {
-		slog.ErrorContext(ctx, "refused", "code", codeMisconfigured, "error", err, "route", e.route())
+		slog.ErrorContext(ctx, "refused", "code", principal.CodeMisconfigured, "error", err, "route", e.route())
 		return nil, err
 	}
 	var path map[string]string
@@ -106,8 +102,7 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
 		return answerTo(e, allow, id, fields), nil
 	}
-	var refused *problem.Error
-	if errors.As(err, &refused) && (refused.Code.Status() == http.StatusUnauthorized || refused.Code.Status() == http.StatusForbidden) {
+	if refused, ok := problem.Refusal(err); ok {
 		logRefusal(ctx, e, refused, "")
 		return answerTo(e, deny, "", map[string]string{
 			"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,

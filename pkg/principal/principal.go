@@ -42,6 +42,15 @@ func Challenge(headers []string) string {
 	return "Bearer"
 }
 
+// CodeMisconfigured marks a MisconfiguredError in the log.
+const CodeMisconfigured = "authorizer_misconfigured"
+
+// MisconfiguredError says what is wrong in the settings of the API or the proxy that asks an authorizer. It
+// is never a refusal: the requests are in order, and must not be let through.
+type MisconfiguredError string
+
+func (m MisconfiguredError) Error() string { return CodeMisconfigured + ": " + string(m) }
+
 // Kind is the kind of a Principal.
 type Kind string
 

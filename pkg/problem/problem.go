@@ -214,6 +214,20 @@ func Is(err error, code Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
+// Refusal returns the Error of a caller who is not let in: its status is 401 or 403. ok is false for
+// every other error.
+func Refusal(err error) (refused *Error, ok bool) {
+	if !errors.As(err, &refused) {
+		return nil, false
+	}
+	switch refused.Code.Status() {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return refused, true
+	default:
+		return nil, false
+	}
+}
+
 // From turns any error into an Error. Another kind of error becomes Internal, with err as its
 // cause.
 func From(err error) *Error {

@@ -55,6 +55,18 @@ func TestTheCallerNeverSeesTheCause(t *testing.T) {
 	}
 }
 
+func TestARefusalHasStatus401Or403(t *testing.T) {
+	for _, code := range problem.Codes() {
+		p, ok := problem.Refusal(fmt.Errorf("wrapped: %w", problem.New(code, "x")))
+		if want := code.Status() == 401 || code.Status() == 403; ok != want || ok && p.Code != code {
+			t.Errorf("%s: %v", code, ok)
+		}
+	}
+	if _, ok := problem.Refusal(errors.New("x")); ok {
+		t.Error("any error is a refusal")
+	}
+}
+
 func TestAnUnknownErrorIsA500(t *testing.T) {
 	for _, err := range []error{errors.New("x"), problem.New("no_such_code", "x")} {
 		if w, body := write(t, err); w.Code != 500 || body["code"] != "internal" {

@@ -1,0 +1,169 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/stack"
+)
+
+// door is a way by which an endpoint of the owner takes credentials: an API, a server or a check by URL.
+type door struct {
+	name     string
+	copies   func() map[string]int // answered requests by copy, of what checks the credentials
+	targets  []*target             // each serves both paths
+	keyPath  string                // needs the scope invoices:read
+	member   func(org string) string
+	noMember int // the status of who is no member
+}
+
+// ask sends a request to one of the targets.
+func (d *door) ask(t *testing.T, n int, path, credential string, header http.Header) (reply, error) {
+	return d.targets[n%len(d.targets)].try(t.Context(), call{method: "GET", path: path, bearer: credential, header: header})
+}
+
+func (d *door) want(t *testing.T, path, credential string, status int, code string) reply {
+	t.Helper()
+	r, err := d.ask(t, 0, path, credential, nil)
+	if err != nil || r.status != status || d.code(r) != code {
+		t.Errorf("%s %s: %d %s %s %v, want %d %s", d.name, path, r.status, d.code(r), r.text, err, status, code)
+	}
+	return r
+}
+
+// code returns a refusal's code, by header or in the body.
+func (d *door) code(r reply) string {
+	if code := r.header.Get("X-Latchkey-Code"); code != "" {
+		return code
+	}
+	return r.code()
+}
+
+// doorRoles are the roles of the doors, and the policy of programs with package guard.
+var doorRoles = []string{"KeyAuthorizerRole", "MemberAuthorizerRole", "ForwardAuthRole", "GuardPolicy"}
+
+// frontDoor is a stack with an API of an owner beside it, and its doors.
+type frontDoor struct {
+	*stack.Stack
+	tg    *target
+	doors []*door
+	ada   *person
+	org   string // ada's, and the owner's
+}
+
+// copiesOf returns how many calls each copy of a function has answered.
+func copiesOf(s *stack.Stack, function string) func() map[string]int {
+	return func() map[string]int {
+		out := map[string]int{}
+		for _, c := range s.Copies(function) {
+			out[fmt.Sprint(c.ID)] = c.Answered
+		}
+		return out
+	}
+}
+
+func openDoors(t *testing.T) *frontDoor {
+	t.Helper()
+	s, tg := startLocal(t, stack.Options{
+		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/consumer/template.yaml"),
+		Parameters: map[string]string{"ForwardAuth": "true"},
+	})
+	f := &frontDoor{Stack: s, tg: tg, ada: tg.person(t, "ada")}
+	f.org = f.ada.org(t)
+	if err := s.Deploy(t.Context(), map[string]string{"OwnerOrgId": f.org}); err != nil {
+		t.Fatal(err)
+	}
+	f.doors = []*door{
+		{
+			name: "API Gateway", copies: copiesOf(s, "KeyAuthorizerFunction"), targets: []*target{newTarget("api", s.Consumer, nil)},
+			keyPath: "/invoices", member: func(org string) string { return "/orgs/" + org + "/invoices" }, noMember: 401,
+		},
+		f.servers(t),
+		{
+			name: "forward auth", copies: copiesOf(s, "ForwardAuthFunction"), targets: []*target{newTarget("url", s.FunctionURLs["ForwardAuthFunction"], nil)},
+			keyPath: "/authorize?scope=invoices:read", member: func(org string) string { return "/authorize-member?role=member&org=" + url.QueryEscape(org) }, noMember: 403,
+		},
+	}
+	return f
+}
+
+func rootOf(t *testing.T) string {
+	t.Helper()
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// servers starts four processes of the example of package guard. Each is a copy.
+func (f *frontDoor) servers(t *testing.T) *door {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/consumer/server")
+	build.Dir = rootOf(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	d := &door{name: "Go", keyPath: "/invoices", member: func(org string) string { return "/orgs/" + org + "/invoices" }, noMember: 403}
+	var served [4]atomic.Int64
+	for i := range served {
+		address := freeAddress(t)
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Stderr = os.Stderr
+		cmd.Env = []string{
+			"LISTEN=" + address, "TABLE=" + f.TableName, "AWS_REGION=" + backing.Region, "AWS_ACCESS_KEY_ID=GuardPolicy", "AWS_SECRET_ACCESS_KEY=x",
+			"AWS_ENDPOINT_URL_DYNAMODB=" + f.AWS, "ISSUER=" + f.Issuer, "JWKS_URL=" + f.Issuer + "/jwks", "AUDIENCE=" + stack.Audience,
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		tg := newTarget("go", "http://"+address, nil)
+		tg.client.Transport = counting{tg.client.Transport, &served[i]}
+		eventually(t, 10*time.Second, "the server answers", func() bool { _, err := tg.try(t.Context(), call{method: "GET", path: "/"}); return err == nil })
+		d.targets = append(d.targets, tg)
+	}
+	d.copies = func() map[string]int {
+		out := map[string]int{}
+		for i := range served {
+			out[fmt.Sprint(i)] = int(served[i].Load())
+		}
+		return out
+	}
+	return d
+}
+
+// freeAddress returns an address on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// counting counts the answers of a server.
+type counting struct {
+	http.RoundTripper
+	n *atomic.Int64
+}
+
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		c.n.Add(1)
+	}
+	return res, err
+}

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"link":              {"id", "plainjson", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {"plainjson"},
-	"store":             {"id", "problem", "secret", "apikey", "org", "link", "webhook", "table"},
+	"store":             {"id", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"p256"},

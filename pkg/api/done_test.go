@@ -107,7 +107,7 @@ func (c *creation) holds(t *testing.T, r reply) {
 }
 
 // TestACreateThatWasDoneAnswersSo creates one of everything, on the last free place of its
-// limit. The answer of the transaction is lost, and the database does not recognise the
+// limit. The answer of the write is lost, and the database does not recognise a
 // transaction again: the caller still gets the answer, and only one was created.
 func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	creates := 0
@@ -137,12 +137,23 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	}
 }
 
-// done makes a creation while a fault hits its transaction. grown is the expected growth of the
+// hits makes a fault hit the write of a creation: its transaction or, for a link without an
+// Idempotency-Key, the update behind that of the budget.
+func (c *creation) hits(fault storetest.Fault, key string) {
+	if c.route.Name() != "POST /link/create" || key != "" {
+		c.Faults.Plan("TransactWriteItems", fault, 1)
+		return
+	}
+	c.Faults.Before("UpdateItem", func() {})
+	c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", fault, 1) })
+}
+
+// done makes a creation while a fault hits its write. grown is the expected growth of the
 // table.
 func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status int, grown map[string]int) {
 	t.Helper()
 	before := c.size(t)
-	c.Faults.Plan("TransactWriteItems", fault, 1)
+	c.hits(fault, key)
 	made := c.create(t, key, status, "")
 	if c.Faults.Pending() {
 		t.Fatalf("%s did not occur", fault)

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 )
@@ -47,6 +49,37 @@ func (s *Store) authorize(ctx context.Context, a Actor, o id.Org) error {
 		return err
 	}
 	return a.authorize(membership)
+}
+
+// beside checks that the caller has one of the roles in an org, and makes reads at the same time.
+// The first error is the result, and that of the check comes before those of the reads. A refusal
+// ends the reads, so that it takes as long in an org with many rows as in one without. The reads
+// may have filled their results even so: use them only without an error.
+func (s *Store) beside(ctx context.Context, a Actor, o id.Org, reads ...func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	check := func(ctx context.Context) error {
+		err := s.authorize(ctx, a, o)
+		if err != nil {
+			end()
+		}
+		return err
+	}
+	all := append([]func(context.Context) error{check}, reads...)
+	return cmp.Or(parallel.Each(len(all), all, func(_ int, read func(context.Context) error) error { return read(ctx) })...)
+}
+
+// listAs is list for a caller who has one of the roles in an org. Errors: org_not_found,
+// insufficient_role.
+func listAs[T any](ctx context.Context, s *Store, a Actor, o id.Org, page table.Span, from func(*table.Reading) T) (found []T, next string, err error) {
+	err = s.beside(ctx, a, o, func(ctx context.Context) (err error) {
+		found, next, err = list(ctx, s, page, from)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return found, next, nil
 }
 
 // readAs reads rows for a caller who has one of the roles in an org. Errors: org_not_found,

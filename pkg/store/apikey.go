@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	// maxWholeKeys is how many keys GET …/keys returns without a page.
-	maxWholeKeys = 1000
-
 	deadKeysFor = 90 * 24 * time.Hour
 	noteEvery   = time.Hour
 	noteTimeout = 200 * time.Millisecond
@@ -78,29 +75,6 @@ func (s *Store) NoteUse(ctx context.Context, k APIKey, at int64) {
 		table.If(k.purgeAt != 0, attrPurgeAt.SetIfAbsent(k.purgeAt)),
 	)
 	_ = err // another process noted it, or the database is slow: both are fine
-}
-
-// Keys lists an org's API keys, newest first. Errors: org_not_found,
-// insufficient_role.
-func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
-	if err := s.authorize(ctx, a, o); err != nil {
-		return nil, "", err
-	}
-	page := p.span(pkKeys+string(o), skKey, maxWholeKeys)
-	page.Reverse = true
-	keys, next, err = list(ctx, s, page, apiKeyFrom)
-	if err != nil {
-		return nil, "", err
-	}
-	uses := make([]table.Key, len(keys))
-	for i, k := range keys {
-		uses[i] = usedRow(o, k.ID)
-	}
-	used, err := batch(ctx, s, uses, attrLastUsed.OrZero)
-	for i := range keys {
-		keys[i].LastUsedAt = used[uses[i]]
-	}
-	return keys, next, err
 }
 
 // NewKey describes an API key to create.

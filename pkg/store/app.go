@@ -25,10 +25,7 @@ func appFrom(r *table.Reading) App {
 // Apps lists an org's apps, newest first. It reads all of them, because there are few, and cuts
 // the page from them. Errors: org_not_found, insufficient_role.
 func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App, next string, err error) {
-	if err := s.authorize(ctx, a, o); err != nil {
-		return nil, "", err
-	}
-	apps, _, err = list(ctx, s, Page{}.span(pkOrg+string(o), skApp, maxWholeMembers), appFrom)
+	apps, _, err = listAs(ctx, s, a, o, Page{}.span(pkOrg+string(o), skApp, maxWholeMembers), appFrom)
 	if err != nil {
 		return nil, "", err
 	}

@@ -139,3 +139,39 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	wants(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint, id.NoKey), problem.EndpointNotFound)
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, id.NoUser), problem.MemberNotFound)
 }
+
+// TestALinkIsMadeByOneWrite, of one row, and once whatever happens to the write.
+func TestALinkIsMadeByOneWrite(t *testing.T) {
+	c := connect(t)
+	for n, fault := range []storetest.Fault{
+		"", storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late,
+	} {
+		c.Faults.Calls()
+		c.Faults.Plan("UpdateItem", fault, 1)
+		made := c.link(t, time.Hour)
+		if calls := c.Faults.Calls(); c.Faults.Pending() || slices.ContainsFunc(calls, func(call string) bool { return call != "UpdateItem" }) {
+			t.Errorf("%s: the calls %v, want only UpdateItem", fault, calls)
+		}
+		if found, err := c.Link(ctx, c.app, made.ID); err != nil || found.ClientUserID != "user-1" || len(c.rowsOf(t, "LINKS#")) != n+1 {
+			t.Errorf("%s: %+v, %v, %d links", fault, found, err, len(c.rowsOf(t, "LINKS#")))
+		}
+	}
+}
+
+// TestOnlyOnesOwnWriteIsADoneLink makes a link with the id and the token of another one, which never
+// happens.
+func TestOnlyOnesOwnWriteIsADoneLink(t *testing.T) {
+	c := connect(t)
+	var first store.MintedLink
+	create := func(user string) error {
+		c.Rand = bytes.NewReader(make([]byte, 100)) // the same id and token each time
+		return second(c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: user, ExpiresIn: time.Hour}, seeing(&first)))
+	}
+	wants(t, create("first"), "")
+	if err := create("second"); err == nil || problem.From(err).Code != problem.Internal {
+		t.Errorf("another's link: %v", err)
+	}
+	if found, err := c.Link(ctx, c.app, first.ID); err != nil || found.ClientUserID != "first" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

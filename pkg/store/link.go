@@ -63,14 +63,18 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 	if made, err = once.render(l); err != nil {
 		return made, err
 	}
-	t := s.begin()
-	t.once(once.Request, made.Answer)
 	row := linkRow(l.AppID, l.ID)
-	t.Create(row, dueAt(DueLink, row, l.ExpiresAt),
+	attributes := table.Changes(dueAt(DueLink, row, l.ExpiresAt),
 		attrHash.Set(l.Token.Hash[:]), attrOrgID.Set(l.OrgID), attrClientUserID.Set(l.ClientUserID),
 		attrCreatedAt.Set(l.CreatedAt), attrExpiresAt.Set(l.ExpiresAt), attrPurgeAt.Set(endedLinkPurge(l.ExpiresAt)),
 		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)),
 	)
+	if !once.Request.keyed() { // the link's row is the only one
+		return made.committed(s.db.Create(ctx, row, attributes))
+	}
+	t := s.begin()
+	t.once(once.Request, made.Answer)
+	t.Create(row, attributes)
 	return made.committed(t.Commit(ctx))
 }
 

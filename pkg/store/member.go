@@ -48,10 +48,7 @@ func profileFrom(r *table.Reading) (p profile) {
 // the id behind which the next page begins, "" at the end. Errors: org_not_found,
 // insufficient_role.
 func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members []Member, next string, err error) {
-	if err := s.authorize(ctx, a, o); err != nil {
-		return nil, "", err
-	}
-	members, next, err = list(ctx, s, p.span(pkOrg+string(o), skMember, maxWholeMembers), memberFrom)
+	members, next, err = listAs(ctx, s, a, o, p.span(pkOrg+string(o), skMember, maxWholeMembers), memberFrom)
 	if err != nil {
 		return nil, "", err
 	}

@@ -149,6 +149,15 @@ func TestAWrongTransactionIsNotSent(t *testing.T) {
 	}
 }
 
+// TestARowOfOtherChangesThanSetIsNotSent: the table has no client, as above.
+func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
+	for what, wrong := range map[string]Change{"other changes than Set": Add(count, 1), "the value of ratio": ratio.Set(math.NaN())} {
+		if err := New(nil, "t", Rules{}).Create(t.Context(), Key{"p", "s"}, wrong); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
 	tb := New(nil, "t", Rules{Index: Index{Name: "due", PK: "due", SK: "dueAt"}})
 	proof := Row{"name": text("a"), "due": number(1)}

@@ -38,6 +38,16 @@ func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal,
 	return done, err
 }
 
+// Create writes a row whose key was made for it, in one write. A transaction of this write has twice
+// its cost. As with Txn.Create, the whole row is the proof for a later try.
+func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
+	whole := func(e *Expression) { e.proof, e.err = e.row, e.put() }
+	_, err := t.Mark(ctx, k, Absent, func(Row) error { return errTaken }, Changes(changes...), whole)
+	return err
+}
+
+var errTaken = errors.New("table: the key of a new row is taken")
+
 // Note changes one row in one try, which the SDK does not repeat.
 func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Change) error {
 	e := render(when, changes...)

@@ -58,19 +58,25 @@ func weigh(res *http.Response) error {
 		return err
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
-	type capacity struct{ CapacityUnits float64 }
-	var one struct{ ConsumedCapacity capacity }
-	var several struct{ ConsumedCapacity []capacity }
-	if json.Unmarshal(body, &several) != nil && json.Unmarshal(body, &one) == nil {
-		several.ConsumedCapacity = []capacity{one.ConsumedCapacity}
-	}
 	units := &of.call.Write
 	if strings.Contains(of.call.Operation, "Get") || of.call.Operation == "Query" {
 		units = &of.call.Read
 	}
-	for _, c := range several.ConsumedCapacity {
-		*units += c.CapacityUnits
-	}
+	*units += Units(body)
 	of.tell(*of.call)
 	return nil
+}
+
+// Units returns the capacity units in an answer of DynamoDB's to a call that asked for their total.
+func Units(answer []byte) (sum float64) {
+	type capacity struct{ CapacityUnits float64 }
+	var one struct{ ConsumedCapacity capacity }
+	var several struct{ ConsumedCapacity []capacity }
+	if json.Unmarshal(answer, &several) != nil && json.Unmarshal(answer, &one) == nil {
+		several.ConsumedCapacity = []capacity{one.ConsumedCapacity}
+	}
+	for _, c := range several.ConsumedCapacity {
+		sum += c.CapacityUnits
+	}
+	return sum
 }

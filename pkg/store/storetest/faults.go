@@ -44,6 +44,7 @@ type Faults struct {
 	calls  []string
 	before []interposed
 	late   []*http.Request
+	held   gathering
 }
 
 // interposed is a change right before one call of an operation.
@@ -79,7 +80,7 @@ func (f *Faults) Before(operation string, change func()) {
 func (f *Faults) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.plan, f.before = nil, nil
+	f.plan, f.before, f.held = nil, nil, gathering{}
 }
 
 // Calls returns the operations of the calls since Calls was called last, also of those that met
@@ -92,12 +93,13 @@ func (f *Faults) Calls() []string {
 	return out
 }
 
-// Pending reports whether a planned fault, or a change of Before, has not occurred yet. A test
-// that plans one and does not meet it tests nothing.
+// Pending reports whether a planned fault, or a change of Before, has not occurred yet, or whether
+// the calls of Together were made in turn. A test that plans one and does not meet it tests
+// nothing.
 func (f *Faults) Pending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.before) > 0 || len(f.late) > 0 {
+	if len(f.before) > 0 || len(f.late) > 0 || f.held.pending() {
 		return true
 	}
 	for _, p := range f.plan {
@@ -128,6 +130,9 @@ func (f *Faults) next(operation string) Fault {
 // RoundTrip sends one call, or makes the fault that is planned for it.
 func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	operation := operationOf(r)
+	if err := f.gather(r.Context(), operation); err != nil {
+		return nil, err
+	}
 	if change := f.interposed(operation); change != nil {
 		change()
 	}
@@ -218,8 +223,8 @@ func (f *Faults) doLate() error {
 	return nil
 }
 
-// withOtherToken returns a transaction with another client token, so that the database does not
-// recognise the transaction by the caller's token.
+// withOtherToken returns a call with another client token, if it has one, so that the database does
+// not recognise a transaction by the caller's token.
 func withOtherToken(ctx context.Context, r *http.Request) (*http.Request, error) {
 	body, r, err := bodyOf(r)
 	if err != nil {
@@ -229,7 +234,9 @@ func withOtherToken(ctx context.Context, r *http.Request) (*http.Request, error)
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, err
 	}
-	in["ClientRequestToken"] = json.RawMessage(strconv.Quote(rand.Text()))
+	if in["ClientRequestToken"] != nil {
+		in["ClientRequestToken"] = json.RawMessage(strconv.Quote(rand.Text()))
+	}
 	if body, err = json.Marshal(in); err != nil {
 		return nil, err
 	}

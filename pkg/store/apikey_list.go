@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"maps"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+)
+
+// maxWholeKeys is how many keys GET …/keys returns without a page.
+const maxWholeKeys = 1000
+
+// Keys lists an org's API keys, newest first. Errors: org_not_found,
+// insufficient_role.
+func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
+	page := p.span(pkKeys+string(o), skKey, maxWholeKeys)
+	page.Reverse = true
+	var uses lastUses
+	err = s.beside(ctx, a, o, func(ctx context.Context) (err error) {
+		keys, next, err = list(ctx, s, page, apiKeyFrom)
+		return err
+	}, func(ctx context.Context) (err error) {
+		uses, err = s.lastUses(ctx, o, page)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if err := uses.fill(ctx, s, o, keys); err != nil {
+		return nil, "", err
+	}
+	return keys, next, nil
+}
+
+// lastUses are the last uses of a page of keys, as far as one query has read them.
+type lastUses struct {
+	at  map[table.Key]int64 // milliseconds, by the key of the row
+	end id.Key              // the query ended at this key; "": it has read all
+}
+
+// lastUses reads the last uses of the keys of a page, by the same span of their own partition.
+func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses lastUses, err error) {
+	type use struct {
+		row table.Key
+		at  int64
+	}
+	page.PK = pkUsed + string(o)
+	found, end, err := list(ctx, s, page, func(r *table.Reading) use { return use{r.Row.Key(), attrLastUsed.OrZero(r)} })
+	uses = lastUses{make(map[table.Key]int64, len(found)), id.Key(end)}
+	for _, u := range found {
+		uses.at[u.row] = u.at
+	}
+	return uses, err
+}
+
+// fill writes the last uses into a page of keys. The query also finds rows of keys that are gone.
+// When these have filled it, a batch reads the last uses of the keys behind its end.
+func (u lastUses) fill(ctx context.Context, s *Store, o id.Org, keys []APIKey) error {
+	var behind []table.Key
+	for _, k := range keys {
+		if k.ID < u.end {
+			behind = append(behind, usedRow(o, k.ID))
+		}
+	}
+	rest, err := batch(ctx, s, behind, attrLastUsed.OrZero)
+	maps.Copy(u.at, rest)
+	for i, k := range keys {
+		keys[i].LastUsedAt = u.at[usedRow(o, k.ID)]
+	}
+	return err
+}

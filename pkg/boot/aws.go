@@ -30,9 +30,8 @@ func (r *Reader) AWS() aws.Config {
 		SessionToken:    r.Optional("AWS_SESSION_TOKEN", ""),
 		Source:          "environment",
 	}
-	client := NewHTTPClient()
-	client.Timeout = time.Duration(r.Int("AWS_TRY_TIMEOUT_MS", int(tryTimeout.Milliseconds()), 1)) * time.Millisecond
-	return Config(r.Required("AWS_REGION"), credentials, client)
+	try := time.Duration(r.Int("AWS_TRY_TIMEOUT_MS", int(tryTimeout.Milliseconds()), 1)) * time.Millisecond
+	return Config(r.Required("AWS_REGION"), credentials, newHTTPClient(try))
 }
 
 // Config returns the product's aws.Config. Tests use it with another HTTP client.
@@ -71,11 +70,9 @@ func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 }
 
 // connect opens a connection and leaves it in the client's pool. A failure does not matter:
-// the first call will fail too, with its error.
+// the first call will fail too, with its error. The client bounds the time.
 func connect(client aws.HTTPClient, url string) {
-	ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
 	if err != nil {
 		return
 	}

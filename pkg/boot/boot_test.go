@@ -1,8 +1,10 @@
 package boot
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -122,9 +124,29 @@ func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
 	}
 }
 
+func TestALogLineHasLambdasNamesAndTheTimeInUTC(t *testing.T) {
+	was := time.Local
+	defer func() { time.Local = was }()
+	time.Local = time.FixedZone("east", 7200)
+	t.Setenv("STACK", "s")
+	var out bytes.Buffer
+	loggerTo(&out).Warn("slow", "code", "x")
+	var line struct{ Timestamp, Level, Message, Service, Code string }
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, line.Timestamp)
+	if err != nil || time.Since(at).Abs() > time.Minute || !strings.HasSuffix(line.Timestamp, "Z") {
+		t.Errorf("timestamp %s, %v", line.Timestamp, err)
+	}
+	if line.Timestamp = ""; line != (struct{ Timestamp, Level, Message, Service, Code string }{"", "WARN", "slow", "s", "x"}) {
+		t.Errorf("%s", &out)
+	}
+}
+
 func TestTheEmbeddedRootsAreAmazonsFive(t *testing.T) {
 	var names []string
-	for rest := amazonRoots; ; {
+	for rest := []byte(amazonRoots); ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break

@@ -20,7 +20,7 @@ import (
 // system's pool of more than a hundred.
 //
 //go:embed amazon-roots.pem
-var amazonRoots []byte
+var amazonRoots string
 
 const (
 	connectTimeout  = time.Second
@@ -32,13 +32,15 @@ const (
 // NewHTTPClient returns the client of the AWS SDK. Each try has its own short time-out. The
 // client trusts *.amazonaws.com by the embedded roots or, where these do not suffice, by the
 // system's. It follows no redirects.
-func NewHTTPClient() *http.Client {
-	dialer := &net.Dialer{Timeout: connectTimeout}
+func NewHTTPClient() *http.Client { return newHTTPClient(tryTimeout) }
+
+func newHTTPClient(try time.Duration) *http.Client {
+	dialer := &net.Dialer{Timeout: max(connectTimeout, try)}
 	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 		return handshake(ctx, dialer, network, addr, pool)
 	}}
 	return &http.Client{
-		Timeout: tryTimeout,
+		Timeout: try,
 		Transport: &http.Transport{
 			DialContext:    dialer.DialContext,
 			DialTLSContext: roots.dial,
@@ -84,7 +86,7 @@ func (r *roots) dial(ctx context.Context, network, addr string) (net.Conn, error
 	}
 	r.pool.Do(func() {
 		r.small = x509.NewCertPool()
-		r.small.AppendCertsFromPEM(amazonRoots)
+		r.small.AppendCertsFromPEM([]byte(amazonRoots))
 	})
 	conn, err := r.handshake(ctx, network, addr, r.small)
 	var unknown x509.UnknownAuthorityError

@@ -9,8 +9,8 @@ package metric
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -61,8 +61,9 @@ type directive struct {
 
 // MarshalJSON writes the directive. Names and units are constants that need no escapes.
 func (d directive) MarshalJSON() ([]byte, error) {
-	return fmt.Appendf(nil, `{"Timestamp":%d,"CloudWatchMetrics":[{"Namespace":"%s","Dimensions":[[%s]],"Metrics":[{"Name":"%s","Unit":"%s"}]}]}`,
-		d.at, Namespace, d.dimensions, d.metric.Name, d.metric.Unit), nil
+	text := strconv.AppendInt([]byte(`{"Timestamp":`), d.at, 10)
+	return append(text, `,"CloudWatchMetrics":[{"Namespace":"`+Namespace+`","Dimensions":[[`+d.dimensions+
+		`]],"Metrics":[{"Name":"`+d.metric.Name+`","Unit":"`+string(d.metric.Unit)+`"}]}]}`...), nil
 }
 
 // With returns the members of a log line by which the line counts value for the metric. The

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -17,6 +18,8 @@ type bench struct {
 	baseline string // the baselines, built alike
 	symbols  string // a function and a baseline with symbols, for allocations
 	arm      string // the functions as they are deployed
+
+	grown func() (map[string]cost, error) // measures at its first call
 
 	mu        sync.Mutex
 	baselines map[string]func() (profile, error)
@@ -30,6 +33,13 @@ type figure struct {
 	Goal    float64 // 0: none
 	measure func(context.Context, *bench) (value, base int64, err error)
 }
+
+// grown reports whether a figure needs a large table.
+func (f figure) grown() bool { return strings.HasPrefix(f.Name, "grown/") }
+
+// gated reports whether the gate measures a figure. It leaves out those that take long, and those that
+// depend on the machine.
+func (f figure) gated() bool { return !f.grown() && f.Name != "resident" }
 
 // result is a measured figure.
 type result struct {
@@ -75,6 +85,14 @@ func figures() []figure {
 		{"door/authorizer", "a key check by the shared authorizer, instructions", read, 2.1, check("keyauthorizer", "GET", "/invoices", func(w *world) string { return w.key })},
 		{"door/guard", "a key check by package guard, instructions", read, 1.3, guarded},
 		{"door/url", "a key check by forward authentication, instructions", read, 0, forwarded},
+		{"grown/check", "a key check among 100,000 keys, read units", "among 1,000 keys", 1, units("check among many", "check among few")},
+		{"grown/check-time", "the same, microseconds", "among 1,000 keys", 1.1, times("check among many", "check among few")},
+		{"grown/first", "the first page of 50 of 100,000 keys, read units", "of 100 keys", 1, units("page of many", "page of few")},
+		{"grown/first-time", "the same, microseconds", "of 100 keys", 1.2, times("page of many", "page of few")},
+		{"grown/middle", "a page in their middle, read units", "the first of 100 keys", 1, units("middle of many", "page of few")},
+		{"grown/middle-time", "the same, microseconds", "the first of 100 keys", 0, times("middle of many", "page of few")},
+		{"cold", "first answer after a start, with TLS, instructions", "bare aws-lambda-go and a handshake", 1.5, cold},
+		{"resident", "memory of the authorizer after 3,000 checks, bytes", "", 20e6, resident},
 		{"key/allocations", "a key check, allocations", read, 0, allocations},
 	}
 	goals := map[string]float64{"authorizer": 3.25, "webhooks": 4.2, "fanout": 4.2, "deliver": 5.4, "rotate": 4.7, "sweep": 4.2}
@@ -241,6 +259,12 @@ func delivery(ctx context.Context, b *bench) (int64, int64, error) {
 	}
 	base, err := perCall(ctx, deliveries, b.loop(b.baseline, "attempt"))
 	return got.instructions, base.instructions, err
+}
+
+func resident(ctx context.Context, b *bench) (int64, int64, error) {
+	const checks = 3000
+	value, err := residentOf(ctx, b.calls(b.programs, "authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(checks))
+	return value, 0, err
 }
 
 // size measures the program that is deployed.

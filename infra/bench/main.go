@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"latchkey/infra/local/backing"
@@ -64,7 +65,7 @@ func run(ctx context.Context, gate bool, old, only string) error {
 		return err
 	}
 	defer end()
-	chosen := slices.DeleteFunc(figures(), func(f figure) bool { return !strings.HasPrefix(f.Name, only) })
+	chosen := slices.DeleteFunc(figures(), func(f figure) bool { return !strings.HasPrefix(f.Name, only) || gate && !f.gated() })
 	measured, err := measure(ctx, b, chosen)
 	if err != nil {
 		return err
@@ -117,6 +118,7 @@ func prepare(ctx context.Context, root, old string) (b *bench, end func(), err e
 	if old != "" {
 		b.programs = old
 	}
+	b.grown = sync.OnceValues(func() (map[string]cost, error) { return grow(ctx, b.world) })
 	return b, func() { b.close(); _ = os.RemoveAll(out) }, nil
 }
 
@@ -133,6 +135,11 @@ func command(ctx context.Context, name string, args ...string) error {
 }
 
 func measure(ctx context.Context, b *bench, list []figure) (map[string]result, error) {
+	if slices.ContainsFunc(list, figure.grown) {
+		if _, err := b.grown(); err != nil { // before the others, which would disturb its times
+			return nil, err
+		}
+	}
 	measured := make([]result, len(list))
 	failed := parallel.Each(side, list, func(i int, f figure) (err error) {
 		r, err := f.of(ctx, b)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,16 +48,37 @@ func profileOf(ctx context.Context, p program) (profile, error) {
 	defer func() { _ = api.Close() }()
 	counts := filepath.Join(dir, "counts")
 	cmd := exec.CommandContext(ctx, "valgrind", "--tool=callgrind", "--fair-sched=yes", "--callgrind-out-file="+counts, p.path)
-	cmd.Env = append([]string{
-		"AWS_LAMBDA_RUNTIME_API=" + api.address, "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1", "PATH=" + os.Getenv("PATH"),
-		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_TRY_TIMEOUT_MS=60000",
-		"AWS_LAMBDA_FUNCTION_NAME=bench", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
-	}, p.env...)
+	cmd.Env = append(api.env(p), "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1")
 	out, ended := cmd.CombinedOutput() // a function ends by the Runtime API's error
 	if err := api.failed(); err != nil {
 		return profile{}, fmt.Errorf("%s: %w (%w)\n%s", p.path, err, ended, out)
 	}
 	return parse(counts)
+}
+
+// residentOf runs a program behind a Lambda Runtime API, and returns the bytes of memory that it has after
+// its last event.
+func residentOf(ctx context.Context, p program) (int64, error) {
+	api, err := newRuntimeAPI(p)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = api.Close() }()
+	cmd := exec.CommandContext(ctx, p.path)
+	cmd.Env = api.env(p)
+	var status []byte
+	var unread error
+	api.ended = func() { status, unread = os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) }
+	out, ended := cmd.CombinedOutput()
+	if err := errors.Join(api.failed(), unread); err != nil {
+		return 0, fmt.Errorf("%s: %w (%w)\n%s", p.path, err, ended, out)
+	}
+	found := regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`).FindSubmatch(status)
+	if found == nil {
+		return 0, fmt.Errorf("%s: there is no memory in %s", p.path, status)
+	}
+	kilobytes, err := strconv.ParseInt(string(found[1]), 10, 64)
+	return kilobytes << 10, err
 }
 
 // allocates begins the names of the runtime's functions for new memory. Each allocation calls one of
@@ -113,6 +135,7 @@ type runtimeAPI struct {
 	http.Server
 	address string
 	good    func([]byte) bool
+	ended   func() // is called after the last event, while the program waits; may be nil
 
 	mu   sync.Mutex
 	left [][]byte
@@ -133,6 +156,15 @@ func newRuntimeAPI(p program) (*runtimeAPI, error) {
 	return a, nil
 }
 
+// env returns the environment of a program.
+func (a *runtimeAPI) env(p program) []string {
+	return append([]string{
+		"AWS_LAMBDA_RUNTIME_API=" + a.address, "PATH=" + os.Getenv("PATH"),
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_TRY_TIMEOUT_MS=60000",
+		"AWS_LAMBDA_FUNCTION_NAME=bench", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
+	}, p.env...)
+}
+
 // failed returns why a program did not do its work.
 func (a *runtimeAPI) failed() error {
 	a.mu.Lock()
@@ -146,6 +178,9 @@ func (a *runtimeAPI) failed() error {
 func (a *runtimeAPI) next(w http.ResponseWriter, _ *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(a.left) == 0 && a.ended != nil {
+		a.ended()
+	}
 	if len(a.left) == 0 || a.err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -10,13 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,6 +27,7 @@ import (
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
+	"latchkey/pkg/id"
 	roles "latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
@@ -44,7 +45,10 @@ type world struct {
 	services *services
 	issuer   *httptest.Server
 	key      string // an API key's text
-	token    string // an access token of a known user
+	keyID    id.Key
+	org      id.Org
+	actor    store.Actor // its admin
+	token    string      // an access token of a known user
 	message  webhook.Message
 	gogc     string // of the functions, by the template
 }
@@ -70,22 +74,27 @@ func (w *world) unreachable() []string {
 	return append(w.env(), "AWS_ENDPOINT_URL_DYNAMODB=http://[", "AWS_ENDPOINT_URL_KMS=http://[", "AWS_ENDPOINT_URL_SQS=http://[")
 }
 
-// newWorld fills a table of DynamoDB Local by the product's own use cases, and takes its rows.
-func newWorld(ctx context.Context) (*world, error) {
-	root, err := backing.Root()
-	if err != nil {
-		return nil, err
-	}
+// startTable starts a DynamoDB Local that has the template's table.
+func startTable(ctx context.Context) (*backing.Process, error) {
 	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
 	if err != nil {
 		return nil, err
 	}
-	defer database.Stop() //nolint:errcheck // it ends with this program anyway
-	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(database.Endpoint), filepath.Join(root, "template.yaml"), tableName); err != nil {
+	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(database.Endpoint), "template.yaml", tableName); err != nil {
+		return nil, errors.Join(err, database.Stop())
+	}
+	return database, nil
+}
+
+// newWorld fills a table of DynamoDB Local by the product's own use cases, and takes its rows.
+func newWorld(ctx context.Context) (*world, error) {
+	database, err := startTable(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer database.Stop() //nolint:errcheck // it ends with this program anyway
 	w := &world{}
-	if w.gogc, err = gogc(root); err != nil {
+	if w.gogc, err = gogc(); err != nil {
 		return nil, err
 	}
 	signer, err := w.startIssuer()
@@ -106,8 +115,8 @@ func newWorld(ctx context.Context) (*world, error) {
 }
 
 // gogc returns the pace of the garbage collector that the template sets.
-func gogc(root string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+func gogc() (string, error) {
+	text, err := os.ReadFile("template.yaml")
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +171,7 @@ func (w *world) fill(ctx context.Context, table *store.Store, token string) erro
 	if err != nil {
 		return err
 	}
-	w.key = key.Made.Minted.Key.Reveal()
+	w.key, w.keyID, w.org, w.actor = key.Made.Minted.Key.Reveal(), key.Made.ID, org.Made.ID, actor
 	owner := authn.New(table, tokens)
 	p, err = owner.Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key})
 	if err != nil {
@@ -196,21 +205,12 @@ func activate(ctx context.Context, table *store.Store) error {
 
 // rowsOf returns every row of the table in DynamoDB's JSON.
 func rowsOf(ctx context.Context, endpoint string) (map[[2]string]json.RawMessage, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(fmt.Appendf(nil, `{"TableName":%q}`, tableName)))
+	answer, err := raw(ctx, endpoint, "Scan", fmt.Sprintf(`{"TableName":%q}`, tableName))
 	if err != nil {
 		return nil, err
 	}
-	req.Header = http.Header{
-		"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Target": {"DynamoDB_20120810.Scan"},
-		"Authorization": {"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"},
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
 	var out struct{ Items []json.RawMessage }
-	if err := json.NewDecoder(res.Body).Decode(&out); err != nil {
+	if err := json.Unmarshal(answer, &out); err != nil {
 		return nil, err
 	}
 	rows := map[[2]string]json.RawMessage{}
@@ -225,6 +225,24 @@ func rowsOf(ctx context.Context, endpoint string) (map[[2]string]json.RawMessage
 		return nil, errors.New("the table has no rows")
 	}
 	return rows, nil
+}
+
+// raw makes one call of DynamoDB Local, which checks no signature.
+func raw(ctx context.Context, endpoint, operation, body string) (answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = http.Header{
+		"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Target": {"DynamoDB_20120810." + operation},
+		"Authorization": {"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"},
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	answer, err = io.ReadAll(res.Body)
+	return answer, errors.Join(err, res.Body.Close())
 }
 
 // authorizerEvent is what API Gateway sends for a request of a client that sends a few headers.

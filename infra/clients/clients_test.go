@@ -189,6 +189,17 @@ func TestSchemathesisIsReadToItsEnd(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].rule != "bad" || found[0].where != "POST /x 422 validation_failed /url length" {
 		t.Errorf("%+v, %v", found, err)
 	}
+	follows := `"recorder":{"cases":{"c":{"parent_id":"p"}},`
+	replayed := `"interactions":{"p":{"response":{"headers":{"idempotency-replayed":["true"]}}},`
+	late := strings.NewReplacer(`"recorder":{`, follows, `"interactions":{`, replayed).Replace(finished("ensure_resource_availability", "failure"))
+	for text, where := range map[string]string{
+		late: "POST /x 422 validation_failed /url length after a replay",
+		strings.Replace(late, "idempotency-replayed", "other", 1): "POST /x 422 validation_failed /url length",
+	} {
+		if found, err := readEvents([]byte(text + end)); err != nil || len(found) != 1 || found[0].where != where {
+			t.Errorf("%+v, %v; want %s", found, err, where)
+		}
+	}
 	for name, text := range map[string]string{
 		"it tried nothing":       end,
 		"it was stopped":         finished("good", "success") + strings.Replace(end, "completed", "interrupted", 1),

@@ -80,7 +80,10 @@ type event struct {
 	ScenarioFinished *struct {
 		Status   string
 		Recorder struct {
-			Label  string
+			Label string
+			Cases map[string]struct {
+				Parent string `json:"parent_id"` // the case that it follows
+			}
 			Checks map[string][]struct {
 				Name   string
 				Status string
@@ -99,7 +102,8 @@ type event struct {
 
 // exchange is a request or an answer.
 type exchange struct {
-	Status  int `json:"status_code"`
+	Status  int                 `json:"status_code"`
+	Headers map[string][]string // by names in lower case
 	Body    content
 	Content content
 }
@@ -148,12 +152,19 @@ func (e event) failed() (cases int, found []report) {
 		for _, c := range checks {
 			if c.Status != "success" {
 				i := r.Interactions[id]
-				found = append(found, report{"schemathesis", c.Name, r.Label + " " + i.Response.said(), string(i.Request.Body.Base64)})
+				where := r.Label + " " + i.Response.said()
+				if before := r.Interactions[r.Cases[id].Parent].Response; c.Name == "ensure_resource_availability" && before.replayed() {
+					where += " after a replay"
+				}
+				found = append(found, report{"schemathesis", c.Name, where, string(i.Request.Body.Base64)})
 			}
 		}
 	}
 	return len(r.Checks), found
 }
+
+// replayed reports whether an answer is that of an earlier request with the same Idempotency-Key.
+func (x *exchange) replayed() bool { return x != nil && len(x.Headers["idempotency-replayed"]) > 0 }
 
 // said names an answer: the status, the code of an error, and each invalid value.
 func (x *exchange) said() string {

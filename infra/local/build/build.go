@@ -116,19 +116,25 @@ func (o Options) compile(ctx context.Context, out string, folders ...string) err
 }
 
 // place puts a program at a path, as a link to the same file. A later build makes a new file, so it
-// does not change a running program.
+// does not change a running program. There is a program at the path at every moment.
 func place(from, to string) error {
-	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+	next := to + ".next"
+	if err := os.RemoveAll(next); err != nil {
 		return err
 	}
-	if os.Link(from, to) == nil {
-		return nil
+	if os.Link(from, next) != nil { // another disk
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(next, text, 0o755); err != nil {
+			return err
+		}
 	}
-	text, err := os.ReadFile(from) // on another disk
-	if err != nil {
+	if err := os.Rename(next, to); err != nil {
 		return err
 	}
-	return os.WriteFile(to, text, 0o755)
+	return os.RemoveAll(next) // a rename between links to one file does nothing
 }
 
 // code has the extensions of source files. Embedded files are not among them.

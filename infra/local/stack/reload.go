@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -22,17 +23,18 @@ func (s *Stack) reload(ctx context.Context) {
 		case <-time.After(lookEvery):
 		}
 		for _, c := range []*sources{&s.sources, &s.consumer.sources} {
-			if now, err := c.fingerprint(); err == nil && now != c.files { // after an error a file is just being written
+			was := c.files
+			if now, err := c.fingerprints(); err == nil && !maps.Equal(now, was) { // an error is a file that is being written: the next look reads it
 				c.files = now
-				s.replace(ctx, *c)
+				s.replace(ctx, *c, was)
 			}
 		}
 	}
 }
 
-// replace builds the functions anew, and ends the copies of those that have changed. When the code does not
-// compile, all go on as they are.
-func (s *Stack) replace(ctx context.Context, c sources) {
+// replace builds the functions anew, and ends the copies of those that have changed since the fingerprints were
+// taken. When the code does not compile, all go on as they are.
+func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 	begun := time.Now()
 	before := c.programs()
 	if err := s.compile(ctx, c, c.inGo()); err != nil {
@@ -45,7 +47,11 @@ func (s *Stack) replace(ctx context.Context, c sources) {
 	var changed []string
 	var wrong error
 	for name, f := range c.functions {
-		if f.Node() || !os.SameFile(before[name], after[name]) {
+		same := os.SameFile(before[name], after[name])
+		if f.Node() {
+			same = was[c.folders[name]] == c.files[c.folders[name]]
+		}
+		if !same {
 			changed = append(changed, name)
 			wrong = errors.Join(wrong, s.lambda.Renew(name))
 		}

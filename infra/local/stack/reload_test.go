@@ -55,6 +55,7 @@ func TestAFunctionWhoseCodeChangesIsServedAnew(t *testing.T) {
 	}
 	change("main.go", `"go %v`, `"changed %v`)
 	until("a change of Go", func() bool { return first("/go") == "changed" })
+	until("the replacement of that function only", func() bool { return strings.Contains(said()+"\n", " s: "+stack.ConsumerPrefix+"AuthorizerFunction\n") })
 	change("node/index.js", "`node $", "`also $")
 	until("a change of JavaScript", func() bool { return first("/node/a") == "also" })
 	until("the replacement of that function only", func() bool { return strings.Contains(said(), " s: "+stack.ConsumerPrefix+"NodeFunction") })

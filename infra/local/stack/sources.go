@@ -21,7 +21,7 @@ type sources struct {
 	module    string                         // the folder of the Go module of the functions in Go; "": there are none
 	out       string                         // the folder for the programs
 	code      []string                       // the folders whose files change the functions: the module, and those in Node
-	files     string                         // the fingerprint of these folders, when the template was read
+	files     map[string]string              // the fingerprint of each of these folders, when they were last looked at
 }
 
 // sourcesOf finds the code of a template's functions. A CodeUri is relative to its template.
@@ -54,20 +54,21 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 	if c.module != "" {
 		c.code = append(c.code, c.module)
 	}
-	c.files, err = c.fingerprint()
+	c.files, err = c.fingerprints()
 	return c, err
 }
 
-// fingerprint returns a text that changes with the functions' code.
-func (c sources) fingerprint() (all string, err error) {
+// fingerprints returns a text for each folder of code that changes with its files.
+func (c sources) fingerprints() (map[string]string, error) {
+	out := make(map[string]string)
 	for _, folder := range c.code {
 		of, err := build.Fingerprint(folder)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		all += of
+		out[folder] = of
 	}
-	return all, nil
+	return out, nil
 }
 
 // moduleOf returns the nearest folder at or above a folder that has a go.mod.

@@ -30,7 +30,7 @@ func (p *program) checkConsumers(_ context.Context, now *deployedStack) error {
 	}
 	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.seen, p.aws.region, s.ours, p.stack)
 	if s.unknown > 0 {
-		p.say("Which function %d of them ask is not known.", s.unknown)
+		p.say("For %d of them, the function is not known.", s.unknown)
 	}
 	return nil
 }

@@ -86,11 +86,12 @@ func (w *walk) send(t *testing.T, by as, c call) reply {
 	if r.text != "" {
 		fmt.Fprintf(&w.text, "  %s\n", w.masked(strings.TrimSuffix(r.text, "\n")))
 	}
-	if r.status == http.StatusForbidden { // a list's read beside the role may be answered now, in a moment, or never
+	refused := c.method == http.MethodGet && (r.status == http.StatusForbidden || r.status == http.StatusNotFound)
+	if refused { // a list's read beside the role may be answered now, in a moment, or never
 		time.Sleep(200 * time.Millisecond)
 	}
 	for _, line := range w.calls.take() {
-		if r.status != http.StatusForbidden || !strings.Contains(line, ": Query ") {
+		if !refused || !strings.Contains(line, ": Query ") {
 			fmt.Fprintf(&w.text, "  %s\n", line)
 		}
 	}

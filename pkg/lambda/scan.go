@@ -40,7 +40,7 @@ func (s *scanner) take(c byte) {
 }
 
 // object reads an object, or null. For each member it calls read, which must read the value. The name is
-// no copy: most are only compared.
+// a part of the event, valid until read returns.
 func (s *scanner) object(read func(name []byte)) {
 	if s.peek() != '{' {
 		s.null()

@@ -214,7 +214,7 @@ func Is(err error, code Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// Refusal returns the Error of a caller who is not let in: its status is 401 or 403. ok is false for
+// Refusal returns the Error of a refused caller: its status is 401 or 403. ok is false for
 // every other error.
 func Refusal(err error) (refused *Error, ok bool) {
 	if !errors.As(err, &refused) {

@@ -53,8 +53,8 @@ func (s *Store) authorize(ctx context.Context, a Actor, o id.Org) error {
 
 // beside checks that the caller has one of the roles in an org, and makes reads at the same time.
 // The first error is the result, and that of the check comes before those of the reads. A refusal
-// ends the reads, so that it takes as long in an org with many rows as in one without. The reads
-// may have filled their results even so: use them only without an error.
+// ends the reads, and does not wait for one that has no answer yet. The reads may have filled their
+// results even so: use them only without an error.
 func (s *Store) beside(ctx context.Context, a Actor, o id.Org, reads ...func(context.Context) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -89,8 +89,8 @@ func (u unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestARefusalWaitsForNoQuery: a caller who may not read a list learns nothing of it, not even by
-// the time that its query takes.
+// TestARefusalWaitsForNoQuery: a caller who may not read a list does not wait for a query that has
+// no answer yet.
 func TestARefusalWaitsForNoQuery(t *testing.T) {
 	c := connect(t)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)

@@ -3,18 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"latchkey/infra/local/iam"
 	"latchkey/pkg/authn"
@@ -28,7 +25,7 @@ import (
 // The numbers of API keys in the partition of one org, at which the same reads are measured.
 const (
 	fewInPages, manyInPages   = 100, 100_000
-	fewInChecks, manyInChecks = 1_000, 100_000
+	fewInChecks, manyInChecks = 1_000, 1_000_000
 )
 
 // cost is what one read costs.
@@ -45,13 +42,13 @@ type counting struct {
 	sum cost
 }
 
-// Do sends a request to DynamoDB, whose body is an object with members.
+// Do sends a request to DynamoDB.
 func (c *counting) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	body = append([]byte(`{"ReturnConsumedCapacity":"TOTAL",`), body[1:]...)
+	body = iam.AskUnits(body)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	res, err := c.Client.Do(r)
 	if err != nil {
@@ -75,51 +72,43 @@ type growing struct {
 	endpoint string
 	client   *counting
 	table    *store.Store
-	row      string   // of an API key, in DynamoDB's JSON
-	ids      []string // of the clones of that row
+	rows     []string // of an API key and of its last use, in DynamoDB's JSON
+	ids      []string // of the clones of that key
 }
 
 // grow measures the reads of an org while it grows.
 func grow(ctx context.Context, w *world) (map[string]cost, error) {
-	database, err := startTable(ctx)
+	database, err := startLoaded(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	defer database.Stop() //nolint:errcheck // it ends with this program anyway
 	g := &growing{world: w, endpoint: database.Endpoint, client: &counting{Client: boot.NewHTTPClient()}}
-	config := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil)
-	g.table = store.New(dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.BaseEndpoint, o.HTTPClient = &database.Endpoint, g.client }), tableName)
-	var rows []string
+	g.table = storeOn(database, g.client)
 	for k, row := range w.services.rows {
-		rows = append(rows, string(row))
-		if strings.HasSuffix(k[1], string(w.keyID)) && len(row) > len(g.row) { // the row of its last use is shorter
-			g.row = string(row)
+		if k[1] == "KEY#"+string(w.keyID) {
+			g.rows = append(g.rows, string(row))
 		}
-	}
-	if err := g.put(ctx, rows); err != nil {
-		return nil, err
 	}
 	return g.measure(ctx)
 }
 
 func (g *growing) measure(ctx context.Context) (map[string]cost, error) {
 	out := map[string]cost{}
+	first := func() string { return "" }
 	for _, step := range []struct {
 		keys int
 		name string
 		read func(context.Context) error
 	}{
-		{fewInPages, "page of few", g.list("")},
+		{fewInPages, "page of few", g.list(first)},
 		{fewInChecks, "check among few", g.check()},
-		{manyInPages, "page of many", g.list("")},
-		{manyInPages, "middle of many", nil},
+		{manyInPages, "page of many", g.list(first)},
+		{manyInPages, "middle of many", g.list(func() string { return g.ids[len(g.ids)/2] })},
 		{manyInChecks, "check among many", g.check()},
 	} {
 		if err := g.growTo(ctx, step.keys); err != nil {
 			return nil, err
-		}
-		if step.read == nil {
-			step.read = g.list(g.ids[len(g.ids)/2])
 		}
 		one, err := g.cost(ctx, step.read)
 		if err != nil {
@@ -139,10 +128,10 @@ func (g *growing) check() func(context.Context) error {
 	}
 }
 
-// list returns what reads a page of 50 keys behind one.
-func (g *growing) list(after string) func(context.Context) error {
+// list returns what reads a page of 50 keys behind one that after names when the page is read.
+func (g *growing) list(after func() string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		keys, _, err := g.table.Keys(ctx, g.actor, g.org, store.Page{Limit: 50, After: after})
+		keys, _, err := g.table.Keys(ctx, g.actor, g.org, store.Page{Limit: 50, After: after()})
 		if err == nil && len(keys) != 50 {
 			err = fmt.Errorf("a page has %d keys", len(keys))
 		}
@@ -171,48 +160,34 @@ func (g *growing) cost(ctx context.Context, read func(context.Context) error) (c
 	return last, nil
 }
 
-// growTo adds clones of the key's row, until there are this many rows.
+// growTo adds clones of the key's rows, until there are this many keys.
 func (g *growing) growTo(ctx context.Context, keys int) error {
 	var chunks [][]string
-	const atOnce = 25 // the most of BatchWriteItem
+	const atOnce = 12 // keys, of two rows each: BatchWriteItem takes 25 rows
 	for len(g.ids) < keys {
 		var chunk []string
 		for range min(atOnce, keys-len(g.ids)) {
 			clone := string(id.Source{}.NewKey(time.Now()))
 			g.ids = append(g.ids, clone)
-			chunk = append(chunk, strings.ReplaceAll(g.row, string(g.keyID), clone))
+			for _, row := range g.rows {
+				chunk = append(chunk, strings.ReplaceAll(row, string(g.keyID), clone))
+			}
 		}
 		chunks = append(chunks, chunk)
 	}
 	slices.Sort(g.ids)
-	return errors.Join(parallel.Each(4, chunks, func(_ int, rows []string) error { return g.put(ctx, rows) })...)
+	return errors.Join(parallel.Each(4, chunks, func(_ int, rows []string) error { return put(ctx, g.endpoint, rows) })...)
 }
 
-// put writes rows in DynamoDB's JSON.
-func (g *growing) put(ctx context.Context, rows []string) error {
-	var requests []string
-	for _, row := range rows {
-		requests = append(requests, `{"PutRequest":{"Item":`+row+`}}`)
-	}
-	answer, err := raw(ctx, g.endpoint, "BatchWriteItem", fmt.Sprintf(`{"RequestItems":{%q:[%s]}}`, tableName, strings.Join(requests, ",")))
-	var out struct{ UnprocessedItems map[string]any }
-	if err == nil {
-		err = json.Unmarshal(answer, &out)
-	}
-	if err == nil && (len(out.UnprocessedItems) > 0 || strings.Contains(string(answer), "__type")) {
-		err = fmt.Errorf("rows are not written: %.200s", answer)
-	}
-	return err
-}
-
-// units compares the read units of two reads, which must make as many calls.
+// units compares the read units of two reads, which must be the same, as must the calls.
 func units(many, few string) func(context.Context, *bench) (int64, int64, error) {
 	return func(_ context.Context, b *bench) (int64, int64, error) {
 		all, err := b.grown()
-		if err == nil && all[many].calls != all[few].calls {
-			err = fmt.Errorf("%d calls for a %s, and %d for a %s", all[many].calls, many, all[few].calls, few)
+		x, y := all[many], all[few]
+		if err == nil && (x.calls != y.calls || x.units != y.units) {
+			err = fmt.Errorf("%d calls of %g units for a %s, and %d of %g for a %s", x.calls, x.units, many, y.calls, y.units, few)
 		}
-		return int64(all[many].units), int64(all[few].units), err
+		return int64(math.Ceil(x.units)), int64(math.Ceil(y.units)), err
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,9 +41,10 @@ type results struct {
 
 func main() {
 	gate := flag.Bool("gate", false, "compare with the committed figures, and write nothing")
-	old := flag.String("functions", "", "a folder of functions to measure in place of this tree's")
+	old := flag.String("functions", "", "a folder of functions to measure in place of this tree's; figures of large tables, drain, guard and sizes are this tree's still")
 	only := flag.String("only", "", "measure the figures whose names begin so")
 	flag.Parse()
+	slog.SetLogLoggerLevel(slog.LevelError) // what the product logs is not printed
 	if err := run(context.Background(), *gate, *old, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -135,22 +137,18 @@ func command(ctx context.Context, name string, args ...string) error {
 }
 
 func measure(ctx context.Context, b *bench, list []figure) (map[string]result, error) {
-	if slices.ContainsFunc(list, figure.grown) {
-		if _, err := b.grown(); err != nil { // before the others, which would disturb its times
-			return nil, err
-		}
-	}
-	measured := make([]result, len(list))
-	failed := parallel.Each(side, list, func(i int, f figure) (err error) {
+	var mu sync.Mutex
+	out := map[string]result{}
+	one := func(_ int, f figure) error {
 		r, err := f.of(ctx, b)
-		measured[i] = r
+		mu.Lock()
+		defer mu.Unlock()
+		out[f.Name] = r
 		fmt.Printf("%-20s %10d %10d %7.3f\n", f.Name, r.Value, r.Base, r.Ratio)
 		return err
-	})
-	out := map[string]result{}
-	for i, f := range list {
-		out[f.Name] = measured[i]
 	}
+	failed := parallel.Each(1, slices.DeleteFunc(slices.Clone(list), func(f figure) bool { return !f.alone() }), one)
+	failed = append(failed, parallel.Each(side, slices.DeleteFunc(slices.Clone(list), figure.alone), one)...)
 	return out, errors.Join(failed...)
 }
 

@@ -9,21 +9,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/golang-jwt/jwt/v5"
 
-	"latchkey/infra/local/backing"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
@@ -74,18 +69,6 @@ func (w *world) unreachable() []string {
 	return append(w.env(), "AWS_ENDPOINT_URL_DYNAMODB=http://[", "AWS_ENDPOINT_URL_KMS=http://[", "AWS_ENDPOINT_URL_SQS=http://[")
 }
 
-// startTable starts a DynamoDB Local that has the template's table.
-func startTable(ctx context.Context) (*backing.Process, error) {
-	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if err := backing.CreateTable(ctx, backing.NewDynamoDBClient(database.Endpoint), "template.yaml", tableName); err != nil {
-		return nil, errors.Join(err, database.Stop())
-	}
-	return database, nil
-}
-
 // newWorld fills a table of DynamoDB Local by the product's own use cases, and takes its rows.
 func newWorld(ctx context.Context) (*world, error) {
 	database, err := startTable(ctx)
@@ -101,10 +84,8 @@ func newWorld(ctx context.Context) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, boot.NewHTTPClient())
-	table := store.New(dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.BaseEndpoint = &database.Endpoint }), tableName)
 	w.services = newServices(nil)
-	if err := w.fill(ctx, table, signer); err != nil {
+	if err := w.fill(ctx, storeOn(database, boot.NewHTTPClient()), signer); err != nil {
 		return nil, err
 	}
 	if w.services.rows, err = rowsOf(ctx, database.Endpoint); err != nil {
@@ -201,48 +182,6 @@ func activate(ctx context.Context, table *store.Store) error {
 		return err
 	}
 	return table.ActivateSigningKey(ctx, lease, store.SigningKeys{}, webhook.JWK{Kid: "bench", X: "x", Y: "y"}, "arn:aws:kms:us-east-1:123456789012:key/bench")
-}
-
-// rowsOf returns every row of the table in DynamoDB's JSON.
-func rowsOf(ctx context.Context, endpoint string) (map[[2]string]json.RawMessage, error) {
-	answer, err := raw(ctx, endpoint, "Scan", fmt.Sprintf(`{"TableName":%q}`, tableName))
-	if err != nil {
-		return nil, err
-	}
-	var out struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(answer, &out); err != nil {
-		return nil, err
-	}
-	rows := map[[2]string]json.RawMessage{}
-	for _, item := range out.Items {
-		var k rowKey
-		if err := json.Unmarshal(item, &k); err != nil {
-			return nil, err
-		}
-		rows[[2]string{k.PK.S, k.SK.S}] = item
-	}
-	if len(rows) == 0 {
-		return nil, errors.New("the table has no rows")
-	}
-	return rows, nil
-}
-
-// raw makes one call of DynamoDB Local, which checks no signature.
-func raw(ctx context.Context, endpoint, operation, body string) (answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = http.Header{
-		"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Target": {"DynamoDB_20120810." + operation},
-		"Authorization": {"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"},
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	answer, err = io.ReadAll(res.Body)
-	return answer, errors.Join(err, res.Body.Close())
 }
 
 // authorizerEvent is what API Gateway sends for a request of a client that sends a few headers.

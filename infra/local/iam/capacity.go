@@ -36,15 +36,24 @@ type watchedKey struct{}
 // weighed returns the request and body of a call, changed so that DynamoDB counts the call's capacity.
 func weighed(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
 	if c.Service == "dynamodb" {
-		var in map[string]json.RawMessage
-		if json.Unmarshal(body, &in) == nil {
-			in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
-			if text, err := json.Marshal(in); err == nil {
-				body = text
-			}
-		}
+		body = AskUnits(body)
 	}
 	return r.WithContext(context.WithValue(r.Context(), watchedKey{}, watched{c, tell})), body
+}
+
+// AskUnits returns the body of a call, changed so that DynamoDB's answer has what Units reads. A body that is no
+// object is returned as it is.
+func AskUnits(body []byte) []byte {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(body, &in) != nil {
+		return body
+	}
+	in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
+	text, err := json.Marshal(in)
+	if err != nil {
+		return body
+	}
+	return text
 }
 
 // weigh reads the capacity in an answer.
@@ -67,7 +76,7 @@ func weigh(res *http.Response) error {
 	return nil
 }
 
-// Units returns the capacity units in an answer of DynamoDB's to a call that asked for their total.
+// Units returns the capacity units in an answer of DynamoDB to a call that asked for their total.
 func Units(answer []byte) (sum float64) {
 	type capacity struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity capacity }

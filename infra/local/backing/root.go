@@ -34,7 +34,8 @@ func Root() (string, error) {
 	}
 }
 
-// toolsDir returns the folder of the installed tools. It may be deleted while nothing runs.
+// toolsDir returns the folder of the installed tools, without links: some tools keep the path that they were
+// installed at. The folder may be deleted while nothing runs.
 func toolsDir() (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -44,5 +45,5 @@ func toolsDir() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("a place for tools: %w", err)
 	}
-	return dir, nil
+	return filepath.EvalSymlinks(dir)
 }

@@ -105,7 +105,7 @@ func (o Options) build(ctx context.Context, out string) error {
 }
 
 func (o Options) compile(ctx context.Context, out string, folders ...string) error {
-	args := append([]string{"build", "-o", out}, folders...)
+	args := append([]string{"build", "-buildvcs=false", "-o", out}, folders...) // else each commit changes every program
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)

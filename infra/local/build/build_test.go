@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"debug/buildinfo"
 	"errors"
 	"os"
 	"os/exec"
@@ -26,6 +27,15 @@ func TestAFunctionIsBuilt(t *testing.T) {
 	}
 	if info, err := os.Stat(programs[toy]); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+	with, err := buildinfo.ReadFile(programs[toy])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range with.Settings {
+		if strings.HasPrefix(s.Key, "vcs") { // the first change after a commit would link every program anew
+			t.Errorf("the program depends on the state of git: %s=%s", s.Key, s.Value)
+		}
 	}
 }
 

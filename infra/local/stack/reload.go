@@ -32,29 +32,41 @@ func (s *Stack) reload(ctx context.Context) {
 	}
 }
 
-// replace builds the functions anew, and ends the copies of those that have changed since the fingerprints were
-// taken. When the code does not compile, all go on as they are.
+// replace builds the functions anew, those that are in use first, and ends the copies of those that have changed
+// since the fingerprints were taken. When the code does not compile, they go on as they are.
 func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 	begun := time.Now()
-	before := c.programs()
-	if err := s.compile(ctx, c, c.inGo()); err != nil {
-		if ctx.Err() == nil {
-			s.options.Progress("the functions stay as they were: " + err.Error())
-		}
-		return
-	}
-	after := c.programs()
-	var changed []string
-	var wrong error
+	var node, used, unused []string
 	for name, f := range c.functions {
-		same := os.SameFile(before[name], after[name])
-		if f.Node() {
-			same = was[c.folders[name]] == c.files[c.folders[name]]
+		switch {
+		case f.Node() && was[c.folders[name]] != c.files[c.folders[name]]:
+			node = append(node, name)
+		case f.Node():
+		case len(s.lambda.Copies(name)) > 0:
+			used = append(used, name)
+		default:
+			unused = append(unused, name)
 		}
-		if !same {
-			changed = append(changed, name)
-			wrong = errors.Join(wrong, s.lambda.Renew(name))
+	}
+	s.renew(begun, node)
+	for _, names := range [][]string{used, unused} {
+		before := c.programs()
+		if err := s.compile(ctx, c, names); err != nil {
+			if ctx.Err() == nil {
+				s.options.Progress("the functions stay as they were: " + err.Error())
+			}
+			return
 		}
+		after := c.programs()
+		s.renew(begun, slices.DeleteFunc(names, func(name string) bool { return os.SameFile(before[name], after[name]) }))
+	}
+}
+
+// renew ends the copies of functions that have changed.
+func (s *Stack) renew(begun time.Time, changed []string) {
+	var wrong error
+	for _, name := range changed {
+		wrong = errors.Join(wrong, s.lambda.Renew(name))
 	}
 	slices.Sort(changed)
 	switch {

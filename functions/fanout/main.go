@@ -12,8 +12,10 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
+		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		table.Limits.ReadBudgets(e)
 		f := pipeline.FanOut{
-			Store: store.New(e.DynamoDB(cfg), e.Required("TABLE")),
+			Store: table,
 			Queue: queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
 		}
 		return func() { lambda.StartStream(f.Record) }

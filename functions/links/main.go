@@ -11,8 +11,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		budget := &table.Limits.Budget
-		budget.PerSecond, budget.Burst = e.Int("DELIVERIES_PER_SECOND", budget.PerSecond, 1), e.Int("DELIVERIES_BURST", budget.Burst, 1)
+		table.Limits.ReadBudgets(e)
 		return func() { lambda.StartHTTP(api.Links(table)) }
 	})
 }

@@ -13,6 +13,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
 		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		table.Limits.ReadBudgets(e)
 		queue := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
 		return func() {
 			s := pipeline.Sweep{Store: table, Queue: queue, FanOut: pipeline.FanOut{Store: table, Queue: queue}}

@@ -20,8 +20,7 @@ func main() {
 		if err != nil {
 			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
 		}
-		budget := &table.Limits.Budget
-		budget.PerSecond, budget.Burst = e.Int("DELIVERIES_PER_SECOND", budget.PerSecond, 1), e.Int("DELIVERIES_BURST", budget.Burst, 1)
+		table.Limits.ReadBudgets(e)
 		return func() { lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries)) }
 	})
 }

@@ -131,7 +131,7 @@ func (g *growing) check() func(context.Context) error {
 // list returns what reads a page of 50 keys behind one that after names when the page is read.
 func (g *growing) list(after func() string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		keys, _, err := g.table.Keys(ctx, g.actor, g.org, store.Page{Limit: 50, After: after()})
+		keys, _, err := g.table.Keys(ctx, g.actor, g.org, "", store.Page{Limit: 50, After: after()})
 		if err == nil && len(keys) != 50 {
 			err = fmt.Errorf("a page has %d keys", len(keys))
 		}

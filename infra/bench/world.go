@@ -164,14 +164,14 @@ func (w *world) fill(ctx context.Context, table *store.Store, token string) erro
 	if err != nil {
 		return err
 	}
-	event, err := table.TestEndpoint(ctx, p.AppID, endpoint.Made.ID, "hello")
+	event, err := table.TestEndpoint(ctx, p.OrgID, p.AppID, endpoint.Made.ID, "hello")
 	if err != nil {
 		return err
 	}
 	if _, err := table.FanOut(ctx, p.AppID, event); err != nil {
 		return err
 	}
-	w.message = webhook.Message{App: p.AppID, Endpoint: endpoint.Made.ID, Event: event}
+	w.message = webhook.Message{Org: p.OrgID, App: p.AppID, Endpoint: endpoint.Made.ID, Event: event}
 	return activate(ctx, table)
 }
 

@@ -130,9 +130,13 @@ func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 	if row := getRow(t, s, meta); row["due"] != nil || row["purgeAt"] == nil {
 		t.Errorf("the org's row: %v", row)
 	}
-	link := newestIn(t, s, "LINKS#"+c.appID)
-	if row := getRow(t, s, rowKey{"LINKS#" + c.appID, link}); row["due"] != nil || row["revokedAt"] == nil {
-		t.Errorf("the link's row: %v", row)
+	link, events := rowKey{"LINKS#" + c.appID, newestIn(t, s, "LINKS#"+c.appID)}, countIn(t, s, "EVTS#"+c.appID)
+	setRow(t, s, link, "SET expiresAt = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
+	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
+		t.Fatal(err)
+	}
+	if row := getRow(t, s, link); row["due"] != nil || row["lapsedAt"] == nil || countIn(t, s, "EVTS#"+c.appID) != events {
+		t.Errorf("the link has expired with an event, or not at all: %v", row)
 	}
 	entry := getRow(t, s, rowKey{"AUD#" + c.org, newestIn(t, s, "AUD#"+c.org)})
 	if action, _ := entry["action"].(*types.AttributeValueMemberS); action == nil || action.Value != "org.deleted" {

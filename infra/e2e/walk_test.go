@@ -316,7 +316,7 @@ func (w *walk) servers(t *testing.T, eve as) as {
 	w.step(t, stolen, "POST", "/webhook_endpoint/create", `{"url":"`+to.URL+`/thief","events":["link.claimed"]}`)
 	settled()
 	for range 2 {
-		w.step(t, eve, "DELETE", "/v1/orgs/{orgId}/keys/{keyId}?endpoints=disable", "", org, second.str("id"))
+		w.step(t, eve, "DELETE", "/v1/orgs/{orgId}/keys/{keyId}?endpoints=disable&links=revoke", "", org, second.str("id"))
 		settled()
 	}
 	w.step(t, stolen, "POST", "/app/get", `{}`)

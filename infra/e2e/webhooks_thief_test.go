@@ -22,6 +22,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	evil := thief.receiver(t, nil)
 	c.ok(t, "/webhook_endpoint/update", members{"endpointId": evil.endpoint, "description": "Production"})
 
+	stolenID, stolen := thief.link(t, "victim")
 	announced(t, hook, evil, "endpoint.created", thief.keyID)
 	announced(t, hook, evil, "endpoint.updated", c.keyID)
 	base := "/v1/orgs/" + c.org
@@ -54,7 +55,14 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("refused: %s", r.text)
 	}
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=enable", "", 400, "unknown_parameter")
-	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable", "", 204, "") // again
+	_, honest := c.link(t, "u")
+	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable&links=revoke", "", 204, "") // again, and more
+	claim := func(token string, status int, code string) {
+		t.Helper()
+		tg.want(t, call{method: "POST", path: "/link/claim", body: `{"token":"` + token + `","claimKey":"0123456789abcdefghijkl"}`}, status, code)
+	}
+	claim(stolen, 410, "link_revoked")
+	claim(honest, 200, "")
 
 	before := len(evil.arrivals())
 	one := base + "/apps/" + c.appID + "/webhook_endpoints/" + evil.endpoint
@@ -65,6 +73,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 		t.Fatal(err)
 	}
 	within(t, "what was held, when the admin wants it", func() bool { return len(evil.arrivals()) > before })
+	within(t, "the thief's link is revoked", func() bool { return c.ok(t, "/link/get", members{"linkId": stolenID}).str("status") == "revoked" })
 	evil.noneRefused(t)
 	hook.noneRefused(t)
 }

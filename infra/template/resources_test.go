@@ -19,7 +19,7 @@ func TestTheTableKeepsWhatIsInIt(t *testing.T) { holds(t, durable) }
 
 func TestTheTablesPropertiesAreLiterals(t *testing.T) { holds(t, literal) }
 
-func TestTheIndexHoldsOnlyKeysAndTheApp(t *testing.T) { holds(t, index) }
+func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { holds(t, index) }
 
 func TestFunctionsHaveTheirSizes(t *testing.T) { holds(t, sizes) }
 
@@ -75,7 +75,7 @@ func literal(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// index wants one index, of only keys and the app. A decision by a copy of more attributes would be
+// index wants one index, of only keys, the org and the app. A decision by a copy of more attributes would be
 // a late one.
 func index(tpl *translated.Template) (wrong []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
@@ -83,7 +83,7 @@ func index(tpl *translated.Template) (wrong []string) {
 		return append(wrong, fmt.Sprintf("%d indexes", len(indexes)))
 	}
 	i := object(indexes[0])
-	if i["IndexName"] != "due" || fmt.Sprint(i["Projection"]) != "map[NonKeyAttributes:[appId] ProjectionType:INCLUDE]" {
+	if i["IndexName"] != "due" || fmt.Sprint(i["Projection"]) != "map[NonKeyAttributes:[orgId appId] ProjectionType:INCLUDE]" {
 		wrong = append(wrong, fmt.Sprint(i))
 	}
 	return wrong
@@ -118,8 +118,11 @@ func sizes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// ofTokens reads variables for every function that takes access tokens.
-const ofTokens = "pkg/authn/accesstoken/token.go"
+// settingsOf are the files that read variables for every function that calls them.
+var settingsOf = map[string]string{
+	"accesstoken.ConfigFrom(e)": "pkg/authn/accesstoken/token.go",
+	"Limits.ReadBudgets(e)":     "pkg/store/budget.go",
+}
 
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
@@ -142,12 +145,14 @@ func environments(tpl *translated.Template) (wrong []string) {
 		if err != nil {
 			return append(wrong, err.Error())
 		}
-		if strings.Contains(string(source), "accesstoken.ConfigFrom(e)") {
-			settings, err := os.ReadFile(filepath.Join(root, ofTokens))
-			if err != nil {
-				return append(wrong, err.Error())
+		for call, file := range settingsOf {
+			if strings.Contains(string(source), call) {
+				more, err := os.ReadFile(filepath.Join(root, file))
+				if err != nil {
+					return append(wrong, err.Error())
+				}
+				source = append(source, more...)
 			}
-			source = append(source, settings...)
 		}
 		wanted := slices.Clone(shared)
 		for _, m := range reads.FindAllStringSubmatch(string(source), -1) {

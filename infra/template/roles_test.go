@@ -222,15 +222,16 @@ var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:Dele
 // single are the statements that write outside of a transaction, with the reason why a retry does
 // no harm.
 var single = map[string]string{
-	"AuthorizerRole LastUse":               "it may be lost",
-	"KeyAuthorizerRole LastUse":            "it may be lost",
-	"ForwardAuthRole LastUse":              "it may be lost",
-	"GuardPolicy LastUse":                  "it may be lost",
-	"DeliverRole Attempts":                 "a lease is known again by the random id that was written",
-	"LinksRole CreateLinks":                "a link is known again by its whole row",
-	"LinksRole SpendBudget":                "done twice, it charges twice",
-	"SweepRole MoveDeliveriesAndEndpoints": "done twice, it wakes twice",
-	"WebhooksRole SpendBudget":             "done twice, it charges twice",
+	"AuthorizerRole LastUse":    "it may be lost",
+	"KeyAuthorizerRole LastUse": "it may be lost",
+	"ForwardAuthRole LastUse":   "it may be lost",
+	"GuardPolicy LastUse":       "it may be lost",
+	"DeliverRole Attempts":      "a lease is known again by the random id that was written",
+	"LinksRole CreateLinks":     "a link is known again by its whole row",
+	"LinksRole SpendBudget":     "done twice, it charges twice",
+	"SweepRole MoveAndCharge":   "done twice, it wakes or charges twice",
+	"FanoutRole Charge":         "done twice, it charges twice",
+	"WebhooksRole SpendBudget":  "done twice, it charges twice",
 }
 
 // transactional wants writes to be in transactions, which the SDK can retry without doing them

@@ -161,6 +161,9 @@ func (a *audited) keys(t *testing.T, app string) {
 	revoke := request{method: "DELETE", path: base + "/" + last}
 	a.does(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.does(t, revoke, "", "", "") // again
+	revoke.path += "?links=revoke"
+	a.does(t, revoke, "key.links_revoked", last, `{}`)
+	a.does(t, revoke, "", "", "") // again
 }
 
 // numberOf returns a number of a row.
@@ -264,6 +267,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                `{"name":"x"}`,
 		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": `{"enabled":false}`,
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}?endpoints=disable":             "",
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}?links=revoke":                  "",
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		ask(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)

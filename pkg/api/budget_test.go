@@ -17,7 +17,7 @@ import (
 // charged are the routes that charge the budget of an app.
 var charged = []string{
 	"POST /link/create", "POST /webhook_delivery/redeliver",
-	"POST /webhook_endpoint/create", "POST /webhook_endpoint/delete", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
+	"POST /webhook_endpoint/create", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
 }
 
 // TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart calls every route of an app whose budget is empty.
@@ -41,7 +41,7 @@ func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 		s.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 		now := s.Now()
 		s.Now = func() time.Time { return now } // or the bucket fills again
-		for s.SpendDeliveries(t.Context(), id.DefaultApp(w.org), 1) == nil {
+		for s.SpendDeliveries(t.Context(), w.org, id.DefaultApp(w.org), 1) == nil {
 		}
 		ask := good()[route.Name()]
 		out := s.do(t, w.request(route.Method, route.Pattern, as, ask.body))
@@ -76,7 +76,7 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 	now := d.Now()
 	d.Now = func() time.Time { return now }
-	for d.SpendDeliveries(t.Context(), d.key.AppID, 2) == nil {
+	for d.SpendDeliveries(t.Context(), d.key.OrgID, d.key.AppID, 2) == nil {
 	}
 	d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 429, "rate_limited")
 	for _, e := range events {
@@ -84,4 +84,19 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 			t.Errorf("%s is %s", e, got)
 		}
 	}
+}
+
+// TestNoBudgetHoldsBackAnEnd: a webhook endpoint is disabled and deleted with an empty budget.
+func TestNoBudgetHoldsBackAnEnd(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
+	now := d.Now()
+	d.Now = func() time.Time { return now }
+	for d.SpendDeliveries(t.Context(), d.key.OrgID, d.key.AppID, 1) == nil {
+	}
+	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","description":"x"}`, 429, "rate_limited")
+	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false}`, 200, "")
+	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":true}`, 429, "rate_limited")
+	d.ask(t, "/webhook_endpoint/delete", `{"endpointId":"`+h+`"}`, 200, "")
 }

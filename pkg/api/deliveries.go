@@ -185,19 +185,19 @@ type redeliverBody struct {
 }
 
 func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redeliverBody, error) {
-	app, h := c.caller.AppID, in.span.Endpoint
+	h := in.span.Endpoint
 	if in.EventID != nil {
-		if err := w.store.SpendDeliveries(ctx, app, 1); err != nil {
+		if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 			return redeliverBody{}, err
 		}
-		queued, failed := w.again(ctx, app, h, eventID(*in.EventID))
+		queued, failed := w.again(ctx, c, h, eventID(*in.EventID))
 		return redeliverBody{Queued: queued}, failed[0]
 	}
-	in.span.Limit = w.store.Limits.Redelivered
+	in.span.Limit, in.span.OnePage = w.store.Limits.Redelivered, true
 	if in.span.Status == "" {
 		in.span.Status = store.DeliveryFailed
 	}
-	found, next, err := w.store.Deliveries(ctx, app, in.span)
+	found, next, err := w.store.Deliveries(ctx, c.caller.AppID, in.span)
 	if err != nil {
 		return redeliverBody{}, err
 	}
@@ -205,10 +205,10 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	for i, d := range found {
 		events[i] = d.Event
 	}
-	if err := w.store.SpendDeliveries(ctx, app, len(events)); err != nil {
+	if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, len(events)); err != nil {
 		return redeliverBody{}, err
 	}
-	queued, failed := w.again(ctx, app, h, events...)
+	queued, failed := w.again(ctx, c, h, events...)
 	for i, err := range failed {
 		if problem.Is(err, problem.Conflict) { // the delivery is on its way
 			failed[i] = nil
@@ -220,16 +220,16 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 
 // again begins new rounds of attempts, several at once. It returns the number of events and
 // the error of each. The sweep wakes the deliveries that the queue does not take.
-func (w webhooks) again(ctx context.Context, a id.App, h id.Endpoint, events ...id.Event) (queued int, failed []error) {
+func (w webhooks) again(ctx context.Context, c *call, h id.Endpoint, events ...id.Event) (queued int, failed []error) {
 	wakes := make([]bool, len(events))
 	failed = parallel.Each(redeliverAtOnce, events, func(i int, e id.Event) (err error) {
-		wakes[i], err = w.store.Again(ctx, a, h, e)
+		wakes[i], err = w.store.Again(ctx, c.caller.AppID, h, e)
 		return err
 	})
 	var send []webhook.Message
 	for i, e := range events {
 		if wakes[i] && failed[i] == nil {
-			send = append(send, webhook.Message{App: a, Endpoint: h, Event: e})
+			send = append(send, webhook.Message{Org: c.caller.OrgID, App: c.caller.AppID, Endpoint: h, Event: e})
 		}
 	}
 	if len(send) > 0 {

@@ -235,7 +235,7 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 		return d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,%s}`, h, fields), 200, "")
 	}
 	message := func(i int) webhook.Message {
-		return webhook.Message{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}
+		return webhook.Message{Org: d.key.OrgID, App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}
 	}
 	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []webhook.Message{message(1)}) {
 		t.Errorf("%s %v", r.text, d.woken.messages)

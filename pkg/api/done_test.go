@@ -74,7 +74,7 @@ func newCreation(t *testing.T, route route.Route, body string) *creation {
 		c.connect(t)
 		c.as = c.caller("key")
 	}
-	s.Limits = store.Limits{ActiveKeys: 2, Apps: 2, Members: 2, OrgsCreated: 2, Endpoints: 2, Budget: store.DefaultLimits().Budget}
+	s.Limits = store.Limits{ActiveKeys: 2, Apps: 2, Members: 2, OrgsCreated: 2, Endpoints: 2, Budget: store.DefaultLimits().Budget, OrgBudget: store.DefaultLimits().OrgBudget}
 	return c
 }
 
@@ -181,7 +181,7 @@ func TestTheLastFreePlaceIsTheLast(t *testing.T) {
 		switch route.Name() {
 		case "POST /v1/orgs", "POST /v1/orgs/{orgId}/members", "POST /v1/orgs/{orgId}/keys", "POST /v1/orgs/{orgId}/apps", "POST /webhook_endpoint/create":
 			c := newCreation(t, route, good()[route.Name()].body)
-			c.Limits = store.Limits{ActiveKeys: 1, Apps: 1, Members: 1, OrgsCreated: 1, Endpoints: 1, Budget: store.DefaultLimits().Budget}
+			c.Limits = store.Limits{ActiveKeys: 1, Apps: 1, Members: 1, OrgsCreated: 1, Endpoints: 1, Budget: store.DefaultLimits().Budget, OrgBudget: store.DefaultLimits().OrgBudget}
 			c.create(t, "", http.StatusConflict, problem.LimitReached)
 		}
 	}

@@ -92,7 +92,7 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 	if err != nil {
 		return answer{}, err
 	}
-	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
+	if wanted.Paid, err = w.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
@@ -177,13 +177,15 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 	if err := w.checkEndpoint(in.URL, in.Events, in.Description); err != nil {
 		return endpointBody{}, err
 	}
-	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
-		return endpointBody{}, err
+	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
+	if in.Enabled == nil || *in.Enabled { // no budget delays a disabling
+		paid, err := w.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID)
+		if err != nil {
+			return endpointBody{}, err
+		}
+		change.Paid = paid
 	}
-	h := endpointID(*in.EndpointID)
-	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, h, store.EndpointChange{
-		By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled,
-	})
+	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, endpointID(*in.EndpointID), change)
 	if err != nil {
 		return endpointBody{}, err
 	}
@@ -191,9 +193,6 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 }
 
 func (w webhooks) delete(ctx context.Context, c *call, in endpointIn) (okBody, error) {
-	if err := w.store.SpendEvent(ctx, c.caller.AppID); err != nil {
-		return okBody{}, err
-	}
 	return okBody{true}, w.store.DeleteEndpoint(ctx, c.caller.AppID, in.id, c.caller.KeyID)
 }
 
@@ -202,9 +201,9 @@ type testBody struct {
 }
 
 func (w webhooks) test(ctx context.Context, c *call, in endpointIn) (testBody, error) {
-	if err := w.store.SpendDeliveries(ctx, c.caller.AppID, 1); err != nil {
+	if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 		return testBody{}, err
 	}
-	e, err := w.store.TestEndpoint(ctx, c.caller.AppID, in.id, "This is a test of your webhook endpoint.")
+	e, err := w.store.TestEndpoint(ctx, c.caller.OrgID, c.caller.AppID, in.id, "This is a test of your webhook endpoint.")
 	return testBody{e}, err
 }

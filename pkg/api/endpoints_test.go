@@ -9,6 +9,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
 )
 
 const hookURL = "https://hooks.example.com/latchkey"
@@ -137,9 +138,18 @@ func TestAnAppHas20EndpointsAtMost(t *testing.T) {
 	for range 2 { // a second delete is a 404 and frees no second place
 		d.do(t, request{as: d.key, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", made[7])})
 	}
+	gone := made[7]
 	made = slices.Delete(made, 7, 8)
 	same(t, "after a delete", d.ask(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
 	d.pass(time.Millisecond)
+	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached) // what waits for it is not cancelled yet
+	deleted, ok, err := d.Waiting(t.Context(), d.key.AppID, id.Endpoint(gone))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if err := d.LookedAt(t.Context(), deleted, store.Looked{Began: d.at}); err != nil { // as the sweep does
+		t.Fatal(err)
+	}
 	made = append([]string{d.newEndpoint(t)}, made...)
 	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
 	for _, limit := range []int{1, 7, 10, 20, 21} {

@@ -177,6 +177,7 @@ func TestARevocationTakesNoOtherQueryThanDisable(t *testing.T) {
 	for _, query := range []string{
 		"?endpoints=enable", "?endpoints=", "?endpoints", "?endpoints=Disable", "?endpoints=disable&endpoints=disable", "?endpoints=disable,disable",
 		"?endpoints=disable;x", "?Endpoints=disable", "?endpoints=disable&x=1", "?limit=1",
+		"?links=disable", "?links=", "?links=revoke&links=revoke", "?endpoints=disable&links=x", "?endpoints=x&links=revoke", "?links=revoke&endpoints=disable;x",
 	} {
 		w.revoke(t, query, 400, problem.UnknownParameter)
 	}

@@ -47,6 +47,8 @@ type keyBody struct {
 	AppID      id.App `json:"appId"`
 	LastUsedAt *int64 `json:"lastUsedAt"`
 
+	CreatedBy id.User `json:"createdBy"`
+
 	Scopes   []string          `json:"scopes"`
 	Metadata map[string]string `json:"metadata"`
 }
@@ -54,7 +56,7 @@ type keyBody struct {
 func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
 		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
-		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt),
+		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy,
 		Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata),
 	}
 }
@@ -64,7 +66,11 @@ func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) 
 	if err != nil {
 		return list[keyBody]{}, err
 	}
-	found, next, err := k.store.Keys(ctx, c.actor(), c.org, p)
+	by, err := c.createdBy()
+	if err != nil {
+		return list[keyBody]{}, err
+	}
+	found, next, err := k.store.Keys(ctx, c.actor(), c.org, by, p)
 	return listOf("keys", found, next, keyBodyOf), err
 }
 
@@ -125,17 +131,23 @@ func (k keys) create(ctx context.Context, c *call, in keyIn) (answer, error) {
 	return created(k.store.CreateKey(ctx, c.actor(), c.org, in.wanted, once))
 }
 
-// revokeIn is the query of a revocation. endpointsToo disables the key's endpoints as well.
-type revokeIn struct{ endpointsToo bool }
+// revokeIn is the query of a revocation: endpointsToo disables the key's endpoints as well, linksToo
+// revokes its links.
+type revokeIn struct{ endpointsToo, linksToo bool }
 
 func (in *revokeIn) check(c *call) (err error) {
-	in.endpointsToo, err = c.endpointsToo()
+	if in.endpointsToo, err = c.only("endpoints", "disable"); err == nil {
+		in.linksToo, err = c.only("links", "revoke")
+	}
 	return err
 }
 
 func (k keys) revoke(ctx context.Context, c *call, in revokeIn) (none, error) {
 	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
-	if err == nil && in.endpointsToo { // the key stays revoked if this fails
+	if err == nil && in.linksToo { // the key stays revoked if this fails, and its links are dead if the next fails
+		err = k.store.RevokeLinksOf(ctx, c.actor(), c.org, c.keyID())
+	}
+	if err == nil && in.endpointsToo {
 		err = k.store.DisableEndpointsOf(ctx, c.actor(), c.org, c.keyID())
 	}
 	return none{}, err

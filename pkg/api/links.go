@@ -38,6 +38,7 @@ type linkBody struct {
 	ExpiresAt    int64             `json:"expiresAt"`
 	ClaimedAt    *int64            `json:"claimedAt"`
 	RevokedAt    *int64            `json:"revokedAt"`
+	CreatedByKey id.Key            `json:"createdByKey"`
 }
 
 // deviceBody is the device that claims a link, in a claim and in an answer.
@@ -50,7 +51,7 @@ func (l links) bodyOf(of link.Link) linkBody {
 	return linkBody{
 		ID: of.ID, Status: of.Status(l.store.Now().UnixMilli()), ClientUserID: of.ClientUserID, Metadata: of.Metadata,
 		Device: (*deviceBody)(of.Device), CreatedAt: of.CreatedAt, ExpiresAt: of.ExpiresAt,
-		ClaimedAt: orNull(of.ClaimedAt), RevokedAt: orNull(of.RevokedAt),
+		ClaimedAt: orNull(of.ClaimedAt), RevokedAt: orNull(of.RevokedAt), CreatedByKey: of.CreatedByKey,
 	}
 }
 
@@ -69,6 +70,7 @@ func (in *newLinkIn) check(c *call) (err error) {
 	}
 	in.wanted = store.NewLink{
 		OrgID: c.caller.OrgID, AppID: c.caller.AppID, ClientUserID: *in.ClientUserID, ExpiresIn: link.DefaultLife * time.Second,
+		By: c.caller.KeyID,
 	}
 	in.wanted.Metadata, err = metadataOf(in.Metadata)
 	switch {
@@ -102,7 +104,8 @@ func (l links) create(ctx context.Context, c *call, in newLinkIn) (answer, error
 	if err != nil {
 		return answer{}, err
 	}
-	if err := l.store.SpendEvent(ctx, c.caller.AppID); err != nil { // of its end
+	// Each link causes one event when it ends.
+	if in.wanted.Paid, err = l.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
 	return created(l.store.CreateLink(ctx, in.wanted, once))

@@ -82,7 +82,7 @@ func TestALinkIsMadeReadAndRevoked(t *testing.T) {
 	body := with("linkId", made.str("id"))
 	got := d.ask(t, "/link/get", body, 200, "")
 	want := fmt.Sprintf(`{"id":%q,"status":"pending","clientUserId":"ada","metadata":{"":"","plan":"pro"},"device":null,`+
-		`"createdAt":%d,"expiresAt":%d,"claimedAt":null,"revokedAt":null}`, made.str("id"), d.at.UnixMilli(), made.num("expiresAt"))
+		`"createdAt":%d,"expiresAt":%d,"claimedAt":null,"revokedAt":null,"createdByKey":%q}`, made.str("id"), d.at.UnixMilli(), made.num("expiresAt"), d.key.KeyID)
 	if strings.TrimSpace(got.text) != want {
 		t.Errorf("%s, want\n%s", got.text, want)
 	}

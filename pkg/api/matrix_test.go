@@ -56,7 +56,7 @@ func good() map[string]struct {
 		"POST /webhook_endpoint/create":                                      {`{"url":"https://hooks.example.com"}`, 201},
 		"POST /webhook_endpoint/get":                                         {`{"endpointId":"{endpointId}"}`, 200},
 		"POST /webhook_endpoint/list":                                        {`{}`, 200},
-		"POST /webhook_endpoint/update":                                      {`{"endpointId":"{endpointId}","enabled":false}`, 200},
+		"POST /webhook_endpoint/update":                                      {`{"endpointId":"{endpointId}","description":"changed"}`, 200},
 		"POST /webhook_endpoint/delete":                                      {`{"endpointId":"{endpointId}"}`, 200},
 		"POST /webhook_endpoint/test":                                        {`{"endpointId":"{endpointId}"}`, 200},
 		"POST /webhook_event/list":                                           {`{}`, 200},

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -103,17 +104,31 @@ func errParameter(unknown ...problem.Field) error {
 	}
 }
 
-// endpointsToo reports whether the query is endpoints=disable. It returns unknown_parameter
-// for any other query.
-func (c *call) endpointsToo() (bool, error) {
-	switch values := c.URL.Query()["endpoints"]; {
-	case c.URL.RawQuery == "":
+// only reports whether the query has a parameter with its only value. It returns unknown_parameter for
+// any other value, and for a query that cannot be read.
+func (c *call) only(name, value string) (bool, error) {
+	query, err := url.ParseQuery(c.URL.RawQuery)
+	switch values := query[name]; {
+	case err == nil && len(values) == 0:
 		return false, nil
-	case len(values) == 1 && values[0] == "disable":
+	case err == nil && len(values) == 1 && values[0] == value:
 		return true, nil
 	default:
-		return false, errParameter(problem.Field{Pointer: "?endpoints", Code: "unknown", Message: "The one value is disable, sent once."})
+		return false, errParameter(problem.Field{Pointer: "?" + name, Code: "unknown", Message: "The one value is " + value + ", sent once."})
 	}
+}
+
+// createdBy reads the user of the query parameter createdBy, "" without one. Error: validation_failed.
+func (c *call) createdBy() (id.User, error) {
+	values := c.URL.Query()["createdBy"]
+	if len(values) == 0 {
+		return "", nil
+	}
+	u, err := id.ParseUser(values[0])
+	if err != nil || len(values) > 1 {
+		return "", problem.Invalid("?createdBy", "format", "createdBy must be the id of one user.")
+	}
+	return u, nil
 }
 
 // page reads limit and cursor from the query. With whole, a query without both is for the

@@ -65,6 +65,9 @@ type Link struct {
 	ClaimedAt    int64
 	RevokedAt    int64
 	ClaimKey     []byte // SHA-256 of the claimKey of the device
+
+	CreatedByKey id.Key // the API key that made it
+	Paid         int    // deliveries for which its creation was charged
 }
 
 // Status returns the link's status at a time. A claimed link stays claimed.
@@ -89,7 +92,7 @@ func (l Link) ClaimedBefore(claimKey [32]byte, now int64) bool {
 	return same && now < l.ClaimedAt+replayFor.Milliseconds()
 }
 
-// Mint makes a link's token: package opaque's grammar, with the ids of the link and of its
+// Mint makes a link's token: package secret's grammar, with the ids of the link and of its
 // app. random nil means crypto/rand.
 func Mint(app id.App, l id.Link, random io.Reader) (secret.Minted, error) {
 	item, err := l.Bits()

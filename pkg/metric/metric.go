@@ -44,11 +44,12 @@ var (
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
 	OldestDue           = Metric{"OldestDue", Seconds, ""}
+	StraysDue           = Metric{"StraysDue", Count, ""}
 )
 
 // All returns every metric.
 func All() []Metric {
-	return []Metric{ColdStarts, CredentialsAccepted, CredentialsRefused, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue}
+	return []Metric{ColdStarts, CredentialsAccepted, CredentialsRefused, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue}
 }
 
 // directive is the member by which CloudWatch makes a metric of a line. It writes itself: to find out

@@ -4,13 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
+	"latchkey/pkg/metric"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -101,11 +105,15 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// ended fails unless only those rows of the org are left that are kept.
+// ended fails unless only those rows of the org are left that are kept. Its pending links expire without an event.
 func (b *busy) ended(t *testing.T) {
 	t.Helper()
-	if rows := b.waiting(t); len(rows) != 0 {
+	if rows := slices.DeleteFunc(b.waiting(t), func(row string) bool { return strings.HasPrefix(row, "LINKS#") }); len(rows) != 0 {
 		t.Errorf("due still: %v", rows)
+	}
+	b.later(t, time.Hour)
+	if rows := b.waiting(t); len(rows) != 0 || b.has(t, webhook.LinkExpired, string(b.pending)) {
+		t.Errorf("due still: %v, or an event was written", rows)
 	}
 	for _, r := range []*receiver{b.down, b.off} {
 		if got := r.statuses(); got["pending"]+got["held"] != 0 || got["cancelled"] < 3 {
@@ -125,9 +133,6 @@ func (b *busy) ended(t *testing.T) {
 		if _, err := b.ClaimLink(ctx, c); !problem.Is(err, problem.LinkNotFound) {
 			t.Errorf("a claim: %v", err)
 		}
-	}
-	if got, err := b.Link(ctx, b.app, b.pending); err != nil || got.Status(b.Now().UnixMilli()) != link.Revoked {
-		t.Errorf("the pending link is %+v, %v", got, err)
 	}
 }
 
@@ -200,4 +205,73 @@ func TestTheSweepGoesOnWithAnEndThatWasCutShort(t *testing.T) {
 		end()
 	}
 	b.ended(t)
+}
+
+// TestEndingAnOrgTakesAsLongForManyLinks counts calls: no link is read.
+func TestEndingAnOrgTakesAsLongForManyLinks(t *testing.T) {
+	t.Parallel()
+	var calls []int
+	for _, links := range []int{0, 1500} {
+		s := newStack(t)
+		s.puts(t, links, func(i int) row { return linkRow(s, s.org, s.app, i) })
+		s.deletes(t)
+		s.Faults.Calls()
+		s.minutes(t, 4)
+		calls = append(calls, len(s.Faults.Calls()))
+		if rows := s.of(t, "ORG#"+string(s.org)); len(rows) != 1 {
+			t.Errorf("with %d links: the org has not ended: %v", links, rows)
+		}
+	}
+	if calls[0] != calls[1] {
+		t.Errorf("%d calls without links, and %d with 1,500", calls[0], calls[1])
+	}
+}
+
+// TestDeletedOrgsHoldUpNoOtherTenant has 50 deleted orgs with 100 links each, and another tenant's overdue deliveries.
+func TestDeletedOrgsHoldUpNoOtherTenant(t *testing.T) {
+	t.Parallel()
+	const deliveries = 300
+	s := newStack(t)
+	s.Limits.OrgsCreated = 100
+	for range 50 {
+		o := s.NewOrg(t, s.ada)
+		s.puts(t, 100, func(i int) row { return linkRow(s, o, id.DefaultApp(o), i) })
+		s.endpoints(t, o, id.DefaultApp(o), 2)
+		if err := s.DeleteOrg(ctx, s.admin(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.pass(2 * time.Minute)
+	s.puts(t, deliveries, func(i int) row { return overdueRow(s, i) })
+	s.sweeps(t)
+	if n := len(s.queue.ready()); n != deliveries {
+		t.Errorf("%d of %d overdue deliveries were queued", n, deliveries)
+	}
+}
+
+// TestRowsThatDoNotBelongIntoTheIndexStopNothing: they are dropped, and counted.
+// It does not run in parallel, because the log belongs to the program.
+func TestRowsThatDoNotBelongIntoTheIndexStopNothing(t *testing.T) {
+	s := newStack(t)
+	s.puts(t, 40, func(i int) row {
+		r := overdueRow(s, 0) // in the shard of the delivery below
+		r["PK"], r["SK"], r["dueAt"] = str("USED#"+string(s.org)), str(fmt.Sprint("KEY#key_", i)), num(1)
+		return r
+	})
+	s.puts(t, 1, func(i int) row { return overdueRow(s, i) })
+	found, err := s.DueBefore(ctx, store.DueDelivery, s.Now(), 30)
+	if err != nil || len(found) != 41 || found[40].Kind != store.DueDelivery || found[0].Kind != store.DueStray {
+		t.Errorf("behind 40 strays, with a limit of 30: %d rows, %v", len(found), err)
+	}
+	log := &logged{}
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(log, nil)))
+	defer slog.SetDefault(was)
+	s.sweeps(t)
+	if n, counted := len(s.queue.ready()), log.values(metric.StraysDue); n != 1 || !slices.Equal(counted, []string{"40"}) {
+		t.Errorf("%d deliveries were queued, strays: %v", n, counted)
+	}
+	if rows := s.waiting(t); len(rows) != 1 {
+		t.Errorf("due still: %v", rows)
+	}
 }

@@ -6,70 +6,104 @@ import (
 	"fmt"
 	"sync"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/parallel"
 	"latchkey/pkg/store"
 )
 
-// lane is the rows of one kind that one tenant has.
+// lane is the rows of one kind that one org has, in a queue for each of its apps.
 type lane struct {
-	kind   store.DueKind
-	tenant string // an app or, for keys and deleted orgs, an org
+	kind store.DueKind
+	org  id.Org
 }
 
 // dealer hands out the rows that are due, one of each lane in turn, so that many rows of one
-// tenant do not hold up those of another.
+// org do not hold up those of another. Inside a lane each app has its turn.
 type dealer struct {
 	mu     sync.Mutex
-	rows   map[lane][]store.Due
+	lanes  map[lane]*roundRobin[id.App, store.Due]
 	turns  []lane // the lanes that have rows; the first is next
 	failed []error
 }
 
-func laneOf(kind store.DueKind, d store.Due) lane { return lane{kind, string(d.App) + string(d.Org)} }
+func newDealer() *dealer { return &dealer{lanes: map[lane]*roundRobin[id.App, store.Due]{}} }
 
-// add puts rows at the end of their lanes.
-func (d *dealer) add(kind store.DueKind, rows ...store.Due) {
+// add puts rows at the end of their queues.
+func (d *dealer) add(rows ...store.Due) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, row := range rows {
-		l := laneOf(kind, row)
-		if len(d.rows[l]) == 0 {
+		l := lane{row.Kind, row.Org}
+		if d.lanes[l] == nil {
+			d.lanes[l] = &roundRobin[id.App, store.Due]{queues: map[id.App][]store.Due{}}
+		}
+		if len(d.lanes[l].turns) == 0 {
 			d.turns = append(d.turns, l)
 		}
-		d.rows[l] = append(d.rows[l], row)
+		d.lanes[l].add(row.App, row)
 	}
 }
 
-// seen returns how many rows wait, and since when the oldest is due, in milliseconds; 0 when
-// no row waits.
-func (d *dealer) seen() (n int, oldest int64) {
+// seen returns how many rows wait, how many of them are strays, and since when the oldest other one is
+// due, in milliseconds; 0 when none is.
+func (d *dealer) seen() (n, strays int, oldest int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, rows := range d.rows {
-		n += len(rows)
-		for _, row := range rows {
-			if oldest == 0 || row.At < oldest {
-				oldest = row.At
+	for l, of := range d.lanes {
+		for _, rows := range of.queues {
+			n += len(rows)
+			if l.kind == store.DueStray {
+				strays += len(rows)
+				continue
+			}
+			for _, row := range rows {
+				if oldest == 0 || row.At < oldest {
+					oldest = row.At
+				}
 			}
 		}
 	}
-	return n, oldest
+	return n, strays, oldest
 }
 
-// next returns the first row of the next lane. ok is false when no row waits.
-func (d *dealer) next() (kind store.DueKind, row store.Due, ok bool) {
+// next returns the next row of the next lane. ok is false when no row waits.
+func (d *dealer) next() (row store.Due, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.turns) == 0 {
-		return "", store.Due{}, false
+		return store.Due{}, false
 	}
 	l := d.turns[0]
 	d.turns = d.turns[1:]
-	row, d.rows[l] = d.rows[l][0], d.rows[l][1:]
-	if len(d.rows[l]) > 0 {
+	row = d.lanes[l].next()
+	if len(d.lanes[l].turns) > 0 {
 		d.turns = append(d.turns, l)
 	}
-	return l.kind, row, true
+	return row, true
+}
+
+// roundRobin has queues, and hands out one item of each queue in turn.
+type roundRobin[K comparable, T any] struct {
+	queues map[K][]T
+	turns  []K // the queues that have items; the first is next
+}
+
+func (r *roundRobin[K, T]) add(to K, item T) {
+	if len(r.queues[to]) == 0 {
+		r.turns = append(r.turns, to)
+	}
+	r.queues[to] = append(r.queues[to], item)
+}
+
+// next returns the first item of the next queue. There must be one.
+func (r *roundRobin[K, T]) next() (item T) {
+	from := r.turns[0]
+	r.turns = r.turns[1:]
+	item, r.queues[from] = r.queues[from][0], r.queues[from][1:]
+	if len(r.queues[from]) > 0 {
+		r.turns = append(r.turns, from)
+	}
+	return item
 }
 
 // failure records an error with the kind of row, or the row, that it belongs to.
@@ -83,21 +117,21 @@ func (d *dealer) failure(what string, err error) {
 }
 
 // deal calls do for several rows at once, until no row waits or ctx ends. A row for which do
-// reports that more is to be done comes again, behind those of its lane. A row that fails
+// reports that more is to be done comes again, behind those of its queue. A row that fails
 // does not stop the others; the error names every failure.
-func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.DueKind, store.Due) (more bool, err error)) error {
+func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.Due) (more bool, err error)) error {
 	parallel.Work(atOnce, func() bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		kind, row, ok := d.next()
+		row, ok := d.next()
 		if !ok {
 			return false
 		}
-		more, err := do(kind, row)
-		d.failure(fmt.Sprint(kind, " ", row), err)
+		more, err := do(row)
+		d.failure(fmt.Sprint(row.Kind, " ", row), err)
 		if more && err == nil {
-			d.add(kind, row)
+			d.add(row)
 		}
 		return true
 	})

@@ -6,17 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 )
 
 // TestARowThatFailsStopsNoOther processes rows one after the other. The first fails.
 func TestARowThatFailsStopsNoOther(t *testing.T) {
-	d := dealer{rows: map[lane][]store.Due{}}
-	d.add(store.DueLink, store.Due{App: "app_1", Link: "lnk_bad"}, store.Due{App: "app_1", Link: "lnk_good"})
-	d.add(store.DueKey, store.Due{Org: "org_1", Key: "key_good"})
+	d := newDealer()
+	d.add(store.Due{Kind: store.DueLink, App: "app_1", Link: "lnk_bad"}, store.Due{Kind: store.DueLink, App: "app_1", Link: "lnk_good"})
+	d.add(store.Due{Kind: store.DueKey, Org: "org_1", Key: "key_good"})
 	broken := errors.New("broken")
 	var done []string
-	err := d.deal(t.Context(), 1, func(_ store.DueKind, row store.Due) (bool, error) {
+	err := d.deal(t.Context(), 1, func(row store.Due) (bool, error) {
 		if row.Link == "lnk_bad" {
 			return true, broken
 		}
@@ -31,15 +32,28 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 	}
 }
 
-// TestEachTenantHasItsTurn has one row of an app behind all rows of another app.
+// TestEachTenantHasItsTurn has one row of an org behind all rows of 20 apps of another org.
 func TestEachTenantHasItsTurn(t *testing.T) {
-	d := dealer{rows: map[lane][]store.Due{}}
-	for range 30 {
-		d.add(store.DueDelivery, store.Due{App: "app_many"})
+	d := newDealer()
+	for n := range 60 {
+		d.add(store.Due{Kind: store.DueDelivery, Org: "org_many", App: id.App("app_" + string(rune('a'+n%20)))})
 	}
-	d.add(store.DueDelivery, store.Due{App: "app_one"})
+	d.add(store.Due{Kind: store.DueDelivery, Org: "org_one", App: "app_one"})
 	d.next()
-	if _, row, ok := d.next(); !ok || row.App != "app_one" {
+	if row, ok := d.next(); !ok || row.App != "app_one" {
+		t.Errorf("the second turn has %v, want app_one", row)
+	}
+}
+
+// TestEachAppOfAnOrgHasItsTurn has one row of an app behind all rows of another app of its org.
+func TestEachAppOfAnOrgHasItsTurn(t *testing.T) {
+	d := newDealer()
+	for range 30 {
+		d.add(store.Due{Kind: store.DueDelivery, Org: "org_1", App: "app_many"})
+	}
+	d.add(store.Due{Kind: store.DueDelivery, Org: "org_1", App: "app_one"})
+	d.next()
+	if row, ok := d.next(); !ok || row.App != "app_one" {
 		t.Errorf("the second turn has %v, want app_one", row)
 	}
 }

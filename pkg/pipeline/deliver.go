@@ -103,7 +103,7 @@ func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool,
 }
 
 func messageOf(w store.Work) webhook.Message {
-	return webhook.Message{App: w.App, Endpoint: w.Endpoint, Event: w.Event}
+	return webhook.Message{Org: w.Org, App: w.App, Endpoint: w.Endpoint, Event: w.Event}
 }
 
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {

@@ -2,14 +2,9 @@ package pipeline_test
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/store"
@@ -106,23 +101,11 @@ func TestARunReadsPastAnotherTenantsBacklog(t *testing.T) {
 			shard = attr(r, "due")
 		}
 	}
-	var puts []types.WriteRequest
-	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	number := func(v int64) types.AttributeValue {
-		return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}
-	}
-	for i := range 1200 {
-		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
-			"PK": text("DLV#whe_1"), "SK": text(fmt.Sprintf("evt_%026d", i)), "appId": text(string(s.app)), "status": text("pending"),
-			"due": text(shard), "dueAt": number(1), "startedAt": number(s.Now().UnixMilli()), "nextAttemptAt": number(1),
-		}}})
-		if len(puts) == 25 {
-			if _, err := s.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: puts}}); err != nil {
-				t.Fatal(err)
-			}
-			puts = nil
-		}
-	}
+	s.puts(t, 1200, func(i int) row {
+		r := overdueRow(s, i)
+		r["due"] = str(shard)
+		return r
+	})
 	s.sweeps(t)
 	for _, m := range s.queue.ready() {
 		if m.App == other.AppID {

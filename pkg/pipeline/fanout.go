@@ -32,10 +32,12 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 		return unlessBusy(ctx, err)
 	}
 	messages := make([]webhook.Message, len(send))
+	var late time.Duration // of all alike
 	for i, d := range send {
-		messages[i] = webhook.Message{App: app, Endpoint: d.Endpoint, Event: event}
+		late = time.Duration(d.NextAttempt-d.StartedAt) * time.Millisecond
+		messages[i] = webhook.Message{Org: d.Org, App: app, Endpoint: d.Endpoint, Event: event}
 	}
-	wake(ctx, f.Queue, 0, messages...)
+	wake(ctx, f.Queue, late, messages...)
 	return nil
 }
 

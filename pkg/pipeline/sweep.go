@@ -38,7 +38,7 @@ type Sweep struct {
 func (s Sweep) Run(ctx context.Context) error {
 	r := &run{Sweep: s, dealt: make(map[id.Endpoint]int64)}
 	r.left.Store(int64(s.Store.Limits.Queued))
-	due := dealer{rows: make(map[lane][]store.Due)}
+	due := newDealer()
 	kinds := store.DueKinds()
 	parallel.Each(len(kinds), kinds, func(_ int, kind store.DueKind) error {
 		rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
@@ -46,10 +46,13 @@ func (s Sweep) Run(ctx context.Context) error {
 		if len(rows) >= readPerShard {
 			slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
 		}
-		due.add(kind, rows...)
+		due.add(rows...)
 		return nil
 	})
-	rows, oldest := due.seen()
+	rows, strays, oldest := due.seen()
+	if strays > 0 {
+		slog.WarnContext(ctx, "rows are in the index that do not belong there", append(metric.StraysDue.With(int64(strays)), "rows", strays)...)
+	}
 	slog.InfoContext(ctx, "due", append(metric.OldestDue.With(int64(s.age(oldest).Seconds())), "rows", rows)...)
 	begin := ctx // ends when no other row may begin
 	if end, ok := ctx.Deadline(); ok {
@@ -57,7 +60,7 @@ func (s Sweep) Run(ctx context.Context) error {
 		begin, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
 		defer cancel()
 	}
-	err := due.deal(begin, sweepAtOnce, func(kind store.DueKind, d store.Due) (bool, error) { return r.do(ctx, kind, d) })
+	err := due.deal(begin, sweepAtOnce, func(d store.Due) (bool, error) { return r.do(ctx, d) })
 	r.flush(ctx, 1)
 	return err
 }
@@ -92,8 +95,8 @@ func (r *run) passed(h id.Endpoint, at int64) int64 {
 }
 
 // do processes one row, and reports whether more is to be done for it now.
-func (r *run) do(ctx context.Context, kind store.DueKind, d store.Due) (more bool, err error) {
-	switch kind {
+func (r *run) do(ctx context.Context, d store.Due) (more bool, err error) {
+	switch d.Kind {
 	case store.DueEvent:
 		return false, r.FanOut.Event(ctx, d.App, d.Event)
 	case store.DueDelivery:
@@ -104,10 +107,14 @@ func (r *run) do(ctx context.Context, kind store.DueKind, d store.Due) (more boo
 		return false, r.Store.WarnOfKey(ctx, d.Org, d.Key)
 	case store.DueEndpoint:
 		return r.endpoint(ctx, d)
+	case store.DueBar:
+		return r.Store.CleanLinks(ctx, d.App, d.Key)
 	case store.DueOrg:
-		return false, r.closing(ctx, d)
+		return r.closing(ctx, d)
+	case store.DueStray:
+		return false, r.Store.DropStray(ctx, d)
 	}
-	return false, fmt.Errorf("pipeline: nothing is known of kind %q", kind)
+	return false, fmt.Errorf("pipeline: nothing is known of kind %q", d.Kind)
 }
 
 // take returns how many deliveries, of n, the caller may queue. giveBack returns unused ones.
@@ -137,7 +144,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 		return err
 	}
 	r.mu.Lock()
-	r.moved = append(r.moved, webhook.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event})
+	r.moved = append(r.moved, webhook.Message{Org: d.Org, App: d.App, Endpoint: d.Endpoint, Event: d.Event})
 	r.mu.Unlock()
 	r.flush(ctx, batchOf)
 	return nil

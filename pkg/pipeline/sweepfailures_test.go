@@ -157,7 +157,7 @@ func TestTheSweepNamesTheKindThatItCannotRead(t *testing.T) {
 	s := newStack(t)
 	s.Faults.Plan("Query", storetest.LostBefore, -1)
 	got := lines(s.sweep.Run(ctx))
-	kinds := []store.DueKind{store.DueDelivery, store.DueEndpoint, store.DueEvent, store.DueKey, store.DueLink, store.DueOrg}
+	kinds := []store.DueKind{store.DueBar, store.DueDelivery, store.DueEndpoint, store.DueEvent, store.DueKey, store.DueLink, store.DueOrg}
 	if len(got) != len(kinds) {
 		t.Fatalf("%v", got)
 	}

@@ -84,6 +84,8 @@ func (p *part) parked(ctx context.Context) error {
 func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
 	of := store.Work{Delivery: store.Delivery{App: p.to.AppID, Endpoint: p.to.ID, Event: d.Event}}
 	switch {
+	case d.Kind == store.DueStray:
+		return false, p.Store.DropStray(ctx, d)
 	case p.to.Deleted:
 		err = p.Store.Cancel(ctx, of.Delivery)
 	case !p.to.Enabled:
@@ -138,5 +140,5 @@ func (p *part) held(ctx context.Context) error {
 
 func (p *part) wakes(e id.Event) {
 	p.may--
-	p.woken = append(p.woken, webhook.Message{App: p.to.AppID, Endpoint: p.to.ID, Event: e})
+	p.woken = append(p.woken, webhook.Message{Org: p.to.OrgID, App: p.to.AppID, Endpoint: p.to.ID, Event: e})
 }

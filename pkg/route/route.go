@@ -35,10 +35,12 @@ func (r Route) ForConsole() bool { return strings.HasPrefix(r.Pattern, "/v1/") }
 // Query returns the names of the query parameters that the route takes.
 func (r Route) Query() []string {
 	switch r.Operation {
-	case "listOrgs", "listAudit", "listMembers", "listKeys", "listApps", "listAppWebhookEndpoints":
+	case "listOrgs", "listAudit", "listMembers", "listApps", "listAppWebhookEndpoints":
 		return []string{"limit", "cursor"}
+	case "listKeys":
+		return []string{"limit", "cursor", "createdBy"}
 	case "revokeKey":
-		return []string{"endpoints"}
+		return []string{"endpoints", "links"}
 	default:
 		return nil
 	}

@@ -32,6 +32,7 @@ type APIKey struct {
 	Scopes     string            // of apikey.JoinScopes
 	Metadata   map[string]string // nil: none
 	LastUsedAt int64             // milliseconds; filled in lists and by UpdateKey only; 0: never
+	CreatedBy  id.User           // who created it, or rotated its predecessor
 
 	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
 	predecessor     id.Key
@@ -45,7 +46,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r),
 		},
 		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
-		Scopes: attrScopes.OrZero(r), Metadata: attrMetadata.OrZero(r),
+		Scopes: attrScopes.OrZero(r), Metadata: attrMetadata.OrZero(r), CreatedBy: attrCreatedBy.OrZero(r),
 		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
 	}
 	copy(k.Hash[:], attrHash.From(r))
@@ -175,17 +176,8 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	now := s.now()
-	var drops []table.Change
-	var unchanged []table.Condition // a key that was rotated meanwhile has left the map, which makes room too
-	for k, at := range live {
-		if at == 0 || at > now || len(drops) == dropAtOnce {
-			continue
-		}
-		entry := table.Entry(attrLive, k)
-		drops = append(drops, entry.Remove())
-		unchanged = append(unchanged, entry.Is(at))
-	}
+	now := s.now() // a key that is rotated meanwhile leaves the map, which makes room too
+	drops, unchanged := dropsOf(attrLive, live, func(at int64) bool { return at != 0 && at <= now })
 	if drops == nil {
 		return false, nil
 	}
@@ -202,7 +194,7 @@ func (t *txn) announce(o id.Org, k MintedKey) {
 		row := usedRow(o, k.ID)
 		t.Update(row, nil, nil, dueAt(DueKey, row, k.ExpiresAt-apikey.WarnAhead.Milliseconds()), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))
 	}
-	t.event(happening{app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: webhook.KeyData{
+	t.event(happening{org: o, app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: webhook.KeyData{
 		KeyID: k.ID, KeyPrefix: k.Minted.Prefix, Name: k.Name, AppID: k.AppID, ExpiresAt: webhook.OrNull(k.ExpiresAt),
 	}})
 }
@@ -218,7 +210,7 @@ func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	t := s.begin()
 	t.Update(usedRow(o, k), attrDue.Present(), table.Raced, notDue())
 	if ok && found.ActiveAt(now) {
-		t.event(happening{app: found.AppID, kind: webhook.KeyExpiring, at: now, data: found.data()})
+		t.event(happening{org: o, app: found.AppID, kind: webhook.KeyExpiring, at: now, data: found.data()})
 	}
 	return ignoreRaced(t.Commit(ctx))
 }

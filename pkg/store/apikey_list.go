@@ -11,9 +11,35 @@ import (
 // maxWholeKeys is how many keys GET …/keys returns without a page.
 const maxWholeKeys = 1000
 
-// Keys lists an org's API keys, newest first. Errors: org_not_found,
+// keyPages bounds how many pages one call searches for the keys of a creator. The cursor goes on from
+// there.
+const keyPages = 10
+
+// Keys lists an org's API keys, newest first: all, or those that the user by made. Errors: org_not_found,
 // insufficient_role.
-func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
+func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page) (keys []APIKey, next string, err error) {
+	for range keyPages {
+		found, behind, err := s.keys(ctx, a, o, p)
+		if err != nil || by == "" {
+			return found, behind, err
+		}
+		for _, k := range found {
+			if p.Limit > 0 && len(keys) == p.Limit {
+				return keys, next, nil
+			}
+			if next = string(k.ID); k.CreatedBy == by {
+				keys = append(keys, k)
+			}
+		}
+		if next = behind; next == "" {
+			break
+		}
+		p.After = next
+	}
+	return keys, next, nil
+}
+
+func (s *Store) keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
 	page := p.span(pkKeys+string(o), skKey, maxWholeKeys)
 	page.Reverse = true
 	var uses lastUses

@@ -70,7 +70,7 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
 		changes: Changes{"revokedAt": {To: now}},
 	})
-	t.event(happening{app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})
+	t.event(happening{org: o, app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})
 	return t.Commit(ctx)
 }
 

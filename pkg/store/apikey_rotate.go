@@ -51,7 +51,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 		return made, err
 	}
 	if !old.ActiveAt(now) {
-		return made, errKeyNotActive
+		return made, s.unlessKept(ctx, once.Request, errKeyNotActive)
 	}
 	fresh, heir := r.fresh, r.apply(old)
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)

@@ -32,7 +32,7 @@ func (c *connected) lists(p store.Page) []underOrg {
 	}
 	return []underOrg{
 		{"keys", []string{role, query, query}, nil, func(a store.Actor) error {
-			_, _, err := c.Keys(ctx, a, c.org, p)
+			_, _, err := c.Keys(ctx, a, c.org, "", p)
 			return err
 		}},
 		{"members", []string{role, query}, []string{batch}, func(a store.Actor) error {
@@ -153,7 +153,7 @@ func TestNoLastUseIsMissed(t *testing.T) {
 	for limit := range 8 {
 		p, left := store.Page{Limit: limit}, len(used)
 		for more := true; more; more = p.After != "" {
-			keys, next, err := c.Keys(ctx, admin(c.ada), c.org, p)
+			keys, next, err := c.Keys(ctx, admin(c.ada), c.org, "", p)
 			wants(t, err, "")
 			for _, k := range keys {
 				if k.LastUsedAt != used[k.ID] {
@@ -167,7 +167,7 @@ func TestNoLastUseIsMissed(t *testing.T) {
 		}
 	}
 	c.Faults.Calls()
-	_, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{Limit: 3})
+	_, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{Limit: 3})
 	wants(t, err, "")
 	if calls := fmt.Sprint(c.Faults.Calls()[3:]); calls != "[BatchGetItem]" {
 		t.Errorf("after the first round trip: %s, want one batch", calls)

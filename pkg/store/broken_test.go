@@ -44,7 +44,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	record := once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}")
 	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) }
 	wants(t, create(), "")
-	wants(t, c.SpendDeliveries(ctx, c.app, 1), "")
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
 		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt", func() error {
@@ -84,7 +84,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			return err
 		}},
 		{"last use", "USED#", "KEY#", "", "lastUsedAt", whole(func(p store.Page) error {
-			_, _, err := c.Keys(ctx, admin(c.ada), c.org, p)
+			_, _, err := c.Keys(ctx, admin(c.ada), c.org, "", p)
 			return err
 		})},
 		{"verification key", "VKEYS", "KEY#", "x y arn state createdAt", "activatedAt retiredAt expiredAt revokedAt disabledAt", func() error {
@@ -106,7 +106,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
 			return err
 		}},
-		{"budget", "BUDGET#", "META", "", "spent", func() error { return c.SpendDeliveries(ctx, c.app, 1) }},
+		{"budget", "BUDGET#", "META", "", "spent", func() error { return c.SpendDeliveries(ctx, c.org, c.app, 1) }},
 	}
 }
 

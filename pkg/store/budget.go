@@ -9,75 +9,167 @@ import (
 	"latchkey/pkg/table"
 )
 
-// The deliveries that API keys start are charged to a budget of their app, so that one key
-// cannot spend the signatures of all apps. A request that ends a key or a link costs nothing,
-// and neither does an act of a person or of the sweep.
+// The deliveries that API keys start are charged to a budget of their app and to one of their org,
+// so that one key cannot spend the signatures of all apps. A request asks both budgets before its
+// transaction, for what it would cost now. Only such a request can be refused. Fan-out charges what
+// an event costs beyond that, without asking: a budget can be in debt, and the first attempts of an
+// org in debt are spread. A request that ends or disables something is not asked, and neither is an
+// act of a person or of the sweep.
 //
-// The budget is a bucket that refills steadily. Its row has one number, attrSpent: the time at
+// A budget is a bucket that refills steadily. Its row has one number, attrSpent: the time at
 // which everything that was spent will have been refilled, counted in deliveries since the
-// epoch. The row also counts the app's endpoints, so that an event is charged for each of them
-// without another read.
+// epoch. The row of an app also counts the app's endpoints, so that an event is charged for each of
+// them without another read.
 
-// Budget bounds the deliveries that an app's API keys may start.
+// Budget bounds the deliveries that the API keys of an app, or of an org, may start.
 type Budget struct {
 	PerSecond int // deliveries
 	Burst     int // deliveries at once, after a pause
 }
 
-// spendTries bounds the tries of a charge that loses races.
-const spendTries = 4
-
-// maxCost is more than any single charge.
-const maxCost = 10_000
-
-// cost is the cost of a charge: what an update adds, and the same number of a row.
-type cost struct {
-	added table.Operand
-	of    func(*table.Reading) int64
+// Settings are the variables of a function's environment (boot.Reader).
+type Settings interface {
+	Int(name string, fallback, least int) int
 }
 
-// SpendEvent charges an app for an event to all its endpoints. Error: rate_limited, with the
-// time to wait.
-func (s *Store) SpendEvent(ctx context.Context, a id.App) error {
-	return s.spend(ctx, a, cost{table.Stored(attrCount), attrCount.OrZero})
+// ReadBudgets reads the variables that template.yaml gives to each function that asks or charges a budget.
+func (l *Limits) ReadBudgets(e Settings) {
+	app, org := &l.Budget, &l.OrgBudget
+	app.PerSecond, app.Burst = e.Int("DELIVERIES_PER_SECOND", app.PerSecond, 1), e.Int("DELIVERIES_BURST", app.Burst, 1)
+	org.PerSecond, org.Burst = e.Int("ORG_DELIVERIES_PER_SECOND", org.PerSecond, 1), e.Int("ORG_DELIVERIES_BURST", org.Burst, 1)
 }
 
-// SpendDeliveries charges an app for n deliveries. Error: rate_limited, with the time to wait.
-func (s *Store) SpendDeliveries(ctx context.Context, a id.App, n int) error {
-	return s.spend(ctx, a, cost{table.Literal(int64(n)), func(*table.Reading) int64 { return int64(n) }})
+const (
+	// spendTries bounds the tries of a charge that loses races.
+	spendTries = 4
+
+	// maxCost is more than any single charge.
+	maxCost = 10_000
+
+	// spreadOver bounds how late the first attempts of an org in debt are made, and the debt that is
+	// remembered.
+	spreadOver = 10 * time.Minute
+)
+
+// now returns a time in deliveries since the epoch. at is in milliseconds.
+func (b Budget) now(at int64) int64 { return at * int64(b.PerSecond) / 1000 }
+
+// most returns the largest number that a bucket's row may have at a time: all of the burst is spent, and
+// the debt is as large as one that is remembered.
+func (b Budget) most(now int64) int64 {
+	return now + int64(b.Burst) + int64(b.PerSecond)*int64(spreadOver/time.Second)
 }
 
-// spend adds a cost to the number of the row: to the present when everything was refilled, or
-// else to the number itself. The first case takes one update, the second two.
-func (s *Store) spend(ctx context.Context, a id.App, c cost) error {
-	b := s.Limits.Budget
+// refilled is the condition that everything was refilled. A number far in the future was written at
+// another rate.
+func (b Budget) refilled(now int64) table.Condition {
+	return table.Any(attrSpent.Absent(), attrSpent.Under(now), attrSpent.Over(b.most(now)+maxCost))
+}
+
+// over returns how long it takes to refill what a number is over another one.
+func (b Budget) over(spent, most int64) time.Duration {
+	return time.Duration(max(spent-most, 0)) * time.Second / time.Duration(b.PerSecond)
+}
+
+// SpendEvent charges an app and its org for an event to all endpoints of the app, and for one
+// delivery when it has none. paid is the charge. Error: rate_limited, with the time to wait.
+func (s *Store) SpendEvent(ctx context.Context, o id.Org, a id.App) (paid int, err error) {
+	return s.spend(ctx, o, a, 0)
+}
+
+// SpendDeliveries charges an app and its org for n deliveries. Error: rate_limited, with the time to wait.
+func (s *Store) SpendDeliveries(ctx context.Context, o id.Org, a id.App, n int) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := s.spend(ctx, o, a, n)
+	return err
+}
+
+func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int, err error) {
+	if paid, err = s.ask(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
+		return 0, err
+	}
+	_, err = s.ask(ctx, orgBudgetRow(o), s.Limits.OrgBudget, paid)
+	return paid, err
+}
+
+// ask adds n to the number of a row (at 0: the count of endpoints in the row, at least 1), if the
+// result is within the burst: to the present when everything was refilled, or else to the number
+// itself. The first case takes one update, the second two. paid is what was added.
+func (s *Store) ask(ctx context.Context, row table.Key, b Budget, n int) (paid int, err error) {
 	wait := time.Second
 	for range spendTries {
-		now := s.now() * int64(b.PerSecond) / 1000
-		// A number far in the future was written at another rate.
-		far := now + 2*int64(b.Burst) + maxCost
-		refilled := table.Any(attrSpent.Absent(), attrSpent.Under(now), attrSpent.Over(far))
-		var spent, costs int64
-		found := func(row table.Row) (err error) {
-			r := table.Read(row)
-			spent, costs = attrSpent.OrZero(&r), c.of(&r)
-			return r.Err()
+		now := b.now(s.now())
+		added, known := table.Literal(int64(n)), table.Condition(nil)
+		if n == 0 {
+			added, known = table.StoredOr(attrCount, 1), table.Any(attrCount.Absent(), attrCount.Over(0))
 		}
-		done, err := s.db.Mark(ctx, budgetRow(a), refilled, found, table.SetSum(attrSpent, table.Literal(now), c.added))
-		if done || err != nil {
-			return err
+		found, done, err := s.db.Edit(ctx, row, table.All(b.refilled(now), known), table.SetSum(attrSpent, table.Literal(now), added))
+		if err != nil {
+			return 0, err
 		}
-		most := now + int64(b.Burst) - costs
-		if over := spent - most; over > 0 {
-			wait = max(wait, time.Duration(over)*time.Second/time.Duration(b.PerSecond))
+		r := table.Read(found)
+		spent := attrSpent.OrZero(&r)
+		paid = n
+		if n == 0 {
+			paid = max(int(attrCount.OrZero(&r)), 1)
+		}
+		if done || r.Err() != nil {
+			return paid, r.Err()
+		}
+		most := now + int64(b.Burst) - int64(paid)
+		if over := b.over(spent, most); over > 0 && spent <= b.most(now)+maxCost {
+			wait = max(wait, over)
 			break
 		}
-		done, err = s.db.Mark(ctx, budgetRow(a), attrSpent.Between(now, most), nil, table.SetSum(attrSpent, table.Stored(attrSpent), c.added))
-		if done || err != nil {
-			return err
+		within, sum := attrSpent.Between(now, most), table.SetSum(attrSpent, table.Stored(attrSpent), table.Literal(int64(paid)))
+		if spent < now { // all is refilled, and the row counts no endpoint
+			within, sum = b.refilled(now), table.SetSum(attrSpent, table.Literal(now), table.Literal(int64(paid)))
+		}
+		if done, err = s.db.Mark(ctx, row, within, nil, sum); done || err != nil {
+			return paid, err
 		}
 	}
-	return &problem.Error{
-		Code: problem.RateLimited, Detail: "The app's API keys have started as many deliveries as they may for now.", RetryAfter: wait,
+	return 0, &problem.Error{
+		Code: problem.RateLimited, Detail: "The API keys of the app, or of its org, have started as many deliveries as they may for now.", RetryAfter: wait,
 	}
+}
+
+// charge charges an app and its org for n deliveries of an event, without asking. It returns how late
+// the first attempts are to be made, because the org is in debt.
+func (s *Store) charge(ctx context.Context, o id.Org, a id.App, n int) (late time.Duration, err error) {
+	if _, err := s.owe(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
+		return 0, err
+	}
+	b := s.Limits.OrgBudget
+	spent, err := s.owe(ctx, orgBudgetRow(o), b, n)
+	return min(b.over(spent, b.now(s.now())+int64(b.Burst)), spreadOver), err
+}
+
+// owe adds n to the number of a row, and returns the sum. A charge beyond the largest debt that is remembered
+// is dropped, and so is one that loses every race.
+func (s *Store) owe(ctx context.Context, row table.Key, b Budget, n int) (spent int64, err error) {
+	for range spendTries {
+		now := b.now(s.now())
+		found, done, err := s.db.Edit(ctx, row, b.refilled(now), table.SetSum(attrSpent, table.Literal(now), table.Literal(int64(n))))
+		if err != nil {
+			return 0, err
+		}
+		if spent, err = table.Decode(found, attrSpent.OrZero); done || err != nil {
+			return spent, err
+		}
+		most := b.most(now) - int64(n)
+		if spent > most {
+			break
+		}
+		found, done, err = s.db.Edit(ctx, row, attrSpent.Between(now, most), table.SetSum(attrSpent, table.Stored(attrSpent), table.Literal(int64(n))))
+		if err != nil {
+			return 0, err
+		}
+		if spent, err = table.Decode(found, attrSpent.OrZero); done || err != nil {
+			return spent, err
+		}
+	}
+	return spent, nil
 }

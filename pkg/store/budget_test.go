@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
@@ -25,7 +26,7 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	var granted atomic.Int64
 	grant := func(n int) func(int) error {
 		return func(int) error {
-			err := c.SpendDeliveries(ctx, c.app, n)
+			err := c.SpendDeliveries(ctx, c.org, c.app, n)
 			if err == nil {
 				granted.Add(1)
 			} else if !problem.Is(err, problem.RateLimited) {
@@ -44,14 +45,14 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 			t.Errorf("%s: %d charges of 5 of a budget of 50", name, n)
 		}
 	}
-	if got := wait(t, c.SpendDeliveries(ctx, c.app, 20)); got != 2*time.Second {
+	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 20)); got != 2*time.Second {
 		t.Errorf("20 of 10 a second: wait %s", got)
 	}
 	c.pass(2*time.Second - 100*time.Millisecond)
-	wants(t, c.SpendDeliveries(ctx, c.app, 20), problem.RateLimited)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), problem.RateLimited)
 	c.pass(100 * time.Millisecond)
-	wants(t, c.SpendDeliveries(ctx, c.app, 20), "")
-	if got := wait(t, c.SpendDeliveries(ctx, c.app, 1)); got != time.Second {
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), "")
+	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 1)); got != time.Second {
 		t.Errorf("one more: wait %s", got)
 	}
 }
@@ -59,28 +60,70 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 7}
-	for range 9 {
-		wants(t, c.SpendEvent(ctx, c.app), "") // no endpoint, no delivery
+	spends := func(want int) {
+		t.Helper()
+		if paid, err := c.SpendEvent(ctx, c.org, c.app); err != nil || paid != want {
+			t.Errorf("an event costs %d, %v, want %d", paid, err, want)
+		}
+	}
+	for range 3 {
+		spends(1) // no endpoint yet
 	}
 	for range 3 {
 		c.endpoint(t)
 	}
+	spends(3)
+	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+}
+
+func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, ""), "")
+	c.look(t, h.ID) // the row counts no endpoint, in place of having no count
+	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 2}
 	for range 2 {
-		wants(t, c.SpendEvent(ctx, c.app), "")
+		if paid, err := c.SpendEvent(ctx, c.org, c.app); err != nil || paid != 1 {
+			t.Errorf("%d, %v", paid, err)
+		}
 	}
-	wants(t, c.SpendEvent(ctx, c.app), problem.RateLimited)
-	wants(t, c.SpendDeliveries(ctx, c.app, 1), "")
-	wants(t, c.SpendDeliveries(ctx, c.app, 1), problem.RateLimited)
+	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+}
+
+func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget, c.Limits.OrgBudget = store.Budget{PerSecond: 10, Burst: 50}, store.Budget{PerSecond: 30, Burst: 150}
+	granted := 0
+	for range 20 {
+		app, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
+		if problem.Is(err, problem.LimitReached) {
+			break
+		}
+		wants(t, err, "")
+		for c.SpendDeliveries(ctx, c.org, app.Made.ID, 5) == nil {
+			granted += 5
+		}
+	}
+	if granted != 150 {
+		t.Errorf("an org's apps started %d deliveries at once, want 150", granted)
+	}
+	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 30)); got != time.Second {
+		t.Errorf("30 of 30 a second: wait %s", got)
+	}
+	other := c.NewOrg(t, c.ada)
+	wants(t, c.SpendDeliveries(ctx, other, id.DefaultApp(other), 50), "")
 }
 
 // TestABudgetOutlivesAnotherRate: the number in the row was written at a higher rate.
 func TestABudgetOutlivesAnotherRate(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
-	wants(t, c.SpendDeliveries(ctx, c.app, 500), "")
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 500), "")
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 20}
-	wants(t, c.SpendDeliveries(ctx, c.app, 20), "")
-	wants(t, c.SpendDeliveries(ctx, c.app, 1), problem.RateLimited)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), "")
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
 }
 
 func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {

@@ -91,7 +91,7 @@ func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	c.NoteUse(ctx, row(t, c.Table, c.org, k), c.Now().UnixMilli())
 	changed, err := c.UpdateKey(ctx, admin(c.ada), c.org, k, store.KeyChange{Scopes: ptr("a")})
 	wants(t, err, "")
-	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
+	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
 	if err != nil || len(listed) != 1 || !reflect.DeepEqual(listed[0], changed) || changed.LastUsedAt == 0 {
 		t.Errorf("%+v, listed %+v, %v", changed, listed, err)
 	}

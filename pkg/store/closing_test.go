@@ -164,7 +164,7 @@ func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 }
 
 // TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may create. The creator of
-// the org gets the place back, also when another admin deletes it.
+// the org gets the place back a day later, also when another admin deletes it.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1
@@ -173,6 +173,9 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	wants(t, create(c.ada), problem.LimitReached)
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
 	wants(t, c.DeleteOrg(ctx, admin(eve), c.org), "")
+	c.pass(dayLong - time.Millisecond)
+	wants(t, create(c.ada), problem.LimitReached)
+	c.pass(time.Millisecond)
 	wants(t, create(c.ada), "")
 	wants(t, create(c.ada), problem.LimitReached)
 	wants(t, create(eve), "")

@@ -158,7 +158,7 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 // test writes an event for one endpoint, and returns its id.
 func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
-	e, err := c.TestEndpoint(ctx, c.app, h, "hello")
+	e, err := c.TestEndpoint(ctx, c.org, c.app, h, "hello")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func wrong(format string, args ...any) error {
 func (c *connected) deliveryRow(h id.Endpoint, event, status string) map[string]string {
 	return map[string]string{
 		"PK": "DLV#" + string(h), "SK": event, "status": status,
-		"appId": string(c.app), "eventType": "test", "attempts": "0", "createdAt": "1",
+		"orgId": string(c.org), "appId": string(c.app), "eventType": "test", "attempts": "0", "createdAt": "1",
 	}
 }
 

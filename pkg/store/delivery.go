@@ -45,6 +45,7 @@ type LastAttempt struct {
 type Delivery struct {
 	Event       id.Event
 	Endpoint    id.Endpoint
+	Org         id.Org
 	App         id.App
 	EventType   webhook.Type
 	Status      DeliveryStatus
@@ -58,19 +59,20 @@ type Delivery struct {
 
 func deliveryFrom(r *table.Reading) Delivery {
 	return Delivery{
-		Event: id.Event(r.SK("")), Endpoint: id.Endpoint(r.PK(pkDelivery)), App: attrAppID.From(r), EventType: attrEventType.From(r),
+		Event: id.Event(r.SK("")), Endpoint: id.Endpoint(r.PK(pkDelivery)), Org: attrOrgID.From(r), App: attrAppID.From(r), EventType: attrEventType.From(r),
 		Status: attrStatus.From(r), Attempts: attrAttempts.From(r), NextAttempt: attrNextAttempt.OrZero(r),
 		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r), StartedAt: attrStartedAt.OrZero(r),
 		Last: attrLast.OrZero(r),
 	}
 }
 
-// firstAttempt begins a round of attempts of a delivery at a time. The sweep makes sure that the
-// first attempt is made.
-func firstAttempt(row table.Key, now int64) table.Change {
+// firstAttempt begins a round of attempts of a delivery now. Its first attempt is late after that. The
+// sweep makes sure that it is made.
+func firstAttempt(row table.Key, now int64, late time.Duration) table.Change {
+	first := now + late.Milliseconds()
 	return table.Changes(
-		dueAt(DueDelivery, row, now+overdueAfter.Milliseconds()),
-		attrStatus.Set(DeliveryPending), attrNextAttempt.Set(now), attrStartedAt.Set(now), attrAttempts.Set(0),
+		dueAt(DueDelivery, row, first+overdueAfter.Milliseconds()),
+		attrStatus.Set(DeliveryPending), attrNextAttempt.Set(first), attrStartedAt.Set(now), attrAttempts.Set(0),
 	)
 }
 
@@ -82,58 +84,6 @@ func isDisabled() table.Condition { return table.All(attrEnabled.Is(false), attr
 // else distinguishes two transactions.
 func marked(changes ...table.Change) table.Change {
 	return table.Changes(attrWrittenBy.Prove(rand.Text()), table.Changes(changes...))
-}
-
-// FanOut writes the deliveries of an event, one for each endpoint that takes its type. It
-// returns those that are to be sent, with their Event, Endpoint and App. It returns none for an
-// event that was fanned out before or no longer exists.
-func (s *Store) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delivery, err error) {
-	err = s.db.Retry(ctx, func() error {
-		send, err = s.fanOut(ctx, a, e)
-		return err
-	})
-	return send, err
-}
-
-func (s *Store) fanOut(ctx context.Context, a id.App, e id.Event) ([]Delivery, error) {
-	row, err := s.db.Get(ctx, eventRow(a, e))
-	if err != nil || row == nil || attrFannedAt.IsIn(row) {
-		return nil, err
-	}
-	event := table.Read(row)
-	kind, only, except := attrType.From(&event), attrOnly.OrZero(&event), attrExcept.OrZero(&event)
-	createdAt, purgeAt := attrCreatedAt.From(&event), attrPurgeAt.From(&event)
-	if event.Err() != nil {
-		return nil, event.Err()
-	}
-	endpoints, _, err := s.Endpoints(ctx, a, Page{})
-	if err != nil {
-		return nil, err
-	}
-	now := s.now()
-	t := s.begin()
-	var send []Delivery
-	var names []id.Endpoint
-	for _, h := range endpoints {
-		if only != "" && h.ID != only || only == "" && !webhook.Wants(h.Events, kind) || h.ID == except {
-			continue
-		}
-		names = append(names, h.ID)
-		begin := firstAttempt(deliveryRow(h.ID, e), now)
-		if h.Enabled {
-			send = append(send, Delivery{Event: e, Endpoint: h.ID, App: a})
-		} else {
-			// If the endpoint was enabled again meanwhile, the delivery would never be
-			// released. So the endpoint must still be disabled.
-			begin = table.Changes(attrStatus.Set(DeliveryHeld), attrAttempts.Set(0))
-			t.Check(endpointRow(a, h.ID), isDisabled(), table.Raced)
-		}
-		t.Put(deliveryRow(h.ID, e), table.Absent, table.Raced,
-			begin, attrAppID.Set(a), attrEventType.Set(kind), attrCreatedAt.Set(createdAt), attrPurgeAt.Set(purgeAt))
-	}
-	t.Update(eventRow(a, e), table.All(table.Exists, attrFannedAt.Absent()), table.Raced,
-		marked(attrFannedAt.Set(now), attrEndpoints.Set(names), notDue()))
-	return send, t.Commit(ctx)
 }
 
 // DeliveriesOf lists the deliveries of an event, in the order of its endpoints. Error:
@@ -163,6 +113,7 @@ type DeliverySpan struct {
 	Status   DeliveryStatus // "": any
 	After    id.Event       // begin behind this one
 	Limit    int
+	OnePage  bool // search one page of deliveries, not deliveryPages
 }
 
 // deliveryPages bounds how many pages of a partition one call searches for deliveries of a
@@ -186,7 +137,11 @@ func (s *Store) deliveries(ctx context.Context, d DeliverySpan) (found []Deliver
 	if page.After < page.From {
 		page.After = "" // DynamoDB refuses a start outside of the range
 	}
-	for range deliveryPages {
+	pages := deliveryPages
+	if d.OnePage {
+		pages = 1
+	}
+	for range pages {
 		all, more, err := list(ctx, s, page, deliveryFrom)
 		if err != nil {
 			return nil, "", err
@@ -216,11 +171,12 @@ func (d DeliverySpan) choose(found, some []Delivery) (_ []Delivery, used int) {
 	return found, used
 }
 
-// HeldCount counts the deliveries that are held for an endpoint, up to Limits.Held.
+// HeldCount counts the deliveries that are held for an endpoint, among the first Limits.Held that are not
+// released.
 func (s *Store) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil
 	}
-	held, _, err := s.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: s.Limits.Held})
+	held, _, err := s.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: s.Limits.Held, OnePage: true})
 	return len(held), err
 }

@@ -181,7 +181,7 @@ func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, when table.Co
 	row := deliveryRow(h.ID, e)
 	begin := table.Changes(attrStatus.Set(DeliveryHeld), endAttempts())
 	if h.Enabled {
-		begin = firstAttempt(row, s.now())
+		begin = firstAttempt(row, s.now(), 0)
 	}
 	t := s.begin()
 	t.Check(endpointRow(h.AppID, h.ID), table.All(attrDeletedAt.Absent(), attrEnabled.Is(h.Enabled)), table.Raced)

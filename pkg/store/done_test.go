@@ -57,7 +57,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 			}
 			return err
 		}},
-		{"a test event", func() error { return second(c.TestEndpoint(ctx, c.app, h.ID, "again")) }},
+		{"a test event", func() error { return second(c.TestEndpoint(ctx, c.org, c.app, h.ID, "again")) }},
 		{"a first claim, which is no replay", func() error {
 			claimed, err := c.ClaimLink(ctx, taken.claim("k"))
 			if claimed.Replayed {

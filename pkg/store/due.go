@@ -27,12 +27,17 @@ const (
 	DueLink     DueKind = "link"     // to expire
 	DueKey      DueKind = "key"      // to be announced as expiring
 	DueEndpoint DueKind = "endpoint" // its held or parked deliveries to be sent or cancelled
+	DueBar      DueKind = "bar"      // of a revoked key: its links to be revoked too
 	DueOrg      DueKind = "org"      // deleted: the rest of it to be deleted too
+
+	// DueStray is the kind of a row whose key does not fit the partition of the index in which it is:
+	// nothing of the product writes such a row, and it is to leave the index.
+	DueStray DueKind = "stray"
 )
 
-// DueKinds returns all kinds.
+// DueKinds returns all kinds that the index has.
 func DueKinds() []DueKind {
-	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint, DueOrg}
+	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint, DueBar, DueOrg}
 }
 
 // dueAt makes something due for a row at a time, which puts the row into the index.
@@ -53,26 +58,33 @@ func (kind DueKind) shard(n int) string { return pkDue + string(kind) + "#" + st
 
 // Due is a row of the index, with the time since which it is due.
 type Due struct {
+	Kind     DueKind
+	Org      id.Org      //
 	App      id.App      // of every kind but key and org
-	Org      id.Org      // of a key and an org
 	Event    id.Event    // of an event and a delivery
 	Link     id.Link     //
-	Key      id.Key      //
+	Key      id.Key      // of a key and a bar
 	Endpoint id.Endpoint // of an endpoint and a delivery
 	At       int64       // milliseconds
+
+	row       table.Key
+	partition string // of the index
 }
 
 // String returns the row's name in errors: app_…/evt_….
 func (d Due) String() string {
-	ids := []string{string(d.App), string(d.Org), string(d.Endpoint), string(d.Event), string(d.Link), string(d.Key)}
+	ids := []string{string(d.App), string(d.Endpoint), string(d.Event), string(d.Link), string(d.Key)}
+	if d.App == "" {
+		ids = append([]string{string(d.Org)}, ids...)
+	}
 	return strings.Join(slices.DeleteFunc(ids, func(s string) bool { return s == "" }), "/")
 }
 
 // DueBefore lists rows of a kind that were due before a time: of each of the 8 shards at most
-// limit, in the order of their times. A row may no longer be due.
+// limit, in the order of their times, with the strays that are among them. A row may no longer be due.
 func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
-		rows, err := s.dueIn(ctx, kind.shard(n), 0, at, limit)
+		rows, err := s.dueIn(ctx, kind, kind.shard(n), 0, at, limit)
 		found = append(found, rows...)
 		if err != nil {
 			return found, err
@@ -81,30 +93,63 @@ func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit
 	return found, nil
 }
 
-// dueIn lists up to limit rows of one partition of the index between two times. from is in
-// milliseconds.
-func (s *Store) dueIn(ctx context.Context, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
-	rows, failed := s.db.Index(ctx, partition, from, at.UnixMilli(), limit)
-	found, err = table.DecodeAll(rows, dueFrom)
+// dueIn lists up to limit rows of one partition of the index between two times, and at most as many
+// strays. from is in milliseconds.
+func (s *Store) dueIn(ctx context.Context, kind DueKind, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
+	fits := func(row table.Row) bool { return kindOf(row.Key()) == kind }
+	rows, failed := s.db.Index(ctx, partition, from, at.UnixMilli(), limit, fits)
+	found, err = table.DecodeAll(rows, func(r *table.Reading) Due {
+		d := dueFrom(r)
+		if d.partition = partition; d.Kind != kind {
+			d = Due{Kind: DueStray, At: d.At, row: d.row, partition: partition}
+		}
+		return d
+	})
 	return found, errors.Join(failed, err)
+}
+
+// kindOf returns the only kind for which a row can be due, "" for none.
+func kindOf(k table.Key) DueKind {
+	for _, kind := range [...]struct {
+		pk, sk string
+		due    DueKind
+	}{
+		{pkEvents, "", DueEvent}, {pkDelivery, "", DueDelivery}, {pkLinks, skLink, DueLink}, {pkUsed, skKey, DueKey},
+		{pkEndpoints, skEndpoint, DueEndpoint}, {pkEndpoints, skBarred, DueBar}, {pkOrg, skMeta, DueOrg},
+	} {
+		if strings.HasPrefix(k.PK, kind.pk) && strings.HasPrefix(k.SK, kind.sk) {
+			return kind.due
+		}
+	}
+	return ""
 }
 
 func dueFrom(r *table.Reading) Due {
 	k := r.Row.Key()
-	d := Due{At: attrDueAt.From(r)}
-	switch {
-	case strings.HasPrefix(k.PK, pkEvents):
+	d := Due{Kind: kindOf(k), At: attrDueAt.From(r), Org: attrOrgID.OrZero(r), row: k}
+	switch d.Kind {
+	case DueEvent:
 		d.App, d.Event = id.App(r.PK(pkEvents)), id.Event(k.SK)
-	case strings.HasPrefix(k.PK, pkDelivery):
+	case DueDelivery:
 		d.App, d.Endpoint, d.Event = attrAppID.OrZero(r), id.Endpoint(r.PK(pkDelivery)), id.Event(k.SK)
-	case strings.HasPrefix(k.PK, pkLinks):
+	case DueLink:
 		d.App, d.Link = id.App(r.PK(pkLinks)), id.Link(r.SK(skLink))
-	case strings.HasPrefix(k.PK, pkEndpoints):
+	case DueEndpoint:
 		d.App, d.Endpoint = id.App(r.PK(pkEndpoints)), id.Endpoint(r.SK(skEndpoint))
-	case strings.HasPrefix(k.PK, pkOrg):
+	case DueBar:
+		d.App, d.Key = id.App(r.PK(pkEndpoints)), id.Key(r.SK(skBarred))
+	case DueOrg:
 		d.Org = id.Org(r.PK(pkOrg))
-	case strings.HasPrefix(k.PK, pkUsed):
+	case DueKey:
 		d.Org, d.Key = id.Org(r.PK(pkUsed)), id.Key(r.SK(skKey))
+	case DueStray:
 	}
 	return d
+}
+
+// DropStray takes a stray off the index.
+func (s *Store) DropStray(ctx context.Context, d Due) error {
+	t := s.begin()
+	t.Update(d.row, attrDue.Is(d.partition), table.Raced, notDue())
+	return ignoreRaced(t.Commit(ctx))
 }

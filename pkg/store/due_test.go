@@ -192,3 +192,28 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 }
 
 func third[A, B any](_ A, _ B, err error) error { return err }
+
+// TestOnePageIsOneQuery: what a status that nothing has costs, for a count and for a redelivery.
+func TestOnePageIsOneQuery(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	c.enable(t, h.ID, false)
+	c.Limits.Held = 50
+	var rows []map[string]string
+	for i := range 400 {
+		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "delivered"))
+	}
+	write(t, c.Table, rows)
+	disabled := c.seen(t, h.ID)
+	c.Faults.Calls()
+	if n, err := c.HeldCount(ctx, disabled); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if calls := c.Faults.Calls(); len(calls) != 1 {
+		t.Errorf("a count has the calls %v", calls)
+	}
+	found, next, err := c.Deliveries(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: store.DeliveryFailed, Limit: 100, OnePage: true})
+	if calls := c.Faults.Calls(); len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
+		t.Errorf("%d found, go on behind %s, %v, with %v", len(found), next, err, calls)
+	}
+}

@@ -63,6 +63,7 @@ type NewEndpoint struct {
 	Description string
 	Events      []string // types of events, or webhook.Every
 	By          id.Key   // the API key that creates it
+	Paid        int      // deliveries for which the request was charged
 }
 
 // CreateEndpoint creates an enabled endpoint. Errors: key_not_active, idempotency_key_reused,
@@ -86,7 +87,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 		attrCreatedByKey.Set(wanted.By), attrURLSetByKey.Set(wanted.By), attrURLByKey.Set(wanted.By), attrEventsByKey.Set(wanted.By),
 	)
 	t.Update(budgetRow(h.AppID), table.Any(attrCount.Absent(), attrCount.Under(int64(s.Limits.Endpoints))), refuse(errEndpointLimit), table.Add(attrCount, 1))
-	t.report(ctx, webhook.EndpointCreated, h, changer{key: wanted.By}, changesOf(Endpoint{}, h))
+	t.report(ctx, webhook.EndpointCreated, h, changer{key: wanted.By, paid: wanted.Paid}, changesOf(Endpoint{}, h))
 	return made.committed(t.Commit(ctx))
 }
 
@@ -99,8 +100,8 @@ func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint
 	return found, err
 }
 
-// maxEndpointRows bounds the reading of an app's endpoints: as many as an app may have, and deleted
-// ones whose deliveries are not all cancelled yet.
+// maxEndpointRows is more than an app has endpoints, those included that are deleted and whose
+// deliveries are not all cancelled yet: they count in the limit until their rows are gone.
 const maxEndpointRows = 1000
 
 // Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few,
@@ -133,27 +134,29 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 		gone.UpdatedAt = now
 		t := s.begin()
 		t.unbarred(a, by)
-		t.deleteEndpoint(a, h, now, table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced)
+		t.deleteEndpoint(was, now, table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced)
 		t.report(ctx, webhook.EndpointDeleted, gone, changer{key: by}, changesOf(was, Endpoint{}))
 		return t.Commit(ctx)
 	})
 }
 
-// deleteEndpoint adds the deletion of an endpoint to a transaction, on a condition.
-func (t *txn) deleteEndpoint(a id.App, h id.Endpoint, now int64, when table.Condition, no table.Refusal) {
-	row := endpointRow(a, h)
+// deleteEndpoint adds the deletion of an endpoint to a transaction, on a condition. The row counts in
+// the limit on endpoints until LookedAt deletes it. No delivery is parked at a deleted endpoint, but by
+// what was read before: parksFor from now on is enough.
+func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, no table.Refusal) {
+	row, parks := endpointRow(h.AppID, h.ID), now+parksFor.Milliseconds()
 	t.Update(row, when, no,
 		attrDeletedAt.Set(now), attrEnabled.Set(false), attrReleaseFrom.Set(""), dueAt(DueEndpoint, row, now),
 		attrPurgeAt.Set(time.UnixMilli(now).Add(eventsFor).Unix()), table.Add(attrVersion, 1),
+		table.If(h.parksUntil > parks, attrParksUntil.Set(parks)),
 	)
-	t.Update(budgetRow(a), nil, nil, table.Add(attrCount, -1))
 }
 
-// TestEndpoint writes a test event for one endpoint only, and returns the event's id. Error:
-// endpoint_not_found.
-func (s *Store) TestEndpoint(ctx context.Context, a id.App, h id.Endpoint, message string) (id.Event, error) {
+// TestEndpoint writes a test event for one endpoint only, for which the request was charged, and returns
+// the event's id. Error: endpoint_not_found.
+func (s *Store) TestEndpoint(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string) (id.Event, error) {
 	t := s.begin()
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
-	e := t.event(happening{app: a, kind: webhook.Test, at: s.now(), only: h, data: webhook.TestData{Message: message}})
+	e := t.event(happening{org: o, app: a, paid: 1, kind: webhook.Test, at: s.now(), only: h, data: webhook.TestData{Message: message}})
 	return e, t.Commit(ctx)
 }

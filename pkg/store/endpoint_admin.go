@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
 )
 
@@ -59,16 +58,6 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	return t.change(ctx, was, h, changer{user: a.User})
 }
 
-// A key whose endpoints were disabled is barred: one of its requests may have been let in before
-// the revocation, and could create or change an endpoint after the endpoints were listed. The
-// mark is a row of its own, because a check on the row of the key would conflict with the key's
-// revocation and delay it.
-
-// unbarred makes a change of an endpoint fail when the key is barred.
-func (t *txn) unbarred(a id.App, k id.Key) {
-	t.Check(barredRow(a, k), table.Absent, refuse(errKeyBarred))
-}
-
 // DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or
 // whose URL or event types it set last. Each endpoint is a transaction of its own: after a
 // failure the caller repeats it. Errors: org_not_found, insufficient_role, key_not_found.
@@ -77,12 +66,11 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 	if err != nil {
 		return err
 	}
-	app := revoked.AppID
-	if err := s.bar(ctx, a, o, app, k); err != nil {
+	if err := s.bar(ctx, a, revoked, nil); err != nil {
 		return err
 	}
 	return s.db.Retry(ctx, func() error {
-		all, _, err := s.Endpoints(ctx, app, Page{})
+		all, _, err := s.Endpoints(ctx, revoked.AppID, Page{})
 		if err != nil {
 			return err
 		}
@@ -96,16 +84,6 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 		}
 		return nil
 	})
-}
-
-// bar writes the mark. The endpoints are listed after it: the list has every change that the key
-// made before the mark, and later ones are refused.
-func (s *Store) bar(ctx context.Context, a Actor, o id.Org, app id.App, k id.Key) error {
-	now := s.now()
-	t := s.begin()
-	t.authorize(a, o)
-	t.Put(barredRow(app, k), nil, nil, attrCreatedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
-	return t.Commit(ctx)
 }
 
 // setBy reports whether a key created the endpoint, or set its URL or its event types last.

@@ -62,8 +62,8 @@ func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.Dis
 		attrEnabled.Set(false), attrDisabledReason.Set(why), attrDisabledAt.Set(now), table.Add(attrVersion, 1), attrReleaseFrom.Remove(),
 		dueAt(DueEndpoint, row, now)) // what is parked is to be held
 	t.event(happening{
-		app: h.AppID, kind: webhook.EndpointDisabled, at: now, except: h.ID,
-		data: webhook.DisabledData{EndpointID: h.ID, URL: h.URL, Reason: why, DisabledAt: now},
+		org: h.OrgID, app: h.AppID, kind: webhook.EndpointDisabled, at: now, except: h.ID,
+		data: webhook.DisabledData{EndpointID: h.ID, URL: webhook.Origin(h.URL), Reason: why, DisabledAt: now},
 	})
 	return ignoreRaced(t.Commit(ctx))
 }
@@ -110,7 +110,7 @@ func (s *Store) Park(ctx context.Context, w Work, until int64) error {
 // Parked lists parked deliveries of an endpoint whose round of attempts began at a time
 // (milliseconds; At) or later, in the order in which the rounds began.
 func (s *Store) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
-	return s.dueIn(ctx, parkedIn(h), from, s.Now(), limit)
+	return s.dueIn(ctx, DueDelivery, parkedIn(h), from, s.Now(), limit)
 }
 
 // Unpark makes a parked delivery due now, and reports whether it did. Only the caller that did
@@ -145,7 +145,8 @@ type Looked struct {
 }
 
 // LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is
-// left, the endpoint leaves the index, and the row of a deleted one is deleted. An endpoint that
+// left, the endpoint leaves the index, and the row of a deleted one is deleted: then it no longer
+// counts in the limit on endpoints. An endpoint that
 // has changed since it was read stays as it is.
 func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	row := endpointRow(h.AppID, h.ID)
@@ -153,6 +154,7 @@ func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	if done && h.Deleted {
 		t := s.begin()
 		t.Delete(row, attrDeletedAt.Present(), table.Raced)
+		t.Update(budgetRow(h.AppID), nil, nil, table.Add(attrCount, -1))
 		return ignoreRaced(t.Commit(ctx))
 	}
 	parks := attrParksUntil.Absent()

@@ -15,6 +15,7 @@ import (
 // EndpointChange is a change of an endpoint by its app. A nil member changes nothing.
 type EndpointChange struct {
 	By          id.Key // the app's API key that makes the change
+	Paid        int    // deliveries for which the request was charged
 	URL         *string
 	Description *string
 	Events      []string
@@ -35,7 +36,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c E
 		}
 		t := s.begin()
 		t.unbarred(a, c.By)
-		changed, err = t.change(ctx, was, c.apply(was, s.now()), changer{key: c.By})
+		changed, err = t.change(ctx, was, c.apply(was, s.now()), changer{key: c.By, paid: c.Paid})
 		return err
 	})
 	return changed, err
@@ -81,6 +82,7 @@ func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 type changer struct {
 	key  id.Key
 	user id.User
+	paid int // deliveries for which the request was charged
 }
 
 // change adds the change from was to h to a transaction, with its audit entry and its event, and
@@ -156,7 +158,7 @@ func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by chan
 	if kind == webhook.EndpointUpdated {
 		data.Changed = slices.Sorted(maps.Keys(changes))
 	}
-	t.event(happening{app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data})
+	t.event(happening{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: by.paid})
 }
 
 // Receiver reads an endpoint again, right before something is sent to it. ok is false when the

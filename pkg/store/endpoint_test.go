@@ -33,8 +33,70 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	if got[""] != 1 || got[problem.EndpointNotFound] != 19 {
 		t.Errorf("deletions at once: %v", got)
 	}
+	if got := tally(atOnce(10, create)); got[problem.LimitReached] != 10 {
+		t.Errorf("before its deliveries are cancelled: %v", got)
+	}
+	c.look(t, all[0].ID)
 	if got := tally(atOnce(10, create)); got[""] != 1 || got[problem.LimitReached] != 9 {
 		t.Errorf("after a deletion: %v", got)
+	}
+}
+
+// look does what the sweep does for an endpoint at which nothing waits.
+func (c *connected) look(t *testing.T, h id.Endpoint) {
+	t.Helper()
+	c.pass(time.Millisecond)
+	found, ok, err := c.Waiting(ctx, c.app, h)
+	if err != nil || !ok {
+		t.Fatalf("Waiting = %v, %v", ok, err)
+	}
+	wants(t, c.LookedAt(ctx, found, store.Looked{Began: c.Now()}), "")
+}
+
+// TestNoDeletedEndpointHidesAnother: the list, and with it fan-out and the clean-up of a revoked key, reads every row
+// that an app may have, also those of endpoints that are deleted.
+func TestNoDeletedEndpointHidesAnother(t *testing.T) {
+	c := connect(t)
+	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	made, err := c.CreateEndpoint(ctx, c.wanted(thief), store.Once[store.Endpoint]{})
+	wants(t, err, "")
+	deleted := 0
+	for range 1001 {
+		other, err := c.CreateEndpoint(ctx, c.wanted(thief), store.Once[store.Endpoint]{})
+		if problem.Is(err, problem.LimitReached) {
+			break
+		}
+		wants(t, err, "")
+		wants(t, c.DeleteEndpoint(ctx, c.app, other.Made.ID, thief), "")
+		deleted++
+	}
+	if deleted >= c.Limits.Endpoints {
+		t.Errorf("%d endpoints were made and deleted before any row was gone", deleted)
+	}
+	shown, _, err := c.AppEndpoints(ctx, admin(c.ada), c.org, c.app, store.Page{})
+	if err != nil || len(shown) != 1 || shown[0].ID != made.Made.ID {
+		t.Errorf("an admin sees %v, %v", shown, err)
+	}
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, thief), "")
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief), "")
+	if c.seen(t, made.Made.ID).Enabled {
+		t.Error("the thief's endpoint is enabled")
+	}
+}
+
+// TestADeletedEndpointIsGoneSoon: although its breaker was to be open for longer.
+func TestADeletedEndpointIsGoneSoon(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	for range 6 {
+		c.pass(3 * time.Second)
+		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+	}
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
+	c.pass(5 * time.Minute)
+	c.look(t, h.ID)
+	if _, ok, err := c.Waiting(ctx, c.app, h.ID); ok || err != nil {
+		t.Errorf("it is there after five minutes: %v", err)
 	}
 }
 
@@ -62,7 +124,7 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 	yes := true
 	for name, err := range map[string]error{
 		"get": second(c.Endpoint(ctx, c.app, h.ID)), "update": second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
-		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.TestEndpoint(ctx, c.app, h.ID, "")),
+		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.TestEndpoint(ctx, c.org, c.app, h.ID, "")),
 		"redeliver": second(c.Again(ctx, c.app, h.ID, id.NoEvent)),
 		"other app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {
@@ -179,7 +241,7 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByGone), "")
 	got, disabled := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
 	if got.Enabled || got.DisabledReason != webhook.DisabledByGone || len(disabled) != 1 ||
-		disabled[0]["url"] != url || disabled[0]["reason"] != "gone" || disabled[0]["endpointId"] != string(h.ID) || disabled[0]["disabledAt"] != float64(got.DisabledAt) {
+		disabled[0]["url"] != "https://new.example" || disabled[0]["reason"] != "gone" || disabled[0]["endpointId"] != string(h.ID) || disabled[0]["disabledAt"] != float64(got.DisabledAt) {
 		t.Errorf("%+v, %v", got, disabled)
 	}
 }

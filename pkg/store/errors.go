@@ -20,6 +20,7 @@ var (
 	errKeyBarred        = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key was revoked, and its webhook endpoints were disabled."}
 	errKeyLimit         = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many active API keys as one may have. Revoke one first."}
 	errLinkNotFound     = &problem.Error{Code: problem.LinkNotFound, Detail: "There is no such link."}
+	errLinkRevoked      = &problem.Error{Code: problem.LinkRevoked, Detail: "The link was revoked."}
 	errEndpointNotFound = &problem.Error{Code: problem.EndpointNotFound, Detail: "The app has no such webhook endpoint."}
 	errEndpointLimit    = &problem.Error{Code: problem.LimitReached, Detail: "The app has as many webhook endpoints as one may have."}
 	errEventNotFound    = &problem.Error{Code: problem.EventNotFound, Detail: "The app has no such event."}

@@ -25,11 +25,13 @@ const (
 
 // happening is an event to be written in the transaction that causes it.
 type happening struct {
+	org          id.Org
 	app          id.App
 	kind         webhook.Type
 	at           int64 // milliseconds
 	data         any   // marshals to the event's data
 	only, except id.Endpoint
+	paid         int // deliveries for which the request that causes it was charged
 }
 
 // event adds an event to the transaction that causes it, so that none is lost. It returns the
@@ -40,7 +42,7 @@ func (t *txn) event(h happening) id.Event {
 	at := time.UnixMilli(h.at)
 	e := t.s.ids().NewEvent(at)
 	row := eventRow(h.app, e)
-	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()),
+	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(h.org), table.If(h.paid > 0, attrPaid.Set(h.paid)),
 		attrType.Set(h.kind), attrData.Set(data), attrCreatedAt.Set(h.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),
 		table.If(h.only != "", attrOnly.Set(h.only)), table.If(h.except != "", attrExcept.Set(h.except)),
 	)

@@ -129,9 +129,9 @@ func (c *connected) everyChange(t *testing.T) {
 	wants(t, second(c.ClaimLink(ctx, claim)), "")
 	wants(t, second(c.ClaimLink(ctx, claim)), "")
 	c.pass(time.Minute)
-	wants(t, c.SpendEvent(ctx, c.app), "")
-	wants(t, c.SpendEvent(ctx, c.app), "")
-	wants(t, c.SpendDeliveries(ctx, c.app, 5), "")
+	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), "")
+	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), "")
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
 	warned := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID
 	c.pass(94 * dayLong)
 	wants(t, c.WarnOfKey(ctx, c.org, warned), "")

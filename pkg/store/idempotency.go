@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -145,6 +146,23 @@ func (r Request) kept(found table.Row, now int64) error {
 		return err
 	}
 	return r.replay(found)
+}
+
+// unlessKept returns a refusal, or the kept answer of the same request. A use case that reads its record
+// beside other rows asks it before it refuses by one of these: the rows of a batch are not of one moment,
+// so the others may show what the same request did after its record was read.
+func (s *Store) unlessKept(ctx context.Context, r Request, refusal error) error {
+	if !r.keyed() {
+		return refusal
+	}
+	record, err := s.db.Batch(ctx, r.row())
+	if err != nil {
+		return err
+	}
+	if err := r.kept(record[r.row()], s.now()); err != nil {
+		return err
+	}
+	return refusal
 }
 
 // cipher derives the record's own key from the caller's Idempotency-Key (HKDF-SHA-256, RFC 5869).

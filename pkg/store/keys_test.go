@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,7 +83,7 @@ func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		keys, _, err := tb.Keys(ctx, admin(ada), o, store.Page{})
+		keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
 		if err != nil || made.Load() != 10 || refused.Load() != 30 || len(keys) != 10 {
 			t.Fatalf("round %d: %d made, %d refused, %d rows, %v", round, made.Load(), refused.Load(), len(keys), err)
 		}
@@ -163,7 +164,7 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	for _, plus := range []int64{0, 1000, 3_599_000, 3_600_000} {
 		tb.NoteUse(ctx, found, at+plus)
 	}
-	keys, _, err := tb.Keys(ctx, admin(ada), o, store.Page{})
+	keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
 	if err != nil || keys[0].LastUsedAt != at+3_600_000 {
 		t.Fatalf("Keys = %+v, %v", keys, err)
 	}
@@ -216,7 +217,7 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	if other, err := create(bob, "{}"); err != nil || other.Replayed {
 		t.Fatalf("another caller with the same key: %+v, %v", other, err)
 	}
-	keys, _, _ := tb.Keys(ctx, admin(ada), o, store.Page{})
+	keys, _, _ := tb.Keys(ctx, admin(ada), o, "", store.Page{})
 	if len(keys) != 2 {
 		t.Errorf("%d keys, want 2", len(keys))
 	}
@@ -274,7 +275,7 @@ func TestAnAnswerThatIsLostIsNotDoneTwice(t *testing.T) {
 			if tb.Faults.Pending() {
 				t.Fatal("the fault did not occur")
 			}
-			keys, _, err := tb.Keys(ctx, admin(ada), o, store.Page{})
+			keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
 			if err != nil || len(keys) != 1 {
 				t.Fatalf("%d keys, %v", len(keys), err)
 			}
@@ -333,5 +334,42 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	}
 	if !bytes.Contains(dump, []byte(k.Minted.Prefix)) {
 		t.Error("the dump does not even hold the key's public prefix: this test sees nothing")
+	}
+}
+
+// TestKeysAreListedByWhoMadeThem: whole and in pages, rotations too.
+func TestKeysAreListedByWhoMadeThem(t *testing.T) {
+	c := connect(t)
+	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
+	var want []id.Key
+	for n := range 130 {
+		c.pass(time.Millisecond)
+		if n%10 == 0 {
+			want = append(want, makeKey(t, c.Table, c.org, eve, 0).ID)
+		} else {
+			makeKey(t, c.Table, c.org, c.ada, 0)
+		}
+	}
+	c.pass(time.Millisecond)
+	want = append(want, rotate(t, c.Table, c.org, eve, makeKey(t, c.Table, c.org, c.ada, 0).ID, 0, "").ID)
+	slices.Reverse(want)
+	for _, limit := range []int{0, 1, 3, 100} {
+		var got []id.Key
+		for p := (store.Page{Limit: limit}); ; {
+			keys, next, err := c.Keys(ctx, admin(c.ada), c.org, eve, p)
+			wants(t, err, "")
+			if limit > 0 && len(keys) > limit {
+				t.Fatalf("%d keys of at most %d", len(keys), limit)
+			}
+			for _, k := range keys {
+				got = append(got, k.ID)
+			}
+			if p.After = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with the limit %d: %v, want %v", limit, got, want)
+		}
 	}
 }

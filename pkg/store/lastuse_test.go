@@ -43,7 +43,7 @@ func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.Mint
 // usedAt returns a key's last use as the list of keys shows it.
 func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	t.Helper()
-	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
+	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
 	wants(t, err, "")
 	at := slices.IndexFunc(keys, func(found store.APIKey) bool { return found.ID == k.ID })
 	return keys[at].LastUsedAt

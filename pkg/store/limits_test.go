@@ -15,7 +15,7 @@ import (
 func TestLimitsAreThoseOfTheContract(t *testing.T) {
 	want := store.Limits{
 		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
-		Held: 1000, Queued: 5000, Redelivered: 500, Budget: store.Budget{PerSecond: 100, Burst: 2000},
+		Held: 1000, Queued: 5000, Redelivered: 500, Budget: store.Budget{PerSecond: 100, Burst: 2000}, OrgBudget: store.Budget{PerSecond: 300, Burst: 6000},
 	}
 	if got := store.New(nil, "t").Limits; got != want {
 		t.Errorf("%+v, want %+v", got, want)

@@ -24,6 +24,7 @@ func linkFrom(r *table.Reading) link.Link {
 		Metadata: attrMetadata.OrZero(r), Device: (*link.Device)(attrDevice.OrZero(r)),
 		CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.From(r),
 		ClaimedAt: attrClaimedAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), ClaimKey: attrClaimKey.OrZero(r),
+		CreatedByKey: attrCreatedByKey.OrZero(r), Paid: attrPaid.OrZero(r),
 	}
 }
 
@@ -35,6 +36,11 @@ func linkData(l link.Link, now int64) webhook.LinkData {
 	}
 }
 
+// endOf is the event of a link's end.
+func endOf(l link.Link, kind webhook.Type, now int64) happening {
+	return happening{org: l.OrgID, app: l.AppID, kind: kind, at: now, data: linkData(l, now), paid: l.Paid}
+}
+
 // NewLink describes a link to create.
 type NewLink struct {
 	OrgID        id.Org
@@ -42,6 +48,8 @@ type NewLink struct {
 	ClientUserID string
 	Metadata     map[string]string // nil: none
 	ExpiresIn    time.Duration
+	By           id.Key // the API key that creates it
+	Paid         int    // deliveries for which the request was charged
 }
 
 // MintedLink is a new link. Its token is shown once.
@@ -55,7 +63,7 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 	now := s.Now()
 	l := MintedLink{Link: link.Link{
 		ID: s.ids().NewLink(now), OrgID: wanted.OrgID, AppID: wanted.AppID, ClientUserID: wanted.ClientUserID, Metadata: wanted.Metadata,
-		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(wanted.ExpiresIn).UnixMilli(),
+		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(wanted.ExpiresIn).UnixMilli(), CreatedByKey: wanted.By, Paid: wanted.Paid,
 	}}
 	if l.Token, err = link.Mint(l.AppID, l.ID, s.Rand); err != nil {
 		return made, err
@@ -67,7 +75,7 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 	attributes := table.Changes(dueAt(DueLink, row, l.ExpiresAt),
 		attrHash.Set(l.Token.Hash[:]), attrOrgID.Set(l.OrgID), attrClientUserID.Set(l.ClientUserID),
 		attrCreatedAt.Set(l.CreatedAt), attrExpiresAt.Set(l.ExpiresAt), attrPurgeAt.Set(endedLinkPurge(l.ExpiresAt)),
-		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)),
+		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)), attrCreatedByKey.Set(l.CreatedByKey), attrPaid.Set(l.Paid),
 	)
 	if !once.Request.keyed() { // the link's row is the only one
 		return made.committed(s.db.Create(ctx, row, attributes))
@@ -120,7 +128,7 @@ func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked li
 		revoked.RevokedAt = now
 		t := s.begin()
 		t.Update(linkRow(a, l), pendingLink(now), table.Raced, attrRevokedAt.Set(now), attrPurgeAt.Set(endedLinkPurge(now)), notDue())
-		t.event(happening{app: a, kind: webhook.LinkRevoked, at: now, data: linkData(revoked, now)})
+		t.event(endOf(revoked, webhook.LinkRevoked, now))
 		return t.Commit(ctx)
 	})
 	return revoked, err
@@ -179,10 +187,11 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	out.ClaimedAt, out.Device = now, c.Device
 	t := s.begin()
 	t.GiveWay = true
+	t.Check(barredRow(out.AppID, out.CreatedByKey), attrLinksBarredAt.Absent(), refuse(errLinkRevoked))
 	t.Update(linkRow(c.Token.App, c.Token.Link), table.All(pendingLink(now), attrHash.Is(c.Token.Hash[:])), table.Raced,
 		attrClaimedAt.Set(now), attrClaimKey.Set(c.ClaimKey[:]), attrDevice.Set((*deviceRow)(c.Device)),
 		attrPurgeAt.Set(endedLinkPurge(now)), notDue())
-	t.event(happening{app: out.AppID, kind: webhook.LinkClaimed, at: now, data: linkData(out.Link, now)})
+	t.event(endOf(out.Link, webhook.LinkClaimed, now))
 	return out, t.Commit(ctx)
 }
 
@@ -207,7 +216,7 @@ func (c Claim) proved(row table.Row) (link.Link, error) {
 func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 	switch l.Status(now) {
 	case link.Revoked:
-		return false, problem.New(problem.LinkRevoked, "The link was revoked.")
+		return false, errLinkRevoked
 	case link.Expired:
 		return false, problem.New(problem.LinkExpired, "The link has expired.")
 	case link.Claimed:
@@ -221,22 +230,27 @@ func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 }
 
 // ExpireLink writes link.expired, once, for a link that was not claimed in time. It changes
-// nothing for a link that is claimed, revoked or deleted, or whose event was written already.
+// nothing for a link that is claimed, revoked or deleted, or whose expiry was processed already. A link
+// that could not be claimed any more, because its org is deleted or its key barred, ends without the event.
 func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	found, err := s.Link(ctx, a, l)
 	if problem.Is(err, problem.LinkNotFound) {
 		return nil
 	}
-	if err != nil {
+	now := s.now()
+	if err != nil || found.Status(now) != link.Expired {
 		return err
 	}
-	now := s.now()
-	if found.Status(now) != link.Expired {
-		return nil
+	meta, bar := orgRow(found.OrgID), barredRow(a, found.CreatedByKey)
+	rows, err := s.db.Batch(ctx, meta, bar)
+	if err != nil {
+		return err
 	}
 	t := s.begin()
 	t.Update(linkRow(a, l), table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrLapsedAt.Absent()), table.Raced,
 		attrLapsedAt.Set(now), notDue())
-	t.event(happening{app: a, kind: webhook.LinkExpired, at: now, data: linkData(found, now)})
+	if !orgGone(rows[meta]) && !linksBarred(rows[bar]) {
+		t.event(endOf(found, webhook.LinkExpired, now))
+	}
 	return ignoreRaced(t.Commit(ctx))
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"latchkey/pkg/id"
@@ -96,6 +97,9 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		return made, err
 	}
 	user, err := decode(rows[email], attrUserID.From, errUserNotFound)
+	if errors.Is(err, errUserNotFound) {
+		err = s.unlessKept(ctx, once.Request, err)
+	}
 	if err != nil {
 		return made, err
 	}

@@ -4,15 +4,18 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/table"
 )
 
 const (
-	maxWholeOrgs = 1000 // how many orgs GET /v1/orgs returns without a page
-	defaultApp   = "Default"
+	orgsPage   = 1000 // how many rows of the whole list GET /v1/orgs reads with each query
+	defaultApp = "Default"
 )
 
 // Org is an org's row.
@@ -48,10 +51,25 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 	if err != nil {
 		return made, err
 	}
+	err = s.createOrg(ctx, creator, o, once.Request, made.Answer)
+	if problem.Is(err, problem.LimitReached) {
+		// Orgs that were deleted more than a day ago may still count: drop them and try once more.
+		dropped, dropErr := s.dropEnded(ctx, creator)
+		if dropErr != nil {
+			return made, dropErr
+		}
+		if dropped {
+			err = s.createOrg(ctx, creator, o, once.Request, made.Answer)
+		}
+	}
+	return made.committed(err)
+}
+
+func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request Request, answer secret.String) error {
 	t := s.begin()
-	t.once(once.Request, made.Answer)
+	t.once(request, answer)
 	t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
-		table.Add(attrOrgsCreated, 1))
+		table.Add(attrOrgsCreated, 1), attrEnded.SetIfAbsent(nil))
 	t.Create(orgRow(o.ID),
 		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(1), attrMembers.Set(1), attrApps.Set(1), attrCreatedBy.Set(creator))
 	t.putMembership(o.ID, creator, "", org.Admin, o.CreatedAt, nil)
@@ -61,7 +79,40 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 		org: o.ID, at: o.CreatedAt, action: "org.created", actor: creator, target: string(o.ID),
 		changes: Changes{"name": {To: o.Name}},
 	})
-	return made.committed(t.Commit(ctx))
+	return t.Commit(ctx)
+}
+
+// endedFor is how long a deleted org still counts in the limit of the orgs that its creator has
+// created, so that no one makes and deletes orgs without end.
+const endedFor = 24 * time.Hour
+
+// dropEnded removes orgs that were deleted more than a day ago from those that their creator has created, and
+// reports whether there were any.
+func (s *Store) dropEnded(ctx context.Context, u id.User) (bool, error) {
+	ended, _, err := lookup(ctx, s, userRow(u), attrEnded.OrZero)
+	if err != nil {
+		return false, err
+	}
+	before := s.now() - endedFor.Milliseconds()
+	drops, unchanged := dropsOf(attrEnded, ended, func(at int64) bool { return at <= before })
+	if drops == nil {
+		return false, nil
+	}
+	t := s.begin()
+	t.Update(userRow(u), table.All(unchanged...), table.Raced, table.Changes(drops...), table.Add(attrOrgsCreated, -len(drops)))
+	return true, ignoreRaced(t.Commit(ctx))
+}
+
+// dropsOf returns the changes that remove the entries of a map whose number is to be dropped, at most
+// dropAtOnce, and the conditions that they are as they were read.
+func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) bool) (drops []table.Change, unchanged []table.Condition) {
+	for name, at := range entries {
+		if drop(at) && len(drops) < dropAtOnce {
+			entry := table.Entry(of, name)
+			drops, unchanged = append(drops, entry.Remove()), append(unchanged, entry.Is(at))
+		}
+	}
+	return drops, unchanged
 }
 
 // putMembership writes both rows of a membership: the org's and the user's. by is the user who
@@ -75,7 +126,13 @@ func (t *txn) putMembership(o id.Org, u, by id.User, r org.Role, at int64, exist
 // OrgsOf lists the orgs of a user: the whole list by time, newest first, or a page by id. next
 // is the id behind which the next page begins, "" at the end.
 func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
-	all, next, err := list(ctx, s, p.span(userRow(u).PK, skOrg, maxWholeOrgs), orgOfUserFrom)
+	page := p.span(userRow(u).PK, skOrg, orgsPage)
+	var all []OrgOfUser
+	if p.Limit == 0 {
+		all, err = whole(ctx, s, page, orgOfUserFrom)
+	} else {
+		all, next, err = list(ctx, s, page, orgOfUserFrom)
+	}
 	if err != nil {
 		return nil, "", err
 	}

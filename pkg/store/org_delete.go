@@ -86,8 +86,8 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 	t.Update(orgRow(o), table.All(notDeleted(), attrName.Is(found.Name)), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
-	if found.creator != "" { // the creator may create another org now; users are never deleted
-		t.Update(userRow(found.creator), nil, nil, table.Add(attrOrgsCreated, -1))
+	if found.creator != "" { // a day from now the creator may create another org in its place; users are never deleted
+		t.Update(userRow(found.creator), nil, nil, table.Entry(attrEnded, string(o)).Set(now))
 	}
 	t.audit(ctx, entry{
 		org: o, at: now, action: "org.deleted", actor: a.User, target: string(o),

@@ -53,6 +53,11 @@ func is(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
 
+// begins returns the condition that the partition key begins with a text, and other conditions.
+func begins(pk string, more ...string) func(dbRow) bool {
+	return func(r dbRow) bool { return strings.HasPrefix(text(r, "PK"), pk) && has(more...)(r) }
+}
+
 // howLong lists how long each row is kept (infra/docs/api.md, "Limits"). A row that is not in it
 // is kept until it is deleted.
 func howLong() []kept {
@@ -96,7 +101,10 @@ func howLong() []kept {
 		{hook, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
 		{hook, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", linkKept},
 		{hook, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
-		{"BUDGET#<appId>", "META", "", nil, "", never},
+		{"BUDGET#<appId>", "META", "", begins("BUDGET#app_", "!deletedAt"), "", never},
+		{"BUDGET#<appId>", "META", "of a deleted org", begins("BUDGET#app_", "deletedAt"), "deletedAt", linkKept},
+		{"BUDGET#<orgId>", "META", "", begins("BUDGET#org_", "!deletedAt"), "", never},
+		{"BUDGET#<orgId>", "META", "of a deleted org", begins("BUDGET#org_", "deletedAt"), "deletedAt", linkKept},
 		{hook, "BARRED#<keyId>", "", nil, "createdAt", keyKept},
 
 		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", linkKept},
@@ -202,6 +210,7 @@ func (c *connected) everything(t *testing.T) (asked int64) {
 	c.everyLink(t)
 	c.everyDelivery(t)
 	c.everyEnd(t)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
 	c.pass(time.Hour + 1234*time.Millisecond)
 	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))), "")
 	return c.Now().UnixMilli()

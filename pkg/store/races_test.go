@@ -120,7 +120,7 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 // active keys, and both with wanted. total is the number of rows.
 func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
-	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, store.Page{})
+	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
 	wants(t, err, "")
 	var active, live []string
 	for _, k := range keys {

@@ -48,7 +48,8 @@ const (
 	attrAdmins      = table.Number[int]("admins")
 	attrMembers     = table.Number[int]("members")
 	attrApps        = table.Number[int]("apps")
-	attrEmptiedAt   = table.Int("emptiedAt") // when the sweep first found the org without members
+	attrEnded       = table.Map[int64]("ended") // of a user: org id → when its deletion began; the org counts for a day more
+	attrEmptiedAt   = table.Int("emptiedAt")    // when the sweep first found the org without members
 	attrRole        = table.Text[org.Role]("role")
 	attrJoinedAt    = table.Int("joinedAt")
 	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator
@@ -76,8 +77,9 @@ const (
 	attrChanges   = table.JSON[json.RawMessage]("changes") // Changes
 	attrRequestID = table.Text[string]("requestId")
 
-	// Of budgets.
+	// Of budgets, and of what was charged for.
 	attrSpent = table.Int("spent")
+	attrPaid  = table.Number[int]("paid") // of events and links: the deliveries for which the request was charged
 
 	// Of signing keys.
 	attrX           = table.Text[string]("x")
@@ -101,7 +103,11 @@ const (
 	attrDevice       = table.JSON[*deviceRow]("device")
 	attrClaimedAt    = table.Int("claimedAt")
 	attrClaimKey     = table.Bytes("claimKeyHash")
-	attrLapsedAt     = table.Int("lapsedAt") // when link.expired was written
+	attrLapsedAt     = table.Int("lapsedAt") // when the expiry was processed
+
+	// Of barred keys.
+	attrLinksBarredAt = table.Int("linksBarredAt")       // no link that the key made can be claimed from then on
+	attrCleanFrom     = table.Text[id.Link]("cleanFrom") // links behind this one wait to be revoked
 
 	// Of webhook endpoints.
 	attrURL            = table.Text[string]("url")
@@ -200,6 +206,7 @@ func linkRow(a id.App, l id.Link) table.Key           { return keyOf(pkLinks, a,
 func endpointRow(a id.App, h id.Endpoint) table.Key   { return keyOf(pkEndpoints, a, skEndpoint, h) }
 func barredRow(a id.App, k id.Key) table.Key          { return keyOf(pkEndpoints, a, skBarred, k) }
 func budgetRow(a id.App) table.Key                    { return keyOf(pkBudget, a, skMeta, "") }
+func orgBudgetRow(o id.Org) table.Key                 { return keyOf(pkBudget, o, skMeta, "") }
 func eventRow(a id.App, e id.Event) table.Key         { return keyOf(pkEvents, a, "", e) }
 func deliveryRow(h id.Endpoint, e id.Event) table.Key { return keyOf(pkDelivery, h, "", e) }
 func idempotencyRow(hash string) table.Key            { return keyOf(pkIdem, hash, skMeta, "") }
@@ -225,12 +232,13 @@ func AccessPatterns() []AccessPattern {
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
 		{"Webhook endpoint (URL, events, breaker, who set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
 		{"What an app's API keys may start; how many endpoints it has", "BUDGET#<appId>", "META", "the budget; the limit on endpoints"},
-		{"Barred key (its endpoints were disabled with it)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late"},
+		{"What an org's API keys may start together", "BUDGET#<orgId>", "META", "the budget; how late a first attempt is"},
+		{"Barred key (what of a revoked key is dead too)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late; its links cannot be claimed"},
 		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
 		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
 		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},
-		{"Index due: events, deliveries, links, keys, endpoints and deleted orgs that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},
+		{"Index due: events, deliveries, links, keys, endpoints, barred keys and deleted orgs that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},
 		{"Index due: deliveries that wait for their endpoint's breaker", "DUE#parked#<endpointId>", "dueAt", "the sweep, once the breaker's time is over"},
 	}
 }

@@ -29,15 +29,16 @@ import (
 
 // Limits are the bounds of the contract that the store enforces (infra/docs/api.md, "Limits").
 type Limits struct {
-	ActiveKeys  int // active API keys of an org: not revoked, expired or rotated
-	Apps        int // apps of an org
-	Members     int // members of an org
-	OrgsCreated int // orgs that one user created
-	Endpoints   int // webhook endpoints of an app
-	Held        int // deliveries of an endpoint that heldCount counts
-	Queued      int // deliveries that one run of the sweep queues: as many as are sent in a minute
-	Redelivered int // deliveries that one call sends again
-	Budget      Budget
+	ActiveKeys  int    // active API keys of an org: not revoked, expired or rotated
+	Apps        int    // apps of an org
+	Members     int    // members of an org
+	OrgsCreated int    // orgs that one user created
+	Endpoints   int    // webhook endpoints of an app
+	Held        int    // deliveries of an endpoint that heldCount counts
+	Queued      int    // deliveries that one run of the sweep queues: as many as are sent in a minute
+	Redelivered int    // deliveries that one call sends again
+	Budget      Budget // of an app
+	OrgBudget   Budget // of all apps of an org together
 }
 
 // DefaultLimits returns the limits of the contract.
@@ -45,7 +46,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
 		Held: 1000, Queued: 5000, Redelivered: 500,
-		Budget: Budget{PerSecond: 100, Burst: 2000},
+		Budget: Budget{PerSecond: 100, Burst: 2000}, OrgBudget: Budget{PerSecond: 300, Burst: 6000},
 	}
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 
 	"testing"
 
@@ -144,5 +145,20 @@ func TestARenameIsAudited(t *testing.T) {
 	entries, _, err := tb.AuditLog(ctx, admin(ada), o, store.Page{Limit: 50})
 	if err != nil || len(entries) != 2 || entries[0].Action != "org.updated" || string(entries[0].Changes) != `{"name":{"from":"Acme","to":"Acme 2"}}` {
 		t.Fatalf("AuditLog = %+v, %v", entries, err)
+	}
+}
+
+// TestTheWholeListOfOrgsIsReadToItsEnd: with more rows than one query reads.
+func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
+	tb := storetest.New(t)
+	ada := tb.NewUser(t, "ada@example.com")
+	o := tb.NewOrg(t, ada)
+	var rows []map[string]string
+	for i := range 1100 { // of orgs that are gone, before it
+		rows = append(rows, map[string]string{"PK": "USER#" + string(ada), "SK": fmt.Sprintf("ORG#org_%026d", i), "role": "viewer"})
+	}
+	write(t, tb, rows)
+	if orgs, next, err := tb.OrgsOf(ctx, ada, store.Page{}); err != nil || next != "" || len(orgs) != 1 || orgs[0].ID != o {
+		t.Errorf("%v, %q, %v", orgs, next, err)
 	}
 }

@@ -119,6 +119,9 @@ func joined(by string, of []Condition) Condition {
 				parts = append(parts, c(e))
 			}
 		}
+		if len(parts) == 1 {
+			return parts[0] // DynamoDB refuses redundant parentheses
+		}
 		return "(" + strings.Join(parts, by) + ")"
 	}
 }
@@ -245,9 +248,12 @@ type Operand func(*Expression) string
 func Literal(n int64) Operand { return func(e *Expression) string { return e.value(number(n)) } }
 
 // Stored is the row's number as an operand, 0 when the row lacks the attribute.
-func Stored[T ~int | ~int64](a Number[T]) Operand {
+func Stored[T ~int | ~int64](a Number[T]) Operand { return StoredOr(a, 0) }
+
+// StoredOr is the row's number as an operand, n when the row lacks the attribute.
+func StoredOr[T ~int | ~int64](a Number[T], n int64) Operand {
 	return func(e *Expression) string {
-		return "if_not_exists(" + e.name(string(a)) + ", " + e.value(number(0)) + ")"
+		return "if_not_exists(" + e.name(string(a)) + ", " + e.value(number(n)) + ")"
 	}
 }
 

@@ -47,24 +47,28 @@ func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err e
 		in.ExclusiveStartKey = Key{s.PK, s.After}.attributes()
 	}
 	// One row more than the limit shows that there is a next page.
-	rows, err = t.rows(ctx, in, s.Limit+1, s.Limit+1)
+	rows, err = t.rows(ctx, in, s.Limit+1, s.Limit+1, nil)
 	if err != nil || len(rows) <= s.Limit {
 		return rows, false, err
 	}
 	return rows[:s.Limit], true, nil
 }
 
-// rows reads up to limit rows of a query, at most a page of them with each call. With an error, it
-// returns the rows that it has read before.
-func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page int) (rows []Row, err error) {
-	for len(rows) < limit {
-		in.Limit = aws.Int32(int32(min(limit-len(rows), page))) //nolint:gosec // a page is at most some thousands
+// rows reads up to limit rows of a query, at most a page of them with each call. Rows for which counts
+// (nil: all count) is false are read beside them, as many again at the most. With an error, it returns the
+// rows that it has read before.
+func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page int, counts func(Row) bool) (rows []Row, err error) {
+	for n := 0; n < limit && len(rows) < 2*limit; {
+		in.Limit = aws.Int32(int32(min(limit-n, page))) //nolint:gosec // a page is at most some thousands
 		out, err := t.db.Query(ctx, in)
 		if err != nil {
 			return rows, t.fault(err)
 		}
 		for _, row := range out.Items {
 			rows = append(rows, row)
+			if counts == nil || counts(row) {
+				n++
+			}
 		}
 		if out.LastEvaluatedKey == nil {
 			break
@@ -86,13 +90,13 @@ type Index struct {
 const indexPage = 1000
 
 // Index reads up to limit rows of one partition of the index, whose sort key is between two
-// numbers, both included. The read is a little behind the table. With an error, it returns the
-// rows that it has read before.
-func (t *Table) Index(ctx context.Context, partition string, from, to int64, limit int) ([]Row, error) {
+// numbers, both included. Rows for which counts is false are read beside them, as many again at the
+// most. The read is a little behind the table. With an error, it returns the rows that it has read before.
+func (t *Table) Index(ctx context.Context, partition string, from, to int64, limit int, counts func(Row) bool) ([]Row, error) {
 	i := t.rules.Index
 	return t.rows(ctx, &dynamodb.QueryInput{
 		TableName: t.name, IndexName: aws.String(i.Name),
 		KeyConditionExpression:    aws.String(string(i.PK) + " = :pk AND " + string(i.SK) + " BETWEEN :from AND :to"),
 		ExpressionAttributeValues: Row{":pk": text(partition), ":from": number(from), ":to": number(to)},
-	}, limit, indexPage)
+	}, limit, indexPage, counts)
 }

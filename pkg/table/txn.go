@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 
@@ -112,7 +113,8 @@ func (t *Txn) Delete(k Key, when Condition, refuse Refusal) {
 // Commit runs the transaction. It tries again after a conflict, which the SDK never does, with
 // the same client token, so that a transaction whose answer was lost is not done twice. For a
 // failed condition it returns the error of its refusal, unless the transaction met its own
-// writes: then it is done.
+// writes: then it is done. When an earlier try had no answer, it may still arrive and be carried out: then a
+// refusal is a fault. Its cause is the refusal, for a use case that knows it to be final (errors.Is).
 func (t *Txn) Commit(ctx context.Context) error {
 	if t.err != nil {
 		return t.err
@@ -121,12 +123,13 @@ func (t *Txn) Commit(ctx context.Context) error {
 	for _, o := range t.operations {
 		in.TransactItems = append(in.TransactItems, o.write)
 	}
+	var tries unanswered
 	return t.table.try(ctx, conflictTries, func() (again bool, answer error) {
-		_, err := t.table.db.TransactWriteItems(ctx, in)
+		_, err := t.table.db.TransactWriteItems(ctx, in, tries.watch)
 		if err == nil {
 			return false, nil
 		}
-		again, answer = t.outcome(err)
+		again, answer = t.outcome(err, tries.any)
 		if again && t.GiveWay {
 			return false, ErrRaced
 		}
@@ -134,9 +137,31 @@ func (t *Txn) Commit(ctx context.Context) error {
 	})
 }
 
+// unanswered notes whether a try of a call had no answer of the database.
+type unanswered struct{ any bool }
+
+// watch is an option of a call, by which each of the SDK's tries is noted.
+func (u *unanswered) watch(o *dynamodb.Options) { o.Retryer = &watchedRetries{o.Retryer, u} }
+
+// watchedRetries asks the retries of the call, which see the error of each try.
+type watchedRetries struct {
+	aws.Retryer
+	tries *unanswered
+}
+
+// IsErrorRetryable notes an error that is no answer of the database, or one that does not say what was done.
+func (w *watchedRetries) IsErrorRetryable(err error) bool {
+	var answered interface{ HTTPStatusCode() int }
+	if !errors.As(err, &answered) || answered.HTTPStatusCode() < http.StatusOK || answered.HTTPStatusCode() >= http.StatusInternalServerError {
+		w.tries.any = true
+	}
+	return w.Retryer.IsErrorRetryable(err)
+}
+
 // outcome reports whether to try again after a failed try. If so, answer is the cause. If not,
-// answer is the result of the transaction: nil when an earlier try was carried out.
-func (t *Txn) outcome(err error) (again bool, answer error) {
+// answer is the result of the transaction: nil when an earlier try was carried out. onItsWay means that
+// an earlier try had no answer.
+func (t *Txn) outcome(err error, onItsWay bool) (again bool, answer error) {
 	if isConflict(err) {
 		return true, err
 	}
@@ -155,8 +180,14 @@ func (t *Txn) outcome(err error) (again bool, answer error) {
 			return true, err
 		}
 	}
-	return false, t.refused(cancelled)
+	answer = t.refused(cancelled)
+	if onItsWay {
+		answer = t.table.fault(errors.Join(errOnItsWay, answer))
+	}
+	return false, answer
 }
+
+var errOnItsWay = errors.New("table: an earlier try of a refused transaction had no answer")
 
 // metItself reports whether a condition failed on a row that proves that the transaction is done.
 func (t *Txn) metItself(reasons []types.CancellationReason) bool {

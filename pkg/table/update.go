@@ -13,29 +13,46 @@ import (
 // done. When the condition did not hold, the error is that of refuse, nil without one.
 func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal, changes ...Change) (done bool, err error) {
 	e := render(when, changes...)
+	found, done, err := t.change(ctx, k, e, types.ReturnValueNone)
+	if done || err != nil || t.holds(found, e.proof) {
+		return err == nil, err
+	}
+	if refuse != nil {
+		err = refuse(found)
+	}
+	return false, err
+}
+
+// Edit changes one row, and reports whether the condition held. It returns the row as it is then: with
+// the changes, or as it failed the condition, nil when there is none.
+func (t *Table) Edit(ctx context.Context, k Key, when Condition, changes ...Change) (row Row, done bool, err error) {
+	return t.change(ctx, k, render(when, changes...), types.ReturnValueAllNew)
+}
+
+// change makes an update, again after a conflict. Without done and without an error, the condition did
+// not hold on row.
+func (t *Table) change(ctx context.Context, k Key, e *Expression, returns types.ReturnValue) (row Row, done bool, err error) {
 	if e.err != nil {
-		return false, e.err
+		return nil, false, e.err
 	}
 	in := t.update(k, e)
-	in.ReturnValuesOnConditionCheckFailure = oldRow
+	in.ReturnValues, in.ReturnValuesOnConditionCheckFailure = returns, oldRow
 	err = t.try(ctx, conflictTries, func() (again bool, answer error) {
-		_, err := t.db.UpdateItem(ctx, in)
+		out, err := t.db.UpdateItem(ctx, in)
 		var refused *types.ConditionalCheckFailedException
 		switch {
 		case err == nil:
-			done = true
+			row, done = out.Attributes, true
 			return false, nil
 		case errors.As(err, &refused):
-			if done = t.holds(refused.Item, e.proof); !done && refuse != nil {
-				answer = refuse(foundRow(refused.Item))
-			}
-			return false, answer
+			row = foundRow(refused.Item)
+			return false, nil
 		case isConflict(err):
 			return true, err
 		}
 		return false, t.fault(err)
 	})
-	return done, err
+	return row, done, err
 }
 
 // Create writes a row whose key was made for it, in one write. A transaction of this write has twice

@@ -5,6 +5,7 @@ package webhook
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"latchkey/pkg/id"
 )
@@ -46,6 +47,12 @@ func ValidFilter(s string) bool { return s == Every || slices.Contains(AllTypes(
 // Wants reports whether an endpoint with this list of events gets events of a type.
 func Wants(filters []string, t Type) bool {
 	return slices.Contains(filters, Every) || slices.Contains(filters, string(t))
+}
+
+// Prompt reports whether the first attempt of an event of this type is made at once, however much its org
+// has started: events of keys and endpoints can show an attack.
+func (t Type) Prompt() bool {
+	return strings.HasPrefix(string(t), "key.") || strings.HasPrefix(string(t), "endpoint.")
 }
 
 // Event is an event of an app.

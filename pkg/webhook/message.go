@@ -14,6 +14,7 @@ const MaxDelay = 15 * time.Minute
 // Message names a delivery that may be due. A message only wakes a delivery: when it is lost, late
 // or doubled, no delivery is lost or doubled, because the rows of the table are the truth.
 type Message struct {
+	Org      id.Org      `json:"orgId"`
 	App      id.App      `json:"appId"`
 	Endpoint id.Endpoint `json:"endpointId"`
 	Event    id.Event    `json:"eventId"`

@@ -36,8 +36,8 @@ func New(cfg aws.Config, endpoint, url string) *Queue {
 }
 
 // Send sends messages that appear after a delay, which is rounded up to seconds and limited to
-// webhook.MaxDelay. The message group is the endpoint, so that in a fair queue one endpoint's
-// backlog does not slow the others. An error means that some messages were not sent.
+// webhook.MaxDelay. The message group is the org, so that in a fair queue one tenant's
+// backlog does not slow the others, however many apps and endpoints it has. An error means that some messages were not sent.
 func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
 	var failed []error
 	for len(messages) > 0 {
@@ -58,7 +58,7 @@ func (q *Queue) send(ctx context.Context, delay time.Duration, messages []webhoo
 		}
 		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{
 			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)),
-			DelaySeconds: seconds, MessageGroupId: aws.String(string(m.Endpoint)),
+			DelaySeconds: seconds, MessageGroupId: aws.String(string(m.Org)),
 		})
 	}
 	out, err := q.client.SendMessageBatch(ctx, in)

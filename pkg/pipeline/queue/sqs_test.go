@@ -54,12 +54,12 @@ func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 
 func messages(n int) (out []webhook.Message) {
 	for i := range n {
-		out = append(out, webhook.Message{App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i))})
+		out = append(out, webhook.Message{Org: id.Org(fmt.Sprint("org_", i%2)), App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i))})
 	}
 	return out
 }
 
-func TestMessagesGoInTensEachInTheGroupOfItsEndpoint(t *testing.T) {
+func TestMessagesGoInTensEachInTheGroupOfItsOrg(t *testing.T) {
 	q, batches := service(t, "")
 	if err := q.Send(context.Background(), 0, messages(23)...); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestMessagesGoInTensEachInTheGroupOfItsEndpoint(t *testing.T) {
 		ids := map[string]bool{}
 		for _, e := range b {
 			m, err := webhook.ParseMessage(e.MessageBody)
-			if err != nil || e.MessageGroupID != string(m.Endpoint) || e.DelaySeconds != 0 || ids[e.ID] {
+			if err != nil || e.MessageGroupID != string(m.Org) || e.DelaySeconds != 0 || ids[e.ID] {
 				t.Errorf("%+v, %v", e, err)
 			}
 			ids[e.ID], events[m.Event] = true, true

@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -28,6 +30,8 @@ const (
 	LostAfter     Fault = "lost after"  // the call is done, and the answer is lost
 	Forgotten     Fault = "forgotten"   // LostAfter, and the database no longer knows the transaction's client token
 	Late          Fault = "late"        // Hang; then the call is done with another client token, right before the next call
+	Delayed       Fault = "delayed"     // Late, but the call is done when Arrive is called
+	Torn          Fault = "torn"        // a batch has its Idempotency record as it was before the other rows: absent
 	brokenMessage       = "connection reset by the fault transport"
 )
 
@@ -45,6 +49,8 @@ type Faults struct {
 	before []interposed
 	late   []*http.Request
 	held   gathering
+
+	delayed []*http.Request
 }
 
 // interposed is a change right before one call of an operation.
@@ -139,7 +145,8 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := f.doLate(); err != nil {
 		return nil, err
 	}
-	switch f.next(operation) {
+	fault := f.next(operation)
+	switch fault {
 	case Conflict:
 		return answer(r, http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",`+
 			`"Message":"Transaction cancelled, please refer cancellation reasons for specific reasons [TransactionConflict]",`+
@@ -164,15 +171,21 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		return nil, errors.Join(f.lose(other), errors.New(brokenMessage))
-	case Late:
+	case Torn:
+		return f.torn(r)
+	case Late, Delayed:
 		other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
 		if err != nil {
 			return nil, err
 		}
 		hung := f.hang(r.Context())
 		f.mu.Lock()
-		f.late = append(f.late, other)
-		f.mu.Unlock()
+		defer f.mu.Unlock()
+		if fault == Late {
+			f.late = append(f.late, other)
+		} else {
+			f.delayed = append(f.delayed, other)
+		}
 		return nil, hung
 	}
 	return f.Next.RoundTrip(r)
@@ -207,6 +220,36 @@ func (f *Faults) interposed(operation string) func() {
 		}
 	}
 	return nil
+}
+
+// Arrive sends the calls of the fault Delayed.
+func (f *Faults) Arrive() error {
+	f.mu.Lock()
+	f.late, f.delayed = f.delayed, nil
+	f.mu.Unlock()
+	return f.doLate()
+}
+
+// torn sends a BatchGetItem, and leaves the Idempotency records out of its answer.
+func (f *Faults) torn(r *http.Request) (*http.Response, error) {
+	out, err := f.Next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = out.Body.Close() }()
+	var read struct {
+		Responses map[string][]map[string]map[string]any
+	}
+	if err := json.NewDecoder(out.Body).Decode(&read); err != nil {
+		return nil, err
+	}
+	for table, rows := range read.Responses {
+		read.Responses[table] = slices.DeleteFunc(rows, func(row map[string]map[string]any) bool {
+			return strings.HasPrefix(fmt.Sprint(row["PK"]["S"]), "IDEM#")
+		})
+	}
+	body, err := json.Marshal(read)
+	return answer(r, http.StatusOK, string(body)), err
 }
 
 // doLate sends the calls of the fault Late.

@@ -1,0 +1,200 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// start is how late each of an org's waiting first attempts is.
+func (s *stack) late() (late []time.Duration) {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	for _, w := range s.queue.waiting {
+		late = append(late, w.at.Sub(s.Now()))
+	}
+	slices.Sort(late)
+	return late
+}
+
+// small gives the app and the org small budgets.
+func (s *stack) small() {
+	s.Limits.Budget, s.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 20}, store.Budget{PerSecond: 2, Burst: 60}
+}
+
+// priced creates links as the API does, until the budget refuses.
+func (s *stack) priced(t *testing.T, o id.Org, a id.App, most int) (made []id.Link) {
+	t.Helper()
+	for len(made) < most {
+		paid, err := s.SpendEvent(ctx, o, a)
+		if problem.Is(err, problem.RateLimited) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.CreateLink(ctx, store.NewLink{OrgID: o, AppID: a, ClientUserID: "u", ExpiresIn: time.Hour, Paid: paid}, store.Once[store.MintedLink]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, l.Made.ID)
+	}
+	return made
+}
+
+// endpoints creates webhook endpoints without a receiver.
+func (s *stack) endpoints(t *testing.T, o id.Org, a id.App, n int) {
+	t.Helper()
+	for i := range n {
+		_, err := s.CreateEndpoint(ctx, store.NewEndpoint{OrgID: o, AppID: a, URL: fmt.Sprint("http://127.0.0.1:9/", i), Events: []string{"link.revoked", "key.created"}}, store.Once[store.Endpoint]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWhatWasNotPaidIsADebt makes links while there is no endpoint, then endpoints, then revokes the links.
+func TestWhatWasNotPaidIsADebt(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.small()
+	links := s.priced(t, s.org, s.app, 100)
+	if len(links) != 20 {
+		t.Fatalf("%d links with a budget of 20: each costs one delivery at least", len(links))
+	}
+	s.endpoints(t, s.org, s.app, 10)
+	s.pass(20 * time.Second) // all is refilled
+	for _, l := range links {
+		if _, err := s.RevokeLink(ctx, s.app, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.stream(t)
+	late := s.late()
+	// Of 200 deliveries 20 were paid. The org's burst is 60: 120 in debt, refilled by two a second.
+	if len(late) != 200 || late[0] != 0 || late[len(late)-1] != time.Minute {
+		t.Errorf("%d deliveries, the first after %s, the last after %s", len(late), late[0], late[len(late)-1])
+	}
+	if now := slices.IndexFunc(late, func(d time.Duration) bool { return d > 0 }); now < 60 || now > 80 {
+		t.Errorf("%d are sent at once", now)
+	}
+	later := 0 // the sweep does not make them earlier
+	for _, r := range s.Rows(t) {
+		if next, due := r["nextAttemptAt"], r["dueAt"]; strings.HasPrefix(attr(r, "PK"), "DLV#") && attr(r, "nextAttemptAt") > fmt.Sprint(s.Now().UnixMilli()) {
+			later++
+			if attr(r, "dueAt") <= attr(r, "nextAttemptAt") {
+				t.Errorf("the attempt of %v is due at %v", next, due)
+			}
+		}
+	}
+	if sent := slices.IndexFunc(late, func(d time.Duration) bool { return d > 0 }); later != len(late)-sent {
+		t.Errorf("%d first attempts are later by their rows, and %d by the queue", later, len(late)-sent)
+	}
+	if made := s.priced(t, s.org, s.app, 1); len(made) != 0 {
+		t.Error("an app in debt starts more")
+	}
+	if _, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{}); err != nil {
+		t.Error("a person is held back:", err)
+	}
+	s.queue.lose()
+	s.stream(t)
+	if late := s.late(); len(late) != 10 || late[9] != 0 {
+		t.Errorf("an event of a key is delayed: %v", late)
+	}
+	s.pass(90 * time.Second) // the org is out of debt
+	s.queue.lose()
+	s.pass(10 * time.Minute)
+	if made := s.priced(t, s.org, s.app, 1); len(made) != 1 {
+		t.Error("the debt is not forgotten")
+	}
+}
+
+// TestADebtIsBounded: an org is never later than ten minutes, and pays for no longer.
+func TestADebtIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.small()
+	links := s.priced(t, s.org, s.app, 20)
+	s.pass(time.Minute)
+	links = append(links, s.priced(t, s.org, s.app, 20)...)
+	s.pass(time.Minute)
+	links = append(links, s.priced(t, s.org, s.app, 20)...)
+	s.endpoints(t, s.org, s.app, 20)
+	for range 2 { // 60 links at 20 endpoints are 1,200 deliveries
+		for _, l := range links {
+			if _, err := s.RevokeLink(ctx, s.app, l); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 60}
+	s.stream(t)
+	late := s.late()
+	if len(late) != 1200 || late[len(late)-1] > 10*time.Minute || late[len(late)-1] < 9*time.Minute {
+		t.Errorf("%d deliveries, the last after %s", len(late), late[len(late)-1])
+	}
+	s.pass(10*time.Minute + 20*time.Second)
+	if made := s.priced(t, s.org, s.app, 1); len(made) != 1 {
+		t.Error("the debt of ten minutes is not paid after them")
+	}
+}
+
+// TestAnOrgsTwentyAppsAreOneTenant: they share one budget, and hold up no other org in the sweep.
+func TestAnOrgsTwentyAppsAreOneTenant(t *testing.T) {
+	t.Parallel()
+	s, other, _ := crowd(t, 0, 0)
+	s.small()
+	started := 0
+	for n := range 19 {
+		app, err := s.CreateApp(ctx, s.admin(), s.org, fmt.Sprint(n), store.Once[store.App]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.receiverOf(t, s.org, app.Made.ID, nil, string(webhook.Test))
+		for s.SpendDeliveries(ctx, s.org, app.Made.ID, 1) == nil {
+			r.event()
+			started++
+		}
+	}
+	if started != 60 {
+		t.Errorf("20 apps started %d deliveries at once, want 60", started)
+	}
+	s.stream(t)
+	s.queue.lose()
+	s.pass(2 * time.Minute)
+	s.Limits.Queued = 4
+	s.sweeps(t)
+	for _, m := range s.queue.ready() {
+		if m.App == other.AppID {
+			return
+		}
+	}
+	t.Error("the other org's delivery was not queued")
+}
+
+// TestWhatPersonsDoIsADebtToo: their acts are not asked, and their events are not delayed.
+func TestWhatPersonsDoIsADebtToo(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.small()
+	s.endpoints(t, s.org, s.app, 20)
+	for range 5 {
+		if _, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.stream(t)
+	if late := s.late(); len(late) != 100 || late[99] != 0 {
+		t.Errorf("%d deliveries, the last after %s", len(late), late[len(late)-1])
+	}
+	if made := s.priced(t, s.org, s.app, 1); len(made) != 0 {
+		t.Error("100 deliveries of 20 were not charged")
+	}
+}

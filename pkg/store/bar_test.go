@@ -1,0 +1,142 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// linksOf creates links by a key.
+func (c *connected) linksOf(t *testing.T, by id.Key, n int) (made []madeLink) {
+	t.Helper()
+	for range n {
+		m, err := c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "u", ExpiresIn: time.Hour, By: by}, store.Once[store.MintedLink]{})
+		wants(t, err, "")
+		token, err := link.ParseToken(m.Made.Token.Text.Reveal())
+		wants(t, err, "")
+		made = append(made, madeLink{m.Made.Link, token})
+	}
+	return made
+}
+
+// TestNoLinkOfABarredKeyIsClaimed: from the answer on, also by a claim that was on its way, and by one of a link
+// that a late request of the key made.
+func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
+	c := connect(t)
+	thief, honest := makeKey(t, c.Table, c.org, c.ada, 0).ID, makeKey(t, c.Table, c.org, c.ada, 0).ID
+	stolen, good := c.linksOf(t, thief, 3), c.linksOf(t, honest, 2)
+	wants(t, second(c.ClaimLink(ctx, stolen[0].claim("k"))), "")
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, thief), "")
+	bar := func() error { return c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief) }
+	c.Faults.Before("TransactWriteItems", func() { wants(t, bar(), "") })
+	wants(t, second(c.ClaimLink(ctx, stolen[1].claim("k"))), problem.LinkRevoked)
+	wants(t, second(c.ClaimLink(ctx, stolen[2].claim("k"))), problem.LinkRevoked)
+	wants(t, second(c.ClaimLink(ctx, c.linksOf(t, thief, 1)[0].claim("k"))), problem.LinkRevoked)
+	wants(t, second(c.ClaimLink(ctx, stolen[0].claim("k"))), "") // its device repeats the claim of before
+	wants(t, second(c.ClaimLink(ctx, good[0].claim("k"))), "")
+	wants(t, bar(), "") // again
+	audited := 0
+	for _, r := range c.rowsOf(t, "AUD#") {
+		if text(r, "action") == "key.links_revoked" && text(r, "target") == string(thief) {
+			audited++
+		}
+	}
+	if audited != 1 || c.Faults.Pending() {
+		t.Errorf("%d audit entries", audited)
+	}
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief), "") // does not take the mark away
+	wants(t, second(c.ClaimLink(ctx, stolen[2].claim("k"))), problem.LinkRevoked)
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, honest), "") // marks no links
+	wants(t, second(c.ClaimLink(ctx, good[1].claim("k"))), "")
+}
+
+// TestBarringTakesAsLongForManyLinks counts calls: no link is read or written before the answer.
+func TestBarringTakesAsLongForManyLinks(t *testing.T) {
+	c := connect(t)
+	var calls []int
+	for _, n := range []int{0, 120} {
+		k := makeKey(t, c.Table, c.org, c.ada, 0).ID
+		c.linksOf(t, k, n)
+		c.Faults.Calls()
+		wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, k), "")
+		calls = append(calls, len(c.Faults.Calls()))
+	}
+	if calls[0] != 2 || calls[1] != 2 {
+		t.Errorf("%v calls for 0 and 120 links", calls)
+	}
+}
+
+// TestTheLinksOfABarredKeyAreRevokedAPageATurn: without an event for each. A link that a late request made is found by a
+// second pass.
+func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
+	c := connect(t)
+	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	stolen := c.linksOf(t, thief, 100)
+	good := c.linksOf(t, makeKey(t, c.Table, c.org, c.ada, 0).ID, 30)
+	stolen = append(stolen, c.linksOf(t, thief, 60)...)
+	wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief), "")
+	clean := func() (turns int) {
+		t.Helper()
+		for more := true; more; turns++ {
+			var err error
+			c.Faults.Calls()
+			more, err = c.CleanLinks(ctx, c.app, thief)
+			wants(t, err, "")
+			if n := len(c.Faults.Calls()); n > 4 { // the bar, a page, a transaction, the position
+				t.Errorf("a turn has %d calls", n)
+			}
+		}
+		return turns
+	}
+	if turns := clean(); turns != 3 {
+		t.Errorf("%d turns for 190 links", turns)
+	}
+	late := c.linksOf(t, thief, 1)
+	if turns := clean(); turns != 1 {
+		t.Errorf("%d turns while the second pass is not due", turns)
+	}
+	c.pass(2 * time.Minute)
+	clean()
+	for _, l := range append(stolen, late...) {
+		if found, err := c.Link(ctx, c.app, l.ID); err != nil || found.RevokedAt == 0 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+	}
+	for _, l := range good {
+		if found, err := c.Link(ctx, c.app, l.ID); err != nil || found.RevokedAt != 0 {
+			t.Fatalf("another key's link: %+v, %v", found, err)
+		}
+	}
+	if n := len(c.events(t, webhook.LinkRevoked)); n != 0 {
+		t.Errorf("%d events", n)
+	}
+	if due, err := c.DueBefore(ctx, store.DueBar, c.Now().Add(time.Hour), 10); err != nil || len(due) != 0 {
+		t.Errorf("due still: %v, %v", due, err)
+	}
+}
+
+// TestALinkThatCannotBeClaimedExpiresWithoutAnEvent: of a barred key, and of a deleted org.
+func TestALinkThatCannotBeClaimedExpiresWithoutAnEvent(t *testing.T) {
+	c := connect(t)
+	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	l := c.linksOf(t, thief, 1)[0]
+	gone := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}
+	gone.app = id.DefaultApp(gone.org)
+	other := gone.linksOf(t, "", 1)[0]
+	wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief), "")
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), gone.org), "")
+	c.pass(time.Hour)
+	wants(t, c.ExpireLink(ctx, c.app, l.ID), "")
+	wants(t, c.ExpireLink(ctx, gone.app, other.ID), "")
+	if n := len(c.events(t, webhook.LinkExpired)) + len(gone.events(t, webhook.LinkExpired)); n != 0 {
+		t.Errorf("%d events", n)
+	}
+	if due, err := c.DueBefore(ctx, store.DueLink, c.Now(), 10); err != nil || len(due) != 0 {
+		t.Errorf("due still: %v, %v", due, err)
+	}
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// outboxEvent is an event that is to be fanned out.
+type outboxEvent struct {
+	id                 id.Event
+	org                id.Org
+	app                id.App
+	kind               webhook.Type
+	only, except       id.Endpoint
+	createdAt, purgeAt int64
+	paid               int
+}
+
+// FanOut writes the deliveries of an event, one for each endpoint that takes its type, and charges what
+// the request that caused the event has not paid. It returns those that are to be sent, with their ids and
+// the times of their first attempt and of the beginning: between them is how late the attempts are, because
+// the org is in debt. It returns none for an event that was fanned out before or no longer exists.
+func (s *Store) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delivery, err error) {
+	var late time.Duration
+	charged := false
+	err = s.db.Retry(ctx, func() error {
+		event, ok, err := s.toFanOut(ctx, a, e)
+		if send = nil; err != nil || !ok {
+			return err
+		}
+		to, err := s.receiversOf(ctx, event)
+		if err != nil {
+			return err
+		}
+		if !charged {
+			if late, err = s.late(ctx, event, len(to)); err != nil {
+				return err
+			}
+			charged = true
+		}
+		send, err = s.writeDeliveries(ctx, event, to, late)
+		return err
+	})
+	return send, err
+}
+
+// toFanOut reads an event. ok is false when it was fanned out before or no longer exists.
+func (s *Store) toFanOut(ctx context.Context, a id.App, e id.Event) (event outboxEvent, ok bool, err error) {
+	row, err := s.db.Get(ctx, eventRow(a, e))
+	if err != nil || row == nil || attrFannedAt.IsIn(row) {
+		return outboxEvent{}, false, err
+	}
+	event, err = table.Decode(row, func(r *table.Reading) outboxEvent {
+		return outboxEvent{
+			id: e, org: attrOrgID.From(r), app: a, kind: attrType.From(r), only: attrOnly.OrZero(r), except: attrExcept.OrZero(r),
+			createdAt: attrCreatedAt.From(r), purgeAt: attrPurgeAt.From(r), paid: attrPaid.OrZero(r),
+		}
+	})
+	return event, err == nil, err
+}
+
+// receiversOf returns the endpoints of the event's app that take the event.
+func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, err error) {
+	endpoints, _, err := s.Endpoints(ctx, e.app, Page{})
+	for _, h := range endpoints {
+		wants := webhook.Wants(h.Events, e.kind)
+		if e.only != "" {
+			wants = h.ID == e.only
+		}
+		if wants && h.ID != e.except {
+			to = append(to, h)
+		}
+	}
+	return to, err
+}
+
+// late charges the deliveries of an event that are not paid. It returns how late the first attempts are to
+// be made: at once, when all are paid.
+func (s *Store) late(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration, err error) {
+	unpaid := deliveries - e.paid
+	if unpaid <= 0 {
+		return 0, nil
+	}
+	if late, err = s.charge(ctx, e.org, e.app, unpaid); e.kind.Prompt() {
+		late = 0
+	}
+	return late, err
+}
+
+// writeDeliveries writes the deliveries of an event, and returns those that are to be sent.
+func (s *Store) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
+	now := s.now()
+	t := s.begin()
+	names := make([]id.Endpoint, len(to))
+	for i, h := range to {
+		names[i] = h.ID
+		row := deliveryRow(h.ID, e.id)
+		begin := firstAttempt(row, now, late)
+		if h.Enabled {
+			send = append(send, Delivery{Event: e.id, Endpoint: h.ID, App: e.app, Org: e.org, StartedAt: now, NextAttempt: now + late.Milliseconds()})
+		} else {
+			// If the endpoint was enabled again meanwhile, the delivery would never be
+			// released. So the endpoint must still be disabled.
+			begin = table.Changes(attrStatus.Set(DeliveryHeld), attrAttempts.Set(0))
+			t.Check(endpointRow(e.app, h.ID), isDisabled(), table.Raced)
+		}
+		t.Put(row, table.Absent, table.Raced, begin,
+			attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind), attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
+	}
+	t.Update(eventRow(e.app, e.id), table.All(table.Exists, attrFannedAt.Absent()), table.Raced,
+		marked(attrFannedAt.Set(now), attrEndpoints.Set(names), notDue()))
+	return send, t.Commit(ctx)
+}

@@ -28,6 +28,10 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ProgramsIntrospect", f.introspect)
 	t.Run("SpringIntrospects", f.spring)
 	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)
+	t.Run("NoSpellingOfAHeaderReachesAProgramThatMakesCGINames", f.cgi)
+	t.Run("ProxiesRefuseAPathThatIsNotCanonical", f.unclean)
+	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
+	t.Run("ProxiesAnswerBrowsers", f.browsers)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range f.Access().Spare() {

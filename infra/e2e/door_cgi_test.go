@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/pkg/forwardauth"
 )
 
@@ -60,19 +59,11 @@ func php(t *testing.T) (string, map[string][]string) {
 // gunicorn starts a WSGI server that makes CGI names of all headers, as that of Debian 12 does.
 func gunicorn(t *testing.T) string {
 	t.Helper()
-	requirements, err := os.ReadFile(filepath.Join(rootOf(t), "infra/consumer/python/requirements.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	python, err := backing.VirtualEnv(t.Context(), "consumer-python", string(requirements), func(line string) { t.Log(line) })
-	if err != nil {
-		t.Fatal(err)
-	}
 	address, dir := freeAddress(t), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "program.py"), []byte(wsgiProgram), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, exec.CommandContext(t.Context(), python, "-m", "gunicorn", "--bind", address, "--chdir", dir, "--worker-class", "gthread", "program:app"))
+	serve(t, exec.CommandContext(t.Context(), consumerPython(t), "-m", "gunicorn", "--bind", address, "--chdir", dir, "--worker-class", "gthread", "program:app"))
 	listening(t, address)
 	return address
 }

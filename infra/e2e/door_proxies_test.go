@@ -77,11 +77,7 @@ func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) 
 // and returns its path.
 func configuration(t *testing.T, dir, name string, pairs ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(rootOf(t), "infra/consumer", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(text), "\n")
+	lines := strings.Split(consumerFile(t, name), "\n")
 	for i, line := range lines {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
 			lines[i] = strings.NewReplacer(pairs...).Replace(line)

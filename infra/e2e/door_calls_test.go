@@ -120,6 +120,14 @@ func (f *frontDoor) readme(t *testing.T) {
 		t.Fatal(err)
 	}
 	pasted(t, f.tg, at.Port(), append(walk, own[1]), "")
+	_, key := f.key(t)
+	if err := f.Reserve("KeyAuthorizerFunction", 0); err != nil {
+		t.Fatal(err)
+	}
+	f.doors[0].want(t, "/invoices", key, 503, "unavailable")
+	if err := f.Reserve("KeyAuthorizerFunction", -1); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // misconfigured changes the template of the owner's API, so that a gateway could keep an answer. What

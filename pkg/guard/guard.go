@@ -63,8 +63,15 @@ type Guard struct {
 	reportRefusal func(*http.Request, *problem.Error)
 }
 
-// New returns a Guard. It makes no request.
+// New returns a Guard. It makes no request. It panics without a Table, and for Tokens without an Issuer: requests
+// would be refused for a mistake that is not theirs.
 func New(c Config) *Guard {
+	if c.Table == "" {
+		panic("guard: Config.Table is empty")
+	}
+	if c.Tokens != nil && c.Tokens.Issuer == "" {
+		panic("guard: Config.Tokens.Issuer is empty")
+	}
 	db := dynamodb.NewFromConfig(c.AWS, func(o *dynamodb.Options) {
 		o.HTTPClient = boot.NewHTTPClient()
 		o.Retryer = boot.Retryer()

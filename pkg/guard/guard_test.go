@@ -184,12 +184,14 @@ func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
 	}
 }
 
-func TestNeedsThatNoRequestCanMeetPanic(t *testing.T) {
+func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
 	for name, call := range map[string]func(){
 		"no such role":     func() { guard.RequireRole("owner") },
 		"two roles":        func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
 		"an org, no role":  func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
+		"no table":         func() { guard.New(guard.Config{}) },
+		"no issuer":        func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
 		"scopes and roles": func() { g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireRole("admin")) },
 	} {
 		func() {

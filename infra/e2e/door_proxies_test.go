@@ -102,7 +102,8 @@ func serve(t *testing.T, cmd *exec.Cmd) {
 	t.Cleanup(func() {
 		_ = cmd.Wait() // t.Context has ended
 		if t.Failed() {
-			t.Logf("%s: %.2000s", cmd.Path, said.String())
+			text := said.String()
+			t.Logf("%s: %s", cmd.Path, text[max(0, len(text)-2000):])
 		}
 	})
 }
@@ -161,6 +162,9 @@ func (f *frontDoor) proxies(t *testing.T) {
 			refused("another scope", narrow, 403, "insufficient_scope")
 			f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
 			refused("revoked", key, 401, "key_revoked")
+			if log := f.logOf(t, "ForwardAuthFunction"); !strings.Contains(log, `"clientIp":"127.0.0.1","caller":"`+id+`"`) {
+				t.Errorf("the refusal's line does not name the proxy's client and the key %s", id)
+			}
 			if err := f.StopDB(); err != nil {
 				t.Fatal(err)
 			}
@@ -193,4 +197,14 @@ func ofHost(t *testing.T, tg *target, host string) int {
 	}
 	_ = res.Body.Close()
 	return res.StatusCode
+}
+
+// logOf returns what a function has logged.
+func (f *frontDoor) logOf(t *testing.T, function string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.LogDir, function+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -33,7 +33,6 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
 	t.Run("ProxiesAnswerBrowsers", f.browsers)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
-	t.Run("OnlyTheProxiesThatHaveASecretAreAnswered", f.secrets)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range f.Access().Spare() {
 			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
@@ -41,6 +40,7 @@ func TestFrontDoor(t *testing.T) {
 			}
 		}
 	})
+	t.Run("OnlyTheProxiesThatHaveASecretAreAnswered", f.secrets)
 	t.Run("WhatAGatewayCouldKeepIsRefused", f.misconfigured)
 	t.Run("TheREADMEsOwnAPIDoesWhatItShows", f.readme)
 }

@@ -122,7 +122,7 @@ func TestRuntimeThatTheStackDoesNotRunIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][2]string{{`"Runtime":"provided.al2023"`, `"Runtime":"python3.13"`}, {`"Handler":"bootstrap"`, `"Handler":"main"`}} {
+	for _, c := range [][2]string{{`"Runtime":"provided.al2023"`, `"Runtime":"java21"`}, {`"Handler":"bootstrap"`, `"Handler":"main"`}} {
 		changed, err := altered(t, tpl, c[0], c[1]).Resolve(translated.Options{})
 		if err != nil {
 			t.Fatal(err)

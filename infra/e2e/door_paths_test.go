@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"bufio"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,6 +30,12 @@ func (f *frontDoor) unclean(t *testing.T) {
 				t.Errorf("%s: %d %s %v", path, r.status, r.header.Get("Path"), err)
 			}
 		}
+		// As no client of a library sends it: the target as a whole URL, a backslash, a number sign.
+		for _, sent := range []string{"http://other.example/reports/../invoices", `/invoices/..\..\reports`, `/invoices\1`, "/invoices#/../reports", "/invoices#"} {
+			if status := rawStatus(t, proxy, sent, key); status != 400 && status != 404 {
+				t.Errorf("%s: %d", sent, status)
+			}
+		}
 		for _, path := range []string{
 			"/invoices", "/invoices/", "/invoices?next=https://a/../b", "/invoices/1?a=%2e%2e%2f//", "/invoices/a..b/..c/.well-known", "/invoices/a%20b;c=1/%C3%A9", "/invoices/100%25",
 		} {
@@ -36,6 +45,26 @@ func (f *frontDoor) unclean(t *testing.T) {
 			}
 		}
 	})
+}
+
+// rawStatus sends a request with this target, byte for byte, and returns the status.
+func rawStatus(t *testing.T, tg *target, sent, key string) int {
+	t.Helper()
+	at := strings.TrimPrefix(tg.url, "http://")
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", sent, at, key); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
 }
 
 // severalPaths asks for paths that want other scopes, and for one that wants a member of its org.

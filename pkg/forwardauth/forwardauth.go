@@ -29,7 +29,7 @@ const (
 	codeHeader = "X-Latchkey-Code"
 
 	// The proxy sends these two.
-	secretHeader   = "X-Latchkey-Secret"
+	secretHeader   = "X-Latchkey-Secret" //nolint:gosec // a name
 	clientIPHeader = "X-Latchkey-Client-Ip"
 )
 

@@ -94,7 +94,7 @@ load: ## webhooks under load for 200 seconds, and behind 40,000 rows of another 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
 
-doors: ## the front door: an API, servers, Caddy and nginx that take our keys and roles (Debian's packages caddy and nginx-light)
+doors: ## the front door: an API, servers, Caddy and nginx that take our keys and roles (Debian's packages caddy, nginx-light and php-cgi)
 	@$(GO_TEST) -run '^TestFrontDoor$$' ./infra/e2e
 
 exercises: ## applies the worked examples of infra/docs/exercises to copies of the tree, and runs the tests that hold them

@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"authn":             {"apikey", "authn/accesstoken", "id", "org", "principal", "problem", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "org", "store"},
 	"guard":             {"authn", "authn/accesstoken", "boot", "org", "plainjson", "principal", "problem", "store"}, // owners import it
-	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "org", "principal", "problem"},
+	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "metric", "org", "principal", "problem"},
 	"route":             {"org", "principal"},
 	"api":               {"apikey", "id", "link", "org", "parallel", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},

@@ -20,9 +20,10 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
 		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))
+		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "")
 		return func() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
-			lambda.StartURL(forwardauth.New(guard.On(a), owner))
+			lambda.StartURL(forwardauth.New(guard.On(a), owner, secret, old))
 		}
 	})
 }

@@ -98,7 +98,7 @@ func (f *frontDoor) httpAPIs(t *testing.T) {
 }
 
 // readme pastes the README's API into an empty folder, serves it beside the stack, and does what follows
-// in the terminal of the walk through.
+// in the terminal of the walk through. It registers a receiver as infra/docs/webhooks.md does.
 func (f *frontDoor) readme(t *testing.T) {
 	walk, _ := stepsOf(t, ofREADME(t, "A walk through"))
 	own, _ := stepsOf(t, ofREADME(t, "Protect your own API"))
@@ -119,7 +119,22 @@ func (f *frontDoor) readme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pasted(t, f.tg, at.Port(), append(walk, own[1]), "")
+	_, receivers, _ := strings.Cut(repositoryFile(t, "infra/docs/webhooks.md"), "\n## Receivers\n")
+	receivers, _, _ = strings.Cut(receivers, "\n### Go\n")
+	registered, _ := stepsOf(t, receivers)
+	if len(registered) != 1 {
+		t.Fatalf("infra/docs/webhooks.md registers a receiver in %d steps", len(registered))
+	}
+	registered[0].commands = `KEY=$(curl -s -X POST $API/v1/orgs/$ORG/keys -H "Authorization: Bearer $ADA" | field key)` + "\n" + registered[0].commands
+	pasted(t, f.tg, at.Port(), slices.Concat(walk, registered, own[1:]), "")
+	_, key := f.key(t)
+	if err := f.Reserve("KeyAuthorizerFunction", 0); err != nil {
+		t.Fatal(err)
+	}
+	f.doors[0].want(t, "/invoices", key, 503, "unavailable")
+	if err := f.Reserve("KeyAuthorizerFunction", -1); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // misconfigured changes the template of the owner's API, so that a gateway could keep an answer. What
@@ -149,8 +164,7 @@ func (f *frontDoor) misconfigured(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.doors[0].want(t, f.doors[0].keyPath, key, 503, "unavailable")
-		log, err := os.ReadFile(filepath.Join(f.LogDir, "KeyAuthorizerFunction.log"))
-		if err != nil || !strings.Contains(string(log), `"code":"authorizer_misconfigured"`) {
+		if !strings.Contains(f.logOf(t, "KeyAuthorizerFunction"), `"code":"authorizer_misconfigured"`) {
 			t.Errorf("%s: the authorizer's log does not name the mistake", name)
 		}
 	}

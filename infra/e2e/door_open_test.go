@@ -5,9 +5,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,15 +119,8 @@ func (f *frontDoor) servers(t *testing.T) *door {
 	for i := range served {
 		address := freeAddress(t)
 		cmd := exec.CommandContext(t.Context(), program)
-		cmd.Stderr = os.Stderr
-		cmd.Env = []string{
-			"LISTEN=" + address, "TABLE=" + f.TableName, "AWS_REGION=" + backing.Region, "AWS_ACCESS_KEY_ID=GuardPolicy", "AWS_SECRET_ACCESS_KEY=x",
-			"AWS_ENDPOINT_URL_DYNAMODB=" + f.AWS, "ISSUER=" + f.Issuer, "JWKS_URL=" + f.Issuer + "/jwks", "AUDIENCE=" + stack.Audience,
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		cmd.Env = f.documentedEnvironment(t, address)
+		serve(t, cmd)
 		tg := newTarget("go", "http://"+address, nil)
 		tg.client.Transport = counting{tg.client.Transport, &served[i]}
 		eventually(t, 10*time.Second, "the server answers", func() bool { _, err := tg.try(t.Context(), call{method: "GET", path: "/"}); return err == nil })
@@ -141,6 +134,23 @@ func (f *frontDoor) servers(t *testing.T) *door {
 		return out
 	}
 	return d
+}
+
+// documentedEnvironment returns the variables by which infra/docs/protect.md starts the example, with the ports of
+// this stack.
+func (f *frontDoor) documentedEnvironment(t *testing.T, address string) []string {
+	t.Helper()
+	_, rest, found := strings.Cut(repositoryFile(t, "infra/docs/protect.md"), "```sh\nenv ")
+	line, _, ends := strings.Cut(rest, " go run ./infra/consumer/server\n")
+	if !found || !ends {
+		t.Fatal("infra/docs/protect.md does not start the example")
+	}
+	issuer, err := url.Parse(f.Issuer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line = strings.NewReplacer("127.0.0.1:8080", address, "http://127.0.0.1:3007", f.AWS, "127.0.0.1:3004", issuer.Host, "\\\n", "").Replace(line)
+	return strings.Fields(line)
 }
 
 // freeAddress returns an address on which nothing listens.

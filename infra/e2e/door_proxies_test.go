@@ -11,74 +11,60 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/pkg/forwardauth"
 )
 
-// upstream is the plain server behind a proxy. It answers with the headers that it got.
+// upstream is the plain server behind a proxy. It resolves no dots. It answers with the headers of a principal and
+// with the credential that it got, and with the path as it was sent.
 func upstream(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := map[string]string{}
 		for name, values := range r.Header {
-			if strings.HasPrefix(name, "X-Latchkey") || strings.HasPrefix(strings.ToLower(name), "x_latchkey") {
+			if strings.Contains(strings.ToLower(name), "latchkey") || name == "Authorization" {
 				got[name] = strings.Join(values, "|")
 			}
 		}
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Path", r.RequestURI)
 		_ = json.NewEncoder(w).Encode(got)
 	}))
 	t.Cleanup(s.Close)
 	return s
 }
 
-// proxy runs a proxy with the configuration of infra/consumer, and returns it as a target.
-func (f *frontDoor) proxy(t *testing.T, name, upstream string) *target {
+const (
+	browsersOrigin = "https://app.example.com"
+	doorSecret     = "the-new-secret-of-the-proxies-0123456789"
+)
+
+// proxy runs a proxy with the configuration of infra/consumer, in which it replaces the texts of the pairs, and
+// returns it as a target.
+func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) *target {
 	t.Helper()
-	listen, door := freeAddress(t), strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")
+	dir, listen, door := t.TempDir(), freeAddress(t), strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")
 	at, err := url.Parse(door)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, configurations := t.TempDir(), filepath.Join(rootOf(t), "infra/consumer")
 	var cmd *exec.Cmd
 	switch name {
 	case "Caddy":
-		cmd = exec.CommandContext(t.Context(), "caddy", "run", "--adapter", "caddyfile", "--config", configurations+"/Caddyfile")
-		cmd.Env = []string{"HOME=" + dir, "LISTEN=" + listen, "LATCHKEY=" + door, "UPSTREAM=" + upstream, "PATH=" + os.Getenv("PATH")}
+		cmd = exec.CommandContext(t.Context(), "caddy", "run", "--adapter", "caddyfile", "--config", configuration(t, dir, "Caddyfile", pairs...))
+		host, port, _ := strings.Cut(listen, ":")
+		cmd.Env = []string{"HOME=" + dir, "HOST=" + host, "PORT=" + port, "LATCHKEY=" + door, "UPSTREAM=" + upstream, "ORIGIN=" + browsersOrigin, "SECRET=" + doorSecret, "PATH=" + os.Getenv("PATH")}
 	case "nginx":
-		text, err := os.ReadFile(configurations + "/nginx.conf")
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(string(text), "\n")
-		for i, line := range lines {
-			if !strings.HasPrefix(strings.TrimSpace(line), "#") {
-				lines[i] = strings.NewReplacer("LATCHKEY_HOST", at.Host, "LATCHKEY", door, "RESOLVER", "127.0.0.1", "UPSTREAM", upstream, "LISTEN", listen).Replace(line)
-			}
-		}
-		if err := os.WriteFile(dir+"/nginx.conf", []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cmd = exec.CommandContext(t.Context(), "nginx", "-p", dir, "-c", dir+"/nginx.conf", "-e", "stderr",
+		pairs = append(pairs, "LATCHKEY_HOST", at.Host, "LATCHKEY", door, "RESOLVER", "127.0.0.1", "UPSTREAM", upstream, "LISTEN", listen, "ORIGIN", browsersOrigin, "SECRET", doorSecret)
+		cmd = exec.CommandContext(t.Context(), "nginx", "-p", dir, "-c", configuration(t, dir, "nginx.conf", pairs...), "-e", "stderr",
 			"-g", "daemon off; master_process off; pid "+dir+"/pid;")
 	}
-	var said strings.Builder
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%s: %v (Debian's packages caddy and nginx-light)", name, err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("%s: %.2000s", name, said.String())
-		}
-	})
+	serve(t, cmd)
 	tg := newTarget(name, "http://"+listen, nil)
 	eventually(t, 10*time.Second, name+" answers", func() bool {
 		r, err := tg.try(t.Context(), call{method: "GET", path: "/"})
@@ -87,27 +73,39 @@ func (f *frontDoor) proxy(t *testing.T, name, upstream string) *target {
 	return tg
 }
 
-// spring asks with Spring Security's own introspector.
-func (f *frontDoor) spring(t *testing.T) {
-	at := filepath.Join(rootOf(t), "infra/consumer/spring")
-	pom, err := os.ReadFile(at + "/pom.xml")
-	if err != nil {
+// configuration writes a file of infra/consumer to dir, with the texts of the pairs replaced, but not in comments,
+// and returns its path.
+func configuration(t *testing.T, dir, name string, pairs ...string) string {
+	t.Helper()
+	lines := strings.Split(consumerFile(t, name), "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			lines[i] = strings.NewReplacer(pairs...).Replace(line)
+		}
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	jars, err := backing.Jars(t.Context(), "spring", string(pom), func(line string) { t.Log(line) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, key := f.key(t)
-	revoked, old := f.key(t)
-	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+revoked, "", 204, "")
-	cmd := exec.CommandContext(t.Context(), "java", "-cp", jars+"/*", at+"/Introspect.java", f.FunctionURLs["ForwardAuthFunction"]+"/introspect", key, key, old)
+	return path
+}
+
+// serve starts a program with the context of the test, with which it ends.
+func serve(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	var said strings.Builder
 	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if want := id + " " + f.org + " [SCOPE_invoices:read]\nrefused\n"; err != nil || string(out) != want {
-		t.Errorf("%v: %s, want %s\n%.2000s", err, out, want, said.String())
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v (Debian's packages caddy, nginx-light and php-cgi)", err)
 	}
+	t.Cleanup(func() {
+		_ = cmd.Wait() // t.Context has ended
+		if t.Failed() {
+			text := said.String()
+			t.Logf("%s: %s", cmd.Path, text[max(0, len(text)-2000):])
+		}
+	})
 }
 
 // proxies runs real proxies before a plain server: what arrives there is what the check answered.
@@ -126,7 +124,6 @@ func (f *frontDoor) proxies(t *testing.T) {
 			forged := http.Header{}
 			for _, h := range forwardauth.Headers() {
 				forged.Set(h, "forged")
-				forged[strings.ReplaceAll(h, "-", "_")] = []string{"forged"} // which CGI reads alike
 			}
 			forged.Set("Connection", "X-Latchkey-Scopes, X-Latchkey-Metadata") // a proxy removes what it names
 			for what, c := range map[string]call{
@@ -150,12 +147,24 @@ func (f *frontDoor) proxies(t *testing.T) {
 				if err != nil || r.status != status || r.code() != code || r.header.Get("Content-Type") != "application/problem+json" {
 					t.Errorf("%s: %d %s %v, want %d %s", what, r.status, r.text, err, status, code)
 				}
+				if n := len(r.header.Values("WWW-Authenticate")); (status == 401) != (n == 1) || n > 1 || n == 1 && !strings.HasPrefix(r.header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("%s: %d with WWW-Authenticate %q", what, status, r.header.Values("WWW-Authenticate"))
+				}
+				if status == 503 && !slices.Equal(r.header.Values("Retry-After"), []string{"1"}) {
+					t.Errorf("%s: Retry-After %q", what, r.header.Values("Retry-After"))
+				}
+			}
+			if status := ofHost(t, tg, "other.example"); name == "Caddy" && status != 404 {
+				t.Errorf("another host: %d", status)
 			}
 			refused("no key", "", 401, "missing_credentials")
 			refused("an access token", f.ada.token, 401, "api_key_required")
 			refused("another scope", narrow, 403, "insufficient_scope")
 			f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
 			refused("revoked", key, 401, "key_revoked")
+			if log := f.logOf(t, "ForwardAuthFunction"); !strings.Contains(log, `"clientIp":"127.0.0.1","caller":"`+id+`"`) {
+				t.Errorf("the refusal's line does not name the proxy's client and the key %s", id)
+			}
 			if err := f.StopDB(); err != nil {
 				t.Fatal(err)
 			}
@@ -168,6 +177,34 @@ func (f *frontDoor) proxies(t *testing.T) {
 			if r, err := tg.try(t.Context(), call{method: "GET", path: "/invoices", bearer: again}); err != nil || r.status != 200 {
 				t.Errorf("the database is back: %d %s %v", r.status, r.text, err)
 			}
+			tg = f.proxy(t, name, "http://"+freeAddress(t))
+			refused("the server is away", again, 503, "unavailable")
 		})
 	}
+}
+
+// ofHost asks for a path of another host at the same address.
+func ofHost(t *testing.T, tg *target, host string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", tg.url+"/invoices", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	res, err := tg.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// logOf returns what a function has logged.
+func (f *frontDoor) logOf(t *testing.T, function string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.LogDir, function+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

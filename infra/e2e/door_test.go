@@ -26,8 +26,12 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ACheckIsOneStrongRead", f.reads)
 	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
 	t.Run("ProgramsIntrospect", f.introspect)
-	t.Run("SpringIntrospects", f.spring)
+	t.Run("OAuthClientsIntrospectAsTheyCome", f.oauthClients)
 	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)
+	t.Run("NoSpellingOfAHeaderReachesAProgramThatMakesCGINames", f.cgi)
+	t.Run("ProxiesRefuseAPathThatIsNotCanonical", f.unclean)
+	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
+	t.Run("ProxiesAnswerBrowsers", f.browsers)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range f.Access().Spare() {
@@ -36,6 +40,7 @@ func TestFrontDoor(t *testing.T) {
 			}
 		}
 	})
+	t.Run("OnlyTheProxiesThatHaveASecretAreAnswered", f.secrets)
 	t.Run("WhatAGatewayCouldKeepIsRefused", f.misconfigured)
 	t.Run("TheREADMEsOwnAPIDoesWhatItShows", f.readme)
 }
@@ -218,7 +223,7 @@ func (f *frontDoor) introspect(t *testing.T) {
 	if r := ask(key, f.ada.token, f.org); r.status != 200 || r.body["active"] != true || r.str("role") != "admin" || r.str("email") != f.ada.email {
 		t.Errorf("%d %s", r.status, r.text)
 	}
-	if r := ask(others, key, ""); r.status != 403 {
+	if r := ask(others, key, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a key of another org: %d %s", r.status, r.text)
 	}
 	_, second := f.key(t)
@@ -226,8 +231,36 @@ func (f *frontDoor) introspect(t *testing.T) {
 	if r := ask(second, key, ""); r.status != 200 || strings.TrimSpace(r.text) != `{"active":false}` {
 		t.Errorf("revoked: %d %s", r.status, r.text)
 	}
-	if r := ask(key, second, ""); r.status != 401 {
+	if r := ask(key, second, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a revoked caller: %d %s", r.status, r.text)
+	}
+}
+
+// secrets changes the proxies' secret: while there are two, both are good.
+func (f *frontDoor) secrets(t *testing.T) {
+	_, key := f.key(t)
+	deploy := func(secret, old string) {
+		t.Helper()
+		if err := f.Deploy(t.Context(), map[string]string{"ForwardAuthSecret": secret, "ForwardAuthOldSecret": old}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer deploy("", "")
+	const other = "another-secret-of-the-proxies-0123456789"
+	for _, c := range []struct {
+		secret, old   string
+		proxy, direct int
+	}{{doorSecret, "", 200, 503}, {other, doorSecret, 200, 503}, {other, "", 503, 503}} {
+		deploy(c.secret, c.old)
+		f.eachProxy(t, func(t *testing.T, proxy *target) {
+			if r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key}); err != nil || r.status != c.proxy {
+				t.Errorf("%+v: %d %s %v", c, r.status, r.text, err)
+			}
+		})
+		url := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
+		if r, err := url.try(t.Context(), call{method: "GET", path: "/authorize", bearer: key}); err != nil || r.status != c.direct {
+			t.Errorf("%+v: without a proxy: %d %s %v", c, r.status, r.text, err)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func parametersOf(stack string) map[string]string {
 	url := "https://" + stack + ".example"
 	return map[string]string{
 		"Issuer": url, "JwksUrl": url + "/keys", "UserinfoUrl": url + "/userinfo", "Audience": url, "ClientIds": stack, "EmailClaim": stack,
-		"EmailVerifiedClaim": stack, "NameClaim": stack, "ConsoleOrigins": url, "KeyPrefix": stack, "MemberOrgParameter": stack, "OwnerOrgId": stack,
+		"EmailVerifiedClaim": stack, "NameClaim": stack, "ConsoleOrigins": url, "KeyPrefix": stack, "MemberOrgParameter": stack, "OwnerOrgId": stack, "ForwardAuthSecret": stack, "ForwardAuthOldSecret": stack,
 	}
 }
 

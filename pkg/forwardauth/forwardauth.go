@@ -3,15 +3,19 @@
 package forwardauth
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/metric"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -23,6 +27,10 @@ const (
 	introspectPath = "/introspect"
 
 	codeHeader = "X-Latchkey-Code"
+
+	// The proxy sends these two.
+	secretHeader   = "X-Latchkey-Secret" //nolint:gosec // a name
+	clientIPHeader = "X-Latchkey-Client-Ip"
 )
 
 // headers has the header of each field of a principal, of both kinds.
@@ -54,12 +62,22 @@ func Headers() []string {
 
 // server answers both paths.
 type server struct {
-	guard *guard.Guard
-	owner id.Org // whose API keys may introspect; "": none may
+	guard   *guard.Guard
+	owner   id.Org              // whose API keys may introspect; "": none may
+	secrets [][sha256.Size]byte // the hashes of those that a request may have; none: it needs no secret
 }
 
-// New returns the handler. The API keys of the org owner may introspect; "" means that none may.
-func New(g *guard.Guard, owner id.Org) http.Handler { return &server{g, owner} }
+// New returns the handler. The API keys of the org owner may introspect; "" means that none may. Each
+// request must have one of the secrets in the header X-Latchkey-Secret, unless all are empty.
+func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
+	s := &server{guard: g, owner: owner}
+	for _, secret := range secrets {
+		if secret != "" {
+			s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
+		}
+	}
+	return s
+}
 
 // ServeHTTP answers /authorize, any path below it, and /authorize-member, by any method: 200 with the
 // principal in headers, or 401, 403 or 503 as application/problem+json, because nginx makes a 500 of
@@ -67,6 +85,10 @@ func New(g *guard.Guard, owner id.Org) http.Handler { return &server{g, owner} }
 // proxies pass their client's query on.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	if !s.trusts(r) {
+		refuse(w, r, principal.MisconfiguredError("the header "+secretHeader+" is not ForwardAuthSecret or ForwardAuthOldSecret"))
+		return
+	}
 	switch path := r.URL.Path; {
 	case path == keyPath || path == memberPath || strings.HasPrefix(path, keyPath+"/"):
 		s.authorize(w, r)
@@ -75,6 +97,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		problem.Write(r.Context(), w, problem.New(problem.RouteNotFound, "There are /authorize, /authorize-member and POST /introspect, and no other."))
 	}
+}
+
+// trusts reports whether a request has one of the secrets. It takes the same time for each.
+func (s *server) trusts(r *http.Request) bool {
+	given, equal := sha256.Sum256([]byte(r.Header.Get(secretHeader))), 0
+	for _, secret := range s.secrets {
+		equal |= subtle.ConstantTimeCompare(given[:], secret[:])
+	}
+	return equal == 1 || len(s.secrets) == 0
 }
 
 func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
@@ -152,11 +183,12 @@ func ofMembers(query url.Values) (requirements, error) {
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	refused, ok := guard.Refused(err)
 	if !ok {
+		logUnknown(r, err)
 		w.Header().Set(codeHeader, string(problem.Unavailable))
-		cannotTell(w, r, err)
+		problem.Write(r.Context(), w, guard.Unknown())
 		return
 	}
-	slog.InfoContext(r.Context(), "refused", "code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr)
+	logRefusal(r, refused)
 	w.Header().Set(codeHeader, string(refused.Code))
 	if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
@@ -164,10 +196,25 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(r.Context(), w, refused)
 }
 
-// cannotTell answers 503 after a check without a decision.
-func cannotTell(w http.ResponseWriter, r *http.Request, err error) {
+// logRefusal writes the one line of a refusal. clientIp is the address of the proxy's client, as the proxy sends
+// it: without a secret anyone can write it.
+func logRefusal(r *http.Request, refused *problem.Error) {
+	client := ""
+	if ip, err := netip.ParseAddr(r.Header.Get(clientIPHeader)); err == nil {
+		client = ip.WithZone("").String()
+	}
+	attrs := []any{
+		"code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr, "clientIp", client, "caller", refused.KeyID,
+	}
+	if refused.Cause != nil {
+		attrs = append(attrs, "cause", refused.Cause.Error())
+	}
+	slog.InfoContext(r.Context(), "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
+}
+
+// logUnknown writes the line of a check without a decision.
+func logUnknown(r *http.Request, err error) {
 	slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
-	problem.Write(r.Context(), w, guard.Unknown())
 }
 
 // write writes every header: one without a value is empty, because a proxy that copies a header

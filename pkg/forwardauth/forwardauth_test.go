@@ -216,15 +216,15 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 		t.Errorf("without scopes: %v", got)
 	}
 	for name, form := range map[string]url.Values{"no token": {}, "two tokens": {"token": {key, key}}} {
-		if status, _ := introspect(t, h, key, form, formType); status != 422 {
-			t.Errorf("%s: %d", name, status)
+		if status, got := introspect(t, h, key, form, formType); status != 400 || got["error"] != "invalid_request" {
+			t.Errorf("%s: %d %v", name, status, got)
 		}
 	}
-	if status, _ := introspect(t, h, key, url.Values{"token": {key}}, "application/json"); status != 415 {
-		t.Errorf("JSON: %d", status)
+	if status, got := introspect(t, h, key, url.Values{"token": {key}}, "application/json"); status != 400 || got["error"] != "invalid_request" {
+		t.Errorf("JSON: %d %v", status, got)
 	}
-	if status, _ := introspect(t, h, key, url.Values{"token": {strings.Repeat("a", 20_000)}}, formType); status != 422 {
-		t.Errorf("a large body: %d", status)
+	if status, got := introspect(t, h, key, url.Values{"token": {strings.Repeat("a", 20_000)}}, formType); status != 400 || got["error"] != "invalid_request" {
+		t.Errorf("a large body: %d %v", status, got)
 	}
 }
 
@@ -239,18 +239,18 @@ func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
 		password string
 		status   int
 	}{
-		"a key of another org": {others, key, 403},
-		"no owner":             {none, key, 403},
+		"a key of another org": {others, key, 401},
+		"no owner":             {none, key, 401},
 		"no password":          {h, "", 401},
 		"no key":               {h, "x", 401},
 		"a token":              {h, authntest.JWT, 401},
 	} {
-		if status, body := introspect(t, c.h, c.password, form, formType); status != c.status || body["active"] != nil {
+		if status, body := introspect(t, c.h, c.password, form, formType); status != c.status || body["active"] != nil || body["error"] != "invalid_client" {
 			t.Errorf("%s: %d %v", name, status, body)
 		}
 	}
 	f.Down = problem.New(problem.Unavailable, "x")
-	if status, body := introspect(t, h, key, form, formType); status != 503 || body["active"] != nil {
+	if status, body := introspect(t, h, key, form, formType); status != 503 || body["active"] != nil || body["error"] != "temporarily_unavailable" {
 		t.Errorf("database down: %d %v", status, body)
 	}
 }

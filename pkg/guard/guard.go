@@ -45,6 +45,10 @@ type Config struct {
 
 	// Report is called with the error when Handler answers 503; nil: no report.
 	Report func(*http.Request, error)
+
+	// ReportRefusal is called when Handler answers 401 or 403; nil: no report. The error's KeyID is the
+	// API key whose secret has matched, such as a revoked one.
+	ReportRefusal func(*http.Request, *problem.Error)
 }
 
 // Tokens are the settings of access tokens. Each field is the parameter of the same name of
@@ -55,10 +59,19 @@ type Tokens = accesstoken.Config
 type Guard struct {
 	checks *authn.Authorizer
 	report func(*http.Request, error)
+
+	reportRefusal func(*http.Request, *problem.Error)
 }
 
-// New returns a Guard. It makes no request.
+// New returns a Guard. It makes no request. It panics without a Table, and for Tokens without an Issuer: requests
+// would be refused for a mistake that is not theirs.
 func New(c Config) *Guard {
+	if c.Table == "" {
+		panic("guard: Config.Table is empty")
+	}
+	if c.Tokens != nil && c.Tokens.Issuer == "" {
+		panic("guard: Config.Tokens.Issuer is empty")
+	}
 	db := dynamodb.NewFromConfig(c.AWS, func(o *dynamodb.Options) {
 		o.HTTPClient = boot.NewHTTPClient()
 		o.Retryer = boot.Retryer()
@@ -68,7 +81,7 @@ func New(c Config) *Guard {
 		tokens = accesstoken.New(*c.Tokens, boot.NewIssuerClient(), time.Now)
 	}
 	g := On(authn.New(store.New(db, c.Table), tokens))
-	g.report = c.Report
+	g.report, g.reportRefusal = c.Report, c.ReportRefusal
 	return g
 }
 
@@ -77,17 +90,21 @@ func On(a *authn.Authorizer) *Guard { return &Guard{checks: a} }
 
 // Key decides on the values of a request's Authorization headers: they must have one API key, which is
 // good, and which has all scopes. A refusal is a *problem.Error with status 401, or 403 for
-// insufficient_scope. Every other error means that this is not known: answer 503.
+// insufficient_scope. Once the key's secret has matched, the refusal has its KeyID. Every other error means that
+// this is not known: answer 503.
 func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
 	row, err := g.checks.Key(ctx, authorization)
+	p := keyPrincipal(row)
+	if err == nil && !p.HasScopes(scopes...) {
+		err = problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
+	}
+	if refused, ok := Refused(err); ok {
+		refused.KeyID = p.KeyID
+	}
 	if err != nil {
 		return Principal{}, err
-	}
-	p := keyPrincipal(row)
-	if !p.HasScopes(scopes...) {
-		return Principal{}, problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
 	}
 	return p, nil
 }
@@ -111,7 +128,7 @@ func (g *Guard) Member(ctx context.Context, authorization []string, orgID string
 }
 
 // Refused reports whether an error of Key or Member is a refusal. The caller may learn its Code and
-// Detail. Every other error is a fault of ours: the caller must get a 503.
+// Detail, and your log its KeyID. Every other error is a fault of ours: the caller must get a 503.
 func Refused(err error) (*problem.Error, bool) {
 	return problem.Refusal(err)
 }

@@ -94,6 +94,31 @@ func TestARefusalHasNoPrincipal(t *testing.T) {
 	refused(p, err, problem.UserTokenRequired)
 }
 
+func TestARefusalNamesTheKeyWhoseSecretMatched(t *testing.T) {
+	key, f := authntest.Minted(t)
+	g := guard.On(authn.New(f, nil))
+	for name, c := range map[string]struct {
+		credential string
+		revokedAt  int64
+		want       id.Key
+	}{
+		"a revoked key": {key, 1, f.Key.ID},
+		"another scope": {key, 0, f.Key.ID},
+		"no key":        {"x", 1, ""},
+	} {
+		f.Key.RevokedAt = c.revokedAt
+		_, err := g.Key(context.Background(), []string{"Bearer " + c.credential}, "scope")
+		if refused, ok := guard.Refused(err); !ok || refused.KeyID != string(c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	f.Key.Hash = store.APIKey{}.Hash
+	_, err := g.Key(context.Background(), []string{"Bearer " + key})
+	if refused, ok := guard.Refused(err); !ok || refused.KeyID != "" {
+		t.Errorf("another secret: %v", err)
+	}
+}
+
 // ask sends a request through a handler on a mux, and returns the status, the code of a refusal or the
 // principal's id, and the challenge.
 func ask(t *testing.T, h http.Handler, credential string) (status int, said, challenge string) {
@@ -159,12 +184,14 @@ func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
 	}
 }
 
-func TestNeedsThatNoRequestCanMeetPanic(t *testing.T) {
+func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
 	for name, call := range map[string]func(){
 		"no such role":     func() { guard.RequireRole("owner") },
 		"two roles":        func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
 		"an org, no role":  func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
+		"no table":         func() { guard.New(guard.Config{}) },
+		"no issuer":        func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
 		"scopes and roles": func() { g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireRole("admin")) },
 	} {
 		func() {
@@ -187,6 +214,7 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	defer func() { _ = silent.Close() }()
 	key, _ := authntest.Minted(t)
 	var reported error
+	var refused *problem.Error
 	g := guard.New(guard.Config{
 		AWS: aws.Config{
 			Region: "us-east-1", BaseEndpoint: aws.String("http://" + silent.Addr().String()),
@@ -195,11 +223,18 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 			}),
 		},
 		Table: "t", Report: func(_ *http.Request, err error) { reported = err },
+		ReportRefusal: func(_ *http.Request, err *problem.Error) { refused = err },
 	})
 	begun := time.Now()
 	status, code, _ := ask(t, g.Handler(whoCalls), "x "+key)
 	if took := time.Since(begun); status != 503 || code != "unavailable" || took > 3*time.Second || reported == nil {
 		t.Errorf("%d %s after %s, reported %v", status, code, took, reported)
+	}
+	if refused != nil {
+		t.Errorf("a 503 is reported as the refusal %v", refused)
+	}
+	if status, _, _ := ask(t, g.Handler(whoCalls), "x "+authntest.JWT); status != 401 || !problem.Is(refused, problem.APIKeyRequired) {
+		t.Errorf("%d, reported %v", status, refused)
 	}
 	// Without an issuer, a role is our own fault and never a refusal of the caller.
 	if status, code, _ := ask(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x "+authntest.JWT); status != 503 || code != "unavailable" {

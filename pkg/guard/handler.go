@@ -98,6 +98,9 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		problem.Write(ctx, w, Unknown())
 		return
 	}
+	if g.reportRefusal != nil {
+		g.reportRefusal(r, refused)
+	}
 	if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
 	}

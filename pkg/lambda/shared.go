@@ -15,7 +15,7 @@ import (
 
 // Check decides on a request to another API, by the values of its Authorization headers and by the
 // parameters of its path. It returns the id and the fields of the principal. A *problem.Error with
-// status 401 or 403 is a refusal. After any other error nothing is known of the caller.
+// status 401 or 403 is a refusal, with a KeyID for the log. After any other error nothing is known of the caller.
 type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
@@ -103,7 +103,7 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 		return answerTo(e, allow, id, fields), nil
 	}
 	if refused, ok := problem.Refusal(err); ok {
-		logRefusal(ctx, e, refused, "")
+		logRefusal(ctx, e, refused, refused.KeyID)
 		return answerTo(e, deny, "", map[string]string{
 			"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,
 		}), nil

@@ -1,9 +1,11 @@
 package lambda
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -62,6 +64,16 @@ func TestASharedAuthorizerAnswersInTheFormOfTheEvent(t *testing.T) {
 	}
 	if got, err := askShared(restEvent, check(problem.New(problem.InsufficientRole, "x"))); err != nil || !strings.Contains(got, "Deny") {
 		t.Errorf("a 403: %s, %v", got, err)
+	}
+}
+
+func TestASharedAuthorizersRefusalNamesTheProvedKey(t *testing.T) {
+	var out bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+	defer slog.SetDefault(was)
+	if _, err := askShared(restEvent, check(&problem.Error{Code: problem.KeyRevoked, KeyID: "key_1"})); err != nil || !strings.Contains(out.String(), `"caller":"key_1"`) {
+		t.Errorf("%s, %v", out.String(), err)
 	}
 }
 

@@ -177,6 +177,7 @@ type Error struct {
 	Detail string  // one sentence for the caller; never holds a secret or another org's data
 	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member
 	Cause  error   // for the log, never for the caller
+	KeyID  string  // for the log of a refusal: the API key whose secret has matched, or ""
 
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"latchkey/pkg/guard"
+	"latchkey/pkg/problem"
 )
 
 func main() {
@@ -32,6 +33,9 @@ func main() {
 		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE")},
 		Report: func(r *http.Request, err error) {
 			slog.ErrorContext(r.Context(), "a credential was not checked", "path", r.URL.Path, "error", err)
+		},
+		ReportRefusal: func(r *http.Request, refused *problem.Error) {
+			slog.InfoContext(r.Context(), "refused", "path", r.URL.Path, "code", string(refused.Code), "caller", refused.KeyID)
 		},
 	})
 	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(caller), guard.RequireScope("invoices:read")))

@@ -1,3 +1,4 @@
+import java.util.List;
 import java.util.TreeSet;
 import org.springframework.security.oauth2.server.resource.introspection.BadOpaqueTokenException;
 import org.springframework.security.oauth2.server.resource.introspection.SpringOpaqueTokenIntrospector;
@@ -8,15 +9,18 @@ import org.springframework.security.oauth2.server.resource.introspection.SpringO
  */
 class Introspect {
   public static void main(String[] args) {
-    var introspector = new SpringOpaqueTokenIntrospector(args[0], "gateway", args[1]);
-    for (int i = 2; i < args.length; i++) {
-      try {
-        var caller = introspector.introspect(args[i]);
-        var authorities = new TreeSet<String>();
-        caller.getAuthorities().forEach(a -> authorities.add(a.getAuthority()));
-        System.out.println(caller.getAttribute("sub") + " " + caller.getAttribute("orgId") + " " + authorities);
-      } catch (BadOpaqueTokenException refused) {
-        System.out.println("refused");
+    var plain = new SpringOpaqueTokenIntrospector(args[0], "gateway", args[1]);
+    var encoding = SpringOpaqueTokenIntrospector.withIntrospectionUri(args[0]).clientId("gateway").clientSecret(args[1]).build();
+    for (var introspector : List.of(plain, encoding)) {
+      for (int i = 2; i < args.length; i++) {
+        try {
+          var caller = introspector.introspect(args[i]);
+          var authorities = new TreeSet<String>();
+          caller.getAuthorities().forEach(a -> authorities.add(a.getAuthority()));
+          System.out.println("Spring " + caller.getAttribute("sub") + " " + caller.getAttribute("orgId") + " " + authorities);
+        } catch (BadOpaqueTokenException refused) {
+          System.out.println("Spring refused");
+        }
       }
     }
   }

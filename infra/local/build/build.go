@@ -138,7 +138,7 @@ func place(from, to string) error {
 }
 
 // code has the extensions of source files. Embedded files are not among them.
-var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs"}
+var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs", ".py"}
 
 // Fingerprint returns a text that changes with the source files in a folder and below it, by their
 // paths, sizes and times. Hidden folders and node_modules do not count.

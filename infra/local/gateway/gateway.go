@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"time"
 
@@ -121,9 +122,9 @@ func (x *exchange) answer(w http.ResponseWriter) {
 	h.Set("X-Amz-Apigw-Id", x.extended)
 	switch {
 	case headerBytes(x.r) > maxHeaders:
-		// AWS answers without a gateway response, so the answer has no body of ours.
-		x.status = http.StatusRequestHeaderFieldsTooLarge
-		w.WriteHeader(x.status)
+		// AWS answers without a gateway response, by the text that users report.
+		h.Set("Content-Type", "application/json")
+		x.send(w, http.StatusRequestHeaderFieldsTooLarge, `{"message":"HTTP header is larger than 10240 bytes."}`)
 		return
 	case !x.found:
 		x.unknownRoute(w)
@@ -145,6 +146,12 @@ func (x *exchange) answer(w http.ResponseWriter) {
 	x.body = body
 	if refusal := x.authorize(); refusal != nil {
 		x.respond(w, refusal.kind, refusal.message)
+		return
+	}
+	if mock := x.matched.route.Mock; mock != nil {
+		h.Set("Content-Type", "application/json")
+		maps.Copy(h, mock.Header)
+		x.send(w, mock.Status, mock.Body)
 		return
 	}
 	x.integrate(w)

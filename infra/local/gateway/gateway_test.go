@@ -255,3 +255,13 @@ func TestPolicyOfAnotherResourceAllowsNothing(t *testing.T) {
 		t.Errorf("%s, %d calls", res.Status, f.calls["Pets"])
 	}
 }
+
+func TestMockIntegrationAnswersWithoutAFunction(t *testing.T) {
+	f, s := setUp(t, &translated.API{Stage: "live", Routes: []translated.Route{{
+		Method: "OPTIONS", Path: "/x", Mock: &translated.Mock{Status: 200, Body: "{}\n", Header: http.Header{"Access-Control-Allow-Origin": {"https://a.example"}}},
+	}}})
+	res, body := do(t, "OPTIONS", s.URL+"/x", "")
+	if res.StatusCode != 200 || body != "{}\n" || res.Header.Get("Access-Control-Allow-Origin") != "https://a.example" || len(f.calls) != 0 {
+		t.Errorf("%s %v %q, calls %v", res.Status, res.Header, body, f.calls)
+	}
+}

@@ -129,7 +129,7 @@ func TestHeaderLinesAreLimitedTogether(t *testing.T) {
 			if res.StatusCode != want || (f.calls["Open"] > before) != (want == 200) {
 				t.Errorf("%d bytes, lines of %d: %s", bytes, each, res.Status)
 			}
-			if want == 431 && (body != "" || res.Header.Get("Content-Type") != "") {
+			if want == 431 && (body != `{"message":"HTTP header is larger than 10240 bytes."}` || res.Header.Get("Content-Type") != "application/json") {
 				t.Errorf("a 431 with %v %q", res.Header, body)
 			}
 		}

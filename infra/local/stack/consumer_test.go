@@ -15,14 +15,14 @@ const (
 )
 
 // TestConsumersAPIAsksAuthorizersOfTheStack has a consumer in another Go module. One of its functions has the
-// logical id of the authorizer, another is JavaScript.
+// logical id of the authorizer, one is JavaScript, and one Python.
 func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 	t.Parallel()
 	s := start(t, stack.Options{Template: door, Consumer: consumer, ConsumerParameters: map[string]string{
 		"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:AuthorizerFunction",
 	}})
 	for range 2 {
-		for path, want := range map[string]string{"/go": "go someone 400 Bad Request", "/node/a": "node someone a"} {
+		for path, want := range map[string]string{"/go": "go someone 400 Bad Request", "/node/a": "node someone a", "/python/a": "python someone a"} {
 			if status, body := ask(t, "GET", s.Consumer+path); status != 401 || body != `{"refused":"missing_credentials"}` {
 				t.Errorf("%s without credentials: %d %s", path, status, body)
 			}

@@ -39,9 +39,9 @@ func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 	var node, used, unused []string
 	for name, f := range c.functions {
 		switch {
-		case f.Node() && was[c.folders[name]] != c.files[c.folders[name]]:
+		case f.Interpreted() && was[c.folders[name]] != c.files[c.folders[name]]:
 			node = append(node, name)
-		case f.Node():
+		case f.Interpreted():
 		case len(s.lambda.Copies(name)) > 0:
 			used = append(used, name)
 		default:
@@ -81,7 +81,7 @@ func (s *Stack) renew(begun time.Time, changed []string) {
 func (c sources) programs() map[string]os.FileInfo {
 	out := make(map[string]os.FileInfo)
 	for name, f := range c.functions {
-		if info, err := os.Stat(c.program(name)); err == nil && !f.Node() {
+		if info, err := os.Stat(c.program(name)); err == nil && !f.Interpreted() {
 			out[name] = info
 		}
 	}

@@ -20,7 +20,7 @@ type sources struct {
 	folders   map[string]string              // of each function's code, by its name: a full path
 	module    string                         // the folder of the Go module of the functions in Go; "": there are none
 	out       string                         // the folder for the programs
-	code      []string                       // the folders whose files change the functions: the module, and those in Node
+	code      []string                       // the folders whose files change the functions: the module, and those of functions that are not built
 	files     map[string]string              // the fingerprint of each of these folders, when they were last looked at
 }
 
@@ -38,7 +38,7 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 			return c, fmt.Errorf("function %s: its code: %w", name, err)
 		}
 		c.folders[name] = folder
-		if f.Node() {
+		if f.Interpreted() {
 			c.code = append(c.code, folder)
 			continue
 		}
@@ -109,7 +109,7 @@ func (s *Stack) build(ctx context.Context) error {
 // inGo returns the names of the functions in Go.
 func (c sources) inGo() (names []string) {
 	for name, f := range c.functions {
-		if !f.Node() {
+		if !f.Interpreted() {
 			names = append(names, name)
 		}
 	}
@@ -146,9 +146,13 @@ func (c sources) run(more map[string]string) ([]lambda.Function, error) {
 			env[variable] = cmp.Or(env[variable], value)
 		}
 		r := lambda.Function{Name: name, Path: c.program(name), Timeout: f.Timeout, Memory: f.Memory, Env: env, Reserved: f.Reserved}
-		if f.Node() {
+		if f.Interpreted() {
+			interpreter := lambda.Node
+			if f.Python() {
+				interpreter = lambda.Python
+			}
 			var err error
-			if r, err = lambda.Node(r, c.folders[name], f.Handler); err != nil {
+			if r, err = interpreter(r, c.folders[name], f.Handler); err != nil {
 				return nil, fmt.Errorf("the local stack cannot serve function %s: %w", name, err)
 			}
 		}

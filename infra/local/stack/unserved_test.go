@@ -37,7 +37,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
 		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
-		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"python3.13"`, "function NodeFunction"},
+		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"java21"`, "function NodeFunction"},
 		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the local stack serves no AWS::Lambda::EventSourceMapping"},
 		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the local stack serves no AWS::Lambda::Url"},
 		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the local stack serves no AWS::Events::Rule"},

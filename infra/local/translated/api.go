@@ -24,7 +24,8 @@ type API struct {
 type Route struct {
 	Method     string // "GET"; "ANY" for every method
 	Path       string // as in the template: /v1/pets/{petId}
-	Function   string // name
+	Function   string // name; "" with a Mock
+	Mock       *Mock  // nil: a Function answers
 	Authorizer string // "": open
 }
 
@@ -131,17 +132,20 @@ func (a *API) readRoute(t *Template, method, path string, operation map[string]a
 		route.Method = "ANY"
 	}
 	integration, _ := operation["x-amazon-apigateway-integration"].(map[string]any)
-	if !strings.EqualFold(scalar(integration["type"]), "aws_proxy") {
-		return route, fmt.Errorf("integration %v: the local stack knows aws_proxy alone", integration["type"])
+	var err error
+	switch typ := strings.ToLower(scalar(integration["type"])); typ {
+	case "aws_proxy":
+		if route.Function, err = functionOf(integration["uri"]); err == nil && !t.hasFunction(route.Function) {
+			err = fmt.Errorf("%s is no function", route.Function)
+		}
+	case "mock":
+		route.Mock, err = mockOf(integration)
+	default:
+		err = fmt.Errorf("integration %v: the local stack knows aws_proxy and mock alone", typ)
 	}
-	f, err := functionOf(integration["uri"])
 	if err != nil {
 		return route, err
 	}
-	if !t.hasFunction(f) {
-		return route, fmt.Errorf("%s is no function", f)
-	}
-	route.Function = f
 	security, ok := operation["security"]
 	if !ok {
 		security = defaultSecurity

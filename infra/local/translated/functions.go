@@ -12,7 +12,7 @@ import (
 // Function is a Lambda function of a template.
 type Function struct {
 	Name    string // logical id, after Options.FunctionPrefix
-	CodeURI string // folder of its main package or of its module in JavaScript, as in the template
+	CodeURI string // folder of its main package, or of its module in JavaScript or Python, as in the template
 	Runtime string
 	Handler string
 	Timeout time.Duration
@@ -25,8 +25,14 @@ type Function struct {
 // Node reports whether the function is written for Node.js.
 func (f Function) Node() bool { return strings.HasPrefix(f.Runtime, "nodejs") }
 
+// Python reports whether the function is written in Python.
+func (f Function) Python() bool { return strings.HasPrefix(f.Runtime, "python") }
+
+// Interpreted reports whether the function's code runs as it is, without a build.
+func (f Function) Interpreted() bool { return f.Node() || f.Python() }
+
 // Functions returns every function of the template, by its name. Each must have a runtime provided.* and
-// the handler bootstrap, or a runtime nodejs*.
+// the handler bootstrap, or a runtime nodejs* or python*.
 func (t *Template) Functions() (map[string]Function, error) {
 	out := make(map[string]Function)
 	var wrong []error
@@ -52,8 +58,8 @@ func (t *Template) function(name string) (Function, error) {
 		Name: t.functionPrefix + name, CodeURI: t.code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
 		Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{},
 	}
-	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Node() {
-		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, and nodejs*", f.Runtime, f.Handler)
+	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Interpreted() {
+		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, nodejs* and python*", f.Runtime, f.Handler)
 	}
 	if f.CodeURI == "" {
 		return f, errors.New("it has no CodeUri")

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,6 +16,36 @@ import (
 type Parameter struct {
 	Type    string `yaml:"Type"`
 	Default string `yaml:"Default"`
+
+	AllowedPattern string   `yaml:"AllowedPattern"`
+	AllowedValues  []string `yaml:"AllowedValues"`
+	MinValue       *float64 `yaml:"MinValue"`
+	MaxValue       *float64 `yaml:"MaxValue"`
+}
+
+// check returns an error for a value that CloudFormation would refuse. It does not look at a pattern that Go
+// cannot read: CloudFormation's are Java's.
+func (p Parameter) check(name, value string) error {
+	if p.Type == "Number" {
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || p.MinValue != nil && n < *p.MinValue || p.MaxValue != nil && n > *p.MaxValue {
+			return fmt.Errorf("parameter %s: %q is not a number in the range that the template allows", name, value)
+		}
+	}
+	values := []string{value}
+	if p.Type == "CommaDelimitedList" {
+		values = strings.Split(value, ",")
+	}
+	pattern, err := regexp.Compile("^(?:" + p.AllowedPattern + ")$")
+	for _, v := range values {
+		switch {
+		case p.AllowedValues != nil && !slices.Contains(p.AllowedValues, v):
+			return fmt.Errorf("parameter %s: %q is none of %s", name, v, strings.Join(p.AllowedValues, ", "))
+		case p.AllowedPattern != "" && err == nil && !pattern.MatchString(v):
+			return fmt.Errorf("parameter %s: %q does not match the pattern %s", name, v, p.AllowedPattern)
+		}
+	}
+	return nil
 }
 
 // ReadParameters returns the parameters that the template at path declares, by name.
@@ -31,13 +63,18 @@ func ReadParameters(path string) (map[string]Parameter, error) {
 	return doc.Parameters, nil
 }
 
-// lookUp returns the given parameters, with the values of those that name a parameter in the Systems Manager.
+// lookUp checks the given parameters as CloudFormation does, and returns them, with the values of those that name a parameter in the Systems Manager.
 // The translator writes such a value into the document, as in AWS.
 func lookUp(declared map[string]Parameter, o Options) (map[string]string, error) {
 	out := maps.Clone(o.Parameters)
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		p := declared[name]
 		if !strings.HasPrefix(p.Type, "AWS::SSM::Parameter::") {
+			if value, given := o.Parameters[name]; given {
+				if err := p.check(name, value); err != nil {
+					return nil, err
+				}
+			}
 			continue
 		}
 		if p.Type != "AWS::SSM::Parameter::Value<String>" {

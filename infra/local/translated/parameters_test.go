@@ -88,12 +88,41 @@ func TestParameterOfNoValueStopsTheStart(t *testing.T) {
 	}
 }
 
+// TestParametersAreCheckedAsOnAWS: a value that CloudFormation would refuse stops the start here, too.
+func TestParametersAreCheckedAsOnAWS(t *testing.T) {
+	const declared = `
+Parameters:
+  Org: {Type: String, Default: '', AllowedPattern: '(org_[0-9a-z]{4})?'}
+  Switch: {Type: String, Default: 'false', AllowedValues: ['true', 'false']}
+  Days: {Type: Number, Default: 7, AllowedValues: [1, 7]}
+  Lid: {Type: Number, Default: 5, MinValue: 1, MaxValue: 9}
+  Names: {Type: CommaDelimitedList, Default: a, AllowedPattern: '[a-z]'}
+  Java: {Type: String, Default: '', AllowedPattern: '(?!x).*'}`
+	text := strings.Replace(firstTemplate, "\nParameters:", declared, 1)
+	for _, good := range []map[string]string{
+		{"Org": "", "Switch": "true", "Days": "1", "Lid": "1", "Names": "a", "Java": "anything"}, {"Org": "org_ab12", "Lid": "9", "Names": "a,b"},
+	} {
+		if _, err := translate(t, text, translated.Options{Parameters: good}); err != nil {
+			t.Errorf("%v: %v", good, err)
+		}
+	}
+	for name, bad := range map[string][]string{
+		"Org": {"acme", "org_ab12x", "xorg_ab12", "org_ab12\n"}, "Switch": {"yes", ""}, "Days": {"2", "x"}, "Lid": {"0", "10", ""}, "Names": {"a,B", "a,"},
+	} {
+		for _, value := range bad {
+			if _, err := translate(t, text, translated.Options{Parameters: map[string]string{name: value}}); err == nil || !strings.Contains(err.Error(), "parameter "+name) {
+				t.Errorf("%s=%q: %v", name, value, err)
+			}
+		}
+	}
+}
+
 func TestRuntimeThatTheStackDoesNotRunIsNamed(t *testing.T) {
 	tpl, err := translate(t, firstTemplate, translated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][2]string{{`"Runtime":"provided.al2023"`, `"Runtime":"python3.13"`}, {`"Handler":"bootstrap"`, `"Handler":"main"`}} {
+	for _, c := range [][2]string{{`"Runtime":"provided.al2023"`, `"Runtime":"java21"`}, {`"Handler":"bootstrap"`, `"Handler":"main"`}} {
 		changed, err := altered(t, tpl, c[0], c[1]).Resolve(translated.Options{})
 		if err != nil {
 			t.Fatal(err)

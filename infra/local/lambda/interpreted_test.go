@@ -15,9 +15,19 @@ func TestNodeRunsAFunction(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("this machine has no node")
 	}
+	runs(t, lambda.Node, "testdata/node", "old.handler")
+}
+
+func TestPythonRunsAFunction(t *testing.T) {
+	runs(t, lambda.Python, "testdata/python", "sub/old.handler")
+}
+
+// runs calls the functions in a folder: the handlers of app, and another that answers with the text that it got.
+func runs(t *testing.T, of func(lambda.Function, string, string) (lambda.Function, error), folder, other string) {
+	t.Helper()
 	var run []lambda.Function
-	for name, handler := range map[string]string{"Module": "app.handler", "Common": "old.handler", "Misspelt": "app.handle", "Missing": "none.handler"} {
-		f, err := lambda.Node(lambda.Function{Name: name, Timeout: 5 * time.Second, Env: map[string]string{"OWN": "value"}}, "testdata/node", handler)
+	for name, handler := range map[string]string{"Module": "app.handler", "Other": other, "Misspelt": "app.handle", "Missing": "none.handler"} {
+		f, err := of(lambda.Function{Name: name, Timeout: 5 * time.Second, Env: map[string]string{"OWN": "value"}}, folder, handler)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +55,7 @@ func TestNodeRunsAFunction(t *testing.T) {
 	if !errors.As(err, &failed) || failed.Message != "boom" || failed.Type != "TypeError" {
 		t.Errorf("%v", err)
 	}
-	if answer, err := s.Invoke(context.Background(), "Common", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
+	if answer, err := s.Invoke(context.Background(), "Other", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
 		t.Errorf("%s, %v", answer, err)
 	}
 	for _, name := range []string{"Misspelt", "Missing"} {

@@ -1,0 +1,135 @@
+package e2e_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/forwardauth"
+)
+
+// Two programs that read headers by their CGI names, in which -, _ and . are one character. Each answers with the
+// names and the values of the principal that it sees.
+const (
+	phpProgram = `<?php
+header('Content-Type: application/json');
+$seen = [];
+foreach ($_SERVER as $name => $value) if (preg_match('/LATCHKEY|AUTHORIZATION/i', $name)) $seen[$name] = $value;
+echo json_encode($seen);
+`
+	wsgiProgram = `import json, re
+def app(environ, start):
+    seen = {}
+    for name, value in environ.items():
+        if re.search('LATCHKEY|AUTHORIZATION', name, re.I):
+            name = re.sub('[^A-Z0-9]', '_', name.upper())
+            seen[name] = seen.get(name, '') + str(value)
+    start('200 OK', [('Content-Type', 'application/json')])
+    return [json.dumps(seen).encode()]
+`
+)
+
+// php starts PHP's own FastCGI server, and returns its address and the pairs that make each configuration pass
+// requests on to it.
+func php(t *testing.T) (string, map[string][]string) {
+	t.Helper()
+	address, script := freeAddress(t), filepath.Join(t.TempDir(), "index.php")
+	if err := os.WriteFile(script, []byte(phpProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, exec.CommandContext(t.Context(), "php-cgi", "-b", address))
+	listening(t, address)
+	nginx := []string{"proxy_pass UPSTREAM;", "fastcgi_pass " + address + ";", `proxy_set_header Authorization "";`, `fastcgi_param HTTP_AUTHORIZATION "";
+    fastcgi_param SCRIPT_FILENAME ` + script + `;
+    fastcgi_param REQUEST_METHOD $request_method;`}
+	for _, h := range forwardauth.Headers() {
+		nginx = append(nginx, "proxy_set_header "+h+" ", "fastcgi_param HTTP_"+strings.ToUpper(strings.ReplaceAll(h, "-", "_"))+" ")
+	}
+	return address, map[string][]string{
+		"Caddy": {"reverse_proxy {$UPSTREAM}", "reverse_proxy {$UPSTREAM} {\ntransport fastcgi {\nenv SCRIPT_FILENAME " + script + "\n}\n}"},
+		"nginx": nginx,
+	}
+}
+
+// gunicorn starts a WSGI server that makes CGI names of all headers, as that of Debian 12 does.
+func gunicorn(t *testing.T) string {
+	t.Helper()
+	address, dir := freeAddress(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "program.py"), []byte(wsgiProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, exec.CommandContext(t.Context(), consumerPython(t), "-m", "gunicorn", "--bind", address, "--chdir", dir, "--worker-class", "gthread", "program:app"))
+	listening(t, address)
+	return address
+}
+
+// listening waits until a server has the address.
+func listening(t *testing.T, address string) {
+	t.Helper()
+	eventually(t, 20*time.Second, address+" listens", func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+}
+
+// cgi sends every spelling of every field's header, through real proxies, to programs that read headers by their
+// CGI names.
+func (f *frontDoor) cgi(t *testing.T) {
+	id, key := f.ada.key(t, f.org, `{"name":"n","scopes":["invoices:read"]}`)
+	fastCGI, pairs := php(t)
+	wsgi := gunicorn(t)
+	for _, proxy := range []string{"Caddy", "nginx"} {
+		for program, tg := range map[string]*target{
+			"FastCGI": f.proxy(t, proxy, fastCGI, pairs[proxy]...),
+			"WSGI":    f.proxy(t, proxy, "http://"+wsgi),
+		} {
+			t.Run(proxy+" "+program, func(t *testing.T) {
+				for _, spelled := range spellings() {
+					r, err := tg.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key, header: spelled})
+					if err != nil || r.status != 200 || strings.Contains(r.text, "forged") || strings.Contains(r.text, key) || r.str("HTTP_X_LATCHKEY_ORG_ID") != f.org ||
+						r.str("HTTP_X_LATCHKEY_KEY_ID") != id || r.str("HTTP_X_LATCHKEY_SCOPES") != "invoices:read" {
+						t.Fatalf("%v: %d %s %v", spelled, r.status, r.text, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// spellings returns headers with the names of all fields: for each mix of -, _ and . at the places of the -, each
+// name in four cases.
+func spellings() []map[string][]string {
+	var all []map[string][]string
+	const marks = "-_."
+	separators := regexp.MustCompile("-")
+	for mix := range 27 {
+		headers := map[string][]string{}
+		for _, name := range forwardauth.Headers() {
+			at := mix
+			name = separators.ReplaceAllStringFunc(name, func(string) string {
+				mark := marks[at%3]
+				at /= 3
+				return string(mark)
+			})
+			mixed := strings.Map(func(r rune) rune {
+				if r >= 'a' && r <= 'm' {
+					return r - 'a' + 'A'
+				}
+				return r
+			}, strings.ToLower(name))
+			for _, cased := range []string{name, strings.ToLower(name), strings.ToUpper(name), mixed} {
+				headers[cased] = []string{"forged"}
+			}
+		}
+		all = append(all, headers)
+	}
+	return all
+}

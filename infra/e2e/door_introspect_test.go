@@ -1,0 +1,96 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/backing"
+)
+
+// oauthClients introspects with the OAuth clients of others, in their own ways of sending the secret.
+func (f *frontDoor) oauthClients(t *testing.T) {
+	id, key := f.key(t)
+	revoked, old := f.key(t)
+	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+revoked, "", 204, "")
+	for _, c := range []struct {
+		name, scope string
+		ways        []string // the name in each line, once for each way
+		command     func(ctx context.Context, t *testing.T) *exec.Cmd
+	}{
+		{"openid-client and oauth4webapi", "invoices:read", []string{"openid-client", "oauth4webapi"}, nodeClients},
+		{"Authlib", "invoices:read", []string{"Authlib"}, func(ctx context.Context, t *testing.T) *exec.Cmd {
+			return exec.CommandContext(ctx, consumerPython(t), filepath.Join(rootOf(t), "infra/consumer/python/introspect.py"))
+		}},
+		{"Spring", "[SCOPE_invoices:read]", []string{"Spring"}, springClient},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := c.command(t.Context(), t)
+			cmd.Args = append(cmd.Args, strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")+"/introspect", key, key, old)
+			var said strings.Builder
+			cmd.Stderr = &said
+			out, err := cmd.Output()
+			want := ""
+			for range 2 { // by each of two ways
+				for _, credential := range []string{id + " " + f.org + " " + c.scope, "refused"} {
+					for _, way := range c.ways {
+						want += way + " " + credential + "\n"
+					}
+				}
+			}
+			if err != nil || string(out) != want {
+				t.Errorf("%v: %s, want %s\n%.2000s", err, out, want, said.String())
+			}
+		})
+	}
+}
+
+// consumerFile returns a file of infra/consumer.
+func consumerFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(rootOf(t), "infra/consumer", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// nodeClients runs the program where the modules are: Node looks for them beside it.
+func nodeClients(ctx context.Context, t *testing.T) *exec.Cmd {
+	t.Helper()
+	dir, err := backing.NodeModules(ctx, "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := t.TempDir()
+	program := filepath.Join(at, "introspect.mjs")
+	if err := os.WriteFile(program, []byte(consumerFile(t, "node/introspect.mjs")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(at, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(ctx, "node", program)
+}
+
+// consumerPython returns the interpreter that has the Python packages of the examples.
+func consumerPython(t *testing.T) string {
+	t.Helper()
+	python, err := backing.VirtualEnv(t.Context(), "consumer-python", consumerFile(t, "python/requirements.txt"), func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return python
+}
+
+func springClient(ctx context.Context, t *testing.T) *exec.Cmd {
+	t.Helper()
+	jars, err := backing.Jars(ctx, "spring", consumerFile(t, "spring/pom.xml"), func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(ctx, "java", "-cp", jars+"/*", filepath.Join(rootOf(t), "infra/consumer/spring/Introspect.java"))
+}

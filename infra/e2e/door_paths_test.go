@@ -1,0 +1,139 @@
+package e2e_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// eachProxy runs a test with each proxy before the plain server.
+func (f *frontDoor) eachProxy(t *testing.T, test func(t *testing.T, proxy *target)) {
+	server := upstream(t)
+	for _, name := range []string{"Caddy", "nginx"} {
+		t.Run(name, func(t *testing.T) { test(t, f.proxy(t, name, server.URL)) })
+	}
+}
+
+// unclean sends paths that programs read in different ways. The check must be of what the server runs.
+func (f *frontDoor) unclean(t *testing.T) {
+	_, key := f.key(t)
+	f.eachProxy(t, func(t *testing.T, proxy *target) {
+		for _, path := range []string{
+			"/reports/x/../../invoices", "/reports/..;/../invoices", "/reports/%2e%2e/invoices", "/reports/.%2E/invoices", "/reports/..%2finvoices", "/reports/..%5Cinvoices",
+			"/reports/%252e%252e/invoices", "/invoices/..", "/invoices/.", "/invoices/./1", "/invoices//1", "//invoices", "/invoices/../reports", "/invoices/..?x=/", `/invoices/..\..\reports`, "/invoices/%2F",
+		} {
+			r, err := proxy.try(t.Context(), call{method: "GET", path: path, bearer: key})
+			if err != nil || r.status != 400 {
+				t.Errorf("%s: %d %s %v", path, r.status, r.header.Get("Path"), err)
+			}
+		}
+		// As no client of a library sends it: the target as a whole URL, a backslash, a number sign.
+		for _, sent := range []string{"http://other.example/reports/../invoices", `/invoices/..\..\reports`, `/invoices\1`, "/invoices#/../reports", "/invoices#"} {
+			if status := rawStatus(t, proxy, sent, key); status != 400 && status != 404 {
+				t.Errorf("%s: %d", sent, status)
+			}
+		}
+		for _, path := range []string{
+			"/invoices", "/invoices/", "/invoices?next=https://a/../b", "/invoices/1?a=%2e%2e%2f//", "/invoices/a..b/..c/.well-known", "/invoices/a%20b;c=1/%C3%A9", "/invoices/100%25",
+		} {
+			r, err := proxy.try(t.Context(), call{method: "GET", path: path, bearer: key})
+			if err != nil || r.status != 200 || r.header.Get("Path") != path {
+				t.Errorf("%s: %d %s %v", path, r.status, r.header.Get("Path"), err)
+			}
+		}
+	})
+}
+
+// rawStatus sends a request with this target, byte for byte, and returns the status.
+func rawStatus(t *testing.T, tg *target, sent, key string) int {
+	t.Helper()
+	at := strings.TrimPrefix(tg.url, "http://")
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", sent, at, key); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// severalPaths asks for paths that want other scopes, and for one that wants a member of its org.
+func (f *frontDoor) severalPaths(t *testing.T) {
+	_, key := f.key(t)
+	_, reader := f.ada.key(t, f.org, `{"scopes":["reports:read"]}`)
+	_, writer := f.ada.key(t, f.org, `{"scopes":["reports:write"]}`)
+	eve := f.tg.person(t, "eve")
+	others := eve.org(t)
+	f.eachProxy(t, func(t *testing.T, proxy *target) {
+		for _, c := range []struct {
+			method, path, bearer string
+			status               int
+			code                 string
+		}{
+			{"GET", "/reports", reader, 200, ""},
+			{"HEAD", "/reports/1?scope=x", reader, 200, ""},
+			{"POST", "/reports", reader, 403, "insufficient_scope"},
+			{"DELETE", "/reports/1", writer, 200, ""},
+			{"GET", "/reports", writer, 403, "insufficient_scope"},
+			{"GET", "/reports", key, 403, "insufficient_scope"},
+			{"GET", "/invoices", reader, 403, "insufficient_scope"},
+			{"GET", "/orgs/" + f.org + "/invoices", f.ada.token, 200, ""},
+			{"GET", "/orgs/" + others + "/invoices?org=" + f.org, f.ada.token, 403, "insufficient_role"},
+			{"GET", "/orgs/" + others + "%26org=" + f.org + "/invoices", f.ada.token, 404, ""},
+			{"GET", "/orgs/" + f.org + "/invoices", key, 401, "user_token_required"},
+			{"GET", "/orgs/" + f.org + "/other", f.ada.token, 404, ""},
+			{"GET", "/other", key, 404, ""},
+		} {
+			r, err := proxy.try(t.Context(), call{method: c.method, path: c.path, bearer: c.bearer})
+			if err != nil || r.status != c.status || r.code() != c.code {
+				t.Errorf("%s %s: %d %s %v, want %d %s", c.method, c.path, r.status, r.text, err, c.status, c.code)
+			}
+		}
+	})
+}
+
+// browsers calls as a page does.
+func (f *frontDoor) browsers(t *testing.T) {
+	_, key := f.key(t)
+	f.eachProxy(t, func(t *testing.T, proxy *target) {
+		ask := func(method, origin, bearer string, header http.Header) reply {
+			t.Helper()
+			header = header.Clone()
+			header.Set("Origin", origin)
+			r, err := proxy.try(t.Context(), call{method: method, path: "/invoices", bearer: bearer, header: header})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		asks := http.Header{"Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"authorization"}}
+		r := ask("OPTIONS", browsersOrigin, "", asks)
+		if r.status != 204 || r.header.Get("Access-Control-Allow-Origin") != browsersOrigin || !strings.Contains(r.header.Get("Access-Control-Allow-Methods"), "GET") ||
+			!strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Authorization") {
+			t.Errorf("a preflight: %d %v", r.status, r.header)
+		}
+		for what, r := range map[string]reply{"a request": ask("GET", browsersOrigin, key, http.Header{}), "a refusal": ask("GET", browsersOrigin, "", http.Header{})} {
+			if r.header.Get("Access-Control-Allow-Origin") != browsersOrigin || r.header.Get("Vary") != "Origin" || r.header.Get("Access-Control-Allow-Methods") != "" {
+				t.Errorf("%s: %d %v", what, r.status, r.header)
+			}
+		}
+		for what, r := range map[string]reply{"a preflight": ask("OPTIONS", "https://other.example", "", asks), "a request": ask("GET", "https://other.example", key, http.Header{})} {
+			if r.header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s of another origin: %d %v", what, r.status, r.header)
+			}
+		}
+		if r := ask("OPTIONS", browsersOrigin, "", http.Header{}); r.status != 401 {
+			t.Errorf("an OPTIONS that is no preflight: %d", r.status)
+		}
+	})
+}

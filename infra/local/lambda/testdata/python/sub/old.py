@@ -1,0 +1,2 @@
+def handler(order, _):
+    return order["Text"]

@@ -115,6 +115,20 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestTheFirewallKeepsNoRequest wants no samples: a sample has every header of a request, and so credentials.
+func TestTheFirewallKeepsNoRequest(t *testing.T) {
+	acl := given(t, map[string]string{"WebAcl": "rate-limited"}).Resources["PublicRates"].Properties
+	seen := []any{acl["VisibilityConfig"]}
+	for _, rule := range list(acl["Rules"]) {
+		seen = append(seen, object(rule)["VisibilityConfig"])
+	}
+	for _, v := range seen {
+		if sampled, ok := object(v)["SampledRequestsEnabled"]; !ok || fmt.Sprint(sampled) != "false" {
+			t.Errorf("%v: want SampledRequestsEnabled false", v)
+		}
+	}
+}
+
 // publicPaths returns the paths that take no credential, including those of preflights.
 func publicPaths(t *testing.T, tpl *translated.Template) (paths []string) {
 	t.Helper()

@@ -37,6 +37,8 @@ type platform interface {
 	sign(t *testing.T, digest []byte) (der, public []byte)
 	// refusals checks what the roles refuse, or logs that it cannot.
 	refusals(t *testing.T)
+	// doors returns what checks an API key at each door of an owner's own API, by its name.
+	doors(t *testing.T) map[string]func(t *testing.T, key string)
 }
 
 // TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke
@@ -89,6 +91,7 @@ func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
 	t.Run("TheRolesRefuseTheRest", p.refusals)
+	t.Run("AUseIsNotedAtEachDoor", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
 }
 
 func authorizerThrows(t *testing.T, tg *target, p platform) {

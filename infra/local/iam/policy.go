@@ -53,7 +53,7 @@ var operators = map[string]func(c condition, have []string) (bool, []string){
 
 // keys are the condition keys that the evaluator can fill in for a call.
 var keys = []string{
-	"dynamodb:LeadingKeys", "dynamodb:EnclosingOperation",
+	leadingKeys, enclosing, attributes,
 	"kms:KeySpec", "kms:KeyUsage", "kms:MessageType", "kms:SigningAlgorithm", "aws:TagKeys",
 }
 
@@ -168,6 +168,9 @@ func parse(role string, o map[string]any) (*statement, error) {
 			tag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
 			if !tag && !slices.Contains(keys, key) {
 				return s, fmt.Errorf("%s: the local stack does not know the condition key %s", s, key)
+			}
+			if key == attributes && !slices.Equal(s.actions, []string{"dynamodb:UpdateItem"}) {
+				return s, fmt.Errorf("%s: the local stack knows the attributes of updates only", s)
 			}
 			s.conditions = append(s.conditions, condition{operator, key, words(values)})
 		}

@@ -185,6 +185,12 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
 		return err
 	}
+	use := func(function, what string) error {
+		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + what + " = :at"),
+		})
+		return err
+	}
 	_, scan := c.dynamoDB("OrgsFunction").Scan(context.Background(), &dynamodb.ScanInput{TableName: table})
 	const partition, due = "PK = :pk AND begins_with(SK, :at)", "due = :pk AND dueAt <= :at"
 	for what, call := range map[string]struct {
@@ -207,6 +213,10 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"the same with the event first":             {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
 		"a write outside of a transaction":          {update("OrgsFunction", "ORG#1"), denied},
 		"a last use, outside of a transaction":      {update("AuthorizerFunction", "USED#1"), ""},
+		"a last use with what the index needs":      {use("AuthorizerFunction", "due"), denied},
+		"the same at a door":                        {use("KeyAuthorizerFunction", "dueAt"), denied},
+		"the same by a program of the owner":        {use("GuardPolicy", "due"), denied},
+		"a last use of a key that ends":             {use("GuardPolicy", "purgeAt"), ""},
 		"a scan":                                    {scan, denied},
 		"a signature":                               {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
 		"a signature over a message":                {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},

@@ -28,10 +28,13 @@ type Config struct {
 	JWKSURL     string // "": the jwks_uri of the issuer's discovery document
 	UserinfoURL string // "": the userinfo_endpoint of the same document
 	// Audience is the aud that a token must have. When it is "" (Cognito's access
-	// tokens have no aud) a token must have token_use=access and one of ClientIDs
-	// as its client_id or azp. ClientIDs counts only then.
-	Audience  string
+	// tokens have no aud) a token must have token_use=access and one of ClientIDs.
+	Audience string
+	// ClientIDs are the clients whose tokens are accepted: a token names its client by client_id,
+	// azp, cid or appid, and no other by any of them. None: with an Audience, any client.
 	ClientIDs []string
+	// RequiredScope is a scope that a token must have in scope or scp; "": none.
+	RequiredScope string
 	// The claims to read, at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
 	// EmailsAreVerified means that the issuer has verified every email. An
@@ -58,6 +61,7 @@ func ConfigFrom(e Settings) Config {
 		JWKSURL:             e.Optional("JWKS_URL", ""),
 		Audience:            e.Optional("AUDIENCE", ""),
 		ClientIDs:           e.List("CLIENT_IDS"),
+		RequiredScope:       e.Optional("REQUIRED_SCOPE", ""),
 		EmailClaim:          e.Optional("EMAIL_CLAIM", ""),
 		EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
 		EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
@@ -85,6 +89,7 @@ const (
 	detailAlgorithm   = "This service takes access tokens that are signed by ES256, RS256 or PS256, and by no other algorithm."
 	detailSubject     = "The access token has no sub claim that can be used: a text of 1 to 255 bytes without control characters."
 	detailAudience    = "The access token is not meant for this service."
+	detailScope       = "The access token lacks the scope that this service requires."
 	detailExpired     = "The access token has expired."
 	detailUnavailable = "The issuer of access tokens cannot be reached."
 )

@@ -197,6 +197,10 @@ func Invalid(pointer, code, message string) *Error {
 	}
 }
 
+// ErrAtWill is the cause of an Unavailable that a caller without a credential can have at will. It is no sign that
+// something is out of order.
+var ErrAtWill = errors.New("any caller can cause this")
+
 // Error returns the text for the log: code, detail and cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {

@@ -1,6 +1,7 @@
 package accesstoken_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,6 +50,9 @@ func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
 		raw := next(payload)
 		_, err := v.Verify(t.Context(), raw)
 		refused(t, err, problem.Unavailable, raw)
+		if !errors.Is(err, problem.ErrAtWill) {
+			t.Errorf("%v: anyone can send such a token", err)
+		}
 	}
 	old := next(i.hourOld())
 	_, err = v.Verify(t.Context(), old)

@@ -12,6 +12,7 @@ package accesstoken
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -235,7 +236,7 @@ func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string,
 
 var (
 	errSignature = errors.New("token: no key of the issuer made the signature")
-	errPaused    = errors.New("token: its key may be newer than the issuer's keys that are known")
+	errPaused    = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
 )
 
 // couldBeNewer reports whether a token of an unknown key may be good: it was made after the

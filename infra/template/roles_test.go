@@ -302,6 +302,9 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		if makes := slices.Contains(s.actions, "kms:CreateKey"); makes && !aKeyOfOurs(s) {
 			wrong = append(wrong, fmt.Sprintf("%s makes any key", s))
 		}
+		if tags := slices.Contains(s.actions, "kms:TagResource"); tags && !slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours) {
+			wrong = append(wrong, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
+		}
 		if onKey == asMade {
 			wrong = append(wrong, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
 		}

@@ -36,7 +36,13 @@ type condition struct {
 // operators are the operators of the template's policies. Each reports whether a key with these
 // values in the request satisfies the condition, and returns the condition's values that did.
 var operators = map[string]func(c condition, have []string) (bool, []string){
-	"StringEquals":             func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
+	"StringEquals": func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
+	"StringEqualsIfExists": func(c condition, have []string) (bool, []string) {
+		if len(have) == 0 {
+			return true, c.values
+		}
+		return single(c, have, equal)
+	},
 	"ForAnyValue:StringEquals": func(c condition, have []string) (bool, []string) { return anyOf(c, have, equal) },
 	"ForAllValues:StringEquals": func(c condition, have []string) (bool, []string) {
 		return allOf(c, have, equal)

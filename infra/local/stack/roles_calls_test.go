@@ -27,6 +27,7 @@ var keysOfKMS = map[string]string{
 	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the template's
 	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`,
 	"theirs":     `{"TagKey":"latchkey:stack","TagValue":"other"}`,
+	"plain":      ``,
 }
 
 // service answers every call with success, and describes keysOfKMS.
@@ -147,6 +148,13 @@ func (c clients) createKey(function, tag string, spec kmstypes.KeySpec) error {
 	return err
 }
 
+func (c clients) tag(function, key string) error {
+	_, err := c.kms(function).TagResource(context.Background(), &kms.TagResourceInput{
+		KeyId: &key, Tags: []kmstypes.Tag{{TagKey: aws.String("latchkey:stack"), TagValue: aws.String(StackName)}},
+	})
+	return err
+}
+
 func (c clients) send(function, queue string) error {
 	_, err := c.sqs(function).SendMessage(context.Background(), &sqs.SendMessageInput{
 		QueueUrl: aws.String("http://127.0.0.1:1/" + translated.AccountID + "/" + queue), MessageBody: aws.String("m"),
@@ -227,6 +235,9 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"a new key without a tag":                   {c.createKey("RotateFunction", "", kmstypes.KeySpecEccNistP256), denied},
 		"a new key of another stack":                {c.createKey("RotateFunction", "other", kmstypes.KeySpecEccNistP256), denied},
 		"a new key of another kind":                 {c.createKey("RotateFunction", StackName, kmstypes.KeySpecRsa2048), denied},
+		"a tag on another stack's key":              {c.tag("RotateFunction", "theirs"), denied},
+		"a tag on a key of ours":                    {c.tag("RotateFunction", "ours"), ""},
+		"a tag on a key that has none":              {c.tag("RotateFunction", "plain"), ""},
 		"a message":                                 {c.send("WebhooksFunction", "DeliveryQueue"), ""},
 		"a message to another queue":                {c.send("WebhooksFunction", "FanoutDeadLetters"), "AccessDenied"},
 		"a message by a function without the right": {c.send("OrgsFunction", "DeliveryQueue"), "AccessDenied"},

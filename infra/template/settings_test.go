@@ -72,7 +72,7 @@ var parameterList = map[string]string{
 	"TryTimeout":               `{"Default":700,"MaxValue":5000,"MinValue":100,"Type":"Number"}`,
 	"UserinfoUrl":              `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
 	"WebhookAllowCidrs":        `{"AllowedPattern":"((127[.][0-9]+[.][0-9]+[.][0-9]+/([89]|[12][0-9]|3[0-2])|::1/128)(, ?|$))*","Default":"","Type":"String"}`,
-	"WebhookAllowPrivateCidrs": `{"Default":"","Type":"String"}`,
+	"WebhookAllowPrivateCidrs": `{"AllowedPattern":"((([0-9]|[1-9][0-9]|1[0-578][0-9]|16[0-8]|19[0-9]|2[0-5][0-9])([.][0-9]{1,3}){3}/([89]|[12][0-9]|3[0-2])|([0-9a-d][0-9a-f]{0,3}|f[cd][0-9a-f]{2}):[0-9a-f:]*/([89]|[1-9][0-9]|1[01][0-9]|12[0-8]))(, ?|$))*","Default":"","Type":"String"}`,
 	"WebhookIssuer":            `{"Default":"","Type":"String"}`,
 }
 

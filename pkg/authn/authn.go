@@ -114,11 +114,12 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
-	if row.RevokedAt != 0 {
-		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
-	}
-	if row.ExpiresAt != 0 && now >= row.ExpiresAt {
+	switch row.Verdict(now) {
+	case apikey.Good:
+	case apikey.Expired:
 		return row, problem.New(problem.KeyExpired, "This API key has expired.")
+	default:
+		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
 	}
 	if a.used.first(parsed.Key, now) {
 		a.table.NoteUse(ctx, row, now)

@@ -208,7 +208,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	}
 	if !ok {
 		if isKnown {
-			return principal.Principal{Kind: principal.User, UserID: known.UserID}, nil
+			return principal.Principal{Kind: principal.User, UserID: known.UserID, SignedInAt: claims.SignedInAt}, nil
 		}
 		return principal.Principal{Kind: principal.None}, nil
 	}
@@ -216,7 +216,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	return principal.Principal{Kind: principal.User, UserID: u}, nil
+	return principal.Principal{Kind: principal.User, UserID: u, SignedInAt: claims.SignedInAt}, nil
 }
 
 // seen returns the user's email and name: those of the token, or else those of the issuer's

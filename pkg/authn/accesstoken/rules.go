@@ -48,7 +48,7 @@ var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
 		"iss", "sub", "aud", "exp", "nbf", "iat", "jti",
-		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "s_hash", "nonce", "events", "scope", "scp", "cid", "appid",
+		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "s_hash", "nonce", "events", "scope", "scp", "cid", "appid", "auth_time",
 	}
 )
 

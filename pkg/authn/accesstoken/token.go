@@ -77,6 +77,7 @@ type Claims struct {
 	EmailVerified   bool      // false without an email
 	Name            string    // "" when the token has none
 	IssuedAt        time.Time // zero when the token has no iat; whole seconds
+	SignedInAt      int64     // auth_time (RFC 9068, 2.2.1): seconds since the epoch; 0 when the token has none
 }
 
 // leeway is the largest difference between the issuer's clock and ours.
@@ -278,6 +279,7 @@ func (v *Verifier) claims(c jwt.MapClaims) Claims {
 	if iat, ok := seconds(c["iat"]); ok {
 		out.IssuedAt = time.Unix(iat, 0)
 	}
+	out.SignedInAt, _ = seconds(c["auth_time"])
 	return out
 }
 

@@ -232,6 +232,16 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 	}
 }
 
+func TestTheTimeOfTheSignInIsRead(t *testing.T) {
+	i := newIssuer(t)
+	for value, want := range map[any]int64{nil: 0, 1_790_000_000: 1_790_000_000, 1_790_000_000.5: 1_790_000_000, "1790000000": 0, -1: 0, true: 0} {
+		raw := i.token(i.header(), with(i.payload(), object{"auth_time": value}))
+		if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.SignedInAt != want {
+			t.Errorf("%v: %d, %v, want %d", value, got.SignedInAt, err, want)
+		}
+	}
+}
+
 func TestOddProfileClaimsAreNoProfile(t *testing.T) {
 	i := newIssuer(t)
 	raw := i.token(i.header(), with(i.payload(), object{"email": 7, "name": object{}, "iat": nil}))

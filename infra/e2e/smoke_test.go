@@ -39,6 +39,8 @@ type platform interface {
 	refusals(t *testing.T)
 	// doors returns what checks an API key at each door of an owner's own API, by its name.
 	doors(t *testing.T) map[string]func(t *testing.T, key string)
+	// credentialLimit returns the limit of the stack's own firewall for one credential, 0 without a firewall.
+	credentialLimit(t *testing.T) int
 }
 
 // TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke
@@ -92,6 +94,7 @@ func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
 	t.Run("TheRolesRefuseTheRest", p.refusals)
 	t.Run("AUseIsNotedAtEachDoor", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
+	t.Run("TheFirewallCountsByCredential", func(t *testing.T) { firewall(t, tg, p) })
 }
 
 func authorizerThrows(t *testing.T, tg *target, p platform) {

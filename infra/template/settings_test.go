@@ -34,6 +34,8 @@ var parameterList = map[string]string{
 	"DisableExecuteApi":        `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"DomainName":               `{"AllowedPattern":"([a-z0-9-]+[.])*[a-z0-9-]*","Default":"","Type":"String"}`,
 	"WebAcl":                   `{"AllowedValues":["none","rate-limited"],"Default":"none","Type":"String"}`,
+	"WebAclAddressLimit":       `{"Default":20000,"MaxValue":2000000000,"MinValue":10,"Type":"Number"}`,
+	"WebAclCredentialLimit":    `{"Default":10000,"MaxValue":2000000000,"MinValue":10,"Type":"Number"}`,
 	"WebAclArn":                `{"AllowedPattern":"(arn:[a-z-]+:wafv2:.+)?","Default":"","Type":"String"}`,
 	"AlarmTopicArn":            `{"AllowedPattern":"(arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:.+)?","Default":"","Type":"String"}`,
 	"AllowUnmarkedTokens":      `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
@@ -163,6 +165,7 @@ func variables(tpl *translated.Template) (wrong []string) {
 const (
 	deadLetterQueue = `{"MessageRetentionPeriod":1209600,"SqsManagedSseEnabled":true}`
 	throttleAll     = `"ThrottlingBurstLimit":{"Ref":"ThrottleBurst"},"ThrottlingRateLimit":{"Ref":"ThrottleRate"}}`
+	throttleText    = `"ThrottlingBurstLimit":10,"ThrottlingRateLimit":5}`
 	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
 )
 
@@ -197,8 +200,8 @@ func settingsList() map[string]string {
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1webhook_verification_key~1{kid}",` + throttlePublic +
 			`,{"HttpMethod":"GET","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
-			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
-			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
+			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttleText +
+			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttleText +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
 			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic + consolePreflights() +
 			`],"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,

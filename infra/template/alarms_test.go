@@ -29,6 +29,7 @@ var alarmList = map[string]string{
 	"AuthorizerThrottlesAlarm": "AWS/Lambda Throttles FunctionName=AuthorizerFunction: Sum of 60 s > 0, 2 times, notBreaching",
 	"ConcurrencyAlarm": "100 * running / SERVICE_QUOTA(running) of AWS/Usage ResourceCount Class=None Resource=ConcurrentExecutions Service=Lambda " +
 		"Type=Resource Maximum of 60 s > 80, 3 times, notBreaching",
+	"ConsumersAlarm":           "AWS/Lambda Errors FunctionName=CheckConsumersFunction: Sum of 86400 s > 0, 1 times, notBreaching",
 	"DeliveryDeadLettersAlarm": "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=DeliveryDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
 	"DroppedRecursionAlarm":    "AWS/Lambda RecursiveInvocationsDropped FunctionName=DeliverFunction: Sum of 300 s > 0, 1 times, notBreaching",
 	"FanoutDeadLettersAlarm":   "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=FanoutDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",

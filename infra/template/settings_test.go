@@ -112,6 +112,9 @@ func defaults(tpl *translated.Template) (wrong []string) {
 
 // variableList has the source of each variable, which is the same in every function that has the variable.
 var variableList = map[string]string{
+	"API_GATEWAY":               `{"Fn::Sub":"https://apigateway.${AWS::Region}.${AWS::URLSuffix}"}`,
+	"KEY_AUTHORIZER":            `{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]}`,
+	"MEMBER_AUTHORIZER":         `{"Fn::GetAtt":["MemberAuthorizerFunction","Arn"]}`,
 	"AUDIENCE":                  `{"Ref":"Audience"}`,
 	"AWS_ENDPOINT_URL_DYNAMODB": `{"Ref":"EndpointDynamoDB"}`,
 	"AWS_TRY_TIMEOUT_MS":        `{"Ref":"TryTimeout"}`,
@@ -211,6 +214,7 @@ func settingsList() map[string]string {
 			`"EventSourceArn":{"Fn::If":["Restored",{"Ref":"TableStreamArn"},{"Fn::GetAtt":["Table","StreamArn"]}]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"MaximumRetryAttempts":5,"StartingPosition":"TRIM_HORIZON"}`,
 		"RotateFunctionEventInvokeConfig": onlyNow("RotateFunction"), "SweepFunctionEventInvokeConfig": onlyNow("SweepFunction"),
+		"CheckConsumersFunctionEventInvokeConfig": onlyNow("CheckConsumersFunction"), "CheckConsumersFunctionDaily": rule("CheckConsumersFunction", "rate(1 day)"),
 		"RotateFunctionQuarterHourly": rule("RotateFunction", "rate(15 minutes)"),
 		"SweepFunctionMinutely":       rule("SweepFunction", "rate(1 minute)"),
 	}
@@ -266,6 +270,8 @@ var conditional = map[string]string{
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
 	"AWS::ApiGateway::DomainName": "OwnDomain", "AWS::ApiGateway::BasePathMapping": "OwnDomain",
 	"KeyAuthorizerOfOtherAccounts": "OtherAccounts", "MemberAuthorizerOfOtherAccounts": "OtherAccounts",
+	"CheckConsumersFunction": "Alarms", "CheckConsumersRole": "Alarms", "CheckConsumersLogs": "Alarms", "CheckConsumersFunctionDaily": "Alarms",
+	"CheckConsumersFunctionDailyPermission": "Alarms", "CheckConsumersFunctionEventInvokeConfig": "Alarms",
 	"ForwardAuthFunction": "ForwardAuthOn", "ForwardAuthRole": "ForwardAuthOn", "ForwardAuthLogs": "ForwardAuthOn",
 	"AWS::Lambda::Url": "ForwardAuthOn", "ForwardAuthFunctionUrlPublicPermissions": "ForwardAuthOn",
 	"ForwardAuthFunctionURLInvokeAllowPublicAccess": "ForwardAuthOn",

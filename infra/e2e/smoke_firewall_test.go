@@ -13,23 +13,26 @@ import (
 	"time"
 )
 
+// parameter returns the value of a parameter of the stack, "" when the stack has none of this name.
+func (p awsPlatform) parameter(t *testing.T, name string) string {
+	t.Helper()
+	query := "Stacks[0].Parameters[?ParameterKey=='" + name + "'].ParameterValue | [0]"
+	var value string
+	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", query)
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%s: %v in %s", name, err, text)
+	}
+	return value
+}
+
 // credentialLimit returns how many requests the stack's own firewall lets through with one credential in a minute, 0
 // without such a firewall.
 func (p awsPlatform) credentialLimit(t *testing.T) int {
 	t.Helper()
-	var out []struct{ ParameterKey, ParameterValue string }
-	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", "Stacks[0].Parameters")
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	given := map[string]string{}
-	for _, o := range out {
-		given[o.ParameterKey] = o.ParameterValue
-	}
-	if given["WebAcl"] != "rate-limited" || given["WebAclArn"] != "" {
+	if p.parameter(t, "WebAcl") != "rate-limited" || p.parameter(t, "WebAclArn") != "" {
 		return 0
 	}
-	limit, err := strconv.Atoi(given["WebAclCredentialLimit"])
+	limit, err := strconv.Atoi(p.parameter(t, "WebAclCredentialLimit"))
 	if err != nil {
 		t.Fatal(err)
 	}

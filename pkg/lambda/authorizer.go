@@ -153,6 +153,7 @@ type policy struct {
 
 type statement struct {
 	Action, Effect, Resource string
+	Condition                json.RawMessage `json:",omitempty"`
 }
 
 // Decide turns the values of the Authorization headers into a principal, as
@@ -260,7 +261,7 @@ func onStage(effect, methodARN string) policy {
 	if parts := strings.SplitN(methodARN, "/", 3); len(parts) == 3 {
 		resource = parts[0] + "/" + parts[1] + "/*"
 	}
-	return policy{Version: policyVersion, Statement: []statement{{"execute-api:Invoke", effect, resource}}}
+	return policy{Version: policyVersion, Statement: []statement{{"execute-api:Invoke", effect, resource, nil}}}
 }
 
 func principalID(id string) string {

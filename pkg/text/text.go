@@ -32,7 +32,8 @@ func Plain(s string) bool {
 	for i, r := range s {
 		after, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 		joins := r == zeroWidthJoiner && isEmojiPart(before) && size > 0 && unicode.Is(unicode.So, after)
-		if hidden(r) && !joins && !(r == presentation && hasPresentation(before, after)) {
+		shows := r == presentation && hasPresentation(before, after)
+		if hidden(r) && !joins && !shows {
 			return false
 		}
 		before = r

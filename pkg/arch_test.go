@@ -49,11 +49,12 @@ var mayImport = map[string][]string{
 	"pipeline":          {"id", "metric", "parallel", "pipeline/outbound", "store", "webhook"},
 	"lambda":            {"metric", "parallel", "principal", "problem"},
 	"boot":              {},
+	"consumers":         {},
 }
 
 // onlyIn has the packages that may import a module from outside.
 var onlyIn = map[string][]string{
-	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "servicetest", "table", "guard"},
+	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "consumers", "servicetest", "table", "guard"},
 	"github.com/aws/aws-lambda-go":                  {"lambda"},
 	"github.com/awslabs/aws-lambda-go-api-proxy":    {"lambda"},
 	"github.com/golang-jwt/jwt":                     {"authn/accesstoken"},

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"time"
+
 	"latchkey/pkg/api"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
@@ -12,6 +14,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		console := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.DeleteOrg(table, console)) }
+		maxAge := time.Duration(e.Int("MAX_AUTH_AGE", 0, 0)) * time.Second
+		return func() { lambda.StartHTTP(api.DeleteOrg(table, console, maxAge)) }
 	})
 }

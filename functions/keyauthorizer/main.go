@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/boot"
@@ -15,12 +16,13 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		allowFor := time.Duration(e.Int("ALLOW_FOR_SECONDS", 0, 0)) * time.Second
 		return func() {
 			g := guard.On(authn.New(table, nil))
 			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, _ map[string]string) (string, map[string]string, error) {
 				p, err := g.Key(ctx, headers)
 				return p.ID(), p.Fields(), err
-			})
+			}, allowFor)
 		}
 	})
 }

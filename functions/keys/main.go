@@ -2,6 +2,8 @@
 package main
 
 import (
+	"time"
+
 	"latchkey/pkg/api"
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/boot"
@@ -17,6 +19,7 @@ func main() {
 			e.Reject("KEY_PREFIX", "must be a lower-case letter and up to 15 letters or digits")
 		}
 		console := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Keys(table, prefix, console)) }
+		maxAge := time.Duration(e.Int("MAX_AUTH_AGE", 0, 0)) * time.Second
+		return func() { lambda.StartHTTP(api.Keys(table, prefix, console, maxAge)) }
 	})
 }

@@ -21,6 +21,7 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
 		parameter := e.Required("ORG_PARAMETER")
+		allowFor := time.Duration(e.Int("ALLOW_FOR_SECONDS", 0, 0)) * time.Second
 		return func() {
 			g := guard.On(authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now)))
 			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
@@ -30,7 +31,7 @@ func main() {
 				}
 				p, err := g.Member(ctx, headers, o, org.Viewer)
 				return p.ID(), p.Fields(), err
-			})
+			}, allowFor)
 		}
 	})
 }

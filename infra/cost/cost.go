@@ -21,7 +21,8 @@ const (
 	AlarmMonth     = 0.10 // for each metric that an alarm reads
 	DashboardMonth = 3.00 //
 	SeriesMonth    = 0.30 // of a metric, or of one value of its dimension
-	WebACLMonth    = 6.00 // with one rule
+	WebACLMonth    = 8.00 // with three rules
+	Firewall       = 0.60 // a million requests that it looks at, the blocked ones too
 )
 
 // Use counts what one call uses of AWS's services.

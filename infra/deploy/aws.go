@@ -62,29 +62,6 @@ func (c *cloud) call(service, operation string, in params, out any) error {
 	return c.answer(out)
 }
 
-// pages makes a call of API Gateway's until there is no further page. It returns the items of all pages.
-func pages[T any](c *cloud, service, operation string, in params) ([]T, error) {
-	var all []T
-	for {
-		var page struct {
-			Items               []T
-			Position, NextToken string
-		}
-		if err := c.call(service, operation, in, &page); err != nil {
-			return nil, err
-		}
-		all = append(all, page.Items...)
-		switch {
-		case page.Position != "": // of REST APIs
-			in["position"] = page.Position
-		case page.NextToken != "":
-			in["NextToken"] = page.NextToken
-		default:
-			return all, nil
-		}
-	}
-}
-
 func (c *cloud) answer(out any) error {
 	var a struct {
 		Result json.RawMessage

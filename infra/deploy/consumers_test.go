@@ -2,71 +2,23 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"latchkey/infra/deploy/standin"
 	"latchkey/infra/local/backing"
+	"latchkey/pkg/consumers"
 )
-
-func number(n int) *int { return &n }
-
-// TestWhatCouldKeepAnAnswerIsWrong tries the settings of authorizers of REST APIs and HTTP APIs.
-func TestWhatCouldKeepAnAnswerIsWrong(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		authorizer interface{ wrong() []string }
-		words      []string // one for each thing that is wrong
-	}{
-		"REST":                       {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(0)}, nil},
-		"REST, of an export":         {restAuthorizer{Type: "request", AuthorizerResultTTLInSeconds: number(0)}, nil},
-		"REST, TOKEN":                {restAuthorizer{Type: "TOKEN", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
-		"REST, TOKEN of an export":   {restAuthorizer{Type: "token", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
-		"REST, one second":           {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(1)}, []string{"kept for 1 seconds"}},
-		"REST, AWS's default":        {restAuthorizer{Type: "REQUEST"}, []string{"kept for 300 seconds"}},
-		"REST, TOKEN by default":     {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "kept for 300 seconds"}},
-		"HTTP, 1.0":                  {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0"}, nil},
-		"HTTP, 2.0 and simple":       {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", EnableSimpleResponses: true}, nil},
-		"HTTP, 2.0 and a policy":     {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
-		"HTTP, an identity source":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", IdentitySource: []string{"$request.header.Authorization"}}, []string{"source $request.header.Auth"}},
-		"HTTP, a time":               {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"kept for 60 seconds"}},
-		"HTTP, all that can be so":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
-		"HTTP, a version not listed": {httpAuthorizer{}, []string{"refuses everyone"}},
-	} {
-		got := c.authorizer.wrong()
-		if len(got) != len(c.words) {
-			t.Errorf("%s: %q, want %q", name, got, c.words)
-			continue
-		}
-		for i, word := range c.words {
-			has(t, name, got[i], word)
-		}
-	}
-}
 
 // uri returns the URI by which API Gateway calls a function.
 func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
-}
-
-// TestOnlyTheStacksAuthorizersAreLookedAt tries ARNs that differ by a suffix or by the stack's name.
-func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
-	t.Parallel()
-	key := (&standin.Stack{Name: "latchkey"}).Function("KeyAuthorizer")
-	for name, c := range map[string]struct {
-		uri  string
-		ours bool
-	}{
-		"the function": {uri(key), true}, "an alias": {uri(key + ":live"), true}, "a version": {uri(key + ":7"), true},
-		"a longer name": {uri(key + "2"), false}, "another stack's": {uri((&standin.Stack{Name: "second"}).Function("KeyAuthorizer")), false},
-		"no function": {"", false},
-	} {
-		if got := (shared{key}).has(c.uri); got != c.ours {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
 }
 
 // consumers fills the account with APIs, of which some could keep an answer.
@@ -214,4 +166,33 @@ func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 
 func (r *rig) checkConsumers() (string, error) {
 	return r.run(func(p *program, ctx context.Context) error { return p.onStack(ctx, p.checkConsumers) }, nil)
+}
+
+// TestTheDailySearchFindsWhatTheCommandFinds makes both searches in one account: the function signs its own requests.
+func TestTheDailySearchFindsWhatTheCommandFinds(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+	r.consumers()
+	out, err := r.checkConsumers()
+	refused(t, err, "8 of the above must be mended")
+	stack := &standin.Stack{Name: "latchkey"}
+	as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "AKIDLOCAL", SecretAccessKey: "local"}, nil
+	})
+	s := consumers.Search{
+		API: &consumers.Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: http.DefaultClient, URL: r.aws.URL}, Region: "eu-central-1",
+		Shared: []string{stack.Function("KeyAuthorizer"), stack.Function("MemberAuthorizer")},
+		Say: func(format string, args ...any) {
+			if said := fmt.Sprintf(format, args...); !strings.Contains(out, said) {
+				t.Errorf("the command does not say: %s", said)
+			}
+		},
+	}
+	if err := s.Run(t.Context()); err != nil || s.Wrong != 8 || s.Seen != 12 || s.Ours != 10 {
+		t.Errorf("%v, %+v", err, s)
+	}
+	r.aws.Set(standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}})
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "not authorized to get") {
+		t.Errorf("without the right: %v", err)
+	}
 }

@@ -150,6 +150,12 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
 	months = append(months, switchedOn(t, s)...)
+	// A credential of the right form, and of no one.
+	made := m.measure(t, map[string]float64{authorizer: callSeconds}, func() {
+		tg.want(t, call{method: "POST", path: "/app/get", bearer: c.key[:len(c.key)-1]}, 401, "invalid_credentials")
+	})
+	made.Requests = 1
+	held(t, "A day of", floodDays(t, s, made.Million()))
 	held(t, "A million of", rows)
 	held(t, "A month of", months)
 	readme := repositoryFile(t, "README.md")
@@ -216,6 +222,22 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 		{"`AlarmTopicArn`: the alarms and the dashboard", []float64{float64(read)*cost.AlarmMonth + cost.DashboardMonth}},
 		{"`DomainName`", []float64{0}},
 		{"`WebAcl=rate-limited`", []float64{cost.WebACLMonth}},
+	}
+}
+
+// floodDays returns the dollars of a day in which as many requests come as an account takes, each refused at a price a
+// million.
+func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
+	t.Helper()
+	const second = 10_000 // the account's quota
+	limit, err := strconv.ParseFloat(s.Template().Parameters["WebAclAddressLimit"], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(each float64) float64 { return each * 86_400 / 1e6 }
+	return []priced{
+		{"10,000 refused requests a second", []float64{day(second) * refused}},
+		{"the same from one address, with `WebAcl=rate-limited`", []float64{day(second)*cost.Firewall + day(limit/60)*refused}},
 	}
 }
 

@@ -25,6 +25,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("NothingThatAClientSendsChangesThePrincipal", f.forged)
 	t.Run("ACheckIsOneStrongRead", f.reads)
 	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
+	t.Run("AUseIsNotedAtEachDoor", f.noted)
 	t.Run("ProgramsIntrospect", f.introspect)
 	t.Run("OAuthClientsIntrospectAsTheyCome", f.oauthClients)
 	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)

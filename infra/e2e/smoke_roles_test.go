@@ -24,18 +24,22 @@ type question struct {
 	may      map[string][]string // the permitted actions by role; other roles may do none
 }
 
-// functionRoles are the roles in the template, without that of the function URL. A test compares them.
+// functionRoles are the roles in the template, without those that parameters add. A test compares them.
 var functionRoles = []string{
 	"AuthorizerRole", "KeyAuthorizerRole", "MemberAuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
 	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole",
 }
 
-// roles returns the roles of the stack, which has a function URL or none.
+// roles returns the roles of the stack, which has a function URL or none, and alarms or none.
 func (p awsPlatform) roles(t *testing.T) []string {
-	if p.find(t, "ForwardAuthUrl") == "" {
-		return functionRoles
+	all := slices.Clone(functionRoles)
+	if p.find(t, "ForwardAuthUrl") != "" {
+		all = append(all, "ForwardAuthRole")
 	}
-	return append(slices.Clone(functionRoles), "ForwardAuthRole")
+	if p.parameter(t, "AlarmTopicArn") != "" {
+		all = append(all, "CheckConsumersRole")
+	}
+	return all
 }
 
 func (p awsPlatform) refusals(t *testing.T) {
@@ -131,7 +135,7 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Parameters = map[string]string{"Issuer": "https://issuer.example", "ForwardAuth": "true"}
+	o.Parameters = map[string]string{"Issuer": "https://issuer.example", "ForwardAuth": "true", "AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:a"}
 	withURL, err := tpl.Resolve(o)
 	if err != nil {
 		t.Fatal(err)
@@ -176,8 +180,12 @@ func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 		case "sts get-caller-identity":
 			return []byte(`{"Account":"` + translated.AccountID + `"}`)
 		case "cloudformation describe-stacks":
-			name := strings.Split(option(args, "--query")[0], "'")[1]
-			return []byte(`"` + tpl.Outputs[name] + `"`)
+			query := option(args, "--query")[0]
+			from := tpl.Outputs
+			if strings.Contains(query, "Parameters") {
+				from = tpl.Parameters
+			}
+			return []byte(`"` + from[strings.Split(query, "'")[1]] + `"`)
 		case "cloudformation describe-stack-resource":
 			return []byte(`{"StackResourceDetail":{"PhysicalResourceId":"` + option(args, "--logical-resource-id")[0] + `"}}`)
 		}

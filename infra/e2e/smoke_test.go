@@ -37,6 +37,12 @@ type platform interface {
 	sign(t *testing.T, digest []byte) (der, public []byte)
 	// refusals checks what the roles refuse, or logs that it cannot.
 	refusals(t *testing.T)
+	// doors returns what checks an API key at each door of an owner's own API, by its name.
+	doors(t *testing.T) map[string]func(t *testing.T, key string)
+	// credentialLimit returns the limit of the stack's own firewall for one credential, 0 without a firewall.
+	credentialLimit(t *testing.T) int
+	// keptAllows tries whether a kept Allow ends, where the stack has AllowForSeconds.
+	keptAllows(t *testing.T, tg *target)
 }
 
 // TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke
@@ -89,6 +95,9 @@ func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
 	t.Run("TheRolesRefuseTheRest", p.refusals)
+	t.Run("AUseIsNotedAtEachDoor", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
+	t.Run("AKeptAllowEnds", func(t *testing.T) { p.keptAllows(t, tg) })
+	t.Run("TheFirewallCountsByCredential", func(t *testing.T) { firewall(t, tg, p) })
 }
 
 func authorizerThrows(t *testing.T, tg *target, p platform) {
@@ -234,7 +243,7 @@ type awsPlatform struct {
 func awsCLI(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // a cleaning up calls it too
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "aws", append(args, "--output", "json")...)
 	cmd.Stderr = &stderr

@@ -23,11 +23,13 @@ func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
 
 // alarmList has every alarm with its metric and its limit.
 var alarmList = map[string]string{
-	"ApiErrorsAlarm":           "AWS/ApiGateway 5XXError ApiName=latchkey Stage=live: Average of 300 s > 0.01, 2 times, notBreaching",
-	"AuthorizerErrorsAlarm":    "AWS/Lambda Errors FunctionName=AuthorizerFunction: Sum of 300 s > 0, 1 times, notBreaching",
+	"ApiErrorsAlarm": "AWS/ApiGateway 5XXError ApiName=latchkey Stage=live: Average of 300 s > 0.01, 2 times, notBreaching",
+	"AuthorizerErrorsAlarm": "errors - FILL(unknown, 0) of AWS/Lambda Errors FunctionName=AuthorizerFunction Sum of 300 s, " +
+		"Latchkey UnknownKeys service=latchkey Sum of 300 s > 0, 1 times, notBreaching",
 	"AuthorizerThrottlesAlarm": "AWS/Lambda Throttles FunctionName=AuthorizerFunction: Sum of 60 s > 0, 2 times, notBreaching",
 	"ConcurrencyAlarm": "100 * running / SERVICE_QUOTA(running) of AWS/Usage ResourceCount Class=None Resource=ConcurrentExecutions Service=Lambda " +
 		"Type=Resource Maximum of 60 s > 80, 3 times, notBreaching",
+	"ConsumersAlarm":           "AWS/Lambda Errors FunctionName=CheckConsumersFunction: Sum of 86400 s > 0, 1 times, notBreaching",
 	"DeliveryDeadLettersAlarm": "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=DeliveryDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
 	"DroppedRecursionAlarm":    "AWS/Lambda RecursiveInvocationsDropped FunctionName=DeliverFunction: Sum of 300 s > 0, 1 times, notBreaching",
 	"FanoutDeadLettersAlarm":   "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=FanoutDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
@@ -151,8 +153,14 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 	}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		p := tpl.Resources[name].Properties
-		if p["Namespace"] == metric.Namespace && !known[fmt.Sprint(p["MetricName"])] {
-			wrong = append(wrong, fmt.Sprintf("%s looks at %v, which no code counts", name, p["MetricName"]))
+		looked := []map[string]any{p}
+		for _, m := range list(p["Metrics"]) {
+			looked = append(looked, object(object(object(m)["MetricStat"])["Metric"]))
+		}
+		for _, m := range looked {
+			if m["Namespace"] == metric.Namespace && !known[fmt.Sprint(m["MetricName"])] {
+				wrong = append(wrong, fmt.Sprintf("%s looks at %v, which no code counts", name, m["MetricName"]))
+			}
 		}
 	}
 	return wrong
@@ -161,6 +169,8 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 func alarmPlants() []plant {
 	return []plant{
 		{"an alarm looks at the least of a queue", alarms, "FanoutDeadLettersAlarm", `"Statistic":"Maximum"`, `"Statistic":"Minimum"`},
+		{"anyone can page the operator", alarms, "AuthorizerErrorsAlarm", `errors - FILL(unknown, 0)`, `errors`},
+		{"an alarm computes with what no code counts", dashboard, "AuthorizerErrorsAlarm", `"UnknownKeys"`, `"Unknown"`},
 		{"an alarm is switched off", alarms, "DeliveryDeadLettersAlarm", `"Period"`, `"ActionsEnabled":false,"Period"`},
 		{"a sweep that does not run is well", alarms, "OldestDueAlarm", `"breaching"`, `"notBreaching"`},
 		{"an alarm is forgotten", alarms, "", `"SweepErrorsAlarm":{"Condition":"Alarms"`, `"SweepErrorsAlarm":{"Condition":"OwnIssuer"`},

@@ -98,7 +98,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 			continue
 		}
 		rate := object(object(object(rules[0])["Statement"])["RateBasedStatement"])
-		if len(rules) != 1 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(rate["Limit"], rate["EvaluationWindowSec"]) != "1000 300" {
+		if len(rules) != 3 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(rate["Limit"], rate["EvaluationWindowSec"]) != "1000 300" {
 			t.Errorf("%s: %v", what, rules)
 		}
 		for _, path := range publicPaths(t, tpl) {
@@ -111,6 +111,40 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 			if met == strings.HasPrefix(path, "/v1/") {
 				t.Errorf("%s: %s is counted: %v", what, path, met)
 			}
+		}
+	}
+}
+
+// TestTheFirewallCountsEachAddressAndEachCredential wants these two rules to look at every path: a refused request to any
+// route costs the owner money, and takes a place of the route's throttle.
+func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
+	tpl := given(t, map[string]string{"WebAcl": "rate-limited", "WebAclCredentialLimit": "300"})
+	var got []string
+	for _, rule := range list(tpl.Resources["PublicRates"].Properties["Rules"])[1:] {
+		r := object(rule)
+		got = append(got, fmt.Sprint(r["Priority"], " ", text(t, object(r["Action"])), " ", text(t, object(r["Statement"]))))
+	}
+	want := []string{
+		`1 {"Block":{}} {"RateBasedStatement":{"AggregateKeyType":"IP","EvaluationWindowSec":60,"Limit":20000}}`,
+		`2 {"Block":{}} {"RateBasedStatement":{"AggregateKeyType":"CUSTOM_KEYS","CustomKeys":[{"Header":{"Name":"authorization",` +
+			`"TextTransformations":[{"Priority":0,"Type":"NONE"}]}}],"EvaluationWindowSec":60,"Limit":300}}`,
+	}
+	// A parameter is a text here, and a number in CloudFormation.
+	if all := strings.ReplaceAll(strings.ReplaceAll(strings.Join(got, "\n"), `"20000"`, "20000"), `"300"`, "300"); all != strings.Join(want, "\n") {
+		t.Errorf("%s, want\n%s", all, strings.Join(want, "\n"))
+	}
+}
+
+// TestTheFirewallKeepsNoRequest wants no samples: a sample has every header of a request, and so credentials.
+func TestTheFirewallKeepsNoRequest(t *testing.T) {
+	acl := given(t, map[string]string{"WebAcl": "rate-limited"}).Resources["PublicRates"].Properties
+	seen := []any{acl["VisibilityConfig"]}
+	for _, rule := range list(acl["Rules"]) {
+		seen = append(seen, object(rule)["VisibilityConfig"])
+	}
+	for _, v := range seen {
+		if sampled, ok := object(v)["SampledRequestsEnabled"]; !ok || fmt.Sprint(sampled) != "false" {
+			t.Errorf("%v: want SampledRequestsEnabled false", v)
 		}
 	}
 }

@@ -13,6 +13,8 @@ func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, 
 
 func TestADoorReachesWhatItsChecksRead(t *testing.T) { holds(t, doorRights) }
 
+func TestADoorNotesNothingButALastUse(t *testing.T) { holds(t, lastUses) }
+
 // doorPermissions has every permission of the owner's doors: who may call which function. SAM
 // makes the two of the function URL, which AWS wants since October 2025.
 var doorPermissions = map[string]string{
@@ -81,6 +83,26 @@ func doorRights(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// lastUses wants whatever notes a last use to name the attributes of a last use only. With those of the index due it
+// could stop the sweep for all orgs.
+func lastUses(tpl *translated.Template) (wrong []string) {
+	all, wrong := statements(tpl)
+	noting := 0
+	for _, s := range all {
+		if _, alone := single[s.String()]; !alone || !slices.Contains(s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys"), "USED#*") {
+			continue
+		}
+		noting++
+		if got := s.values("ForAllValues:StringEquals", "dynamodb:Attributes"); !slices.Equal(got, []string{"PK", "SK", "lastUsedAt", "purgeAt"}) {
+			wrong = append(wrong, fmt.Sprintf("%s writes the attributes %q", s, got))
+		}
+	}
+	if noting != 4 {
+		wrong = append(wrong, fmt.Sprintf("%d statements note a last use", noting))
+	}
+	return wrong
+}
+
 func doorPlants() []plant {
 	return []plant{
 		{"any account may call a shared authorizer", doors, "KeyAuthorizerOfOtherAccounts", `,"PrincipalOrgID":{"Ref":"ConsumerOrganizationId"}`, ``},
@@ -91,6 +113,8 @@ func doorPlants() []plant {
 		{"a door writes keys", doorRights, "ForwardAuthRole", `["USED#*"]`, `["KEYS#*"]`},
 		{"a door reads every row", doorRights, "GuardPolicy", `"IDN#*"`, `"*"`},
 		{"a door reads many rows at once", doorRights, "KeyAuthorizerRole", `"dynamodb:GetItem"`, `"dynamodb:Query"`},
+		{"a door writes what the index needs", lastUses, "GuardPolicy", `"lastUsedAt"`, `"due","dueAt","lastUsedAt"`},
+		{"a door writes any attribute", lastUses, "KeyAuthorizerRole", `"dynamodb:Attributes"`, `"dynamodb:Nothing"`},
 		{"the function URL has no lid", functionProperties, "ForwardAuthFunction", `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},`, ``},
 	}
 }

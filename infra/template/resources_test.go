@@ -103,6 +103,8 @@ func sizes(tpl *translated.Template) (wrong []string) {
 			timeout, memory = 4*time.Second, 512 // they answer within 3 s
 		case "DeleteOrgFunction": // API Gateway waits 29 seconds
 			timeout = 28 * time.Second
+		case "CheckConsumersFunction": // API Gateway takes few questions a second
+			timeout = 5 * time.Minute
 		case "RotateFunction", "SweepFunction":
 			timeout = 55 * time.Second
 		case "FanoutFunction", "DeliverFunction":
@@ -193,7 +195,7 @@ func schedules(tpl *translated.Template) (wrong []string) {
 	for _, s := range all {
 		every[s.Function] = s.Every
 	}
-	if len(all) != 2 || every["RotateFunction"] != 15*time.Minute || every["SweepFunction"] != time.Minute {
+	if len(all) != 3 || every["CheckConsumersFunction"] != 24*time.Hour || every["RotateFunction"] != 15*time.Minute || every["SweepFunction"] != time.Minute {
 		wrong = append(wrong, fmt.Sprintf("%+v", all))
 	}
 	return wrong

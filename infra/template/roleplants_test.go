@@ -30,6 +30,7 @@ func rolePlants() []plant {
 		{"members write credentials", writers, "MembersRole", `"AUD#*"`, `"KEYS#*"`},
 		{"any key of the account", tagged, "RotateRole", tag, `"aws:ResourceTag/other"`},
 		{"keys of another stack", tagged, "RotateRole", tag + `:{"Ref":"AWS::StackName"}`, tag + `:"other"`},
+		{"the rotation takes another stack's key", tagged, "RotateRole", `"StringEqualsIfExists"`, `"StringNotEqualsIfExists"`},
 		{"a key for anything", tagged, "RotateRole", `"kms:KeySpec":"ECC_NIST_P256"`, `"kms:KeySpec":"SYMMETRIC_DEFAULT"`},
 		{"messages of any form are signed", tagged, "DeliverRole", `"kms:MessageType":"DIGEST"`, `"kms:MessageType":"RAW"`},
 		{"deliver reaches keys", partitioned, "DeliverRole", `"VKEYS"`, `"KEY#*"`},

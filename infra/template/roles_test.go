@@ -135,11 +135,12 @@ func ownLogs(tpl *translated.Template) (wrong []string) {
 // stars are the statements with a * in their resource, each with its reason. Those for the streams
 // of a function's own log group are not listed.
 var stars = map[string]string{
-	"RotateRole MakeSigningKeys": "a key has no ARN before it is made",
-	"RotateRole TagSigningKeys":  "as above: the tag is put on the key when it is made",
-	"RotateRole SigningKeys":     "keys made by the rotation; the condition on their tag limits it",
-	"DeliverRole Sign":           "as above; limited to DIGEST and ECDSA_SHA_256 too",
-	"FanoutRole ListStreams":     "the table's streams: Lambda looks for the one of the mapping",
+	"RotateRole MakeSigningKeys":         "a key has no ARN before it is made",
+	"RotateRole TagSigningKeys":          "as above: the tag is put on the key when it is made",
+	"RotateRole SigningKeys":             "keys made by the rotation; the condition on their tag limits it",
+	"DeliverRole Sign":                   "as above; limited to DIGEST and ECDSA_SHA_256 too",
+	"CheckConsumersRole ReadAuthorizers": "all APIs of the account; only names and authorizers",
+	"FanoutRole ListStreams":             "the table's streams: Lambda looks for the one of the mapping",
 }
 
 // exact wants every statement to name its actions and resources, and the actions to be among those
@@ -152,7 +153,7 @@ func exact(tpl *translated.Template) (wrong []string) {
 		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem",
 		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
 		"kms:CreateKey", "kms:TagResource", "kms:GetPublicKey", "kms:DisableKey", "kms:Sign",
-		"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes",
+		"apigateway:GET", "sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes",
 	}
 	for _, s := range all {
 		for _, a := range s.actions {
@@ -302,6 +303,9 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		}
 		if makes := slices.Contains(s.actions, "kms:CreateKey"); makes && !aKeyOfOurs(s) {
 			wrong = append(wrong, fmt.Sprintf("%s makes any key", s))
+		}
+		if tags := slices.Contains(s.actions, "kms:TagResource"); tags && !slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours) {
+			wrong = append(wrong, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
 		}
 		if onKey == asMade {
 			wrong = append(wrong, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))

@@ -34,8 +34,11 @@ var parameterList = map[string]string{
 	"DisableExecuteApi":        `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"DomainName":               `{"AllowedPattern":"([a-z0-9-]+[.])*[a-z0-9-]*","Default":"","Type":"String"}`,
 	"WebAcl":                   `{"AllowedValues":["none","rate-limited"],"Default":"none","Type":"String"}`,
+	"WebAclAddressLimit":       `{"Default":20000,"MaxValue":2000000000,"MinValue":10,"Type":"Number"}`,
+	"WebAclCredentialLimit":    `{"Default":10000,"MaxValue":2000000000,"MinValue":10,"Type":"Number"}`,
 	"WebAclArn":                `{"AllowedPattern":"(arn:[a-z-]+:wafv2:.+)?","Default":"","Type":"String"}`,
 	"AlarmTopicArn":            `{"AllowedPattern":"(arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:.+)?","Default":"","Type":"String"}`,
+	"AllowForSeconds":          `{"Default":0,"MaxValue":300,"MinValue":0,"Type":"Number"}`,
 	"AllowUnmarkedTokens":      `{"AllowedValues":["true","false"],"Default":"false","Type":"String"}`,
 	"Architecture":             `{"AllowedValues":["arm64","x86_64"],"Default":"arm64","Type":"String"}`,
 	"Audience":                 `{"Default":"","Type":"String"}`,
@@ -46,6 +49,7 @@ var parameterList = map[string]string{
 	"ForwardAuthConcurrency":   `{"Default":50,"MinValue":1,"Type":"Number"}`,
 	"ForwardAuthSecret":        `{"AllowedPattern":"([A-Za-z0-9_-]{32,128})?","Default":"","NoEcho":true,"Type":"String"}`,
 	"ForwardAuthOldSecret":     `{"AllowedPattern":"([A-Za-z0-9_-]{32,128})?","Default":"","NoEcho":true,"Type":"String"}`,
+	"MaxAuthAge":               `{"Default":0,"MinValue":0,"Type":"Number"}`,
 	"MemberOrgParameter":       `{"AllowedPattern":"[A-Za-z0-9._-]+","Default":"orgId","Type":"String"}`,
 	"OwnerOrgId":               `{"AllowedPattern":"(org_[0-9a-hjkmnp-tv-z]{26})?","Default":"","Type":"String"}`,
 	"ConsoleOrigins":           `{"AllowedPattern":"(https?://[a-z0-9.-]+(:[0-9]+)?(, ?https?://[a-z0-9.-]+(:[0-9]+)?)*)?","Default":"","Type":"String"}`,
@@ -69,13 +73,14 @@ var parameterList = map[string]string{
 	"NameClaim":                `{"Default":"name","Type":"String"}`,
 	"PublicThrottleBurst":      `{"Default":200,"Type":"Number"}`,
 	"PublicThrottleRate":       `{"Default":200,"Type":"Number"}`,
+	"RequiredScope":            `{"AllowedPattern":"[!#-\\[\\]-~]*","Default":"","Type":"String"}`,
 	"RotationDays":             `{"Default":90,"MinValue":0,"Type":"Number"}`,
 	"ThrottleBurst":            `{"Default":500,"Type":"Number"}`,
 	"ThrottleRate":             `{"Default":1000,"Type":"Number"}`,
 	"TryTimeout":               `{"Default":700,"MaxValue":5000,"MinValue":100,"Type":"Number"}`,
 	"UserinfoUrl":              `{"AllowedPattern":"(` + overTLS + `)?","Default":"","Type":"String"}`,
 	"WebhookAllowCidrs":        `{"AllowedPattern":"((127[.][0-9]+[.][0-9]+[.][0-9]+/([89]|[12][0-9]|3[0-2])|::1/128)(, ?|$))*","Default":"","Type":"String"}`,
-	"WebhookAllowPrivateCidrs": `{"Default":"","Type":"String"}`,
+	"WebhookAllowPrivateCidrs": `{"AllowedPattern":"((([0-9]|[1-9][0-9]|1[0-578][0-9]|16[0-8]|19[0-9]|2[0-5][0-9])([.][0-9]{1,3}){3}/([89]|[12][0-9]|3[0-2])|([0-9a-d][0-9a-f]{0,3}|f[cd][0-9a-f]{2}):[0-9a-f:]*/([89]|[1-9][0-9]|1[01][0-9]|12[0-8]))(, ?|$))*","Default":"","Type":"String"}`,
 	"WebhookIssuer":            `{"Default":"","Type":"String"}`,
 }
 
@@ -112,6 +117,9 @@ func defaults(tpl *translated.Template) (wrong []string) {
 
 // variableList has the source of each variable, which is the same in every function that has the variable.
 var variableList = map[string]string{
+	"API_GATEWAY":               `{"Fn::Sub":"https://apigateway.${AWS::Region}.${AWS::URLSuffix}"}`,
+	"KEY_AUTHORIZER":            `{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]}`,
+	"MEMBER_AUTHORIZER":         `{"Fn::GetAtt":["MemberAuthorizerFunction","Arn"]}`,
 	"AUDIENCE":                  `{"Ref":"Audience"}`,
 	"AWS_ENDPOINT_URL_DYNAMODB": `{"Ref":"EndpointDynamoDB"}`,
 	"AWS_TRY_TIMEOUT_MS":        `{"Ref":"TryTimeout"}`,
@@ -122,6 +130,7 @@ var variableList = map[string]string{
 	"ORG_DELIVERIES_BURST":      `{"Ref":"OrgDeliveriesBurst"}`,
 	"ORG_DELIVERIES_PER_SECOND": `{"Ref":"OrgDeliveriesPerSecond"}`,
 	"CLIENT_IDS":                `{"Ref":"ClientIds"}`,
+	"ALLOW_FOR_SECONDS":         `{"Ref":"AllowForSeconds"}`,
 	"ALLOW_UNMARKED_TOKENS":     `{"Ref":"AllowUnmarkedTokens"}`,
 	"CONSOLE_ORIGINS":           `{"Ref":"ConsoleOrigins"}`,
 	"EMAILS_ARE_VERIFIED":       `{"Ref":"EmailsAreVerified"}`,
@@ -133,12 +142,14 @@ var variableList = map[string]string{
 	"KEY_TAG_NAMES":             `{"Ref":"KeyTagNames"}`,
 	"KEY_TAG_VALUES":            `{"Ref":"KeyTagValues"}`,
 	"KEY_PREFIX":                `{"Ref":"KeyPrefix"}`,
+	"MAX_AUTH_AGE":              `{"Ref":"MaxAuthAge"}`,
 	"NAME_CLAIM":                `{"Ref":"NameClaim"}`,
 	"ORG_PARAMETER":             `{"Ref":"MemberOrgParameter"}`,
 	"OWNER_ORG_ID":              `{"Ref":"OwnerOrgId"}`,
 	"SECRET":                    `{"Ref":"ForwardAuthSecret"}`,
 	"OLD_SECRET":                `{"Ref":"ForwardAuthOldSecret"}`,
 	"QUEUE_URL":                 `{"Ref":"DeliveryQueue"}`,
+	"REQUIRED_SCOPE":            `{"Ref":"RequiredScope"}`,
 	"ROTATION_DAYS":             `{"Ref":"RotationDays"}`,
 	"SIGNING_KEY_ARN":           `{"Fn::GetAtt":["SigningKey","Arn"]}`,
 	"STACK":                     `{"Ref":"AWS::StackName"}`,
@@ -167,6 +178,7 @@ func variables(tpl *translated.Template) (wrong []string) {
 const (
 	deadLetterQueue = `{"MessageRetentionPeriod":1209600,"SqsManagedSseEnabled":true}`
 	throttleAll     = `"ThrottlingBurstLimit":{"Ref":"ThrottleBurst"},"ThrottlingRateLimit":{"Ref":"ThrottleRate"}}`
+	throttleText    = `"ThrottlingBurstLimit":10,"ThrottlingRateLimit":5}`
 	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
 )
 
@@ -201,8 +213,8 @@ func settingsList() map[string]string {
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1webhook_verification_key~1{kid}",` + throttlePublic +
 			`,{"HttpMethod":"GET","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
 			`,{"HttpMethod":"HEAD","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
-			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
-			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttlePublic +
+			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttleText +
+			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttleText +
 			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
 			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic + consolePreflights() +
 			`],"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,
@@ -212,6 +224,7 @@ func settingsList() map[string]string {
 			`"EventSourceArn":{"Fn::If":["Restored",{"Ref":"TableStreamArn"},{"Fn::GetAtt":["Table","StreamArn"]}]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"MaximumRetryAttempts":5,"StartingPosition":"TRIM_HORIZON"}`,
 		"RotateFunctionEventInvokeConfig": onlyNow("RotateFunction"), "SweepFunctionEventInvokeConfig": onlyNow("SweepFunction"),
+		"CheckConsumersFunctionEventInvokeConfig": onlyNow("CheckConsumersFunction"), "CheckConsumersFunctionDaily": rule("CheckConsumersFunction", "rate(1 day)"),
 		"RotateFunctionQuarterHourly": rule("RotateFunction", "rate(15 minutes)"),
 		"SweepFunctionMinutely":       rule("SweepFunction", "rate(1 minute)"),
 	}
@@ -267,6 +280,8 @@ var conditional = map[string]string{
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
 	"AWS::ApiGateway::DomainName": "OwnDomain", "AWS::ApiGateway::BasePathMapping": "OwnDomain",
 	"KeyAuthorizerOfOtherAccounts": "OtherAccounts", "MemberAuthorizerOfOtherAccounts": "OtherAccounts",
+	"CheckConsumersFunction": "Alarms", "CheckConsumersRole": "Alarms", "CheckConsumersLogs": "Alarms", "CheckConsumersFunctionDaily": "Alarms",
+	"CheckConsumersFunctionDailyPermission": "Alarms", "CheckConsumersFunctionEventInvokeConfig": "Alarms",
 	"ForwardAuthFunction": "ForwardAuthOn", "ForwardAuthRole": "ForwardAuthOn", "ForwardAuthLogs": "ForwardAuthOn",
 	"AWS::Lambda::Url": "ForwardAuthOn", "ForwardAuthFunctionUrlPublicPermissions": "ForwardAuthOn",
 	"ForwardAuthFunctionURLInvokeAllowPublicAccess": "ForwardAuthOn",

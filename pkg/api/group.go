@@ -21,6 +21,7 @@ type call struct {
 	route  route.Route
 	caller principal.Principal // the zero value on a public route
 	body   []byte              // as it was sent, "{}" for an empty one
+	maxAge time.Duration       // of the group
 	org    id.Org              // of the path; "" when the path names none
 }
 
@@ -46,6 +47,7 @@ type group struct {
 	routes   map[string]route.Route // by Route.Name
 	console  []string               // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
+	maxAge   time.Duration // how long ago the sign-in may be of who does what cannot be undone; 0: any
 }
 
 // newGroup binds handlers, by the name of their operation, to the routes of a function. It
@@ -100,7 +102,7 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, to route.Route) (answer, principal.Principal, error) {
-	c := &call{Request: r, route: to}
+	c := &call{Request: r, route: to, maxAge: g.maxAge}
 	w.Header().Set("Cache-Control", "no-store") // unless the handler sets another
 	if to.Takes != principal.Public {
 		var err error

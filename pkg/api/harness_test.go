@@ -57,9 +57,14 @@ func withoutHandler() (missing string) {
 // handlers returns those of every function that serves HTTP, by its folder's name. console is
 // ConsoleOrigins.
 func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
+	return handlersFor(s, woken, console, 0)
+}
+
+// handlersFor returns handlers with a MaxAuthAge.
+func handlersFor(s *store.Store, woken *wakes, console []string, maxAge time.Duration) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console), "members": api.Members(s, console),
-		"keys": api.Keys(s, "lk", console), "apps": api.Apps(s, console),
+		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console, maxAge), "members": api.Members(s, console, maxAge),
+		"keys": api.Keys(s, "lk", console, maxAge), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken),
 	}
 }
@@ -94,8 +99,14 @@ func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...webhook.Mes
 
 func newServer(t *testing.T, console ...string) *server {
 	t.Helper()
+	return newServerFor(t, 0, console...)
+}
+
+// newServerFor returns a server with a MaxAuthAge.
+func newServerFor(t *testing.T, maxAge time.Duration, console ...string) *server {
+	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
-	functions := handlers(tb.Store, woken, console)
+	functions := handlersFor(tb.Store, woken, console, maxAge)
 	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next}
 	mux := http.NewServeMux()
 	for _, r := range route.All() {
@@ -129,7 +140,7 @@ type request struct {
 }
 
 func user(u id.User) *principal.Principal {
-	return &principal.Principal{Kind: principal.User, UserID: u}
+	return &principal.Principal{Kind: principal.User, UserID: u, SignedInAt: time.Now().Unix()}
 }
 
 func (s *server) do(t *testing.T, r request) reply {

@@ -26,15 +26,17 @@ type keys struct {
 
 // Keys returns the handler of functions/keys. Every new key begins with prefix. console is
 // that of Orgs.
-func Keys(s *store.Store, prefix string, console []string) http.Handler {
+func Keys(s *store.Store, prefix string, console []string, maxAge time.Duration) http.Handler {
 	k := keys{s, prefix}
-	return newGroup("keys", map[string]handler{
+	g := newGroup("keys", map[string]handler{
 		"listKeys":  handle(k.list),
 		"createKey": handle(k.create),
 		"updateKey": handle(k.update),
 		"revokeKey": handle(k.revoke),
 		"rotateKey": handle(k.rotate),
 	}, console)
+	g.maxAge = maxAge
+	return g
 }
 
 type keyBody struct {
@@ -123,6 +125,9 @@ func (in *keyIn) check(c *call) error {
 }
 
 func (k keys) create(ctx context.Context, c *call, in keyIn) (answer, error) {
+	if err := c.recent(); err != nil {
+		return answer{}, err
+	}
 	once, err := onceOf(c, newKeyBodyOf)
 	if err != nil {
 		return answer{}, err
@@ -180,6 +185,9 @@ func (in *rotateIn) check(c *call) (err error) {
 }
 
 func (k keys) rotate(ctx context.Context, c *call, in rotateIn) (answer, error) {
+	if err := c.recent(); err != nil {
+		return answer{}, err
+	}
 	once, err := onceOf(c, newKeyBodyOf)
 	if err != nil {
 		return answer{}, err

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -13,16 +14,27 @@ import (
 // members serves the routes of an org's members.
 type members struct{ store *store.Store }
 
-// Members returns the handler of functions/members. console is that of Orgs.
-func Members(s *store.Store, console []string) http.Handler {
+// Members returns the handler of functions/members. console is that of Orgs. maxAge is how long ago the sign-in of who
+// makes an admin may be; 0: any.
+func Members(s *store.Store, console []string, maxAge time.Duration) http.Handler {
 	m := members{s}
-	return newGroup("members", map[string]handler{
+	g := newGroup("members", map[string]handler{
 		"listMembers":  handle(m.list),
 		"addMember":    handle(m.add),
 		"updateMember": handle(m.changeRole),
 		"removeMember": handle(m.remove),
 		"leaveOrg":     handle(m.leave),
 	}, console)
+	g.maxAge = maxAge
+	return g
+}
+
+// giving refuses a caller who gives the role of an admin and has signed in too long ago.
+func (c *call) giving(role org.Role) error {
+	if role != org.Admin {
+		return nil
+	}
+	return c.recent()
 }
 
 type memberBody struct {
@@ -71,6 +83,9 @@ func (in *memberIn) check(*call) (err error) {
 }
 
 func (m members) add(ctx context.Context, c *call, in memberIn) (answer, error) {
+	if err := c.giving(in.role); err != nil {
+		return answer{}, err
+	}
 	once, err := onceOf(c, func(id.User) okBody { return okBody{true} })
 	if err != nil {
 		return answer{}, err
@@ -102,6 +117,9 @@ func (in *roleIn) check(*call) (err error) {
 }
 
 func (m members) changeRole(ctx context.Context, c *call, in roleIn) (memberBody, error) {
+	if err := c.giving(in.role); err != nil {
+		return memberBody{}, err
+	}
 	changed, err := m.store.ChangeRole(ctx, c.actor(), c.org, c.userID(), in.role)
 	return memberBodyOf(changed), err
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -30,6 +31,22 @@ const (
 // actor returns the caller with the roles that the route admits.
 func (c *call) actor() store.Actor {
 	return store.Actor{User: c.caller.UserID, May: c.route.May.List()}
+}
+
+// signInSlack is the largest difference between the issuer's clock and ours, as of a token's other times.
+const signInSlack = 30 * time.Second
+
+// recent refuses a caller who has signed in too long ago for what the route does (RFC 9470), or whose token does not say
+// when. Who revokes, disables, removes or leaves is never asked: nothing may hold back a clean-up.
+func (c *call) recent() error {
+	age := time.Since(time.Unix(c.caller.SignedInAt, 0))
+	if c.maxAge == 0 || age >= -signInSlack && age <= c.maxAge+signInSlack {
+		return nil
+	}
+	return &problem.Error{
+		Code: problem.InsufficientUserAuthentication, MaxAge: c.maxAge,
+		Detail: "This needs an access token of a recent sign-in. Sign in again, with the max_age of this answer.",
+	}
 }
 
 // readOrg reads the org of the path, when the route has one. An id that does not parse is

@@ -24,10 +24,31 @@ type State struct {
 	RotatedTo id.Key // the key that replaced it
 }
 
-// GoodAt reports whether a key is not revoked or expired. A rotated key is good in its grace.
-func (s State) GoodAt(now int64) bool {
-	return s.RevokedAt == 0 && (s.ExpiresAt == 0 || now < s.ExpiresAt)
+// Verdict is what a key's state says about it.
+type Verdict int
+
+// The verdicts.
+const (
+	Revoked Verdict = iota // the zero value, so that nothing unset is good
+	Expired
+	Good
+)
+
+// Verdict decides about a key at a time. It is the one place that does. A key that is revoked and expired is Revoked. A
+// rotated key is good in its grace.
+func (s State) Verdict(now int64) Verdict {
+	switch {
+	case s.RevokedAt != 0:
+		return Revoked
+	case s.ExpiresAt != 0 && now >= s.ExpiresAt:
+		return Expired
+	default:
+		return Good
+	}
 }
+
+// GoodAt reports whether a key is good at a time.
+func (s State) GoodAt(now int64) bool { return s.Verdict(now) == Good }
 
 // ActiveAt reports whether a key is not revoked, expired or rotated.
 func (s State) ActiveAt(now int64) bool { return s.RotatedTo == "" && s.GoodAt(now) }

@@ -27,6 +27,26 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 	}
 }
 
+// TestOneVerdictDecidesAKey has each state in which a key can be, to the millisecond.
+func TestOneVerdictDecidesAKey(t *testing.T) {
+	for s, want := range map[apikey.State]apikey.Verdict{
+		{}:                                     apikey.Good,
+		{ExpiresAt: 1_001}:                     apikey.Good,
+		{ExpiresAt: 1_000}:                     apikey.Expired,
+		{RevokedAt: 1}:                         apikey.Revoked,
+		{RevokedAt: 2_000}:                     apikey.Revoked, // by a clock that is ahead
+		{RevokedAt: 900, ExpiresAt: 950}:       apikey.Revoked,
+		{RotatedTo: "key_x"}:                   apikey.Good,
+		{RotatedTo: "key_x", ExpiresAt: 1_001}: apikey.Good,
+		{RotatedTo: "key_x", ExpiresAt: 1_000}: apikey.Expired,
+		{RotatedTo: "key_x", ExpiresAt: 2_000, RevokedAt: 900}: apikey.Revoked,
+	} {
+		if got := s.Verdict(1_000); got != want {
+			t.Errorf("%+v: %d, want %d", s, got, want)
+		}
+	}
+}
+
 func TestAGraceNeverProlongsAKey(t *testing.T) {
 	for _, c := range []struct{ expires, want int64 }{{0, 6_000}, {9_000, 6_000}, {3_000, 3_000}} {
 		if got := (apikey.State{ExpiresAt: c.expires}).GraceEnds(1_000, 5*time.Second); got != c.want {

@@ -114,11 +114,12 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
-	if row.RevokedAt != 0 {
-		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
-	}
-	if row.ExpiresAt != 0 && now >= row.ExpiresAt {
+	switch row.Verdict(now) {
+	case apikey.Good:
+	case apikey.Expired:
 		return row, problem.New(problem.KeyExpired, "This API key has expired.")
+	default:
+		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
 	}
 	if a.used.first(parsed.Key, now) {
 		a.table.NoteUse(ctx, row, now)
@@ -207,7 +208,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	}
 	if !ok {
 		if isKnown {
-			return principal.Principal{Kind: principal.User, UserID: known.UserID}, nil
+			return principal.Principal{Kind: principal.User, UserID: known.UserID, SignedInAt: claims.SignedInAt}, nil
 		}
 		return principal.Principal{Kind: principal.None}, nil
 	}
@@ -215,7 +216,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	return principal.Principal{Kind: principal.User, UserID: u}, nil
+	return principal.Principal{Kind: principal.User, UserID: u, SignedInAt: claims.SignedInAt}, nil
 }
 
 // seen returns the user's email and name: those of the token, or else those of the issuer's

@@ -3,12 +3,14 @@ package authn_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
@@ -95,6 +97,33 @@ func TestAMembersEmailIsProved(t *testing.T) {
 		m, err := authn.New(f, &authntest.Tokens{Claims: c.claims}).Member(context.Background(), []string{"Bearer " + jwt}, string(o))
 		if err != nil || m.Email != c.want {
 			t.Errorf("%s: %q, %v", name, m.Email, err)
+		}
+	}
+}
+
+// TestTheTimeOfTheSignInReachesTheFunctions by the authorizer's context, for a user of the first time, one who is known, and
+// one of whom nothing is to be noted.
+func TestTheTimeOfTheSignInReachesTheFunctions(t *testing.T) {
+	for _, at := range []int64{0, 1_790_000_000} {
+		_, f := minted(t)
+		tokens := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Email: "ada@example.com", EmailVerified: true, SignedInAt: at}}
+		known := &store.Identity{UserID: newUser}
+		for _, f.Known = range []*store.Identity{nil, known, {UserID: newUser, AskedAt: time.Now().UnixMilli()}} {
+			if f.Known != nil && f.Known.AskedAt != 0 {
+				tokens.Claims.Email = ""
+			}
+			p, err := authn.New(f, tokens).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := map[string]any{}
+			for name, value := range p.Context() {
+				sent[name] = value
+			}
+			got, err := principal.Parse(sent)
+			if _, has := sent["signedInAt"]; err != nil || got.UserID != newUser || got.SignedInAt != at || has != (at != 0) {
+				t.Errorf("%+v of %v, %v: want %d", got, sent, err, at)
+			}
 		}
 	}
 }

@@ -153,6 +153,7 @@ type policy struct {
 
 type statement struct {
 	Action, Effect, Resource string
+	Condition                json.RawMessage `json:",omitempty"`
 }
 
 // Decide turns the values of the Authorization headers into a principal, as
@@ -225,13 +226,17 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 			},
 		}, nil
 	}
-	return nil, unknown(ctx, e, err)
+	var counts []any
+	if errors.Is(err, problem.ErrAtWill) {
+		counts = metric.UnknownKeys.With(1) // the alarm on this function's errors leaves these out
+	}
+	return nil, unknown(ctx, e, err, counts...)
 }
 
 // unknown logs why there is no decision, and returns the error of the call.
-func unknown(ctx context.Context, e authorizerEvent, err error) error {
-	slog.ErrorContext(ctx, "authorizer cannot tell", "error", err, "requestId", problem.RequestID(ctx),
-		"route", e.route())
+func unknown(ctx context.Context, e authorizerEvent, err error, counts ...any) error {
+	slog.ErrorContext(ctx, "authorizer cannot tell", append([]any{"error", err, "requestId", problem.RequestID(ctx),
+		"route", e.route()}, counts...)...)
 	return errors.New("the authorizer cannot tell who calls")
 }
 
@@ -256,7 +261,7 @@ func onStage(effect, methodARN string) policy {
 	if parts := strings.SplitN(methodARN, "/", 3); len(parts) == 3 {
 		resource = parts[0] + "/" + parts[1] + "/*"
 	}
-	return policy{Version: policyVersion, Statement: []statement{{"execute-api:Invoke", effect, resource}}}
+	return policy{Version: policyVersion, Statement: []statement{{"execute-api:Invoke", effect, resource, nil}}}
 }
 
 func principalID(id string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -47,6 +48,23 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 		delete(line, "_aws")
 		if delete(line, "time"); !sameValues(line, want) {
 			t.Errorf("%v, want %v", line, want)
+		}
+	}
+}
+
+// TestAMadeUpKeyIDIsCountedApart from errors that only a fault causes, so that the alarm can leave it out.
+func TestAMadeUpKeyIDIsCountedApart(t *testing.T) {
+	var out bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+	t.Cleanup(func() { slog.SetDefault(was) })
+	for cause, counted := range map[error]bool{problem.ErrAtWill: true, errors.New("the issuer is away"): false} {
+		out.Reset()
+		_, err := ask(t, sample, func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+			return principal.Principal{}, problem.Wrap(problem.Unavailable, "The issuer cannot be reached.", cause)
+		})
+		if err == nil || strings.Contains(out.String(), `"UnknownKeys":1`) != counted || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%v: %v, %s", cause, err, out.String())
 		}
 	}
 }

@@ -19,12 +19,16 @@ import (
 type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
-// by payload 1.0 or, with simple responses, 2.0. It does not return.
-func StartSharedAuthorizer(check Check) { start(&sharedAuthorizer{check: check}) }
+// by payload 1.0 or, with simple responses, 2.0. A policy that allows ends after allowFor, if that is not 0: where a
+// gateway keeps the answer against our advice, AWS may evaluate it again. It does not return.
+func StartSharedAuthorizer(check Check, allowFor time.Duration) {
+	start(&sharedAuthorizer{check: check, allowFor: allowFor})
+}
 
 // sharedAuthorizer decides on events of other APIs. It is a lambda.Handler.
 type sharedAuthorizer struct {
 	check    Check
+	allowFor time.Duration // 0: a policy has no end
 	accepted metric.Counter
 }
 
@@ -100,25 +104,33 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 	id, fields, err := h.check(ctx, e.authorization(), path)
 	if err == nil {
 		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
-		return answerTo(e, allow, id, fields), nil
+		return answerTo(e, allow, id, fields, ends(h.allowFor)), nil
 	}
 	if refused, ok := problem.Refusal(err); ok {
 		logRefusal(ctx, e, refused, refused.KeyID)
 		return answerTo(e, deny, "", map[string]string{
 			"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,
-		}), nil
+		}, nil), nil
 	}
 	return nil, unknown(ctx, e, err)
 }
 
-// answerTo returns the answer in the form that the event asks for.
-func answerTo(e authorizerEvent, effect, id string, fields map[string]string) any {
+// ends returns the condition by which a policy ends after a time, nil for 0.
+func ends(after time.Duration) json.RawMessage {
+	if after == 0 {
+		return nil
+	}
+	return json.RawMessage(`{"DateLessThan":{"aws:CurrentTime":"` + time.Now().Add(after).UTC().Format(time.RFC3339) + `"}}`)
+}
+
+// answerTo returns the answer in the form that the event asks for. condition is that of a policy.
+func answerTo(e authorizerEvent, effect, id string, fields map[string]string, condition json.RawMessage) any {
 	if e.version == "2.0" {
 		return simpleAnswer{effect == allow, fields}
 	}
 	return &authorizerAnswer{
 		PrincipalID: principalID(id), Context: fields,
-		PolicyDocument: policy{policyVersion, []statement{{"execute-api:Invoke", effect, thisRoute(e.methodARN)}}},
+		PolicyDocument: policy{policyVersion, []statement{{"execute-api:Invoke", effect, thisRoute(e.methodARN), condition}}},
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"latchkey/pkg/problem"
 )
@@ -97,6 +99,34 @@ func TestWhatCouldBeCachedIsRefused(t *testing.T) {
 			t.Errorf("%s: %s, %v, asked: %v", name, got, err, asked)
 		}
 	}
+}
+
+// TestAnAllowEndsWhereItIsSetTo wants the condition on an Allow only, and nothing of it in a form that has no policy.
+func TestAnAllowEndsWhereItIsSetTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(event string, c Check, allowFor time.Duration) string {
+			b, err := (&sharedAuthorizer{check: c, allowFor: allowFor}).Invoke(t.Context(), []byte(event))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		at := time.Now().Add(5 * time.Second).UTC().Format("2006-01-02T15:04:05Z") // as IAM reads it
+		for _, event := range []string{restEvent, httpEvent1} {
+			if got := ask(event, check(nil), 5*time.Second); !strings.Contains(got, `"Effect":"Allow"`) || !strings.Contains(got, `"Condition":{"DateLessThan":{"aws:CurrentTime":"`+at+`"}}`) {
+				t.Errorf("an Allow: %s", got)
+			}
+			if got := ask(event, check(nil), 0); strings.Contains(got, "Condition") {
+				t.Errorf("without the parameter: %s", got)
+			}
+			if got := ask(event, check(problem.New(problem.KeyRevoked, "x")), 5*time.Second); strings.Contains(got, "Condition") {
+				t.Errorf("a Deny: %s", got)
+			}
+		}
+		if got := ask(httpEvent2, check(nil), 5*time.Second); strings.Contains(got, "DateLessThan") {
+			t.Errorf("a simple answer: %s", got)
+		}
+	})
 }
 
 func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {

@@ -40,6 +40,7 @@ var (
 	ColdStarts          = Metric{"ColdStarts", Count, ""}
 	CredentialsAccepted = Metric{"CredentialsAccepted", Count, ""}
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
+	UnknownKeys         = Metric{"UnknownKeys", Count, ""}
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
@@ -49,7 +50,9 @@ var (
 
 // All returns every metric.
 func All() []Metric {
-	return []Metric{ColdStarts, CredentialsAccepted, CredentialsRefused, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue}
+	return []Metric{
+		ColdStarts, CredentialsAccepted, CredentialsRefused, UnknownKeys, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
+	}
 }
 
 // directive is the member by which CloudWatch makes a metric of a line. It writes itself: to find out

@@ -6,6 +6,7 @@ package principal
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"latchkey/pkg/id"
@@ -65,9 +66,11 @@ const (
 type Principal struct {
 	Kind   Kind
 	UserID id.User
-	OrgID  id.Org
-	AppID  id.App
-	KeyID  id.Key
+	// SignedInAt is when the user last signed in, as the issuer says: seconds since the epoch; 0: it does not say.
+	SignedInAt int64
+	OrgID      id.Org
+	AppID      id.App
+	KeyID      id.Key
 }
 
 // ErrMissing means that a request has no authorizer context, or an incomplete one. Nothing may
@@ -79,7 +82,11 @@ var ErrMissing = errors.New("principal: no valid authorizer context")
 func (p Principal) Context() map[string]string {
 	switch p.Kind {
 	case User:
-		return map[string]string{"kind": string(User), "userId": string(p.UserID)}
+		context := map[string]string{"kind": string(User), "userId": string(p.UserID)}
+		if p.SignedInAt != 0 {
+			context["signedInAt"] = strconv.FormatInt(p.SignedInAt, 10)
+		}
+		return context
 	case Key:
 		return map[string]string{
 			"kind": string(Key), "orgId": string(p.OrgID),
@@ -99,7 +106,8 @@ func Parse(m map[string]any) (Principal, error) {
 		if err != nil {
 			return Principal{}, ErrMissing
 		}
-		return Principal{Kind: User, UserID: u}, nil
+		at, _ := strconv.ParseInt(text("signedInAt"), 10, 64) // a time that cannot be read is none
+		return Principal{Kind: User, UserID: u, SignedInAt: at}, nil
 	case Key:
 		o, errO := id.ParseOrg(text("orgId"))
 		a, errA := id.ParseApp(text("appId"))

@@ -17,6 +17,7 @@ type document struct {
 	Code      Code    `json:"code"`
 	RequestID string  `json:"requestId"`
 	Errors    []Field `json:"errors,omitempty"`
+	MaxAge    int     `json:"maxAge,omitempty"` // seconds
 }
 
 // Write answers a request with err, as application/problem+json that ends in a newline. 503 and
@@ -27,7 +28,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	status := code.Status()
 	body, mErr := json.Marshal(document{
 		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,
-		Code: code, RequestID: RequestID(ctx), Errors: e.Fields,
+		Code: code, RequestID: RequestID(ctx), Errors: e.Fields, MaxAge: int(e.MaxAge.Seconds()),
 	})
 	if mErr != nil { // strings and integers always marshal
 		body = []byte(`{"code":"internal","status":500}`)
@@ -35,6 +36,9 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
+	if code == InsufficientUserAuthentication { // API Gateway renames a function's header, so that the body has it too
+		h.Set("WWW-Authenticate", `Bearer error="`+string(code)+`", max_age="`+strconv.Itoa(int(e.MaxAge.Seconds()))+`"`)
+	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(e.RetryAfter.Seconds())))))
 	}

@@ -24,14 +24,15 @@ const (
 	InvalidKid            Code = "invalid_kid"
 	UnknownParameter      Code = "unknown_parameter"
 
-	MissingCredentials Code = "missing_credentials"
-	InvalidCredentials Code = "invalid_credentials"
-	KeyExpired         Code = "key_expired"
-	KeyRevoked         Code = "key_revoked"
-	TokenInvalid       Code = "token_invalid"
-	TokenExpired       Code = "token_expired"
-	UserTokenRequired  Code = "user_token_required"
-	APIKeyRequired     Code = "api_key_required"
+	MissingCredentials             Code = "missing_credentials"
+	InvalidCredentials             Code = "invalid_credentials"
+	KeyExpired                     Code = "key_expired"
+	KeyRevoked                     Code = "key_revoked"
+	TokenInvalid                   Code = "token_invalid"
+	TokenExpired                   Code = "token_expired"
+	UserTokenRequired              Code = "user_token_required"
+	InsufficientUserAuthentication Code = "insufficient_user_authentication" // RFC 9470
+	APIKeyRequired                 Code = "api_key_required"
 
 	InsufficientRole   Code = "insufficient_role"
 	InsufficientScope  Code = "insufficient_scope"
@@ -96,6 +97,7 @@ var kinds = [...]kind{
 	{KeyRevoked, http.StatusUnauthorized, "The API key was revoked"},
 	{TokenInvalid, http.StatusUnauthorized, "The access token is not valid"},
 	{TokenExpired, http.StatusUnauthorized, "The access token has expired"},
+	{InsufficientUserAuthentication, http.StatusUnauthorized, "The sign-in is too long ago"},
 	{UserTokenRequired, http.StatusUnauthorized, "This route takes an access token"},
 	{APIKeyRequired, http.StatusUnauthorized, "This route takes an API key"},
 	{InsufficientRole, http.StatusForbidden, "The role does not allow this"},
@@ -180,6 +182,7 @@ type Error struct {
 	KeyID  string  // for the log of a refusal: the API key whose secret has matched, or ""
 
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
+	MaxAge     time.Duration // with InsufficientUserAuthentication: how long ago a sign-in may be, in whole seconds
 }
 
 // New returns an error without a cause.
@@ -197,6 +200,10 @@ func Invalid(pointer, code, message string) *Error {
 		Fields: []Field{{Pointer: pointer, Code: code, Message: message}},
 	}
 }
+
+// ErrAtWill is the cause of an Unavailable that a caller without a credential can have at will. It is no sign that
+// something is out of order.
+var ErrAtWill = errors.New("any caller can cause this")
 
 // Error returns the text for the log: code, detail and cause.
 func (e *Error) Error() string {

@@ -117,7 +117,7 @@ func auditedScopes(joined string) any {
 	return apikey.SplitScopes(joined)
 }
 
-// goodKey is the condition that a key is good at a time, as apikey.State.GoodAt is.
+// goodKey is the condition that a key is good at a time, as apikey.State.Verdict says.
 func goodKey(now int64) table.Condition {
 	return table.All(table.Exists, attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(now)))
 }

@@ -148,7 +148,11 @@ func virtualEnv(name, requirements string) tool {
 			if err := run(ctx, dir, "python3", "-m", "venv", dir); err != nil {
 				return err
 			}
-			return run(ctx, dir, filepath.Join(dir, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "-r", list)
+			args := []string{"install", "-q", "--disable-pip-version-check", "-r", list}
+			if strings.Contains(requirements, "--hash=") {
+				args = append(args, "--require-hashes", "--no-deps") // the list is whole
+			}
+			return run(ctx, dir, filepath.Join(dir, "bin", "pip"), args...)
 		},
 	}
 }

@@ -34,6 +34,7 @@ type policy struct {
 type statement struct {
 	Effect           string
 	Action, Resource stringOrList
+	Condition        map[string]map[string]time.Time // only DateLessThan aws:CurrentTime
 }
 
 // stringOrList is a text or a list of texts, as in IAM's policies.
@@ -75,7 +76,7 @@ func (x *exchange) authorize() *refusal {
 		x.principal = map[string]any{}
 	}
 	x.principal["principalId"] = v.PrincipalID
-	return v.PolicyDocument.evaluate(x.methodARN())
+	return v.PolicyDocument.evaluate(x.methodARN(), x.g.now())
 }
 
 // cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing, or is
@@ -150,6 +151,11 @@ func parseVerdict(answer []byte) (verdict, error) {
 	if v.PrincipalID == "" || len(v.PolicyDocument.Statement) == 0 {
 		return v, &malformedVerdictError{"principalId or policyDocument is missing"}
 	}
+	for _, s := range v.PolicyDocument.Statement {
+		if end := s.Condition["DateLessThan"]; s.Condition != nil && (len(s.Condition) != 1 || len(end) != 1 || end["aws:CurrentTime"].IsZero()) {
+			return v, &malformedVerdictError{"the local stack does not know its policy's condition"}
+		}
+	}
 	for name, value := range v.Context {
 		switch value := value.(type) {
 		case string:
@@ -180,11 +186,15 @@ func authorizerFault(err error) *refusal {
 	return &refusal{authorizerFailure, "Internal server error"}
 }
 
-// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied.
-func (p policy) evaluate(methodARN string) *refusal {
+// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied. It evaluates the condition
+// of a kept answer too; AWS does not document whether API Gateway does.
+func (p policy) evaluate(methodARN string, now time.Time) *refusal {
 	allowed := false
 	for _, s := range p.Statement {
 		if !s.Action.matches("execute-api:Invoke") || !s.Resource.matches(methodARN) {
+			continue
+		}
+		if end, has := s.Condition["DateLessThan"]["aws:CurrentTime"]; has && !now.Before(end) {
 			continue
 		}
 		if s.Effect != "Allow" {

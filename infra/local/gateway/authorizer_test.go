@@ -122,3 +122,26 @@ func TestUnknownIdentitySourceStopsTheStart(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAllowEndsAtItsTime also when the answer is kept, and refuses conditions that the gateway does not know.
+func TestAnAllowEndsAtItsTime(t *testing.T) {
+	answer := func(condition string) []byte {
+		return []byte(`{"principalId":"p","policyDocument":{"Statement":[{"Effect":"Allow","Action":"execute-api:Invoke","Resource":"*","Condition":` + condition + `}]}}`)
+	}
+	v, err := parseVerdict(answer(`{"DateLessThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.Date(2026, 1, 1, 0, 0, 5, 0, time.UTC)
+	if v.PolicyDocument.evaluate("a", end.Add(-time.Millisecond)) != nil || v.PolicyDocument.evaluate("a", end) == nil {
+		t.Errorf("before: %v, at its end: %v", v.PolicyDocument.evaluate("a", end.Add(-time.Millisecond)), v.PolicyDocument.evaluate("a", end))
+	}
+	for _, condition := range []string{
+		`{"DateGreaterThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"}}`, `{"DateLessThan":{"aws:EpochTime":"2026-01-01T00:00:05Z"}}`, `{}`,
+		`{"DateLessThan":{"aws:CurrentTime":"tomorrow"}}`, `{"DateLessThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"},"Bool":{}}`,
+	} {
+		if _, err := parseVerdict(answer(condition)); err == nil {
+			t.Errorf("%s is taken", condition)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 const (
 	leadingKeys  = "dynamodb:LeadingKeys"
+	attributes   = "dynamodb:Attributes"
 	enclosing    = "dynamodb:EnclosingOperation"
 	messageType  = "kms:MessageType"
 	algorithm    = "kms:SigningAlgorithm"
@@ -53,10 +54,14 @@ func newCalls(t *translated.Template, keyOf func(ctx context.Context, id string)
 // value is a DynamoDB attribute that may be a key.
 type value struct{ S string }
 
-// row has the key of a row, or the whole row.
+// row has the key of a row, or the whole row, and what a call does with it.
 type row struct {
 	TableName string
 	Key, Item map[string]value
+
+	UpdateExpression, ConditionExpression string
+	ExpressionAttributeNames              map[string]string
+	AttributeUpdates, Expected            map[string]json.RawMessage // of calls in the form before expressions
 }
 
 // UnmarshalJSON reads the text of a value of any type.
@@ -95,7 +100,11 @@ func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Ne
 		return nil, err
 	}
 	switch operation {
-	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
+	case "UpdateItem":
+		need := c.onTable(operation, in.TableName, c.partition(in.row))
+		need.Context[attributes] = in.attributes()
+		return []Need{need}, nil
+	case "GetItem", "PutItem", "DeleteItem":
 		return []Need{c.onTable(operation, in.TableName, c.partition(in.row))}, nil
 	case "Query":
 		return c.query(in)
@@ -170,6 +179,9 @@ func (c *calls) transaction(operation string, in dynamoCall) ([]Need, error) {
 	}
 	for i, n := range needs {
 		needs[i].Context = map[string][]string{leadingKeys: partitions}
+		if n.Action == "dynamodb:UpdateItem" {
+			needs[i].Context[attributes] = in.TransactItems[i]["Update"].attributes()
+		}
 		// The service authorization reference gives that key to each action but this.
 		if n.Action != "dynamodb:ConditionCheckItem" {
 			needs[i].Context[enclosing] = []string{operation}

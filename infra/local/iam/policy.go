@@ -36,7 +36,13 @@ type condition struct {
 // operators are the operators of the template's policies. Each reports whether a key with these
 // values in the request satisfies the condition, and returns the condition's values that did.
 var operators = map[string]func(c condition, have []string) (bool, []string){
-	"StringEquals":             func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
+	"StringEquals": func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
+	"StringEqualsIfExists": func(c condition, have []string) (bool, []string) {
+		if len(have) == 0 {
+			return true, c.values
+		}
+		return single(c, have, equal)
+	},
 	"ForAnyValue:StringEquals": func(c condition, have []string) (bool, []string) { return anyOf(c, have, equal) },
 	"ForAllValues:StringEquals": func(c condition, have []string) (bool, []string) {
 		return allOf(c, have, equal)
@@ -53,7 +59,7 @@ var operators = map[string]func(c condition, have []string) (bool, []string){
 
 // keys are the condition keys that the evaluator can fill in for a call.
 var keys = []string{
-	"dynamodb:LeadingKeys", "dynamodb:EnclosingOperation",
+	leadingKeys, enclosing, attributes,
 	"kms:KeySpec", "kms:KeyUsage", "kms:MessageType", "kms:SigningAlgorithm", "aws:TagKeys",
 }
 
@@ -168,6 +174,9 @@ func parse(role string, o map[string]any) (*statement, error) {
 			tag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
 			if !tag && !slices.Contains(keys, key) {
 				return s, fmt.Errorf("%s: the local stack does not know the condition key %s", s, key)
+			}
+			if key == attributes && !slices.Equal(s.actions, []string{"dynamodb:UpdateItem"}) {
+				return s, fmt.Errorf("%s: the local stack knows the attributes of updates only", s)
 			}
 			s.conditions = append(s.conditions, condition{operator, key, words(values)})
 		}

@@ -39,7 +39,8 @@ func (s *Stack) Info() Info {
 }
 
 // controlHandler returns the control endpoint, for tests and make targets on this machine. It is not part
-// of the API and answers only on loopback. GET /info, GET /copies?function=, GET /userinfo,
+// of the API and answers only on loopback. It refuses pages: a browser lets any page send a plain POST to this machine,
+// with its Origin. GET /info, GET /copies?function=, GET /userinfo,
 // POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
@@ -65,7 +66,13 @@ func (s *Stack) controlHandler() http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 		})
 	}
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") != "" {
+			http.Error(w, "pages may not use the control endpoint", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -86,6 +86,7 @@ func (s *Stack) parameters() (map[string]string, error) {
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
 	maps.Copy(own, s.options.Parameters)
+	delete(own, "AlarmTopicArn") // nothing here raises an alarm, and what comes with alarms would ask AWS about other APIs
 	return own, nil
 }
 

@@ -27,6 +27,7 @@ var keysOfKMS = map[string]string{
 	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the template's
 	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`,
 	"theirs":     `{"TagKey":"latchkey:stack","TagValue":"other"}`,
+	"plain":      ``,
 }
 
 // service answers every call with success, and describes keysOfKMS.
@@ -147,6 +148,13 @@ func (c clients) createKey(function, tag string, spec kmstypes.KeySpec) error {
 	return err
 }
 
+func (c clients) tag(function, key string) error {
+	_, err := c.kms(function).TagResource(context.Background(), &kms.TagResourceInput{
+		KeyId: &key, Tags: []kmstypes.Tag{{TagKey: aws.String("latchkey:stack"), TagValue: aws.String(StackName)}},
+	})
+	return err
+}
+
 func (c clients) send(function, queue string) error {
 	_, err := c.sqs(function).SendMessage(context.Background(), &sqs.SendMessageInput{
 		QueueUrl: aws.String("http://127.0.0.1:1/" + translated.AccountID + "/" + queue), MessageBody: aws.String("m"),
@@ -185,6 +193,12 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
 		return err
 	}
+	use := func(function, what string) error {
+		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + what + " = :at"),
+		})
+		return err
+	}
 	_, scan := c.dynamoDB("OrgsFunction").Scan(context.Background(), &dynamodb.ScanInput{TableName: table})
 	const partition, due = "PK = :pk AND begins_with(SK, :at)", "due = :pk AND dueAt <= :at"
 	for what, call := range map[string]struct {
@@ -207,6 +221,10 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"the same with the event first":             {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
 		"a write outside of a transaction":          {update("OrgsFunction", "ORG#1"), denied},
 		"a last use, outside of a transaction":      {update("AuthorizerFunction", "USED#1"), ""},
+		"a last use with what the index needs":      {use("AuthorizerFunction", "due"), denied},
+		"the same at a door":                        {use("KeyAuthorizerFunction", "dueAt"), denied},
+		"the same by a program of the owner":        {use("GuardPolicy", "due"), denied},
+		"a last use of a key that ends":             {use("GuardPolicy", "purgeAt"), ""},
 		"a scan":                                    {scan, denied},
 		"a signature":                               {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
 		"a signature over a message":                {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},
@@ -217,6 +235,9 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"a new key without a tag":                   {c.createKey("RotateFunction", "", kmstypes.KeySpecEccNistP256), denied},
 		"a new key of another stack":                {c.createKey("RotateFunction", "other", kmstypes.KeySpecEccNistP256), denied},
 		"a new key of another kind":                 {c.createKey("RotateFunction", StackName, kmstypes.KeySpecRsa2048), denied},
+		"a tag on another stack's key":              {c.tag("RotateFunction", "theirs"), denied},
+		"a tag on a key of ours":                    {c.tag("RotateFunction", "ours"), ""},
+		"a tag on a key that has none":              {c.tag("RotateFunction", "plain"), ""},
 		"a message":                                 {c.send("WebhooksFunction", "DeliveryQueue"), ""},
 		"a message to another queue":                {c.send("WebhooksFunction", "FanoutDeadLetters"), "AccessDenied"},
 		"a message by a function without the right": {c.send("OrgsFunction", "DeliveryQueue"), "AccessDenied"},

@@ -59,11 +59,12 @@ func template(t *testing.T, replace ...string) *translated.Template {
 // TestAPolicyThatIsNotUnderstoodStopsTheStart plants parts of policies that the evaluator does not know.
 func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 	for fault, replace := range map[string][2]string{
-		"an operator":      {`"ForAnyValue:StringEquals"`, `"ForAnyValue:StringEqualsIgnoreCase"`},
-		"a key":            {`"dynamodb:EnclosingOperation"`, `"dynamodb:Attributes"`},
-		"a deny":           {`"Effect":"Allow","Resource"`, `"Effect":"Deny","Resource"`},
-		"all but":          {`"Action":["dynamodb:Query"]`, `"NotAction":["dynamodb:Query"]`},
-		"a managed policy": {`"Policies":[{`, `"ManagedPolicyArns":["arn:aws:iam::aws:policy/x"],"Policies":[{`},
+		"an operator":         {`"ForAnyValue:StringEquals"`, `"ForAnyValue:StringEqualsIgnoreCase"`},
+		"a key":               {`"dynamodb:EnclosingOperation"`, `"dynamodb:Select"`},
+		"a read's attributes": {`"Null":{"dynamodb:LeadingKeys":"false"}`, `"Null":{"dynamodb:Attributes":"false"}`},
+		"a deny":              {`"Effect":"Allow","Resource"`, `"Effect":"Deny","Resource"`},
+		"all but":             {`"Action":["dynamodb:Query"]`, `"NotAction":["dynamodb:Query"]`},
+		"a managed policy":    {`"Policies":[{`, `"ManagedPolicyArns":["arn:aws:iam::aws:policy/x"],"Policies":[{`},
 	} {
 		if _, err := iam.New(template(t, replace[0], replace[1])); err == nil {
 			t.Errorf("%s is taken", fault)

@@ -1,6 +1,7 @@
 package accesstoken_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,6 +50,9 @@ func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
 		raw := next(payload)
 		_, err := v.Verify(t.Context(), raw)
 		refused(t, err, problem.Unavailable, raw)
+		if !errors.Is(err, problem.ErrAtWill) {
+			t.Errorf("%v: anyone can send such a token", err)
+		}
 	}
 	old := next(i.hourOld())
 	_, err = v.Verify(t.Context(), old)
@@ -177,7 +181,7 @@ func TestIssuerDownIsNeverAFalse401(t *testing.T) {
 		"204":        status(http.StatusNoContent),
 		"connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"not JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-		"no keys":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"keys":[]}`)) },
+		"no JWK set": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"error":"later"}`)) },
 		"oversize":   func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(huge)) },
 		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
 		"other scheme": func(w http.ResponseWriter, r *http.Request) {
@@ -213,6 +217,42 @@ func TestIssuerDownIsNeverAFalse401(t *testing.T) {
 				t.Fatalf("the issuer is back again: %v", err)
 			}
 		})
+	}
+}
+
+// TestAnIssuerThatEmptiesItsKeysEndsTheOldOnes once they are 15 minutes old, as it ends a single key: it may have
+// withdrawn them all. It is a 503, because the issuer may also have made a mistake.
+func TestAnIssuerThatEmptiesItsKeysEndsTheOldOnes(t *testing.T) {
+	for name, set := range map[string]string{"no keys": `{"keys":[]}`, "no usable key": `{"keys":[{"kty":"OKP","kid":"ec"}]}`} {
+		i := newIssuer(t)
+		v := i.verifier()
+		good := func(what string) {
+			t.Helper()
+			if _, err := v.Verify(t.Context(), i.good()); err != nil {
+				t.Fatalf("%s, %s: %v", name, what, err)
+			}
+		}
+		away := func() {
+			t.Helper()
+			raw := i.good()
+			_, err := v.Verify(t.Context(), raw)
+			refused(t, err, problem.Unavailable, raw)
+		}
+		good("before")
+		i.set(func(i *issuer) { i.jwks = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(set)) } })
+		i.clock.pass(15*time.Minute - time.Second)
+		good("the keys are younger than 15 minutes")
+		i.clock.pass(time.Second)
+		away()
+		i.set(func(i *issuer) { i.jwks = status(http.StatusInternalServerError) })
+		i.clock.pass(2 * time.Second)
+		away() // no later fault brings the old keys back
+		i.set(func(i *issuer) { i.jwks = nil })
+		i.clock.pass(2 * time.Second)
+		good("the keys are back")
+		i.set(func(i *issuer) { i.jwks = status(http.StatusInternalServerError) })
+		i.clock.pass(23 * time.Hour)
+		good("the issuer is away, as ever")
 	}
 }
 

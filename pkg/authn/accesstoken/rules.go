@@ -31,6 +31,7 @@ var (
 	errUnmarked  = errors.New("token: nothing says that it is an access token")
 	errIssuer    = errors.New("token: another issuer, or none")
 	errAudience  = errors.New("token: not for our audience or clients")
+	errScope     = errors.New("token: lacks the required scope")
 	errSubject   = errors.New("token: no usable sub")
 	errTime      = errors.New("token: exp missing, or a time that is not one")
 )
@@ -47,7 +48,7 @@ var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
 		"iss", "sub", "aud", "exp", "nbf", "iat", "jti",
-		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "s_hash", "nonce", "events", "scope", "scp", "cid", "appid",
+		"token_use", "client_id", "azp", "typ", "at_hash", "c_hash", "s_hash", "nonce", "events", "scope", "scp", "cid", "appid", "auth_time",
 	}
 )
 
@@ -120,6 +121,9 @@ func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 	if !v.isForUs(p) {
 		return problem.Wrap(problem.TokenInvalid, detailAudience, errAudience)
 	}
+	if !v.hasScope(p) {
+		return problem.Wrap(problem.TokenInvalid, detailScope, errScope)
+	}
 	if sub, _ := p["sub"].(string); !usableSubject(sub) {
 		return problem.Wrap(problem.TokenInvalid, detailSubject, errSubject)
 	}
@@ -164,6 +168,9 @@ func (v *Verifier) isForUs(p map[string]any) bool {
 	if v.cfg.Audience == "" {
 		return p["token_use"] == "access" && v.isOurClient(p)
 	}
+	if len(v.cfg.ClientIDs) > 0 && !v.isOurClient(p) {
+		return false
+	}
 	switch aud := p["aud"].(type) {
 	case string:
 		return aud == v.cfg.Audience
@@ -179,7 +186,7 @@ func (v *Verifier) isForUs(p map[string]any) bool {
 // isOurClient reports whether the token names its client, and only clients that are allowed.
 func (v *Verifier) isOurClient(p map[string]any) bool {
 	named := false
-	for _, name := range []string{"client_id", "azp"} {
+	for _, name := range []string{"client_id", "azp", "cid", "appid"} {
 		client, has := p[name]
 		if !has {
 			continue
@@ -191,6 +198,27 @@ func (v *Verifier) isOurClient(p map[string]any) bool {
 		named = true
 	}
 	return named
+}
+
+// hasScope reports whether the token has the required scope: in scope (RFC 9068), or in scp, where Entra has a text as in
+// scope, and Okta a list.
+func (v *Verifier) hasScope(p map[string]any) bool {
+	if v.cfg.RequiredScope == "" {
+		return true
+	}
+	for _, name := range []string{"scope", "scp"} {
+		switch of := p[name].(type) {
+		case string:
+			if slices.Contains(strings.Split(of, " "), v.cfg.RequiredScope) {
+				return true
+			}
+		case []any:
+			if slices.Contains(of, any(v.cfg.RequiredScope)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // usableSubject reports whether a subject can identify a user. The decoder replaces half a

@@ -12,6 +12,7 @@ package accesstoken
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -28,10 +29,13 @@ type Config struct {
 	JWKSURL     string // "": the jwks_uri of the issuer's discovery document
 	UserinfoURL string // "": the userinfo_endpoint of the same document
 	// Audience is the aud that a token must have. When it is "" (Cognito's access
-	// tokens have no aud) a token must have token_use=access and one of ClientIDs
-	// as its client_id or azp. ClientIDs counts only then.
-	Audience  string
+	// tokens have no aud) a token must have token_use=access and one of ClientIDs.
+	Audience string
+	// ClientIDs are the clients whose tokens are accepted: a token names its client by client_id,
+	// azp, cid or appid, and no other by any of them. None: with an Audience, any client.
 	ClientIDs []string
+	// RequiredScope is a scope that a token must have in scope or scp; "": none.
+	RequiredScope string
 	// The claims to read, at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
 	// EmailsAreVerified means that the issuer has verified every email. An
@@ -58,6 +62,7 @@ func ConfigFrom(e Settings) Config {
 		JWKSURL:             e.Optional("JWKS_URL", ""),
 		Audience:            e.Optional("AUDIENCE", ""),
 		ClientIDs:           e.List("CLIENT_IDS"),
+		RequiredScope:       e.Optional("REQUIRED_SCOPE", ""),
 		EmailClaim:          e.Optional("EMAIL_CLAIM", ""),
 		EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
 		EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
@@ -72,6 +77,7 @@ type Claims struct {
 	EmailVerified   bool      // false without an email
 	Name            string    // "" when the token has none
 	IssuedAt        time.Time // zero when the token has no iat; whole seconds
+	SignedInAt      int64     // auth_time (RFC 9068, 2.2.1): seconds since the epoch; 0 when the token has none
 }
 
 // leeway is the largest difference between the issuer's clock and ours.
@@ -85,6 +91,7 @@ const (
 	detailAlgorithm   = "This service takes access tokens that are signed by ES256, RS256 or PS256, and by no other algorithm."
 	detailSubject     = "The access token has no sub claim that can be used: a text of 1 to 255 bytes without control characters."
 	detailAudience    = "The access token is not meant for this service."
+	detailScope       = "The access token lacks the scope that this service requires."
 	detailExpired     = "The access token has expired."
 	detailUnavailable = "The issuer of access tokens cannot be reached."
 )
@@ -230,7 +237,7 @@ func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string,
 
 var (
 	errSignature = errors.New("token: no key of the issuer made the signature")
-	errPaused    = errors.New("token: its key may be newer than the issuer's keys that are known")
+	errPaused    = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
 )
 
 // couldBeNewer reports whether a token of an unknown key may be good: it was made after the
@@ -272,6 +279,7 @@ func (v *Verifier) claims(c jwt.MapClaims) Claims {
 	if iat, ok := seconds(c["iat"]); ok {
 		out.IssuedAt = time.Unix(iat, 0)
 	}
+	out.SignedInAt, _ = seconds(c["auth_time"])
 	return out
 }
 

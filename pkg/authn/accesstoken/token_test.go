@@ -104,6 +104,67 @@ func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 	}
 }
 
+// TestOnlyTheListedClientsAreAccepted has an audience too, and a client by each name that an issuer gives it.
+func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.ClientIDs = []string{"web", "cli"}
+	for name, tc := range map[string]struct {
+		edits object
+		ok    bool
+	}{
+		"client_id": {object{"client_id": "web"}, true}, "azp": {object{"azp": "cli"}, true},
+		"cid": {object{"cid": "web"}, true}, "appid": {object{"appid": "web"}, true},
+		"another client_id": {object{"client_id": "third"}, false}, "another azp": {object{"azp": "third"}, false},
+		"another cid": {object{"cid": "third"}, false}, "another appid": {object{"appid": "third"}, false},
+		"another beside a good one": {object{"client_id": "web", "cid": "third"}, false},
+		"no client":                 {object{}, false},
+		"another aud":               {object{"client_id": "web", "aud": "other"}, false},
+	} {
+		raw := i.token(i.header(), with(i.payload(), tc.edits))
+		if _, err := i.verifierOf(c).Verify(t.Context(), raw); tc.ok && err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !tc.ok {
+			refused(t, err, problem.TokenInvalid, raw)
+		}
+		if _, err := i.verifier().Verify(t.Context(), raw); err != nil && tc.edits["aud"] == nil {
+			t.Errorf("%s, where any client may: %v", name, err)
+		}
+	}
+}
+
+// TestATokenNeedsTheRequiredScope in each form in which issuers write scopes.
+func TestATokenNeedsTheRequiredScope(t *testing.T) {
+	i := newIssuer(t)
+	c := i.config()
+	c.RequiredScope = "orgs:manage"
+	for name, tc := range map[string]struct {
+		edits object
+		ok    bool
+	}{
+		"alone":           {object{"scope": "orgs:manage"}, true},
+		"among others":    {object{"scope": "openid orgs:manage email"}, true},
+		"Entra's scp":     {object{"scp": "User.Read orgs:manage"}, true},
+		"Okta's scp":      {object{"scp": []string{"openid", "orgs:manage"}}, true},
+		"a list":          {object{"scope": []string{"orgs:manage"}}, true},
+		"none":            {object{"scope": nil}, false},
+		"others":          {object{"scope": "openid profile"}, false},
+		"a longer one":    {object{"scope": "orgs:manager"}, false},
+		"a part of one":   {object{"scope": "all orgs:manage:not"}, false},
+		"another case":    {object{"scope": "Orgs:Manage"}, false},
+		"two in one text": {object{"scp": []string{"openid orgs:manage"}}, false},
+		"a tab":           {object{"scope": "openid\torgs:manage"}, false},
+		"no text":         {object{"scope": object{"orgs:manage": true}}, false},
+	} {
+		raw := i.token(i.header(), with(i.payload(), tc.edits))
+		if _, err := i.verifierOf(c).Verify(t.Context(), raw); tc.ok && err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !tc.ok {
+			refused(t, err, problem.TokenInvalid, raw)
+		}
+	}
+}
+
 func TestWithoutAudienceAndClientsNothingIsAccepted(t *testing.T) {
 	i := newIssuer(t)
 	c := i.config()
@@ -168,6 +229,16 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 	got, err = i.verifierOf(c).Verify(t.Context(), i.good())
 	if err != nil || got.Email != "" || got.EmailVerified || got.Name != "" {
 		t.Errorf("got %+v %v", got, err)
+	}
+}
+
+func TestTheTimeOfTheSignInIsRead(t *testing.T) {
+	i := newIssuer(t)
+	for value, want := range map[any]int64{nil: 0, 1_790_000_000: 1_790_000_000, 1_790_000_000.5: 1_790_000_000, "1790000000": 0, -1: 0, true: 0} {
+		raw := i.token(i.header(), with(i.payload(), object{"auth_time": value}))
+		if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.SignedInAt != want {
+			t.Errorf("%v: %d, %v, want %d", value, got.SignedInAt, err, want)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // How long an answer of the issuer is used, and how often the issuer is called.
 const (
 	fresh = 15 * time.Minute // an answer this young is used without a call
-	stale = 24 * time.Hour   // an answer this young is used while calls fail
+	stale = 24 * time.Hour   // an answer this young is used while calls fail, unless it was withdrawn
 
 	// askTimeout bounds one fetch, with all its requests.
 	askTimeout = 3 * time.Second
@@ -23,6 +23,9 @@ const (
 	// emptyPause is the same while there is no usable answer: as long as Retry-After.
 	emptyPause = time.Second
 )
+
+// errWithdrawn is in the chain of a fetch's error when the issuer has answered, and has nothing any more.
+var errWithdrawn = errors.New("jwks: withdrawn")
 
 // cached keeps the last result of fetch. It fetches only when a caller needs the value, and has
 // no goroutine, because a Lambda function is frozen between requests: one caller fetches, and
@@ -39,6 +42,8 @@ type cached[T any] struct {
 	triedAt  time.Time // end of the last try
 	forcedAt time.Time
 	err      error // of the last try; nil when it succeeded
+	// withdrawn means that the issuer has withdrawn the value, which then is used while it is fresh.
+	withdrawn bool
 }
 
 // view is a cached value as one caller sees it.
@@ -137,11 +142,14 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	if err == nil {
 		c.value, c.gotAt, c.round = value, now, c.round+1
 	}
+	c.withdrawn = err != nil && (c.withdrawn || errors.Is(err, errWithdrawn))
 }
 
 func (c *cached[T]) isFresh(now time.Time) bool { return c.round > 0 && within(now, c.gotAt, fresh) }
 
-func (c *cached[T]) usable(now time.Time) bool { return c.round > 0 && within(now, c.gotAt, stale) }
+func (c *cached[T]) usable(now time.Time) bool {
+	return c.isFresh(now) || c.round > 0 && !c.withdrawn && within(now, c.gotAt, stale)
+}
 
 // isDown reports whether the last try failed so recently that it is not repeated yet.
 func (c *cached[T]) isDown(now time.Time) bool {

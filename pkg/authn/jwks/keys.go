@@ -51,13 +51,16 @@ type jwk struct {
 }
 
 // parse reads a JWK set, and skips keys that it cannot read or must not use. A set without a
-// usable key is an error: it would refuse every token, and is probably a fault of the issuer.
+// usable key is errWithdrawn: it is a fault of the issuer, or its way to withdraw all keys.
 func parse(body []byte) (keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil {
 		return nil, fmt.Errorf("jwks: not a JWK set: %w", err)
+	}
+	if set.Keys == nil { // RFC 7517, section 5.1
+		return nil, errors.New("jwks: not a JWK set: it has no keys")
 	}
 	found, usable := keys{}, false
 	for _, text := range set.Keys {
@@ -79,7 +82,7 @@ func parse(body []byte) (keys, error) {
 		}
 	}
 	if !usable {
-		return nil, errors.New("jwks: the set has no key that can be used")
+		return nil, fmt.Errorf("%w: the set has no key that can be used", errWithdrawn)
 	}
 	return found, nil
 }

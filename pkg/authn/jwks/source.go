@@ -2,7 +2,8 @@
 // and its discovery document.
 //
 // It fetches only when a caller needs an answer, and has no goroutine. An answer is fresh for 15
-// minutes, and is used for 24 hours while calls to the issuer fail. An unknown kid or a bad
+// minutes, and is used for 24 hours while calls to the issuer fail. A set of keys of which none can
+// be used, in a readable answer, ends this at the 15 minutes. An unknown kid or a bad
 // signature forces at most one fetch in 10 seconds. Concurrent callers share one fetch. A fetch
 // takes at most 3 seconds and 1 MiB. A key that cannot be read is skipped, without effect on
 // other keys.

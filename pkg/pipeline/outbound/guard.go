@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -57,9 +58,15 @@ func NewGuard(allow []netip.Prefix) *Guard {
 	return g
 }
 
+// linkLocal are the networks in which a cloud gives its machines their credentials.
+var linkLocal = prefixes("169.254.0.0/16", "fe80::/10")
+
+// widest is the shortest prefix that may be allowed. A shorter one has much that no one meant.
+const widest = 8
+
 // ParseCIDRs reads prefixes such as 127.0.0.0/8 and ::1/128. It skips empty entries. An IPv4
-// address in IPv6 form is an error, and so is a prefix of length 0, which would switch the guard
-// off.
+// address in IPv6 form is an error, and so is a prefix that is wider than a /8 or has link-local
+// addresses.
 func ParseCIDRs(list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, s := range list {
@@ -71,8 +78,8 @@ func ParseCIDRs(list []string) ([]netip.Prefix, error) {
 		if err != nil {
 			return nil, fmt.Errorf("outbound: %q is not a CIDR: %w", s, err)
 		}
-		if p.Bits() == 0 || p.Addr().Is4In6() {
-			return nil, fmt.Errorf("outbound: %q may not be allowed: too wide, or an IPv4 address in IPv6 form", s)
+		if p.Bits() < widest || p.Addr().Is4In6() || slices.ContainsFunc(linkLocal, p.Overlaps) {
+			return nil, fmt.Errorf("outbound: %q may not be allowed: wider than a /8, link-local, or an IPv4 address in IPv6 form", s)
 		}
 		out = append(out, p.Masked())
 	}

@@ -171,10 +171,15 @@ func TestAllowListIsReadStrictly(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].String() != "127.0.0.0/8" {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, bad := range []string{"127.0.0.1", "0.0.0.0/0", "::/0", "::ffff:127.0.0.1/104", "localhost", "127.0.0.0/33", "10.0.0.0/8,127.0.0.0/8"} {
+	for _, bad := range []string{"127.0.0.1", "0.0.0.0/0", "::/0", "::ffff:127.0.0.1/104", "localhost", "127.0.0.0/33", "10.0.0.0/8,127.0.0.0/8",
+		"0.0.0.0/1", "128.0.0.0/1", "10.0.0.0/7", "fc00::/7", "169.254.0.0/16", "169.254.169.254/32", "169.0.0.0/8", "fe80::/10", "fe80::1/128", "fe00::/8",
+	} {
 		if got, err := ParseCIDRs([]string{bad}); err == nil {
 			t.Errorf("%q is read as %v", bad, got)
 		}
+	}
+	if got, err := ParseCIDRs([]string{"10.0.0.0/8", "172.16.0.0/12", "fd00::/8", "2001:db8::/32"}); err != nil || len(got) != 4 {
+		t.Errorf("%v, %v", got, err)
 	}
 	if got, err := ParseCIDRs(nil); err != nil || len(got) != 0 {
 		t.Errorf("no list: %v, %v", got, err)

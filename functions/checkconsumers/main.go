@@ -1,0 +1,19 @@
+// Command checkconsumers looks once a day for authorizers of other APIs that could keep an answer of ours.
+package main
+
+import (
+	"latchkey/pkg/boot"
+	"latchkey/pkg/consumers"
+	"latchkey/pkg/lambda"
+)
+
+func main() {
+	boot.Run(func(e *boot.Reader) func() {
+		cfg := e.AWS()
+		gateway := &consumers.Client{AWS: cfg, HTTP: boot.NewHTTPClient(), URL: e.Required("API_GATEWAY")}
+		shared := []string{e.Required("KEY_AUTHORIZER"), e.Required("MEMBER_AUTHORIZER")}
+		return func() {
+			lambda.StartSchedule(consumers.Daily{API: gateway, Region: cfg.Region, Shared: shared}.Run)
+		}
+	})
+}

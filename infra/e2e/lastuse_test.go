@@ -1,0 +1,88 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// notesLastUse makes an API key that ends, has a door check it, and wants the list of keys to have a last use.
+// A check throws the error of this write away: no request may fail for it.
+func notesLastUse(t *testing.T, ada *person, org, door string, check func(t *testing.T, key string)) {
+	t.Helper()
+	id, key := ada.key(t, org, `{"scopes":["invoices:read"],"expiresIn":3600}`)
+	check(t, key)
+	for _, k := range ada.want(t, "GET", "/v1/orgs/"+org+"/keys", "", 200, "").list("keys") {
+		if k["id"] == id && k["lastUsedAt"] == nil {
+			t.Errorf("%s has checked the key %s, and noted no use: the role's statement LastUse, or the time limit of the write", door, id)
+		}
+	}
+}
+
+func lastUsesAreNoted(t *testing.T, tg *target, p platform) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	doors := p.doors(t)
+	doors["the API"] = func(t *testing.T, key string) {
+		tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
+	}
+	for name, check := range doors {
+		notesLastUse(t, ada, org, name, check)
+	}
+}
+
+// noted has each door of an owner check a key.
+func (f *frontDoor) noted(t *testing.T) {
+	for _, d := range f.doors {
+		notesLastUse(t, f.ada, f.org, d.name, func(t *testing.T, key string) { d.want(t, d.keyPath, key, 200, "") })
+	}
+}
+
+func (localPlatform) doors(t *testing.T) map[string]func(t *testing.T, key string) {
+	t.Log("TestFrontDoor asks the doors of an owner's own API")
+	return map[string]func(t *testing.T, key string){}
+}
+
+// doors returns the shared authorizer, called as an API Gateway would, and the function URL if the stack has one.
+// Programs with pkg/guard have the same statement in their policy.
+func (p awsPlatform) doors(t *testing.T) map[string]func(t *testing.T, key string) {
+	doors := map[string]func(t *testing.T, key string){"the shared authorizer": func(t *testing.T, key string) {
+		if answer := p.authorize(t, key); !strings.Contains(string(answer), `"Effect":"Allow"`) {
+			t.Errorf("the shared authorizer: %s", answer)
+		}
+	}}
+	if url := p.find(t, "ForwardAuthUrl"); url != "" {
+		doors["the function URL"] = func(t *testing.T, key string) {
+			r, err := newTarget("url", url, nil).try(t.Context(), call{method: "GET", path: "/authorize", bearer: key})
+			if err != nil || r.status != 200 {
+				t.Errorf("the function URL: %d %s %v", r.status, r.text, err)
+			}
+		}
+	}
+	return doors
+}
+
+// authorize calls the shared authorizer with a key, and returns its answer.
+func (p awsPlatform) authorize(t *testing.T, key string) []byte {
+	t.Helper()
+	event, err := json.Marshal(map[string]any{
+		"type": "REQUEST", "methodArn": "arn:aws:execute-api:" + p.region + ":000000000000:smoke/live/GET/invoices", "resource": "/invoices",
+		"multiValueHeaders": map[string][]string{"Authorization": {"Bearer " + key}}, "requestContext": map[string]any{"extendedRequestId": "smoke"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "event.json"), filepath.Join(dir, "answer.json")
+	if err := os.WriteFile(in, event, 0o600); err != nil { // not in the arguments, which others of the machine can list
+		t.Fatal(err)
+	}
+	p.cli(t, "lambda", "invoke", "--function-name", p.physical(t, "KeyAuthorizerFunction"), "--payload", "fileb://"+in, out)
+	answer, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}

@@ -1,0 +1,231 @@
+package receivers_test
+
+import (
+	"bytes"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/receivers"
+	"latchkey/infra/vectors"
+	"latchkey/pkg/verify"
+)
+
+// The vectors of Wycheproof, which has what has gone wrong in others' programs, and the sum of the module. It is no
+// requirement of go.mod, where it would make every user of our packages have its version of Go.
+const (
+	wycheproof    = "github.com/c2sp/wycheproof@v0.0.0-20260902155932-3fa63dd0344a"
+	wycheproofSum = "h1:pNbL2nztRsWfW/ispAwsvcDFxs9Id38uIsR2/Up5G2c="
+)
+
+// wycheproofFile reads a file of the module.
+func wycheproofFile(t *testing.T, name string, into any) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", wycheproof)
+	cmd.Dir = t.TempDir() // of no module
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var module struct{ Dir, Sum string }
+	if err != nil || json.Unmarshal(out, &module) != nil || module.Sum != wycheproofSum {
+		t.Fatalf("%s: %v, %s %s", wycheproof, err, out, stderr.String())
+	}
+	text, err := os.ReadFile(filepath.Join(module.Dir, "testvectors_v1", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// foreign is a signature of others, with the key of its own message.
+type foreign struct {
+	name      string
+	signature []byte
+	valid     bool
+	x, y      string // base64url
+}
+
+// foreignSignatures returns Wycheproof's signatures on P-256 with SHA-256: those in the form of JWS, and those of whole JWS.
+func foreignSignatures(t *testing.T) (all []foreign) {
+	t.Helper()
+	var plain struct {
+		TestGroups []struct {
+			PublicKey struct{ Uncompressed string } // hexadecimal
+			Tests     []struct {
+				TcID                 int
+				Comment, Sig, Result string
+			}
+		}
+	}
+	wycheproofFile(t, "ecdsa_secp256r1_sha256_p1363_test.json", &plain)
+	for _, g := range plain.TestGroups {
+		point, err := hex.DecodeString(g.PublicKey.Uncompressed)
+		if err != nil || len(point) != 65 {
+			t.Fatalf("a key of %d bytes: %v", len(point), err)
+		}
+		x, y := base64.RawURLEncoding.EncodeToString(point[1:33]), base64.RawURLEncoding.EncodeToString(point[33:])
+		for _, c := range g.Tests {
+			signature, err := hex.DecodeString(c.Sig)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, foreign{fmt.Sprintf("ECDSA %d: %s", c.TcID, c.Comment), signature, c.Result == "valid", x, y})
+		}
+	}
+	var whole struct {
+		TestGroups []struct {
+			Public *struct{ Crv, X, Y string }
+			Tests  []struct {
+				TcID            int
+				Comment, Result string
+				JWS             json.RawMessage
+			}
+		}
+	}
+	wycheproofFile(t, "json_web_signature_test.json", &whole)
+	for _, g := range whole.TestGroups {
+		for _, c := range g.Tests {
+			var jws string
+			if g.Public == nil || g.Public.Crv != "P-256" || json.Unmarshal(c.JWS, &jws) != nil || strings.Count(jws, ".") != 2 {
+				continue
+			}
+			signature, err := base64.RawURLEncoding.DecodeString(jws[strings.LastIndex(jws, ".")+1:])
+			if err == nil && strings.Contains(strings.ToLower(c.Comment), "is") { // a number of the signature is
+				all = append(all, foreign{fmt.Sprintf("JWS %d: %s", c.TcID, c.Comment), signature, c.Result == "valid", g.Public.X, g.Public.Y})
+			}
+		}
+	}
+	return all
+}
+
+// foreignVectors returns a webhook for each signature. A valid one, and one with a number that is too large, gets the key by
+// which it would be a signature of the webhook: so the second is good to who takes numbers modulo the group's order.
+func foreignVectors(t *testing.T) vectors.Vectors {
+	t.Helper()
+	now, n := time.Now(), elliptic.P256().Params().N
+	v := vectors.Vectors{Now: now.Unix(), Issuer: vectors.Issuer, EndpointID: vectors.EndpointID, Lookups: map[string]vectors.Answer{}}
+	var keys []string
+	encode := base64.RawURLEncoding.EncodeToString
+	for i, f := range foreignSignatures(t) {
+		kid := sha256.Sum256(fmt.Append(nil, "wycheproof", i))
+		input := encode([]byte(fmt.Sprintf(`{"alg":"ES256","kid":%q,"typ":"webhook+jwt"}`, encode(kid[:])))) + "." + encode([]byte(fmt.Sprintf(
+			`{"iss":%q,"aud":%q,"iat":%d,"exp":%d,"jti":"att_1","event":{"id":"evt_1","type":"link.claimed","createdAt":1,"data":{}}}`,
+			v.Issuer, v.EndpointID, now.Unix()-2, now.Unix()+298)))
+		x, y := f.x, f.y
+		if len(f.signature) == 64 {
+			r, s := new(big.Int).SetBytes(f.signature[:32]), new(big.Int).SetBytes(f.signature[32:])
+			if f.valid || r.Cmp(n) >= 0 || s.Cmp(n) >= 0 {
+				if q, ok := recovered(new(big.Int).Mod(r, n), new(big.Int).Mod(s, n), sha256.Sum256([]byte(input))); ok {
+					x, y = encode(q.x.FillBytes(make([]byte, 32))), encode(q.y.FillBytes(make([]byte, 32)))
+				} else if f.valid {
+					t.Fatalf("%s: no key is found", f.name)
+				}
+			}
+		}
+		jwk := fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"`, encode(kid[:]), x, y)
+		keys = append(keys, jwk+"}")
+		v.Lookups[encode(kid[:])] = vectors.Answer{Status: 200, MaxAge: 300, Body: json.RawMessage(jwk + `,"createdAt":1,"expiredAt":null}`)}
+		v.Cases = append(v.Cases, vectors.Case{Name: f.name, Token: input + "." + encode(f.signature), Valid: f.valid, Status: map[bool]int{true: 204, false: 401}[f.valid]})
+	}
+	v.JWKS = json.RawMessage(`{"keys":[` + strings.Join(keys, ",") + `]}`)
+	return v
+}
+
+// TestSignaturesOfOthersAreTakenAndRefused gives Wycheproof's to pkg/verify and to the receivers.
+func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
+	v := foreignVectors(t)
+	if valid := strings.Count(fmt.Sprint(v.Cases), " true 204"); valid < 150 || len(v.Cases)-valid < 80 {
+		t.Fatalf("%d cases, %d of them good", len(v.Cases), valid)
+	}
+	api := httptest.NewServer(v.Handler())
+	defer api.Close()
+	t.Run("go", func(t *testing.T) {
+		for _, c := range v.Cases {
+			check, err := verify.New(verify.Config{BaseURL: api.URL, EndpointID: v.EndpointID, Issuer: v.Issuer}) // it looks up few new keys
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := check.Verify(t.Context(), []byte(c.Token)); (err == nil) != c.Valid || err != nil && !errors.Is(err, verify.ErrRefused) {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+	})
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+		t.Run(string(l), func(t *testing.T) {
+			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID})
+			for _, c := range v.Cases {
+				if got := post(t, r.URL, c.Token); got != c.Status {
+					t.Errorf("%s: %d instead of %d", c.Name, got, c.Status)
+				}
+			}
+		})
+	}
+}
+
+// point is a point of P-256; without x it is the one at infinity.
+type point struct{ x, y *big.Int }
+
+// recovered returns a key by which (r, s) is a signature of a digest (SEC 1, section 4.1.6). ok is false when there is none.
+func recovered(r, s *big.Int, digest [32]byte) (q point, ok bool) {
+	c := elliptic.P256().Params()
+	for _, x := range []*big.Int{r, new(big.Int).Add(r, c.N)} {
+		y := new(big.Int).Exp(x, big.NewInt(3), c.P)
+		y.Sub(y, new(big.Int).Mul(x, big.NewInt(3))).Add(y, c.B).Mod(y, c.P)
+		if r.Sign() == 0 || s.Sign() == 0 || x.Cmp(c.P) >= 0 || y.ModSqrt(y, c.P) == nil {
+			continue
+		}
+		inverse := new(big.Int).ModInverse(r, c.N)
+		e := new(big.Int).SetBytes(digest[:])
+		q = sum(times(new(big.Int).Mul(s, inverse), point{x, y}), times(e.Neg(e).Mul(e, inverse), point{c.Gx, c.Gy}))
+		return q, q.x != nil
+	}
+	return q, false
+}
+
+func times(n *big.Int, p point) (out point) {
+	n = new(big.Int).Mod(n, elliptic.P256().Params().N)
+	for i := n.BitLen() - 1; i >= 0; i-- {
+		if out = sum(out, out); n.Bit(i) == 1 {
+			out = sum(out, p)
+		}
+	}
+	return out
+}
+
+func sum(a, b point) point {
+	p := elliptic.P256().Params().P
+	up, down := new(big.Int), new(big.Int) // of the line's slope
+	switch {
+	case a.x == nil:
+		return b
+	case b.x == nil:
+		return a
+	case a.x.Cmp(b.x) != 0:
+		up.Sub(b.y, a.y)
+		down.Sub(b.x, a.x)
+	case a.y.Cmp(b.y) != 0 || a.y.Sign() == 0:
+		return point{}
+	default:
+		up.Mul(a.x, a.x).Sub(up, big.NewInt(1)).Mul(up, big.NewInt(3))
+		down.Lsh(a.y, 1)
+	}
+	slope := up.Mul(up, down.ModInverse(down.Mod(down, p), p))
+	x := new(big.Int).Mul(slope, slope)
+	x.Sub(x, a.x).Sub(x, b.x).Mod(x, p)
+	y := new(big.Int).Sub(a.x, x)
+	return point{x, y.Mul(y, slope).Sub(y, a.y).Mod(y, p)}
+}

@@ -1,0 +1,151 @@
+// Package consumers looks for authorizers of other APIs that ask the stack's shared authorizers and could keep the answer:
+// a revoked key would go on to open the API. `make check-consumers` makes the search by hand, and a function once a day.
+package consumers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// API reads API Gateway. Paths are those of its REST interface.
+type API interface {
+	// Page reads one page of a list into out. token is "" for the first.
+	Page(ctx context.Context, path, token string, out any) error
+	// Export reads the OpenAPI document of a REST API's stage, with its authorizers.
+	Export(ctx context.Context, api, stage string) ([]byte, error)
+}
+
+// Search is one look through the APIs of an account and region. Its counts are of authorizers, and of findings.
+type Search struct {
+	API    API
+	Region string
+	Shared []string                         // the ARNs of the stack's authorizers for other APIs
+	Say    func(format string, args ...any) // is called with each finding, and with what a person must look at
+
+	Seen, Ours, Wrong int
+	Unknown           int // authorizers whose function a stage variable names
+}
+
+// Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. Its error is one of API.
+func (s *Search) Run(ctx context.Context) error {
+	if err := s.lookAtREST(ctx); err != nil {
+		return err
+	}
+	return s.lookAtHTTP(ctx)
+}
+
+// asks counts an authorizer, and reports whether it asks one of the stack's.
+func (s *Search) asks(api, name, uri string) bool {
+	s.Seen++
+	if strings.Contains(uri, "${stageVariables.") {
+		s.Unknown++
+		s.Say("%s, authorizer %s: a stage variable names its function. Look at it yourself.", api, name)
+	}
+	ours := shared(s.Shared).has(uri)
+	if ours {
+		s.Ours++
+	}
+	return ours
+}
+
+// found reports one finding, unless nothing is wrong.
+func (s *Search) found(where string, wrong []string, mend string) {
+	if len(wrong) == 0 {
+		return
+	}
+	s.Wrong++
+	s.Say("%s: %s. To mend it:\n  %s", where, strings.Join(wrong, "; "), mend)
+}
+
+// pages reads all pages of a list.
+func pages[T any](ctx context.Context, from API, path string) (all []T, err error) {
+	for token := ""; ; {
+		var page struct {
+			Item, Items         []T // of REST APIs, and of others
+			Position, NextToken string
+		}
+		if err := from.Page(ctx, path, token, &page); err != nil {
+			return nil, err
+		}
+		all = append(append(all, page.Item...), page.Items...)
+		if token = page.Position + page.NextToken; token == "" {
+			return all, nil
+		}
+	}
+}
+
+// lookAtREST looks at the authorizers of REST APIs, and at the stages of all: a stage has the
+// authorizers as they were when the API was deployed to it, also those that were deleted since.
+func (s *Search) lookAtREST(ctx context.Context) error {
+	apis, err := pages[struct{ ID, Name string }](ctx, s.API, "/restapis")
+	if err != nil {
+		return err
+	}
+	for _, api := range apis {
+		all, err := pages[restAuthorizer](ctx, s.API, "/restapis/"+api.ID+"/authorizers")
+		if err != nil {
+			return err
+		}
+		what := fmt.Sprintf("REST API %s (%s)", api.ID, api.Name)
+		for _, a := range all {
+			if !s.asks(what, a.Name, a.AuthorizerURI) {
+				continue
+			}
+			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
+				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.Region, api.ID, a.ID))
+		}
+		if err := s.lookAtStages(ctx, what, api.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Search) lookAtStages(ctx context.Context, api, id string) error {
+	stages, err := pages[struct{ StageName string }](ctx, s.API, "/restapis/"+id+"/stages")
+	if err != nil {
+		return err
+	}
+	for _, stage := range stages {
+		document, err := s.API.Export(ctx, id, stage.StageName)
+		if err != nil {
+			return err
+		}
+		wrong, err := shared(s.Shared).wrongIn(document)
+		if err != nil {
+			return fmt.Errorf("the document of %s, stage %s: %w", api, stage.StageName, err)
+		}
+		s.found(api+", stage "+stage.StageName, wrong, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are mended",
+			s.Region, id, stage.StageName))
+	}
+	return nil
+}
+
+// lookAtHTTP looks at the authorizers of HTTP APIs and WebSocket APIs.
+func (s *Search) lookAtHTTP(ctx context.Context) error {
+	apis, err := pages[struct{ APIID, Name, ProtocolType string }](ctx, s.API, "/v2/apis")
+	if err != nil {
+		return err
+	}
+	for _, api := range apis {
+		all, err := pages[httpAuthorizer](ctx, s.API, "/v2/apis/"+api.APIID+"/authorizers")
+		if err != nil {
+			return err
+		}
+		what := fmt.Sprintf("%s API %s (%s)", api.ProtocolType, api.APIID, api.Name)
+		for _, a := range all {
+			if !s.asks(what, a.Name, a.AuthorizerURI) {
+				continue
+			}
+			if api.ProtocolType == "WEBSOCKET" {
+				s.found(what+", authorizer "+a.Name, []string{"it is asked only when a connection begins, which may last two hours"},
+					"use another authorizer there: no setting changes this")
+				continue
+			}
+			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
+				s.Region, api.APIID, a.AuthorizerID, a.settings()))
+		}
+	}
+	return nil
+}

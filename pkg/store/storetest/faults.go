@@ -174,21 +174,26 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	case Torn:
 		return f.torn(r)
 	case Late, Delayed:
-		other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
-		if err != nil {
-			return nil, err
-		}
-		hung := f.hang(r.Context())
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if fault == Late {
-			f.late = append(f.late, other)
-		} else {
-			f.delayed = append(f.delayed, other)
-		}
-		return nil, hung
+		return nil, f.delay(r, fault)
 	}
 	return f.Next.RoundTrip(r)
+}
+
+// delay hangs, and keeps the call for later.
+func (f *Faults) delay(r *http.Request, fault Fault) error {
+	other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
+	if err != nil {
+		return err
+	}
+	hung := f.hang(r.Context())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fault == Late {
+		f.late = append(f.late, other)
+	} else {
+		f.delayed = append(f.delayed, other)
+	}
+	return hung
 }
 
 // hang waits until the product ends the try, or the caller ends the call.

@@ -1,7 +1,9 @@
 package rehearsal_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,10 +14,11 @@ import (
 
 // parametersOf returns parameters that have the stack's name in every text.
 func parametersOf(stack string) map[string]string {
-	url := "https://" + stack + ".example"
+	url, hash := "https://"+stack+".example", fmt.Sprintf("%x", sha256.Sum256([]byte(stack)))
 	return map[string]string{
 		"Issuer": url, "JwksUrl": url + "/keys", "UserinfoUrl": url + "/userinfo", "Audience": url, "ClientIds": stack, "EmailClaim": stack,
-		"EmailVerifiedClaim": stack, "NameClaim": stack, "ConsoleOrigins": url, "KeyPrefix": stack, "MemberOrgParameter": stack, "OwnerOrgId": stack, "ForwardAuthSecret": stack, "ForwardAuthOldSecret": stack,
+		"EmailVerifiedClaim": stack, "NameClaim": stack, "ConsoleOrigins": url, "KeyPrefix": stack, "MemberOrgParameter": stack,
+		"OwnerOrgId": "org_" + hash[:26], "ForwardAuthSecret": hash[:40], "ForwardAuthOldSecret": hash[10:50],
 	}
 }
 

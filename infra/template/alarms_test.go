@@ -23,7 +23,8 @@ func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
 
 // alarmList has every alarm with its metric and its limit.
 var alarmList = map[string]string{
-	"ApiErrorsAlarm": "AWS/ApiGateway 5XXError ApiName=latchkey Stage=live: Average of 300 s > 0.01, 2 times, notBreaching",
+	"ApiErrorsAlarm": "(errors - FILL(unknown, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
+		"AWS/ApiGateway Count ApiName=latchkey Stage=live Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0.01, 2 times, notBreaching",
 	"AuthorizerErrorsAlarm": "errors - FILL(unknown, 0) of AWS/Lambda Errors FunctionName=AuthorizerFunction Sum of 300 s, " +
 		"Latchkey UnknownKeys service=latchkey Sum of 300 s > 0, 1 times, notBreaching",
 	"AuthorizerThrottlesAlarm": "AWS/Lambda Throttles FunctionName=AuthorizerFunction: Sum of 60 s > 0, 2 times, notBreaching",
@@ -170,6 +171,7 @@ func alarmPlants() []plant {
 	return []plant{
 		{"an alarm looks at the least of a queue", alarms, "FanoutDeadLettersAlarm", `"Statistic":"Maximum"`, `"Statistic":"Minimum"`},
 		{"anyone can page the operator", alarms, "AuthorizerErrorsAlarm", `errors - FILL(unknown, 0)`, `errors`},
+		{"anyone can page the operator by the gateway's errors", alarms, "ApiErrorsAlarm", `errors - FILL(unknown, 0)`, `errors`},
 		{"an alarm computes with what no code counts", dashboard, "AuthorizerErrorsAlarm", `"UnknownKeys"`, `"Unknown"`},
 		{"an alarm is switched off", alarms, "DeliveryDeadLettersAlarm", `"Period"`, `"ActionsEnabled":false,"Period"`},
 		{"a sweep that does not run is well", alarms, "OldestDueAlarm", `"breaching"`, `"notBreaching"`},

@@ -95,6 +95,18 @@ func endpointIsDisabled(r *rehearsal, printed string) {
 	}
 }
 
+// formerMember sets the id of the member who made the keys in the shell.
+func formerMember(r *rehearsal) {
+	id, _ := r.owner.owner.key(r.t, r.owner.org, `{}`)
+	r.other = id
+	user := r.owner.owner.userID(r.t, r.owner.org, r.owner.owner.email)
+	if _, failed := r.shell.run(r.t, "USERID="+user); len(failed) > 0 {
+		r.t.Fatal(failed)
+	}
+}
+
+func keysAreListed(r *rehearsal, printed string) { r.prints(printed, `"id":"`+r.other+`"`) }
+
 func deletedOrg(r *rehearsal) []string {
 	org := r.owner.owner.want(r.t, "POST", "/v1/orgs", `{"name":"Gone Ltd"}`, http.StatusCreated, "").str("id")
 	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+org, "", http.StatusNoContent, "")

@@ -34,14 +34,14 @@ const (
 	mostDrain  = 4 * time.Minute // after the last event, until every breaker is closed
 )
 
-// groups counts the messages of the queue: right ones have their endpoint as group.
+// groups counts the messages of the queue: right ones have their org as group.
 type groups struct {
 	right, wrong atomic.Int64
 }
 
 func (g *groups) received(m pump.Message) {
 	body, err := webhook.ParseMessage(m.Body)
-	if err != nil || m.Group == "" || m.Group != string(body.Endpoint) {
+	if err != nil || m.Group == "" || m.Group != string(body.Org) {
 		g.wrong.Add(1)
 		return
 	}
@@ -110,9 +110,9 @@ func TestWebhooksUnderLoad(t *testing.T) {
 		sameIDs(t, name, r)
 	}
 	if g.wrong.Load() != 0 || g.right.Load() < int64(4*len(caused)) {
-		t.Errorf("%d messages with their endpoint as group, %d without", g.right.Load(), g.wrong.Load())
+		t.Errorf("%d messages with their org as group, %d without", g.right.Load(), g.wrong.Load())
 	}
-	t.Logf("%d messages, each with its endpoint as group", g.right.Load())
+	t.Logf("%d messages, each with its org as group", g.right.Load())
 	mended.Store(true)
 	lastOnes(t, s, c, half)
 }

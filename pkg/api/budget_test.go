@@ -96,6 +96,9 @@ func TestNoBudgetHoldsBackAnEnd(t *testing.T) {
 	for d.SpendDeliveries(t.Context(), d.key.OrgID, d.key.AppID, 1) == nil {
 	}
 	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","description":"x"}`, 429, "rate_limited")
+	for _, more := range []string{`"description":"x"`, `"url":"https://x.example.com"`, `"events":["test"]`} { // which has an event
+		d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false,`+more+`}`, 429, "rate_limited")
+	}
 	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false}`, 200, "")
 	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":true}`, 429, "rate_limited")
 	d.ask(t, "/webhook_endpoint/delete", `{"endpointId":"`+h+`"}`, 200, "")

@@ -171,6 +171,11 @@ type endpointChangeIn struct {
 	Enabled     *bool    `json:"enabled"`
 }
 
+// onlyDisables reports whether the change disables the endpoint, and nothing else.
+func (in endpointChangeIn) onlyDisables() bool {
+	return in.Enabled != nil && !*in.Enabled && in.URL == nil && in.Events == nil && in.Description == nil
+}
+
 func (in *endpointChangeIn) check(*call) error { return required("/endpointId", in.EndpointID) }
 
 func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (endpointBody, error) {
@@ -178,7 +183,7 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 		return endpointBody{}, err
 	}
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
-	if in.Enabled == nil || *in.Enabled { // no budget delays a disabling
+	if !in.onlyDisables() { // which no budget delays
 		paid, err := w.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID)
 		if err != nil {
 			return endpointBody{}, err

@@ -18,13 +18,14 @@ import (
 
 // Client reads API Gateway itself, by signed requests: AWS's own clients for it have 600 operations.
 type Client struct {
-	AWS  aws.Config // the region and the credentials
-	HTTP *http.Client
-	URL  string // of API Gateway's interface, without a path
+	AWS  aws.Config   // the region and the credentials
+	HTTP *http.Client // each try has its own time-out
+	URL  string       // of API Gateway's interface, without a path
 }
 
 const (
-	tries     = 5 // of one request: API Gateway takes few a second of one account
+	tries     = 5                // of one request: API Gateway takes few a second of one account
+	within    = 30 * time.Second // the answer to one try: an export takes API Gateway a while
 	pageSize  = "500"
 	maxAnswer = 64 << 20 // an export is as large as the API's document
 )
@@ -58,6 +59,8 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 		switch {
 		case err == nil && status == http.StatusOK:
 			return body, nil
+		case err == nil && status == http.StatusNotFound:
+			return nil, fmt.Errorf("GET %s: %w", path, ErrGone)
 		case err == nil && status != http.StatusTooManyRequests && status < http.StatusInternalServerError:
 			return nil, fmt.Errorf("GET %s: %d %.200s", path, status, body)
 		case try == tries && err == nil:
@@ -74,6 +77,8 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 }
 
 func (c *Client) ask(ctx context.Context, path string, query url.Values) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return 0, nil, err

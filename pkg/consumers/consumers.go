@@ -4,6 +4,7 @@ package consumers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -27,12 +28,24 @@ type Search struct {
 	Unknown           int // authorizers whose function a stage variable names
 }
 
-// Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. Its error is one of API.
+// Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. One that cannot be read does not stop the search: its
+// error names every failure. One that is deleted meanwhile is none.
 func (s *Search) Run(ctx context.Context) error {
-	if err := s.lookAtREST(ctx); err != nil {
-		return err
+	return errors.Join(s.lookAtREST(ctx), s.lookAtHTTP(ctx))
+}
+
+// ErrGone means that API Gateway does not have what was asked for.
+var ErrGone = errors.New("consumers: it is not there")
+
+// each looks at all APIs of a list.
+func each[T any](apis []T, look func(T) error) error {
+	failed := make([]error, len(apis))
+	for i, api := range apis {
+		if err := look(api); !errors.Is(err, ErrGone) {
+			failed[i] = err
+		}
 	}
-	return s.lookAtHTTP(ctx)
+	return errors.Join(failed...)
 }
 
 // asks counts an authorizer, and reports whether it asks one of the stack's.
@@ -78,11 +91,12 @@ func pages[T any](ctx context.Context, from API, path string) (all []T, err erro
 // lookAtREST looks at the authorizers of REST APIs, and at the stages of all: a stage has the
 // authorizers as they were when the API was deployed to it, also those that were deleted since.
 func (s *Search) lookAtREST(ctx context.Context) error {
-	apis, err := pages[struct{ ID, Name string }](ctx, s.API, "/restapis")
+	type restAPI struct{ ID, Name string }
+	apis, err := pages[restAPI](ctx, s.API, "/restapis")
 	if err != nil {
 		return err
 	}
-	for _, api := range apis {
+	return each(apis, func(api restAPI) error {
 		all, err := pages[restAuthorizer](ctx, s.API, "/restapis/"+api.ID+"/authorizers")
 		if err != nil {
 			return err
@@ -95,11 +109,8 @@ func (s *Search) lookAtREST(ctx context.Context) error {
 			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
 				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.Region, api.ID, a.ID))
 		}
-		if err := s.lookAtStages(ctx, what, api.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+		return s.lookAtStages(ctx, what, api.ID)
+	})
 }
 
 func (s *Search) lookAtStages(ctx context.Context, api, id string) error {
@@ -124,11 +135,12 @@ func (s *Search) lookAtStages(ctx context.Context, api, id string) error {
 
 // lookAtHTTP looks at the authorizers of HTTP APIs and WebSocket APIs.
 func (s *Search) lookAtHTTP(ctx context.Context) error {
-	apis, err := pages[struct{ APIID, Name, ProtocolType string }](ctx, s.API, "/v2/apis")
+	type httpAPI struct{ APIID, Name, ProtocolType string }
+	apis, err := pages[httpAPI](ctx, s.API, "/v2/apis")
 	if err != nil {
 		return err
 	}
-	for _, api := range apis {
+	return each(apis, func(api httpAPI) error {
 		all, err := pages[httpAuthorizer](ctx, s.API, "/v2/apis/"+api.APIID+"/authorizers")
 		if err != nil {
 			return err
@@ -146,6 +158,6 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
 				s.Region, api.APIID, a.AuthorizerID, a.settings()))
 		}
-	}
-	return nil
+		return nil
+	})
 }

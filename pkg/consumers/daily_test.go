@@ -84,3 +84,28 @@ func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
 		})
 	}
 }
+
+// halfGone is an account in which the first API is deleted while it is looked at, and the second cannot be read.
+type halfGone struct{ account }
+
+func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
+	switch path {
+	case "/restapis":
+		return json.Unmarshal([]byte(`{"item":[{"id":"gone"},{"id":"shut"},{"id":"r1","name":"shop"}]}`), out)
+	case "/restapis/gone/authorizers":
+		return ErrGone
+	case "/restapis/shut/authorizers":
+		return errors.New("not authorized")
+	}
+	return h.account.Page(ctx, path, token, out)
+}
+
+// TestAnAPIThatCannotBeReadHidesNoOther: nor does one that is deleted meanwhile, which is no failure.
+func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
+	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
+	api := halfGone{account{authorizer: `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":60}`}}
+	s := Search{API: api, Region: "eu-central-1", Shared: []string{key}, Say: func(string, ...any) {}}
+	if err := s.Run(t.Context()); s.Wrong != 1 || err == nil || err.Error() != "not authorized" {
+		t.Errorf("%d found, %v", s.Wrong, err)
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
-	"latchkey/pkg/webhook"
+	"latchkey/pkg/store/storetest"
 )
 
 // start is how late each of an org's waiting first attempts is.
@@ -146,39 +146,6 @@ func TestADebtIsBounded(t *testing.T) {
 	}
 }
 
-// TestAnOrgsTwentyAppsAreOneTenant: they share one budget, and hold up no other org in the sweep.
-func TestAnOrgsTwentyAppsAreOneTenant(t *testing.T) {
-	t.Parallel()
-	s, other, _ := crowd(t, 0, 0)
-	s.small()
-	started := 0
-	for n := range 19 {
-		app, err := s.CreateApp(ctx, s.admin(), s.org, fmt.Sprint(n), store.Once[store.App]{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := s.receiverOf(t, s.org, app.Made.ID, nil, string(webhook.Test))
-		for s.SpendDeliveries(ctx, s.org, app.Made.ID, 1) == nil {
-			r.event()
-			started++
-		}
-	}
-	if started != 60 {
-		t.Errorf("20 apps started %d deliveries at once, want 60", started)
-	}
-	s.stream(t)
-	s.queue.lose()
-	s.pass(2 * time.Minute)
-	s.Limits.Queued = 4
-	s.sweeps(t)
-	for _, m := range s.queue.ready() {
-		if m.App == other.AppID {
-			return
-		}
-	}
-	t.Error("the other org's delivery was not queued")
-}
-
 // TestWhatPersonsDoIsADebtToo: their acts are not asked, and their events are not delayed.
 func TestWhatPersonsDoIsADebtToo(t *testing.T) {
 	t.Parallel()
@@ -196,5 +163,29 @@ func TestWhatPersonsDoIsADebtToo(t *testing.T) {
 	}
 	if made := s.priced(t, s.org, s.app, 1); len(made) != 0 {
 		t.Error("100 deliveries of 20 were not charged")
+	}
+}
+
+// TestAChargeThatFailsHoldsUpNoEvent: the row of a budget may be too busy.
+func TestAChargeThatFailsHoldsUpNoEvent(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	links := s.priced(t, s.org, s.app, 1)
+	s.endpoints(t, s.org, s.app, 3)
+	if _, err := s.RevokeLink(ctx, s.app, links[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.Faults.Plan("UpdateItem", storetest.Throttle, -1)
+	s.stream(t)
+	if late := s.late(); len(late) != 3 || late[0] != 10*time.Minute {
+		t.Errorf("the deliveries of an event that could not be charged are late by %v", late)
+	}
+	s.queue.lose()
+	if _, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{}); err != nil {
+		t.Fatal(err)
+	}
+	s.stream(t)
+	if late := s.late(); len(late) != 3 || late[2] != 0 {
+		t.Errorf("those of a key's event are late by %v", late)
 	}
 }

@@ -96,6 +96,7 @@ type recorder struct {
 	mu      sync.Mutex
 	waiting []waiting
 	sent    int
+	sending func() // is called at each Send; nil: nothing
 }
 
 type waiting struct {
@@ -113,6 +114,9 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	whole := max(delay+time.Second-1, 0).Truncate(time.Second)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.sending != nil {
+		r.sending()
+	}
 	for _, m := range messages {
 		r.sent++
 		r.waiting = append(r.waiting, waiting{m, r.now().Add(whole)})

@@ -44,8 +44,9 @@ var (
 	// errRevokedAlready is the refusal of a revocation that was made by another request meanwhile.
 	errRevokedAlready = errors.New("store: the key was revoked before")
 
-	// errNoMap is the refusal of a revocation in an org that has no map of active keys.
-	errNoMap = errors.New("store: the org has no map of active keys")
+	// errNoMap is the refusal of a write to a map that the row does not have: of an org's active keys, or of a user's
+	// deleted orgs.
+	errNoMap = errors.New("store: the row has no such map")
 )
 
 // revoke revokes a key, also in an org whose deletion has begun. With mapped, the key is removed

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
@@ -180,6 +184,16 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	wants(t, create(c.ada), problem.LimitReached)
 	wants(t, create(eve), "")
 	wants(t, create(eve), problem.LimitReached)
+}
+
+// TestACreatorWithoutTheMapHoldsBackNoDeletion: a row of another release, or a restored one.
+func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
+	c := connect(t)
+	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &c.Name, UpdateExpression: aws.String("REMOVE ended"), Key: map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "USER#" + string(c.ada)}, "SK": &types.AttributeValueMemberS{Value: "META"},
+	}})
+	wants(t, err, "")
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 }
 
 // TestADeletionIsAuditedOnce loses the answer of each of its transactions.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"latchkey/pkg/id"
@@ -37,10 +38,7 @@ func (s *Store) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delive
 			return err
 		}
 		if !charged {
-			if late, err = s.late(ctx, event, len(to)); err != nil {
-				return err
-			}
-			charged = true
+			late, charged = s.late(ctx, event, len(to)), true
 		}
 		send, err = s.writeDeliveries(ctx, event, to, late)
 		return err
@@ -79,16 +77,22 @@ func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, 
 }
 
 // late charges the deliveries of an event that are not paid. It returns how late the first attempts are to
-// be made: at once, when all are paid.
-func (s *Store) late(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration, err error) {
+// be made: at once, when all are paid. A charge that fails holds up no event: its org may have made the row too
+// busy, and its attempts are as late as any.
+func (s *Store) late(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration) {
 	unpaid := deliveries - e.paid
 	if unpaid <= 0 {
-		return 0, nil
+		return 0
 	}
-	if late, err = s.charge(ctx, e.org, e.app, unpaid); e.kind.Prompt() {
-		late = 0
+	late, err := s.charge(ctx, e.org, e.app, unpaid)
+	if err != nil {
+		slog.WarnContext(ctx, "an event is not charged", "error", err, "org", e.org)
+		late = spreadOver
 	}
-	return late, err
+	if e.kind.Prompt() {
+		return 0
+	}
+	return late
 }
 
 // writeDeliveries writes the deliveries of an event, and returns those that are to be sent.

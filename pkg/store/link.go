@@ -169,8 +169,8 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 		return ClaimedLink{}, err
 	}
 	out := ClaimedLink{Link: found}
-	app, meta := appRow(out.OrgID, out.AppID), orgRow(out.OrgID)
-	rows, err := s.db.Batch(ctx, app, meta)
+	app, meta, bar := appRow(out.OrgID, out.AppID), orgRow(out.OrgID), barredRow(out.AppID, out.CreatedByKey)
+	rows, err := s.db.Batch(ctx, app, meta, bar)
 	if err != nil {
 		return ClaimedLink{}, err
 	}
@@ -184,10 +184,12 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	if out.Replayed, err = c.mayClaim(found, now); err != nil || out.Replayed {
 		return out, err
 	}
+	if linksBarred(rows[bar]) {
+		return ClaimedLink{}, errLinkRevoked
+	}
 	out.ClaimedAt, out.Device = now, c.Device
 	t := s.begin()
 	t.GiveWay = true
-	t.Check(barredRow(out.AppID, out.CreatedByKey), attrLinksBarredAt.Absent(), refuse(errLinkRevoked))
 	t.Update(linkRow(c.Token.App, c.Token.Link), table.All(pendingLink(now), attrHash.Is(c.Token.Hash[:])), table.Raced,
 		attrClaimedAt.Set(now), attrClaimKey.Set(c.ClaimKey[:]), attrDevice.Set((*deviceRow)(c.Device)),
 		attrPurgeAt.Set(endedLinkPurge(now)), notDue())

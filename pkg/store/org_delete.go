@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -64,7 +65,11 @@ func (t *txn) checkNotDeleted(o id.Org) {
 //
 // Errors: org_not_found, insufficient_role.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
-	if err := s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o) }); err != nil {
+	err := s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o, true) })
+	if errors.Is(err, errNoMap) { // nothing may prevent a deletion
+		err = s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o, false) })
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.revokeKeys(ctx, o); err != nil {
@@ -74,8 +79,8 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 }
 
 // closeOrg writes that the deletion of an org has begun. From then on nothing in the org is
-// created or changed.
-func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
+// created or changed. Without mapped, the org does not count in its creator's limit any more.
+func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) error {
 	found, err := s.Org(ctx, a, o)
 	if err != nil || found.deleted {
 		return err
@@ -87,7 +92,11 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org) error {
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
 	if found.creator != "" { // a day from now the creator may create another org in its place; users are never deleted
-		t.Update(userRow(found.creator), nil, nil, table.Entry(attrEnded, string(o)).Set(now))
+		ended, counted := attrEnded.Present(), table.Entry(attrEnded, string(o)).Set(now)
+		if !mapped {
+			ended, counted = nil, table.Add(attrOrgsCreated, -1)
+		}
+		t.Update(userRow(found.creator), ended, refuse(errNoMap), counted)
 	}
 	t.audit(ctx, entry{
 		org: o, at: now, action: "org.deleted", actor: a.User, target: string(o),

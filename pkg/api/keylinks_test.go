@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"net/url"
 	"testing"
 
 	"latchkey/pkg/id"
@@ -68,7 +67,10 @@ func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 	if got := list("?limit=1&createdBy="+string(w.outside), 200, ""); len(got.list("keys")) != 0 || got.str("nextCursor") != "" {
 		t.Errorf("%s", got.text)
 	}
-	for _, query := range []string{"?createdBy=", "?createdBy=x", "?createdBy=" + url.QueryEscape(string(w.org)), "?createdBy=" + string(ada) + "&createdBy=" + string(ada)} {
-		list(query, 422, problem.ValidationFailed)
+	for _, none := range []string{"", "x", string(w.org)} { // as an id that no one has
+		if got := list("?createdBy="+none, 200, "").list("keys"); len(got) != 0 {
+			t.Errorf("%q: %v", none, got)
+		}
 	}
+	list("?createdBy="+string(ada)+"&createdBy="+string(ada), 422, problem.ValidationFailed)
 }

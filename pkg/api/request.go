@@ -137,15 +137,14 @@ func (c *call) only(name, value string) (bool, error) {
 
 // createdBy reads the user of the query parameter createdBy, "" without one. Error: validation_failed.
 func (c *call) createdBy() (id.User, error) {
-	values := c.URL.Query()["createdBy"]
-	if len(values) == 0 {
+	switch values := c.URL.Query()["createdBy"]; len(values) {
+	case 0:
 		return "", nil
-	}
-	u, err := id.ParseUser(values[0])
-	if err != nil || len(values) > 1 {
+	case 1:
+		return idOr(id.NoUser, id.ParseUser, values[0]), nil
+	default:
 		return "", problem.Invalid("?createdBy", "format", "createdBy must be the id of one user.")
 	}
-	return u, nil
 }
 
 // page reads limit and cursor from the query. With whole, a query without both is for the

@@ -1,5 +1,6 @@
 // Package servicetest runs verbs of the program infra/local/ctl beside tests: real services, and the
-// checks of answers against the contract and of calls against the template's roles.
+// checks of answers against the contract and of calls against the template's roles. It compares texts with
+// files too.
 package servicetest
 
 import (

@@ -79,7 +79,7 @@ ALONE = env -u BASE_URL -u TOKEN_CMD
 GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
-	@$(GO_TEST) -p 3 $(PACKAGES)
+	@$(GO_TEST) -p 3 -exec '$(CURDIR)/infra/test/minute' $(PACKAGES)
 	@$(GO_TEST) -parallel 6 -skip '^(TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
 
 # Without inlining, pkg/store compiles in half of the time. `make lint` vets.

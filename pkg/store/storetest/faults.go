@@ -43,13 +43,12 @@ type Faults struct {
 	// time. Other calls have more time, because the machine of the test may be busy.
 	Try time.Duration
 
-	mu     sync.Mutex
-	plan   []planned
-	calls  []string
-	before []interposed
-	late   []*http.Request
-	held   gathering
-
+	mu      sync.Mutex
+	plan    []planned
+	calls   []string
+	before  []interposed
+	late    []*http.Request
+	held    gathering
 	delayed []*http.Request
 }
 
@@ -174,21 +173,26 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	case Torn:
 		return f.torn(r)
 	case Late, Delayed:
-		other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
-		if err != nil {
-			return nil, err
-		}
-		hung := f.hang(r.Context())
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if fault == Late {
-			f.late = append(f.late, other)
-		} else {
-			f.delayed = append(f.delayed, other)
-		}
-		return nil, hung
+		return nil, f.delay(r, fault)
 	}
 	return f.Next.RoundTrip(r)
+}
+
+// delay keeps a call for later, and gives no answer.
+func (f *Faults) delay(r *http.Request, fault Fault) error {
+	other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
+	if err != nil {
+		return err
+	}
+	hung := f.hang(r.Context())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fault == Late {
+		f.late = append(f.late, other)
+	} else {
+		f.delayed = append(f.delayed, other)
+	}
+	return hung
 }
 
 // hang waits until the product ends the try, or the caller ends the call.

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,6 +19,7 @@ import (
 	"latchkey/infra/contract"
 	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/pkg/servicetest"
 )
 
 const (
@@ -187,7 +187,7 @@ func aWalk(t *testing.T, s *stack.Stack, tg *target) {
 		t.Error(err)
 	}
 	w.everyRoute(t)
-	w.compare(t)
+	servicetest.Golden(t, walkFile, w.text.String(), os.Getenv("UPDATE_WALK") != "")
 }
 
 // consoles sends the requests of people.
@@ -368,33 +368,4 @@ func (w *walk) everyRoute(t *testing.T) {
 			}
 		}
 	}
-}
-
-// compare compares the walk with walkFile.
-func (w *walk) compare(t *testing.T) {
-	t.Helper()
-	got := w.text.String()
-	if os.Getenv("UPDATE_WALK") != "" {
-		if err := os.WriteFile(walkFile, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	written, err := os.ReadFile(walkFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, was := strings.Split(got, "\n"), strings.Split(string(written), "\n")
-	for i := range max(len(is), len(was)) {
-		a, b := at(was, i), at(is, i)
-		if a != b {
-			t.Fatalf("%s:%d, after %q:\n was %s\n  is %s", walkFile, i+1, at(was, i-1), a, b)
-		}
-	}
-}
-
-func at(lines []string, i int) string {
-	if i < 0 || i >= len(lines) {
-		return "(nothing)"
-	}
-	return cmp.Or(lines[i], "(an empty line)")
 }

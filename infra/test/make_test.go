@@ -4,6 +4,7 @@ package test
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -46,5 +47,28 @@ func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; len(lines) != 2 || !strings.HasSuffix(last, " ./infra/e2e") || !strings.Contains(lines[0], " latchkey/pkg/store ") {
 		t.Errorf("%d lines, the last one: %s", len(lines), last)
+	}
+}
+
+// TestATestProgramWithoutServicesHasAMinute: make test runs the programs by a script.
+func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
+	script, err := filepath.Abs("minute")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := recipe(t, "test")[0]; !strings.Contains(line, " -exec '"+script+"' ") {
+		t.Errorf("it is not used in %.200s", line)
+	}
+	for folder, want := range map[string]string{
+		"pkg/table": "-test.timeout=30m -test.timeout=1m", "pkg/authn/jwks": "-test.timeout=30m -test.timeout=1m",
+		"pkg/store": "-test.timeout=30m", "infra/deploy": "-test.timeout=30m",
+	} {
+		run := exec.Command(script, "echo", "-test.timeout=30m")
+		if run.Dir, err = filepath.Abs(filepath.Join("../..", folder)); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := run.Output(); err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%s: %q, %v; want %q", folder, out, err, want)
+		}
 	}
 }

@@ -1,5 +1,6 @@
 // Package servicetest runs verbs of the program infra/local/ctl beside tests: real services, and the
-// checks of answers against the contract and of calls against the template's roles.
+// checks of answers against the contract and of calls against the template's roles. It compares texts with
+// files too.
 package servicetest
 
 import (
@@ -33,12 +34,12 @@ type Service struct {
 // Start starts a verb with its flags before it. The process ends with its input: at Stop, and at the
 // latest when the test program ends, also when it is killed.
 func Start(verb ...string) (*Service, error) {
-	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	ctl, err := built()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", append([]string{"run", "./infra/local/ctl"}, verb...)...)
-	cmd.Dir = filepath.Dir(string(mod))
+	cmd := exec.Command(ctl.path, verb...)
+	cmd.Dir = ctl.root
 	// Go's test cache then knows that the tests depend on the documents that the verbs read.
 	for _, read := range []string{"template.yaml", "infra/openapi.yaml"} {
 		if _, err := os.Stat(filepath.Join(cmd.Dir, read)); err != nil {

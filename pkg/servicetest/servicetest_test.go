@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -58,6 +59,32 @@ func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 		}
 	}
 	child.Wait()
+}
+
+// TestCtlIsLinkedOnce: however many test programs need it at once.
+func TestCtlIsLinkedOnce(t *testing.T) {
+	first, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := os.Stat(first.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			again, err := build()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if is, err := os.Stat(again.path); err != nil || !os.SameFile(was, is) {
+				t.Errorf("%s was linked again, %v", again.path, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestWhatIsMissingIsNamed leaves only Go, and the C compiler without which Go would build all anew.

@@ -123,6 +123,22 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	}
 }
 
+// TestADeliveryDeliveredWhileItIsHeldStaysDelivered: another process records its attempt before the holding is written.
+func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	w := c.work(t, h.ID, c.fanned(t, h.ID))
+	wants(t, second(c.LeaseAttempt(ctx, w, "a")), "")
+	c.enable(t, h.ID, false)
+	c.Faults.Before("TransactWriteItems", func() {
+		wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: store.DeliveryDelivered}), "")
+	})
+	wants(t, c.Hold(ctx, w), "")
+	if got := c.work(t, h.ID, w.Event); got.Status != store.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
+		t.Errorf("%+v", got.Delivery)
+	}
+}
+
 func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

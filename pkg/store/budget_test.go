@@ -9,6 +9,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // wait returns the RetryAfter of a refusal.
@@ -54,6 +55,61 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), "")
 	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 1)); got != time.Second {
 		t.Errorf("one more: wait %s", got)
+	}
+}
+
+func TestABudgetRefillsByTheMillisecond(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget = store.Budget{PerSecond: 500, Burst: 10}
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 10), "")
+	for range 3 {
+		c.pass(time.Millisecond)
+		wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+		c.pass(time.Millisecond)
+		wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
+	}
+}
+
+// beside makes another process spend 5 deliveries an hour later, between the second call of a charge and its first.
+func (c *connected) beside(t *testing.T) {
+	t.Helper()
+	c.Faults.Before("UpdateItem", func() {})
+	c.Faults.Before("UpdateItem", func() {
+		c.pass(time.Hour)
+		wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	})
+}
+
+// TestAChargeThatLosesARaceIsTriedAgain: the number in the row is of a later time by then.
+func TestAChargeThatLosesARaceIsTriedAgain(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	c.beside(t)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+	if c.Faults.Pending() {
+		t.Error("the test proves nothing")
+	}
+}
+
+// TestAFanOutIsChargedOnce: also when its charge, or the fan-out itself, loses a race.
+func TestAFanOutIsChargedOnce(t *testing.T) {
+	c := connect(t)
+	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
+	h := c.endpoint(t, string(webhook.KeyCreated))
+	c.endpoint(t, string(webhook.KeyCreated))
+	c.enable(t, h.ID, false)
+	c.stream(t)
+	makeKey(t, c.Table, c.org, c.ada, 0)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	c.beside(t)
+	c.Faults.Before("TransactWriteItems", func() { c.enable(t, h.ID, true) })
+	c.stream(t)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 4), problem.RateLimited)
+	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 3), "")
+	if c.Faults.Pending() {
+		t.Error("the test proves nothing")
 	}
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,101 @@ func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	}
 	if n := len(c.rowsOf(t, "AUD#")); n != 1+200+50+1 {
 		t.Errorf("%d audit entries", n)
+	}
+}
+
+// TestAnOrgOfSeveralPagesIsDeletedWhole: with more keys, members and apps than are read at once. One of the keys
+// expired so late that a slow clock still takes it.
+func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
+	c := connect(t)
+	c.SetClosingPage(2)
+	c.crowd(t, 6)
+	apps := []id.App{c.app}
+	for range 4 {
+		made, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
+		wants(t, err, "")
+		apps = append(apps, made.Made.ID)
+		rotate(t, c.Table, c.org, c.ada, makeKey(t, c.Table, c.org, c.ada, 0).ID, time.Hour, "")
+	}
+	makeKey(t, c.Table, c.org, c.ada, time.Minute)
+	for _, c.app = range apps {
+		c.endpoint(t)
+	}
+	c.pass(time.Minute + time.Second)
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+	for _, r := range c.rowsOf(t, "KEYS#") {
+		if strings.HasPrefix(text(r, "SK"), "KEY#") && text(r, "revokedAt") == "" {
+			t.Errorf("%s is not revoked", text(r, "SK"))
+		}
+	}
+	if n := c.memberRows(t); n != 0 {
+		t.Errorf("%d rows of memberships are left", n)
+	}
+	for range 2 {
+		c.end(t)
+		c.pass(2 * time.Minute)
+	}
+	for _, r := range c.rowsOf(t, "HOOKS#") {
+		if text(r, "deletedAt") == "" {
+			t.Errorf("%s is not deleted", text(r, "SK"))
+		}
+	}
+	if left := c.apps(t); len(left) != 0 || c.dueOrg(t) {
+		t.Errorf("the apps %v are left, or the org is due", left)
+	}
+}
+
+// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: between the reading of a page of keys and its transaction.
+func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
+	s := settle(t)
+	s.Faults.Before("TransactWriteItems", func() {}) // it closes the org
+	s.Faults.Before("TransactWriteItems", func() { wants(t, s.RevokeKey(ctx, admin(s.eve), s.org, s.key.ID), "") })
+	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
+	if row(t, s.Table, s.org, s.old.ID).RevokedAt == 0 || s.Faults.Pending() {
+		t.Error("the other key is not revoked")
+	}
+}
+
+// end does what the sweep does for a deleted org, and reports whether its deletion was cut short.
+func (c *connected) end(t *testing.T) (cutShort bool) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, cutShort, err = c.EndOrg(ctx, c.org)
+		wants(t, err, "")
+	}
+	return cutShort
+}
+
+// dueOrg reports whether the sweep has something left to do for the org.
+func (c *connected) dueOrg(t *testing.T) bool {
+	t.Helper()
+	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), has("due"))
+}
+
+// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: not when its deletion begins, which is cut short and repeated an hour
+// later. Until they are over, a request that was let in before may create an endpoint.
+func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
+	s := settle(t)
+	s.cut(t)
+	s.pass(time.Hour)
+	if !s.end(t) {
+		t.Error("an org with members is not reported as cut short")
+	}
+	s.pass(time.Hour)
+	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
+	s.end(t)
+	s.pass(2*time.Minute - time.Millisecond)
+	late := s.endpoint(t)
+	s.end(t)
+	if len(s.apps(t)) == 0 || !s.dueOrg(t) {
+		t.Error("the org's end is over before requests in flight are")
+	}
+	wants(t, second(s.Endpoint(ctx, s.app, late.ID)), problem.EndpointNotFound)
+	s.pass(time.Millisecond)
+	s.end(t)
+	if left := s.apps(t); len(left) != 0 || s.dueOrg(t) {
+		t.Errorf("two minutes after the org was empty: %v", left)
 	}
 }
 
@@ -194,6 +290,21 @@ func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	}})
 	wants(t, err, "")
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+}
+
+// TestThePlaceOfADeletedOrgIsTakenOnce: two requests find it at the same time.
+func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
+	c := connect(t)
+	c.Limits.OrgsCreated = 1
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+	c.pass(dayLong)
+	create := func() error { return second(c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{})) }
+	c.Faults.Before("TransactWriteItems", func() {}) // the first try
+	c.Faults.Before("TransactWriteItems", func() { wants(t, create(), "") })
+	wants(t, create(), problem.LimitReached)
+	if orgs, _, err := c.OrgsOf(ctx, c.ada, store.Page{}); err != nil || len(orgs) != 1 || c.Faults.Pending() {
+		t.Errorf("%d orgs of at most 1, %v", len(orgs), err)
+	}
 }
 
 // TestADeletionIsAuditedOnce loses the answer of each of its transactions.

@@ -155,11 +155,7 @@ func (c *connected) everyEnd(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), ended.org), "")
 	for range 2 {
 		c.pass(2 * time.Minute)
-		for more := true; more; {
-			var err error
-			more, _, err = c.EndOrg(ctx, ended.org)
-			wants(t, err, "")
-		}
+		ended.end(t)
 	}
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)), "")
 }

@@ -23,6 +23,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
 	"latchkey/pkg/org"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
@@ -359,34 +360,11 @@ func outline(name string, v any) any {
 	return v
 }
 
-// golden compares a text with a file of testdata, line by line.
+// golden compares a text with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	for _, s := range shorter {
 		got = s.long.ReplaceAllString(got, s.short)
 	}
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(gotLines), len(wantLines)) {
-		var g, w string
-		if i < len(gotLines) {
-			g = gotLines[i]
-		}
-		if i < len(wantLines) {
-			w = wantLines[i]
-		}
-		if g != w {
-			t.Fatalf("%s:%d:\n got %s\nwant %s", path, i+1, g, w)
-		}
-	}
+	servicetest.Golden(t, filepath.Join("testdata", name), got, os.Getenv("UPDATE_GOLDEN") != "")
 }

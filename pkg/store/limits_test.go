@@ -2,8 +2,12 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -132,6 +136,28 @@ func TestLimitsAreExactAtOnce(t *testing.T) {
 			b.has(t, c, full)
 		})
 	}
+}
+
+// TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead: an entry that has changed since it was read still counts.
+func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
+	c := connect(t)
+	c.Limits.ActiveKeys = 1
+	k := makeKey(t, c.Table, c.org, c.ada, time.Hour).ID
+	c.pass(time.Hour)
+	changed := c.rowsOf(t, "KEYS#")
+	changed = slices.DeleteFunc(changed, func(r dbRow) bool { return text(r, "SK") != "META" })
+	changed[0]["live"] = &types.AttributeValueMemberM{Value: dbRow{string(k): number(c.Now().Add(time.Hour).UnixMilli())}}
+	create := func() error {
+		return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+	}
+	c.Faults.Before("TransactWriteItems", func() {}) // the first try
+	c.Faults.Before("TransactWriteItems", func() { c.put(t, changed[0]) })
+	wants(t, create(), problem.LimitReached)
+	if c.Faults.Pending() {
+		t.Error("the test proves nothing")
+	}
+	c.pass(time.Hour)
+	wants(t, create(), "")
 }
 
 // TestARemovedMemberMakesRoomForOne counts members and admins through every way to join and to

@@ -14,7 +14,7 @@ const (
 	// actionsAtOnce bounds a transaction. DynamoDB takes 100 actions.
 	actionsAtOnce = 90
 
-	// closingPage is how many rows are read at once to be deleted or changed.
+	// closingPage is how many rows of a deleted org are read at once to be deleted or changed.
 	closingPage = 1000
 
 	// deletesWithin is the longest time that the request which deletes an org may take. API
@@ -144,7 +144,7 @@ func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error
 // eachPage calls do with all rows of a span, a page at a time. It reads a page again when rows
 // of it have changed since they were read.
 func eachPage[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T, do func([]T) error) error {
-	page.Limit = closingPage
+	page.Limit = s.closingPage
 	for {
 		var next string
 		err := s.db.Retry(ctx, func() error {

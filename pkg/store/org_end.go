@@ -42,7 +42,7 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 			return false, false, err
 		}
 	}
-	apps, _, err := list(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skApp, Limit: closingPage}, appFrom)
+	apps, err := whole(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skApp, Limit: s.closingPage}, appFrom)
 	if err != nil {
 		return false, false, err
 	}

@@ -56,6 +56,8 @@ type Store struct {
 	Now    func() time.Time // the clock; tests set it
 	Rand   io.Reader        // randomness of ids, keys, salts and nonces; nil: crypto/rand
 	Limits Limits
+
+	closingPage int // tests lower it
 }
 
 // New returns the store on one table.
@@ -66,7 +68,7 @@ func New(db *table.DB, name string) *Store {
 			First: func(refused error) bool { return problem.Is(refused, problem.OrgNotFound) },
 			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
 		}),
-		Now: time.Now, Limits: DefaultLimits(),
+		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage,
 	}
 }
 

@@ -106,6 +106,8 @@ func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	shown("mallory@example.com", "Mallory")
 	sees(store.Seen{Email: "ceo@example.com", IssuedAt: 300})
 	shown("mallory@example.com", "Mallory")
+	sees(store.Seen{Email: "ceo@example.com", Name: "The CEO", IssuedAt: 400})
+	shown("mallory@example.com", "The CEO")
 	if got := holder(t, tb, "mallory@example.com"); got != "" {
 		t.Errorf("the address that is no longer proved finds %s", got)
 	}
@@ -159,6 +161,32 @@ func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
 	signIn(t, tb, "b", "y@example.com", true, 400)
 	if got := holder(t, tb, "x@example.com"); got != a {
 		t.Fatalf("holder %q after the other one left", got)
+	}
+}
+
+func TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress(t *testing.T) {
+	tb := storetest.New(t)
+	a := signIn(t, tb, "a", "x@example.com", true, 100)
+	signIn(t, tb, "new", "x@example.com", true, 100)
+	signIn(t, tb, "known", "y@example.com", true, 50)
+	signIn(t, tb, "known", "x@example.com", true, 100)
+	if got := holder(t, tb, "x@example.com"); got != a {
+		t.Errorf("holder %q, want the first %s", got, a)
+	}
+}
+
+// TestAnInvitationFollowsAnAddressThatMoves: to another user, between the invitation's reads and its transaction.
+func TestAnInvitationFollowsAnAddressThatMoves(t *testing.T) {
+	c := connect(t)
+	former := signIn(t, c.Table, "former", "x@example.com", true, 100)
+	var now id.User
+	c.Faults.Before("TransactWriteItems", func() { now = signIn(t, c.Table, "now", "x@example.com", true, 200) })
+	made, err := c.AddMember(ctx, admin(c.ada), c.org, "x@example.com", org.Admin, store.Once[id.User]{})
+	if err != nil || made.Made != now || c.Faults.Pending() {
+		t.Errorf("%s was added, %v; want %s", made.Made, err, now)
+	}
+	if role, ok, err := c.Role(ctx, c.org, former); ok || err != nil {
+		t.Errorf("the former holder of the address is %s, %v", role, err)
 	}
 }
 

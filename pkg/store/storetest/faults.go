@@ -43,13 +43,12 @@ type Faults struct {
 	// time. Other calls have more time, because the machine of the test may be busy.
 	Try time.Duration
 
-	mu     sync.Mutex
-	plan   []planned
-	calls  []string
-	before []interposed
-	late   []*http.Request
-	held   gathering
-
+	mu      sync.Mutex
+	plan    []planned
+	calls   []string
+	before  []interposed
+	late    []*http.Request
+	held    gathering
 	delayed []*http.Request
 }
 

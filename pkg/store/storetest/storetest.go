@@ -57,9 +57,10 @@ func find() (d database, err error) {
 const longTry = time.Minute
 
 // New returns a store on a new, empty table with the schema of template.yaml, without its
-// stream. Without Java and Maven the test fails, and names what is missing.
+// stream. Without Java and Maven the test fails, and names what is missing. From here on, the test may take a minute.
 func New(t testing.TB) *Table {
 	t.Helper()
+	bound(t)
 	d, err := running()
 	if err != nil {
 		t.Fatal(err)

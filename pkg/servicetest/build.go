@@ -1,0 +1,50 @@
+package servicetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// program is the built program infra/local/ctl.
+type program struct{ root, path string } // the module's folder, and the file
+
+// built is the program as it was when this test program first needed it.
+var built = sync.OnceValues(build)
+
+// build builds the program in .local. Test programs that run at the same time build in turn: only the first
+// one compiles and links what has changed.
+func build() (p program, err error) {
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return p, err
+	}
+	p.root = filepath.Dir(string(mod))
+	p.path = filepath.Join(p.root, ".local", "test", "ctl")
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o750); err != nil {
+		return p, err
+	}
+	lock, err := os.OpenFile(p.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = lock.Close() }() // this ends the lock
+	for {
+		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return p, err
+	}
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/ctl") // else each commit changes it
+	cmd.Dir = p.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return p, nil
+}

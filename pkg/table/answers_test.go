@@ -1,0 +1,122 @@
+package table
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// answering is a DynamoDB that gives answers in order, the last one again and again.
+type answering struct {
+	answers  []string // an answer with a __type is an error
+	requests []map[string]json.RawMessage
+}
+
+// Do is the call of the SDK's client.
+func (a *answering) Do(r *http.Request) (*http.Response, error) {
+	var in map[string]json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return nil, err
+	}
+	answer, status := a.answers[min(len(a.requests), len(a.answers)-1)], http.StatusOK
+	a.requests = append(a.requests, in)
+	if strings.Contains(answer, "__type") {
+		status = http.StatusBadRequest
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
+}
+
+var errFault = errors.New("a fault")
+
+// tableOf returns a table t on a database that gives answers. The SDK itself tries each call once.
+func tableOf(answers ...string) (*Table, *answering) {
+	db := &answering{answers: answers}
+	none := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+	})
+	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: none, HTTPClient: db, Retryer: aws.NopRetryer{}})
+	return New(client, "t", Rules{
+		Fault: func(err error) error { return errors.Join(errFault, err) },
+		First: func(error) bool { return false },
+	}), db
+}
+
+func key(sk string) string { return fmt.Sprintf(`{"PK":{"S":"p"},"SK":{"S":%q}}`, sk) }
+
+func left(sk string) string { return `{"t":{"ConsistentRead":true,"Keys":[` + key(sk) + `]}}` }
+
+func TestKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
+	tb, db := tableOf(
+		`{"Responses":{"t":[`+key("a")+`]},"UnprocessedKeys":`+left("b")+`}`,
+		`{"UnprocessedKeys":`+left("b")+`}`,
+		`{"Responses":{"t":[`+key("b")+`]}}`,
+	)
+	a, b, missing := Key{"p", "a"}, Key{"p", "b"}, Key{"p", "c"}
+	rows, err := tb.Batch(t.Context(), a, b, missing)
+	if err != nil || len(rows) != 2 || rows[a] == nil || rows[b] == nil {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if len(db.requests) != 3 || string(db.requests[2]["RequestItems"]) != left("b") {
+		t.Errorf("asked for %s", db.requests)
+	}
+}
+
+// TestKeysThatStayUnprocessedAreAFault: their rows are never absent.
+func TestKeysThatStayUnprocessedAreAFault(t *testing.T) {
+	tb, db := tableOf(`{"UnprocessedKeys":` + left("b") + `}`)
+	rows, err := tb.Batch(t.Context(), Key{"p", "b"})
+	if !errors.Is(err, errFault) || rows != nil || len(db.requests) != batchTries {
+		t.Errorf("%v, %v after %d tries", rows, err, len(db.requests))
+	}
+}
+
+// cancelled is the answer to a transaction of two operations: the first failed its condition, and the second
+// met a conflict or a bound of the throughput, so that its condition is not known.
+func cancelled(code string) string {
+	return `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"` + code + `"}]}`
+}
+
+func TestATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
+	commit := func(answers ...string) (*answering, error) {
+		tb, db := tableOf(answers...)
+		tx := tb.Begin()
+		tx.Check(Key{"p", "a"}, Exists, Raced)
+		tx.Update(Key{"p", "b"}, Exists, nil, count.Set(1))
+		return db, tx.Commit(t.Context())
+	}
+	for what, answer := range map[string]string{
+		"a conflict": cancelled("TransactionConflict"), "throttled": cancelled("ThrottlingError"),
+		"over the throughput": cancelled("ProvisionedThroughputExceeded"), "in progress": `{"__type":"TransactionInProgressException"}`,
+	} {
+		db, err := commit(answer, answer, "{}")
+		if err != nil || len(db.requests) != 3 || string(db.requests[0]["ClientRequestToken"]) != string(db.requests[2]["ClientRequestToken"]) {
+			t.Errorf("%s: %v after %d tries, or another client token", what, err, len(db.requests))
+		}
+		if db, err := commit(answer); !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != conflictTries {
+			t.Errorf("always %s: %v after %d tries", what, err, len(db.requests))
+		}
+	}
+}
+
+func TestAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
+	const conflict = `{"__type":"TransactionConflictException"}`
+	mark := func(answers ...string) (*answering, bool, error) {
+		tb, db := tableOf(answers...)
+		done, err := tb.Mark(t.Context(), Key{"p", "a"}, Exists, nil, count.Set(1))
+		return db, done, err
+	}
+	if db, done, err := mark(conflict, conflict, "{}"); !done || err != nil || len(db.requests) != 3 {
+		t.Errorf("%v, %v after %d tries", done, err, len(db.requests))
+	}
+	if db, done, err := mark(conflict); done || !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != conflictTries {
+		t.Errorf("always a conflict: %v, %v after %d tries", done, err, len(db.requests))
+	}
+}

@@ -35,7 +35,7 @@ var exercises = []exercise{
 		"./pkg":            "TestImportsRunOneWay",
 	}, nil},
 	{"role", 11, map[string]string{
-		"./pkg/api":        "TestRoleMatrix|TestARowOfTheMatrixForTheCallerThemselves",
+		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
 		"./infra/contract": "TestTheDocumentIsThatOfTheTables|TestOpenAPI31IsMadeFromTheDocument",
 		"./infra/docs":     "TestRolesAreThoseOfTheOpenAPIDocument|TestRoutesAreThoseOfTheOpenAPIDocument",
 		"./infra/consumer": "TestThePrincipalsAreThoseOfTheSchema",

@@ -116,6 +116,10 @@ func noOtherPolicies(tpl *translated.Template) (wrong []string) {
 
 func ownLogs(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
+	const access = `{"LogGroupName":{"Fn::Sub":"/latchkey/${AWS::StackName}/access"},"RetentionInDays":{"Ref":"LogRetentionDays"}}`
+	if got := without(rawProperties(tpl, "AccessLogs")); got != access {
+		wrong = append(wrong, "AccessLogs is "+got)
+	}
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		name := strings.TrimSuffix(f, "Function")
 		config := object(tpl.Resources[f].Properties["LoggingConfig"])
@@ -126,6 +130,9 @@ func ownLogs(tpl *translated.Template) (wrong []string) {
 		group := tpl.Resources[name+"Logs"]
 		if days, _ := group.Properties["RetentionInDays"].(string); group.Type != "AWS::Logs::LogGroup" || days != "30" {
 			wrong = append(wrong, fmt.Sprintf("%sLogs: %+v", name, group))
+		}
+		if want := tpl.Outputs["LogGroups"] + strings.ToLower(name); group.Properties["LogGroupName"] != want {
+			wrong = append(wrong, fmt.Sprintf("%sLogs: the name %v, want %s", name, group.Properties["LogGroupName"], want))
 		}
 		writes := slices.ContainsFunc(all, func(s statement) bool {
 			return s.role == name+"Role" && slices.Equal(s.actions, []string{"logs:CreateLogStream", "logs:PutLogEvents"}) &&

@@ -98,7 +98,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 			continue
 		}
 		rate := object(object(object(rules[0])["Statement"])["RateBasedStatement"])
-		if len(rules) != 3 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(rate["Limit"], rate["EvaluationWindowSec"]) != "1000 300" {
+		if len(rules) != 3 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(object(rules[0])["Priority"], rate["Limit"], rate["EvaluationWindowSec"]) != "0 1000 300" {
 			t.Errorf("%s: %v", what, rules)
 		}
 		for _, path := range publicPaths(t, tpl) {

@@ -101,8 +101,10 @@ doors: ## the front door: an API, servers, Caddy and nginx that take our keys an
 exercises: ## applies the worked examples of infra/docs/exercises to copies of the tree, and runs the tests that hold them
 	@$(GO_TEST) ./infra/docs/exercises
 
+mutants: export MUTANTS = 300
 mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a list or words of a name] [SHORT=1]
 	@$(ALONE) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)
+	@$(if $(RUN)$(SHORT),,$(ALONE) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
 clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
 	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)

@@ -100,6 +100,21 @@ func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
 	}
 }
 
+// TestADomainWithoutDNSYetIsProvedByTheExecuteAddress: the domain's records are made after the deployment, from its output.
+func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
+	t.Parallel()
+	aws := standin.Start()
+	defer aws.Close()
+	aws.Set(standin.Faults{KeyAtOnce: true})
+	const domain = "http://127.0.0.1:1" // nothing answers there
+	for execute, works := range map[string]bool{aws.URL + "/api/s": true, "": false} {
+		p := &program{given: given{stack: "s"}, out: io.Discard, deployed: &deployedStack{Outputs: []output{{"ApiUrl", domain}, {"ExecuteApiUrl", execute}}}}
+		if err := p.check(t.Context()); (err == nil) != works {
+			t.Errorf("the execute address %q: %v", execute, err)
+		}
+	}
+}
+
 // TestATagThatCountsLateIsWaitedFor wants the rotation to be called again.
 func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	r := newRig(t)

@@ -129,6 +129,9 @@ func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 // explain each metric. Alarms in our own namespace must use metrics of the code.
 func dashboard(tpl *translated.Template) (wrong []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
+	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // of one region among several
+		wrong = append(wrong, fmt.Sprintf("the dashboard has the name %v", name))
+	}
 	var shown map[string]any
 	if err := json.Unmarshal([]byte(body), &shown); err != nil {
 		wrong = append(wrong, "the dashboard is no JSON: "+err.Error())

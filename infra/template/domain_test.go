@@ -98,7 +98,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 			continue
 		}
 		rate := object(object(object(rules[0])["Statement"])["RateBasedStatement"])
-		if len(rules) != 3 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(rate["Limit"], rate["EvaluationWindowSec"]) != "1000 300" {
+		if len(rules) != 3 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(object(rules[0])["Priority"], rate["Limit"], rate["EvaluationWindowSec"]) != "0 1000 300" {
 			t.Errorf("%s: %v", what, rules)
 		}
 		for _, path := range publicPaths(t, tpl) {
@@ -106,7 +106,8 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 			for _, s := range list(object(object(rate["ScopeDownStatement"])["OrStatement"])["Statements"]) {
 				match := object(object(s)["ByteMatchStatement"])
 				part, _ := match["SearchString"].(string)
-				met = met || match["PositionalConstraint"] == "CONTAINS" && strings.Contains("/live"+path, part)
+				whole := fmt.Sprintf(`{"FieldToMatch":{"UriPath":{}},"PositionalConstraint":"CONTAINS","SearchString":%q,"TextTransformations":[{"Priority":0,"Type":"URL_DECODE"}]}`, part)
+				met = met || text(t, match) == whole && strings.Contains("/live"+path, part)
 			}
 			if met == strings.HasPrefix(path, "/v1/") {
 				t.Errorf("%s: %s is counted: %v", what, path, met)
@@ -146,6 +147,12 @@ func TestTheFirewallKeepsNoRequest(t *testing.T) {
 		if sampled, ok := object(v)["SampledRequestsEnabled"]; !ok || fmt.Sprint(sampled) != "false" {
 			t.Errorf("%v: want SampledRequestsEnabled false", v)
 		}
+		if o := object(v); fmt.Sprint(o["CloudWatchMetricsEnabled"]) != "true" || o["MetricName"] == nil { // WAF wants both
+			t.Errorf("%v: want a metric", v)
+		}
+	}
+	if got := text(t, acl["DefaultAction"]); got != `{"Allow":{}}` || acl["Scope"] != "REGIONAL" {
+		t.Errorf("the scope %v, and every other request: %s", acl["Scope"], got)
 	}
 }
 

@@ -46,6 +46,10 @@ func doors(tpl *translated.Template) (wrong []string) {
 	if urls := tpl.Named("AWS::Lambda::Url"); !slices.Equal(urls, []string{"ForwardAuthFunctionUrl"}) {
 		wrong = append(wrong, fmt.Sprintf("function URLs %v", urls))
 	}
+	const url = `{"AuthType":"NONE","TargetFunctionArn":{"Ref":"ForwardAuthFunction"}}` // no Cors: no page of a browser asks
+	if got := without(rawProperties(tpl, "ForwardAuthFunctionUrl")); got != url {
+		wrong = append(wrong, fmt.Sprintf("ForwardAuthFunctionUrl is %s, want %s", got, url))
+	}
 	for name, want := range map[string]string{"KeyAuthorizer": "/latchkey/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/latchkey/${AWS::StackName}/member-authorizer-arn"} {
 		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
 		if got := without(rawProperties(tpl, name+"Arn")); got != wanted {
@@ -108,6 +112,8 @@ func doorPlants() []plant {
 		{"any account may call a shared authorizer", doors, "KeyAuthorizerOfOtherAccounts", `,"PrincipalOrgID":{"Ref":"ConsumerOrganizationId"}`, ``},
 		{"any source may call a shared authorizer", doors, "MemberAuthorizerOfThisAccount", `/authorizers/*`, `/*`},
 		{"a second function has a URL", doors, "", `"KeyAuthorizerLogs":{`, `"Other":{"Type":"AWS::Lambda::Url","Properties":{"AuthType":"NONE","TargetFunctionArn":{"Ref":"KeyAuthorizerFunction"}}},"KeyAuthorizerLogs":{`},
+		{"a page of any origin may ask the function URL", doors, "ForwardAuthFunctionUrl", `"AuthType"`, `"Cors":{"AllowOrigins":["*"]},"AuthType"`},
+		{"the function URL streams", doors, "ForwardAuthFunctionUrl", `"AuthType"`, `"InvokeMode":"RESPONSE_STREAM","AuthType"`},
 		{"another function is open to all", doors, "MemberAuthorizerOfOtherAccounts", `"MemberAuthorizerFunction"`, `"KeysFunction"`},
 		{"a parameter names the other authorizer", doors, "KeyAuthorizerArn", `"KeyAuthorizerFunction"`, `"MemberAuthorizerFunction"`},
 		{"a door writes keys", doorRights, "ForwardAuthRole", `["USED#*"]`, `["KEYS#*"]`},

@@ -19,15 +19,24 @@ var outputs = map[string]string{
 	"DeliverRoleArn": `{"Fn::GetAtt":["DeliverRole","Arn"]}`, "DeliveryQueueUrl": `{"Ref":"DeliveryQueue"}`,
 	"DeliveryDeadLettersUrl": `{"Ref":"DeliveryDeadLetters"}`, "FanoutDeadLettersUrl": `{"Ref":"FanoutDeadLetters"}`,
 	"KeyAuthorizerArn": `{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]}`, "MemberAuthorizerArn": `{"Fn::GetAtt":["MemberAuthorizerFunction","Arn"]}`,
+	"DomainTarget":   `{"Fn::Sub":"${Domain.RegionalDomainName} ${Domain.RegionalHostedZoneId}"}`,
 	"ForwardAuthUrl": `{"Fn::GetAtt":["ForwardAuthFunctionUrl","FunctionUrl"]}`, "GuardPolicyArn": `{"Ref":"GuardPolicy"}`,
 }
 
 // otherOutputs are URLs and texts. Other tests read them.
-var otherOutputs = []string{"ApiUrl", "ExecuteApiUrl", "DomainTarget", "LogGroups"}
+var otherOutputs = []string{"ApiUrl", "ExecuteApiUrl", "LogGroups"}
+
+// onlyIf are the outputs that are there only if a condition holds: what they name may not be there.
+var onlyIf = map[string]string{"ExecuteApiUrl": "ExecuteApi", "DomainTarget": "OwnDomain", "ForwardAuthUrl": "ForwardAuthOn"}
 
 func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
 	tpl := template(t)
 	all := object(tpl.Raw["Outputs"])
+	for name, o := range all {
+		if condition, _ := object(o)["Condition"].(string); condition != onlyIf[name] {
+			t.Errorf("%s is there only if %q, want %q", name, condition, onlyIf[name])
+		}
+	}
 	for name, want := range outputs {
 		if got := text(t, object(all[name])["Value"]); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)

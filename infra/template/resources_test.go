@@ -35,6 +35,10 @@ func durable(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, "the table goes with the stack")
 	}
 	p := tpl.Resources["Table"].Properties
+	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // another one is another table
+	if got := quoted(p["KeySchema"]); got != keys {
+		wrong = append(wrong, "the table has the keys "+got)
+	}
 	for name, wanted := range map[string]any{
 		"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
 		"PointInTimeRecoverySpecification": map[string]any{"PointInTimeRecoveryEnabled": true},
@@ -83,6 +87,9 @@ func index(tpl *translated.Template) (wrong []string) {
 		return append(wrong, fmt.Sprintf("%d indexes", len(indexes)))
 	}
 	i := object(indexes[0])
+	if got := quoted(i["KeySchema"]); got != `[{"AttributeName":"due","KeyType":"HASH"},{"AttributeName":"dueAt","KeyType":"RANGE"}]` {
+		wrong = append(wrong, "the index has the keys "+got)
+	}
 	if i["IndexName"] != "due" || fmt.Sprint(i["Projection"]) != "map[NonKeyAttributes:[orgId appId] ProjectionType:INCLUDE]" {
 		wrong = append(wrong, fmt.Sprint(i))
 	}

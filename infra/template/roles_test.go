@@ -48,6 +48,9 @@ func (s statement) service() string {
 // resources is wrong: these tests do not read others.
 func statements(tpl *translated.Template) (all []statement, wrong []string) {
 	read := func(role string, policy any) {
+		if version := object(object(policy)["PolicyDocument"])["Version"]; version != "2012-10-17" {
+			wrong = append(wrong, fmt.Sprintf("%s: a policy of the version %v", role, version))
+		}
 		for _, v := range list(object(object(policy)["PolicyDocument"])["Statement"]) {
 			o := object(v)
 			sid, _ := o["Sid"].(string)
@@ -62,6 +65,9 @@ func statements(tpl *translated.Template) (all []statement, wrong []string) {
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		for _, policy := range list(tpl.Resources[role].Properties["Policies"]) {
 			read(role, policy)
+			if name, _ := object(policy)["PolicyName"].(string); name == "" {
+				wrong = append(wrong, role+": CloudFormation wants a policy to have a name")
+			}
 		}
 	}
 	for _, name := range tpl.Named("AWS::IAM::ManagedPolicy") {
@@ -88,9 +94,9 @@ func ownRoles(tpl *translated.Template) (wrong []string) {
 		if p["ManagedPolicyArns"] != nil {
 			wrong = append(wrong, role+" has managed policies, which reach every resource")
 		}
-		trust := list(object(p["AssumeRolePolicyDocument"])["Statement"])
-		if len(trust) != 1 || object(object(trust[0])["Principal"])["Service"] != "lambda.amazonaws.com" {
-			wrong = append(wrong, fmt.Sprintf("%s may be assumed by %v", role, trust))
+		const lambda = `{"Statement":[{"Action":"sts:AssumeRole","Effect":"Allow","Principal":{"Service":"lambda.amazonaws.com"}}],"Version":"2012-10-17"}`
+		if trust := quoted(p["AssumeRolePolicyDocument"]); trust != lambda {
+			wrong = append(wrong, fmt.Sprintf("%s may be assumed by %s", role, trust))
 		}
 	}
 	return append(wrong, noOtherPolicies(tpl)...)
@@ -110,6 +116,10 @@ func noOtherPolicies(tpl *translated.Template) (wrong []string) {
 
 func ownLogs(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
+	const access = `{"LogGroupName":{"Fn::Sub":"/latchkey/${AWS::StackName}/access"},"RetentionInDays":{"Ref":"LogRetentionDays"}}`
+	if got := without(rawProperties(tpl, "AccessLogs")); got != access {
+		wrong = append(wrong, "AccessLogs is "+got)
+	}
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		name := strings.TrimSuffix(f, "Function")
 		config := object(tpl.Resources[f].Properties["LoggingConfig"])
@@ -120,6 +130,9 @@ func ownLogs(tpl *translated.Template) (wrong []string) {
 		group := tpl.Resources[name+"Logs"]
 		if days, _ := group.Properties["RetentionInDays"].(string); group.Type != "AWS::Logs::LogGroup" || days != "30" {
 			wrong = append(wrong, fmt.Sprintf("%sLogs: %+v", name, group))
+		}
+		if want := tpl.Outputs["LogGroups"] + strings.ToLower(name); group.Properties["LogGroupName"] != want {
+			wrong = append(wrong, fmt.Sprintf("%sLogs: the name %v, want %s", name, group.Properties["LogGroupName"], want))
 		}
 		writes := slices.ContainsFunc(all, func(s statement) bool {
 			return s.role == name+"Role" && slices.Equal(s.actions, []string{"logs:CreateLogStream", "logs:PutLogEvents"}) &&

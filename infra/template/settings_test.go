@@ -200,8 +200,11 @@ func settingsList() map[string]string {
 		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
 	}
 	return map[string]string{
-		"Api":               `{"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
-		"the deployment":    `{"RestApiId":{"Ref":"Api"}}`,
+		"Api":            `{"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
+		"the deployment": `{"RestApiId":{"Ref":"Api"}}`,
+		"Domain": `{"DomainName":{"Ref":"DomainName"},"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},` +
+			`"RegionalCertificateArn":{"Ref":"CertificateArn"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
+		"DomainMapping":     `{"DomainName":{"Ref":"Domain"},"RestApiId":{"Ref":"Api"},"Stage":{"Ref":"ApiliveStage"}}`,
 		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
 		"ApiliveStage": `{"AccessLogSetting":{"Fn::If":["AccessLog",{"DestinationArn":{"Fn::GetAtt":["AccessLogs","Arn"]},"Format":` + quoted(accessLine) +
@@ -233,10 +236,10 @@ func settingsList() map[string]string {
 func settings(tpl *translated.Template) []string {
 	got := map[string]string{}
 	for _, typ := range []string{
-		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
+		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping",
 		"AWS::Events::Rule", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping", "AWS::SQS::Queue",
 	} {
-		for _, name := range tpl.Named(typ) {
+		for _, name := range tpl.Declared(typ) {
 			key := name
 			if typ == "AWS::ApiGateway::Deployment" {
 				key = "the deployment"

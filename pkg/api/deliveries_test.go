@@ -219,6 +219,22 @@ func TestARequestSelectsDeliveriesInOneWay(t *testing.T) {
 	}
 }
 
+func TestARedeliveryWithoutAStatusSendsOnlyWhatFailed(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	failed, delivered := d.testEvent(t, h), d.testEvent(t, h)
+	d.settle(t, failed, h, store.DeliveryFailed)
+	d.settle(t, delivered, h, store.DeliveryDelivered)
+	d.woken.messages = nil
+	r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, "")
+	if r.num("queued") != 1 || d.status(t, failed, h) != "pending" || d.status(t, delivered, h) != "delivered" {
+		t.Errorf("%s: %s, %s", r.text, d.status(t, failed, h), d.status(t, delivered, h))
+	}
+	if want := (webhook.Message{Org: d.key.OrgID, App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(failed)}); !slices.Equal(d.woken.messages, []webhook.Message{want}) {
+		t.Errorf("%v", d.woken.messages)
+	}
+}
+
 func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)

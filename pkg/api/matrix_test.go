@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,52 +18,62 @@ import (
 	"latchkey/pkg/store"
 )
 
-// good has, for every route with roles, a request that succeeds for an admin, and the status of
-// that success. A new route without a row fails the matrix.
-func good() map[string]struct {
+// row is a line of the matrix: a request that succeeds for who may send it, the status of that success, and who
+// that is. may is written by hand, because the table of routes is what the matrix holds to it.
+type row struct {
 	body   string
 	status int
-} {
-	return map[string]struct {
-		body   string
-		status int
-	}{
-		"GET /v1/orgs":                                                       {"", 200},
-		"POST /v1/orgs":                                                      {`{"name":"New"}`, 201},
-		"GET /v1/orgs/{orgId}":                                               {"", 200},
-		"PATCH /v1/orgs/{orgId}":                                             {`{"name":"Renamed"}`, 200},
-		"DELETE /v1/orgs/{orgId}":                                            {"", 204},
-		"GET /v1/orgs/{orgId}/audit":                                         {"", 200},
-		"GET /v1/orgs/{orgId}/members":                                       {"", 200},
-		"POST /v1/orgs/{orgId}/members":                                      {`{"email":"spare@example.com"}`, 201},
-		"PATCH /v1/orgs/{orgId}/members/{userId}":                            {`{"role":"member"}`, 200},
-		"DELETE /v1/orgs/{orgId}/members/{userId}":                           {"", 204},
-		"POST /v1/orgs/{orgId}/leave":                                        {`{}`, 204},
-		"GET /v1/orgs/{orgId}/keys":                                          {"", 200},
-		"POST /v1/orgs/{orgId}/keys":                                         {`{}`, 201},
-		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                {`{"scopes":["a"]}`, 200},
-		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                               {"", 204},
-		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                          {`{"graceSeconds":0}`, 201},
-		"GET /v1/orgs/{orgId}/apps":                                          {"", 200},
-		"POST /v1/orgs/{orgId}/apps":                                         {`{"name":"Second"}`, 201},
-		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                {`{"name":"Renamed"}`, 200},
-		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                {"", 200},
-		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": {`{"enabled":false}`, 200},
-		"POST /app/get":                                                      {`{}`, 200},
-		"POST /link/create":                                                  {`{"clientUserId":"u"}`, 201},
-		"POST /link/get":                                                     {`{"linkId":"{linkId}"}`, 200},
-		"POST /link/list":                                                    {`{}`, 200},
-		"POST /link/revoke":                                                  {`{"linkId":"{linkId}"}`, 200},
-		"POST /webhook_endpoint/create":                                      {`{"url":"https://hooks.example.com"}`, 201},
-		"POST /webhook_endpoint/get":                                         {`{"endpointId":"{endpointId}"}`, 200},
-		"POST /webhook_endpoint/list":                                        {`{}`, 200},
-		"POST /webhook_endpoint/update":                                      {`{"endpointId":"{endpointId}","description":"changed"}`, 200},
-		"POST /webhook_endpoint/delete":                                      {`{"endpointId":"{endpointId}"}`, 200},
-		"POST /webhook_endpoint/test":                                        {`{"endpointId":"{endpointId}"}`, 200},
-		"POST /webhook_event/list":                                           {`{}`, 200},
-		"POST /webhook_event/get":                                            {`{"eventId":"{eventId}"}`, 200},
-		"POST /webhook_delivery/list":                                        {`{"eventId":"{eventId}"}`, 200},
-		"POST /webhook_delivery/redeliver":                                   {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200},
+	may    string // roles, or one of the texts below
+}
+
+const (
+	anyUser   = "any user" // the route is not about one org
+	withAKey  = "API key"
+	anyMember = "admin, member, viewer"
+)
+
+// allRoles are the roles, each of which has a member in the matrix.
+var allRoles = []org.Role{org.Admin, org.Member, org.Viewer}
+
+// good has a row for every route that takes a credential.
+func good() map[string]row {
+	return map[string]row{
+		"GET /v1/orgs":                                                       {"", 200, anyUser},
+		"POST /v1/orgs":                                                      {`{"name":"New"}`, 201, anyUser},
+		"GET /v1/orgs/{orgId}":                                               {"", 200, anyMember},
+		"PATCH /v1/orgs/{orgId}":                                             {`{"name":"Renamed"}`, 200, "admin"},
+		"DELETE /v1/orgs/{orgId}":                                            {"", 204, "admin"},
+		"GET /v1/orgs/{orgId}/audit":                                         {"", 200, "admin"},
+		"GET /v1/orgs/{orgId}/members":                                       {"", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/members":                                      {`{"email":"spare@example.com"}`, 201, "admin"},
+		"PATCH /v1/orgs/{orgId}/members/{userId}":                            {`{"role":"member"}`, 200, "admin"},
+		"DELETE /v1/orgs/{orgId}/members/{userId}":                           {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/leave":                                        {`{}`, 204, anyMember},
+		"GET /v1/orgs/{orgId}/keys":                                          {"", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/keys":                                         {`{}`, 201, "admin"},
+		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                {`{"scopes":["a"]}`, 200, "admin"},
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                               {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                          {`{"graceSeconds":0}`, 201, "admin"},
+		"GET /v1/orgs/{orgId}/apps":                                          {"", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/apps":                                         {`{"name":"Second"}`, 201, "admin"},
+		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                {`{"name":"Renamed"}`, 200, "admin"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                {"", 200, "admin"},
+		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": {`{"enabled":false}`, 200, "admin"},
+		"POST /app/get":                                                      {`{}`, 200, withAKey},
+		"POST /link/create":                                                  {`{"clientUserId":"u"}`, 201, withAKey},
+		"POST /link/get":                                                     {`{"linkId":"{linkId}"}`, 200, withAKey},
+		"POST /link/list":                                                    {`{}`, 200, withAKey},
+		"POST /link/revoke":                                                  {`{"linkId":"{linkId}"}`, 200, withAKey},
+		"POST /webhook_endpoint/create":                                      {`{"url":"https://hooks.example.com"}`, 201, withAKey},
+		"POST /webhook_endpoint/get":                                         {`{"endpointId":"{endpointId}"}`, 200, withAKey},
+		"POST /webhook_endpoint/list":                                        {`{}`, 200, withAKey},
+		"POST /webhook_endpoint/update":                                      {`{"endpointId":"{endpointId}","description":"changed"}`, 200, withAKey},
+		"POST /webhook_endpoint/delete":                                      {`{"endpointId":"{endpointId}"}`, 200, withAKey},
+		"POST /webhook_endpoint/test":                                        {`{"endpointId":"{endpointId}"}`, 200, withAKey},
+		"POST /webhook_event/list":                                           {`{}`, 200, withAKey},
+		"POST /webhook_event/get":                                            {`{"eventId":"{eventId}"}`, 200, withAKey},
+		"POST /webhook_delivery/list":                                        {`{"eventId":"{eventId}"}`, 200, withAKey},
+		"POST /webhook_delivery/redeliver":                                   {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200, withAKey},
 	}
 }
 
@@ -85,7 +96,7 @@ func newWorld(t *testing.T, s *server, suffix string) *world {
 	mail := func(name string) string { return name + suffix + "@example.com" }
 	w.byRole[org.Admin] = s.NewUser(t, mail("admin"))
 	w.org = s.NewOrg(t, w.byRole[org.Admin])
-	for _, r := range []org.Role{org.Member, org.Viewer} {
+	for _, r := range allRoles[1:] {
 		w.byRole[r] = w.add(t, mail(string(r)), r)
 	}
 	w.target = w.add(t, mail("target"), org.Viewer)
@@ -131,25 +142,30 @@ func (w *world) connect(t *testing.T) {
 
 // TestRoleMatrix calls every route as every kind of caller.
 func TestRoleMatrix(t *testing.T) {
+	if !slices.Equal(allRoles, org.AllRoles()) {
+		t.Fatalf("the matrix has members with the roles %q, and there are %q", allRoles, org.AllRoles())
+	}
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com")
+	rows := good()
 	for _, route := range route.All() {
 		if route.Takes == principal.Public {
 			continue
 		}
+		ask, ok := rows[route.Name()]
+		delete(rows, route.Name())
 		t.Run(route.Name(), func(t *testing.T) {
-			ask, ok := good()[route.Name()]
 			if !ok {
 				t.Fatal("the route has no row in the matrix")
 			}
 			suffix := strings.ToLower(rand.Text())
 			w := newWorld(t, s, suffix)
 			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that an admin may leave
-			if route.Takes == principal.APIKey || strings.Contains(route.Pattern, "{endpointId}") {
+			if ask.may == withAKey || strings.Contains(route.Pattern, "{endpointId}") {
 				w.connect(t)
 			}
-			callers := expected(route, ask.status)
+			callers := expected(ask)
 			// Callers that are refused come first: they must not change the world.
 			names := slices.SortedFunc(maps.Keys(callers), func(a, b string) int {
 				return cmp.Or(cmp.Compare(callers[b].status, callers[a].status), cmp.Compare(a, b))
@@ -166,6 +182,45 @@ func TestRoleMatrix(t *testing.T) {
 			}
 		})
 	}
+	for name := range rows {
+		t.Errorf("%s has a row, and is no route that takes a credential", name)
+	}
+}
+
+// TestTheMatrixIsTheContracts holds the rows to the words of the contract, each with the routes that it means here.
+func TestTheMatrixIsTheContracts(t *testing.T) {
+	text, err := os.ReadFile("../../infra/docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n| Role | May |\n|---|---|\n")
+	section, _, _ = strings.Cut(section, "\n\n")
+	const of, leave = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave"
+	words := map[string][]string{ // nil: every route of an org
+		"| admin | do everything in the org |":                                            nil,
+		"| member | read the org, its members, its API keys and its apps, and leave it |": {of, of + "/members", of + "/keys", of + "/apps", leave},
+		"| viewer | read the org itself, and leave it |":                                  {of, leave},
+	}
+	said := strings.Split(section, "\n")
+	if len(said) != len(allRoles) {
+		t.Errorf("the contract has %d roles", len(said))
+	}
+	for _, line := range said {
+		routes, ok := words[line]
+		if !ok {
+			t.Errorf("the matrix does not know the words %q", line)
+			continue
+		}
+		role := strings.Fields(line)[1]
+		for name, r := range good() {
+			if !strings.Contains(name, "{orgId}") {
+				continue
+			}
+			if may := slices.Contains(strings.Split(r.may, ", "), role); may != (routes == nil || slices.Contains(routes, name)) {
+				t.Errorf("%s for %s: %t in the matrix, and another word in the contract", name, role, may)
+			}
+		}
+	}
 }
 
 type outcome struct {
@@ -173,28 +228,26 @@ type outcome struct {
 	code   problem.Code
 }
 
-// expected returns every caller's outcome by the line of the route.
-func expected(r route.Route, good int) map[string]outcome {
-	fine := outcome{good, ""}
+// expected returns every caller's outcome by the row of the route.
+func expected(r row) map[string]outcome {
+	fine := outcome{r.status, ""}
 	unwired := outcome{http.StatusInternalServerError, problem.Internal}
-	if r.Takes == principal.APIKey {
+	if r.may == withAKey {
 		return map[string]outcome{"key": fine, "admin": unwired, "none": unwired, "no credential": unwired}
 	}
 	out := map[string]outcome{
 		"key": unwired, "no credential": unwired,
 		"none": {http.StatusForbidden, problem.IdentityIncomplete},
 	}
-	for _, role := range org.AllRoles() {
-		switch {
-		case r.May == route.NoOrg, slices.Contains(r.May.List(), role):
+	for _, role := range allRoles {
+		out[string(role)] = outcome{http.StatusForbidden, problem.InsufficientRole}
+		if r.may == anyUser || slices.Contains(strings.Split(r.may, ", "), string(role)) {
 			out[string(role)] = fine
-		default:
-			out[string(role)] = outcome{http.StatusForbidden, problem.InsufficientRole}
 		}
 	}
 	for _, stranger := range []string{"admin of another org", "no member"} {
 		out[stranger] = outcome{http.StatusNotFound, problem.OrgNotFound}
-		if r.May == route.NoOrg {
+		if r.may == anyUser {
 			out[stranger] = fine
 		}
 	}
@@ -220,10 +273,10 @@ func (w *world) caller(name string) *principal.Principal {
 
 func TestARowOfTheMatrixForTheCallerThemselves(t *testing.T) {
 	s := newServer(t)
-	for _, role := range []org.Role{org.Member, org.Viewer} {
+	for _, role := range allRoles[1:] {
 		w := newWorld(t, s, "-self-"+string(role))
 		w.target = w.byRole[role]
-		for _, to := range org.AllRoles() {
+		for _, to := range allRoles {
 			w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/members/{userId}", user(w.target), `{"role":"`+string(to)+`"}`), 403, problem.InsufficientRole)
 		}
 		w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/members/{userId}", user(w.target), ""), 403, problem.InsufficientRole)

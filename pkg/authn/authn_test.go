@@ -129,6 +129,37 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 	}
 }
 
+// TestTheMemoryOfUsedKeysIsBounded: past 20,000 keys within an hour the first one is noted again.
+func TestTheMemoryOfUsedKeysIsBounded(t *testing.T) {
+	key, f := minted(t)
+	a := authn.New(f, &authntest.Tokens{})
+	at := time.UnixMilli(1_700_000_000_000)
+	a.Now = func() time.Time { return at }
+	use := func(key string) {
+		if _, err := a.Key(context.Background(), []string{"Bearer " + key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := f.Key
+	use(key)
+	for range 20_000 {
+		f.Key.ID = id.Source{}.NewKey(at)
+		m, err := apikey.Mint("lk", f.Key.OrgID, f.Key.ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Key.Hash = m.Hash
+		use(m.Key.Reveal())
+	}
+	f.Key = first
+	if use(key); f.Noted != 20_002 {
+		t.Errorf("%d notes: 20,001 keys are kept in memory", f.Noted)
+	}
+	if use(key); f.Noted != 20_002 {
+		t.Errorf("%d notes: the memory keeps nothing", f.Noted)
+	}
+}
+
 func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 	key, f := minted(t)
 	f.Down = problem.New(problem.Unavailable, "down")

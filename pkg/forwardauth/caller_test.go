@@ -2,18 +2,26 @@ package forwardauth_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+	"latchkey/pkg/store"
 )
 
 // escaped encodes every byte that is neither a letter nor a digit, as some OAuth clients do (RFC 6749, 2.3.1).
@@ -143,5 +151,136 @@ func TestARefusalsLineNamesTheProvedKeyAndTheProxysClient(t *testing.T) {
 	f.Key.RevokedAt = 1
 	if introspect(t, h, key, url.Values{"token": {key}}, formType); !strings.Contains(out.String(), `"caller":"`+string(f.Key.ID)+`"`) {
 		t.Errorf("a refused caller of /introspect: %s", out)
+	}
+}
+
+func TestNoAnswerMayBeKept(t *testing.T) {
+	key, f, h := door(t)
+	f.Key.Scopes = "a"
+	form := url.Values{"token": {key}}.Encode()
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		target, credential, body string
+		status                   int
+		down                     error
+	}{
+		{"/authorize", key, "", 200, nil},
+		{"/authorize/any/path", key, "", 200, nil},
+		{"/authorize", "", "", 401, nil},
+		{"/authorize?scope=b", key, "", 403, nil},
+		{"/authorize-member?org=" + string(f.Org), authntest.JWT, "", 200, nil},
+		{"/authorize-member?role=admin&org=" + string(f.Org), authntest.JWT, "", 403, nil},
+		{"/elsewhere", key, "", 404, nil},
+		{"/authorize", key, "", 503, errors.New("boom")},
+		{"/authorize?scopes=a", key, "", 503, nil},
+		{"/introspect", key, form, 200, nil},
+		{"/introspect", key, "token=x", 200, nil}, // active: false
+		{"/introspect", key, "", 400, nil},
+		{"/introspect", "x", form, 401, nil},
+		{"/introspect", key, form, 503, errors.New("boom")},
+	} {
+		f.Down = c.down
+		r := httptest.NewRequest("POST", c.target, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", formType)
+		if c.target == "/introspect" {
+			r.SetBasicAuth("", c.credential)
+		} else if c.credential != "" {
+			r.Header.Set("Authorization", "Bearer "+c.credential)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Result().Header.Get("Cache-Control"); w.Code != c.status || got != "no-store" {
+			t.Errorf("%s: %d, want %d; Cache-Control %q", c.target, w.Code, c.status, got)
+		}
+		seen[fmt.Sprint(c.target == "/introspect", w.Code)] = true
+	}
+	if len(seen) != 5+4 {
+		t.Errorf("the statuses %v", seen)
+	}
+	withSecret := forwardauth.New(guard.On(authn.New(f, nil)), "", "secret")
+	if w := ask(withSecret, "GET", "/authorize", key); w.Code != 503 || w.Result().Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("without the proxy's secret: %d %q", w.Code, w.Result().Header.Get("Cache-Control"))
+	}
+}
+
+func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
+	key, f, h := door(t)
+	for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + string(f.Org): authntest.JWT} {
+		r := httptest.NewRequest("GET", target, nil)
+		r.Header["Authorization"] = []string{"Bearer " + credential, "Bearer " + credential}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 401 || w.Header().Get("X-Latchkey-Code") != "invalid_credentials" {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
+
+func TestAURLsQueryCountsForNothing(t *testing.T) {
+	key, f, h := door(t)
+	for name, c := range map[string]struct {
+		query, password, body string
+		status                int
+		want                  string
+	}{
+		"a token":          {"token=" + key, key, "", 400, `"error":"invalid_request"`},
+		"a second token":   {"token=" + key, key, "token=x", 200, `"active":false`},
+		"a secret":         {"client_secret=" + key, "", "token=" + key, 401, `"error":"invalid_client"`},
+		"an org":           {"org=" + string(f.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
+		"the query is bad": {"a;b=%2", key, "token=" + key, 400, `"error":"invalid_request"`},
+	} {
+		r := httptest.NewRequest("POST", "/introspect?"+c.query, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", formType)
+		if c.password != "" {
+			r.SetBasicAuth("", c.password)
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// slow is a table that takes a time for each read, and an issuer that takes it for each token.
+type slow struct {
+	*authntest.Table
+	*authntest.Tokens
+	takes time.Duration
+}
+
+func (s slow) wait(ctx context.Context) error {
+	select {
+	case <-time.After(s.takes):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s slow) APIKey(ctx context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
+	if err := s.wait(ctx); err != nil {
+		return store.APIKey{}, false, err
+	}
+	return s.Table.APIKey(ctx, o, k)
+}
+
+func (s slow) Verify(ctx context.Context, _ string) (accesstoken.Claims, error) {
+	return accesstoken.Claims{}, s.wait(ctx)
+}
+
+// TestAnIntrospectionPastTheBoundIsA503: the bound is one for the caller's key and for the token.
+func TestAnIntrospectionPastTheBoundIsA503(t *testing.T) {
+	key, f, _ := door(t)
+	for name, form := range map[string]url.Values{"a key": {"token": {key}}, "an access token": {"token": {authntest.JWT}, "org": {string(f.Org)}}} {
+		for takes, want := range map[time.Duration]int{guard.AnswersWithin/2 - time.Millisecond: 200, guard.AnswersWithin/2 + time.Millisecond: 503, time.Hour: 503} {
+			synctest.Test(t, func(t *testing.T) {
+				both := slow{Table: f, takes: takes}
+				h := forwardauth.New(guard.On(authn.New(both, both)), f.Key.OrgID)
+				begun := time.Now()
+				status, body := introspect(t, h, key, form, formType)
+				if _, says := body["active"]; status != want || says != (want == 200) || time.Since(begun) > guard.AnswersWithin {
+					t.Errorf("%s, %s each: %d %v after %s", name, takes, status, body, time.Since(begun))
+				}
+			})
+		}
 	}
 }

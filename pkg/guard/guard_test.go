@@ -230,6 +230,9 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	if took := time.Since(begun); status != 503 || code != "unavailable" || took > 3*time.Second || reported == nil {
 		t.Errorf("%d %s after %s, reported %v", status, code, took, reported)
 	}
+	if !errors.Is(reported, context.DeadlineExceeded) {
+		t.Errorf("the cause is not reported: %v", reported)
+	}
 	if refused != nil {
 		t.Errorf("a 503 is reported as the refusal %v", refused)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,9 +37,11 @@ func answered(t *testing.T, a batchAnswer, err error) string {
 // TestFromARecordThatFailsTheBatchIsGivenBack although all its records are tried, at the same time.
 func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
 	for fails, want := range map[string]string{
-		"":   `{"batchItemFailures":[]}`,
-		"e1": `{"batchItemFailures":[{"itemIdentifier":"100"}]}`,
-		"e2": `{"batchItemFailures":[{"itemIdentifier":"200"}]}`,
+		"":      `{"batchItemFailures":[]}`,
+		"e1":    `{"batchItemFailures":[{"itemIdentifier":"100"}]}`,
+		"e2":    `{"batchItemFailures":[{"itemIdentifier":"200"}]}`,
+		"e2 e3": `{"batchItemFailures":[{"itemIdentifier":"200"}]}`, // Lambda sends the later ones again with it
+		"e1 e3": `{"batchItemFailures":[{"itemIdentifier":"100"}]}`,
 	} {
 		var mu sync.Mutex
 		var seen []string
@@ -50,8 +53,8 @@ func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
 			mu.Lock()
 			seen = append(seen, pk+"/"+sk)
 			mu.Unlock()
-			if sk == fails {
-				if fails == "e1" {
+			if strings.Contains(fails, sk) {
+				if sk == "e1" {
 					panic("a bug")
 				}
 				return errors.New("no")

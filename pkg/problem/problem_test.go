@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/pkg/problem"
 )
@@ -37,6 +38,18 @@ func TestEveryCodeHasItsOwnDocument(t *testing.T) {
 		seen[c.Title()] = true
 		if retry := w.Header().Get("Retry-After"); (retry == "1") != (w.Code == 503 || w.Code == 429) {
 			t.Errorf("%s: Retry-After %q", c, retry)
+		}
+	}
+}
+
+func TestRetryAfterIsRoundedUp(t *testing.T) {
+	for after, want := range map[time.Duration]string{
+		0: "1", time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 1400 * time.Millisecond: "2", 2 * time.Second: "2", time.Minute + time.Millisecond: "61",
+	} {
+		for _, code := range []problem.Code{problem.RateLimited, problem.Unavailable} {
+			if w, _ := write(t, &problem.Error{Code: code, RetryAfter: after}); w.Header().Get("Retry-After") != want {
+				t.Errorf("%s after %s: %q, want %q", code, after, w.Header().Get("Retry-After"), want)
+			}
 		}
 	}
 }

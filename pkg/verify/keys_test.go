@@ -103,6 +103,38 @@ func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	}
 }
 
+// TestKeyIsLookedUpAgainAfterADay, whatever the answer's max-age: else a revocation would never be seen.
+func TestKeyIsLookedUpAgainAfterADay(t *testing.T) {
+	w := newWorld(t)
+	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.Handler().ServeHTTP(forYears{rw}, r)
+	}))
+	const day = 24 * 3600
+	begun := w.Now - 2*day
+	v, err := verify.New(verify.Config{
+		BaseURL: w.url, EndpointID: w.EndpointID, Leeway: 72 * time.Hour, // the webhook is in time at each step
+		Now: func() time.Time { return time.Unix(w.now.Load(), 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhook := []byte(good(t, w.vectors))
+	for _, step := range []struct{ at, lookups int }{{0, 1}, {day - 1, 1}, {day, 2}, {2*day - 1, 2}} {
+		w.now.Store(begun + int64(step.at))
+		if _, err := v.Verify(t.Context(), webhook); err != nil || w.count() != step.lookups {
+			t.Errorf("after %d s: %v, %d lookups instead of %d", step.at, err, w.count(), step.lookups)
+		}
+	}
+}
+
+// forYears answers with a max-age of 30 years.
+type forYears struct{ http.ResponseWriter }
+
+func (f forYears) WriteHeader(status int) {
+	f.Header().Set("Cache-Control", "public, max-age=946080000")
+	f.ResponseWriter.WriteHeader(status)
+}
+
 // TestRevocationCountsFromTheNextLookup: from then on no signature of the key is good.
 func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	w := newWorld(t)

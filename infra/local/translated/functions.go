@@ -55,7 +55,7 @@ func (t *Template) hasFunction(name string) bool {
 func (t *Template) function(name string) (Function, error) {
 	p := t.Resources[name].Properties
 	f := Function{
-		Name: t.functionPrefix + name, CodeURI: t.code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
+		Name: t.functionPrefix + name, CodeURI: t.Code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
 		Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{},
 	}
 	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Interpreted() {

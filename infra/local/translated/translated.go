@@ -54,6 +54,8 @@ type Options struct {
 type Template struct {
 	// Raw is the document as CloudFormation would get it, with references.
 	Raw map[string]any
+	// Code has the CodeUri of each function, which Raw has no more.
+	Code map[string]string
 	// Resources are the resources whose condition holds, by logical id, with every reference resolved.
 	Resources map[string]Resource
 	// Outputs are resolved values by name.
@@ -61,7 +63,6 @@ type Template struct {
 	// Parameters are the values in force, by name.
 	Parameters map[string]string
 
-	code           map[string]string // CodeUri by function
 	queueEndpoint  string
 	functionPrefix string
 	physical       map[string]string
@@ -87,7 +88,7 @@ func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("translating %s: %w", path, err)
 	}
-	t, err := (&Template{Raw: raw, code: code}).Resolve(o)
+	t, err := (&Template{Raw: raw, Code: code}).Resolve(o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -102,7 +103,7 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 		return nil, err
 	}
 	out := &Template{
-		Raw: t.Raw, code: t.code, queueEndpoint: o.QueueEndpoint, functionPrefix: o.FunctionPrefix, physical: o.Physical,
+		Raw: t.Raw, Code: t.Code, queueEndpoint: o.QueueEndpoint, functionPrefix: o.FunctionPrefix, physical: o.Physical,
 		Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters,
 	}
 	if err := errors.Join(out.resolveResources(r), out.resolveOutputs(r)); err != nil {

@@ -95,6 +95,44 @@ func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
 	})
 }
 
+// A forced fetch that ends with its caller is none: the others may force one at once.
+func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var fault atomic.Bool
+		c := numbered(&calls, &fault)
+		if _, err := c.get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		seen, err := c.get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, _, err := c.newer(leaving, seen); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 10 {
+			wg.Go(func() {
+				if v, changed, err := c.newer(t.Context(), seen); err != nil || !changed || v.value != 3 {
+					t.Errorf("another caller got %+v %t %v", v, changed, err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave()
+		wg.Wait()
+		if n := calls.Load(); n != 3 {
+			t.Errorf("%d fetches, want 3", n)
+		}
+	})
+}
+
 func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

@@ -106,12 +106,12 @@ func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, n
 type control = func(ctx context.Context, network, address string, c syscall.RawConn) error
 
 // then returns a hook that calls second for each socket that first permits.
-func then(first control, second func(to string) error) control {
+func then(first control, second func(ctx context.Context, to string) error) control {
 	return func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if err := first(ctx, network, address, c); err != nil {
 			return err
 		}
-		return second(address)
+		return second(ctx, address)
 	}
 }
 

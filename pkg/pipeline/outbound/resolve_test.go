@@ -50,7 +50,7 @@ type stayHome struct {
 	permitted []string
 }
 
-func (s *stayHome) stop(to string) error {
+func (s *stayHome) stop(_ context.Context, to string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.permitted = append(s.permitted, to)

@@ -59,9 +59,9 @@ type Sender struct {
 	handshake time.Duration // of TLS
 	answer    time.Duration // to read the body, once there is a status
 
-	// permitted runs at each socket that the guard permits, before it connects.
-	// Tests set it, so that none of them leaves the machine.
-	permitted func(to string) error
+	// permitted runs at each socket that the guard permits, before it connects. Its context ends when
+	// the time for this address is over. Tests set it, so that none of them leaves the machine.
+	permitted func(ctx context.Context, to string) error
 }
 
 // Option changes a Sender.

@@ -1,9 +1,11 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -127,6 +129,26 @@ func TestAReceiverThatIsNotThereIsAConnectFailure(t *testing.T) {
 	l.Close()
 	if r := NewSender(onLoopback(t)).Post(context.Background(), "http://"+l.Addr().String(), nil, nil); r.Err != ErrConnect {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestADeadAddressLeavesTimeForTheNext: an address that never answers gets its share of the time, and no more.
+func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
+	s := NewSender(NewGuard(nil), WithResolver(&answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}), WithTimeouts(time.Second, 300*time.Millisecond))
+	var asked []string
+	s.permitted = func(ctx context.Context, to string) error {
+		if asked = append(asked, to); len(asked) < 3 {
+			<-ctx.Done()
+		}
+		return cmp.Or(ctx.Err(), errStop)
+	}
+	u, err := s.guard.parse("https://hook.example.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = (&attempt{sender: s, url: u}).dial(t.Context(), "tcp", "hook.example.com:443")
+	if len(asked) != 3 || !errors.Is(err, errStop) { // the last address was asked in its time
+		t.Errorf("asked %v: %v", asked, err)
 	}
 }
 

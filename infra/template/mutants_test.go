@@ -1,0 +1,175 @@
+package template_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"latchkey/infra/local/backing"
+	"latchkey/infra/local/iam"
+	"latchkey/infra/local/translated"
+)
+
+// mutantVariable names a file: the template that the tests read in place of the repository's.
+const mutantVariable = "LATCHKEY_TEMPLATE_MUTANT"
+
+// mutantsInShort are how many mutants `make test` tries. MUTANTS=300 tries more, as `make mutants` does; SEED=… others.
+const mutantsInShort = 40
+
+// TestMutantsOfTheTemplateAreFound changes template.yaml at random places, one at a time. It wants the tests of this
+// package, or the evaluator of roles, to find 95 % of these mutants.
+func TestMutantsOfTheTemplateAreFound(t *testing.T) {
+	count, seed := number(t, "MUTANTS", mutantsInShort), number(t, "SEED", 1)
+	root, err := backing.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := newGenerator(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	translate := translator(t, root)
+	if whole, err := translate(plain(&g.document)); err != nil || !same(whole, template(t)) {
+		t.Fatalf("the template is another one before it is changed: %v", err)
+	}
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	equal, missed := 0, 0
+	for tried := 0; tried < count; {
+		mutant, what := g.draw(random)
+		raw, err := translate(mutant)
+		if err == nil && same(raw, template(t)) {
+			equal++
+			continue
+		}
+		tried++
+		if err == nil && !found(t, raw) {
+			missed++
+			t.Logf("not found: %s", what)
+		}
+	}
+	t.Logf("seed %d: %d mutants, %d found; %d others change nothing", seed, count, count-missed, equal)
+	if missed*20 > count {
+		t.Errorf("%d of %d mutants are not found", missed, count)
+	}
+}
+
+// same reports whether CloudFormation gets the same of two templates.
+func same(a, b *translated.Template) bool {
+	return quoted(a.Raw) == quoted(b.Raw) && quoted(a.Code) == quoted(b.Code)
+}
+
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// translator returns a function that translates a template, without resolving it.
+func translator(t *testing.T, root string) func(string) (*translated.Template, error) {
+	t.Helper()
+	python, err := backing.Python(t.Context(), nil)
+	many, errMany := os.ReadFile("testdata/translate_many.py")
+	one, errOne := os.ReadFile(filepath.Join(root, "infra", "local", "translated", "translate.py"))
+	if err := errors.Join(err, errMany, errOne); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), python, "-c", string(many), string(one), quoted(options().Parameters))
+	in, errIn := cmd.StdinPipe()
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(in.Close(), cmd.Wait()) })
+	lines := bufio.NewReader(out)
+	return func(document string) (*translated.Template, error) {
+		if _, err := io.WriteString(in, document+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return decodeMutant(line)
+	}
+}
+
+func decodeMutant(line []byte) (*translated.Template, error) {
+	var answer struct {
+		Template map[string]any
+		Code     map[string]string
+		Error    string
+	}
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, errors.New(answer.Error)
+	}
+	return &translated.Template{Raw: answer.Template, Code: answer.Code}, nil
+}
+
+func readMutant(path string) (*translated.Template, error) {
+	line, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	tpl, err := decodeMutant(line)
+	if err != nil {
+		return nil, err
+	}
+	return tpl.Resolve(options())
+}
+
+// found reports whether a mutant is found: by a check here, which is fast, or by a test in a process of its own.
+func found(t *testing.T, mutant *translated.Template) bool {
+	t.Helper()
+	tpl, err := mutant.Resolve(options())
+	if err != nil {
+		return true
+	}
+	for _, c := range allChecks {
+		if len(c(tpl)) > 0 {
+			return true
+		}
+	}
+	roles, err := iam.New(tpl)
+	if err != nil || roles.Platform(tpl) != nil {
+		return true
+	}
+	path := filepath.Join(t.TempDir(), "mutant.json")
+	if err := os.WriteFile(path, []byte(`{"template":`+quoted(mutant.Raw)+`,"code":`+quoted(mutant.Code)+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.failfast", "-test.skip", "^(TestPlantedFaultsAreFound|TestMutantsOfTheTemplateAreFound)$")
+	cmd.Env = append(os.Environ(), mutantVariable+"="+path)
+	var failed *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return failed != nil
+}
+
+// allChecks are the checks of this package. What is missing here is tried in a process of its own.
+var allChecks = []check{
+	alarms, alarmsAreHeard, dashboard, doors, doorRights, lastUses, durable, literal, index, sizes, environments, signingKey, schedules,
+	problems, headers, silent, restored, ownRoles, ownLogs, exact, partitioned, transactional, writers, tagged, closed, uncached,
+	rights, sameRoutes, callable, throttled, defaults, variables, settings, functionProperties, types, sources, deadLetters, servers,
+}

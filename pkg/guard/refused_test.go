@@ -1,0 +1,76 @@
+package guard_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/authn/authntest"
+	"latchkey/pkg/guard"
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/store"
+)
+
+func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
+	key, f := authntest.Minted(t)
+	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Admin
+	g := guard.On(authn.New(f, &authntest.Tokens{}))
+	for credential, h := range map[string]http.Handler{
+		key: g.Handler(whoCalls), authntest.JWT: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(f.Org) })),
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header["Authorization"] = []string{"Bearer " + credential, "Bearer " + credential}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 401 || !strings.Contains(w.Body.String(), `"invalid_credentials"`) {
+			t.Errorf("%.10s twice: %d %s", credential, w.Code, w.Body)
+		}
+	}
+}
+
+// hangs answers no request.
+type hangs struct{}
+
+func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// slowRole is a table that does not answer for a role.
+type slowRole struct{ *authntest.Table }
+
+func (slowRole) Role(ctx context.Context, _ id.Org, _ id.User) (org.Role, bool, error) {
+	<-ctx.Done()
+	return "", false, ctx.Err()
+}
+
+func TestARoleIsCheckedWithinTheBound(t *testing.T) {
+	_, f := authntest.Minted(t)
+	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Admin
+	// No one has made its signature: the issuer is asked for the key first.
+	const signed = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJzdWIiOiJhIiwiYXVkIjoiYSIsImV4cCI6NDAwMDAwMDAwMH0." +
+		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	issuer := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a"}, &http.Client{Transport: hangs{}}, time.Now)
+	for name, a := range map[string]*authn.Authorizer{
+		"an issuer that hangs": authn.New(f, issuer), "a table that hangs": authn.New(slowRole{f}, &authntest.Tokens{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of a caller with time
+				defer cancel()
+				begun := time.Now()
+				_, err := guard.On(a).Member(ctx, []string{"Bearer " + signed}, string(f.Org), org.Viewer)
+				_, refused := guard.Refused(err)
+				if took := time.Since(begun); took != guard.AnswersWithin || err == nil || refused {
+					t.Errorf("after %s: %v", took, err)
+				}
+			})
+		})
+	}
+}

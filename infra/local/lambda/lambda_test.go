@@ -65,6 +65,7 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 	o.LogDir, o.Region, o.AccountID = t.TempDir(), "us-east-1", "000000000000"
 	o.Functions = []lambda.Function{
 		{Name: "Toy", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"OWN": "value"}},
+		{Name: "Patient", Path: path, Timeout: time.Minute},
 		{Name: "Reserved", Path: path, Timeout: time.Second, Reserved: new(2)},
 		{Name: "Closed", Path: path, Timeout: time.Second, Reserved: new(0)},
 		{Name: "NoStart", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"FAIL_INIT": "1"}},
@@ -80,7 +81,12 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 
 func call(t *testing.T, s *lambda.Service, order string) report {
 	t.Helper()
-	answer, err := s.Invoke(context.Background(), "Toy", []byte(order))
+	return callTo(t, s, "Toy", order)
+}
+
+func callTo(t *testing.T, s *lambda.Service, function, order string) report {
+	t.Helper()
+	answer, err := s.Invoke(context.Background(), function, []byte(order))
 	if err != nil {
 		t.Fatalf("%s: %v", order, err)
 	}
@@ -197,20 +203,21 @@ func TestDeadIdleCopyIsReplaced(t *testing.T) {
 }
 
 func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
+	const function = "Patient" // both calls last until it is killed, however long a copy takes to start
 	s, _ := start(t, lambda.Options{})
-	idle := call(t, s, `{}`)
+	idle := callTo(t, s, function, `{}`)
 	failed := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Seconds":0.9}`))
+			_, err := s.Invoke(context.Background(), function, []byte(`{"Seconds":50}`))
 			failed <- err
 		}()
 	}
-	until(t, func() bool { return len(s.Copies("Toy")) == 2 })
-	if err := s.Kill("Toy"); err != nil {
+	until(t, func() bool { return len(s.Copies(function)) == 2 })
+	if err := s.Kill(function); err != nil {
 		t.Fatal(err)
 	}
-	if c := s.Copies("Toy"); len(c) != 0 {
+	if c := s.Copies(function); len(c) != 0 {
 		t.Errorf("copies are left: %+v", c)
 	}
 	for range 2 {
@@ -218,7 +225,7 @@ func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
 			t.Errorf("a call of a killed copy: %v", err)
 		}
 	}
-	if after := call(t, s, `{}`); after.PID == idle.PID {
+	if after := callTo(t, s, function, `{}`); after.PID == idle.PID {
 		t.Error("a killed copy answered")
 	}
 	if err := s.Kill("Unknown"); !errors.Is(err, lambda.ErrNoFunction) {

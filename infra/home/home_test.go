@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"latchkey/infra/mutants/copied"
 )
 
 const (
@@ -88,11 +90,9 @@ func atHome(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	files(t, "../..", func(path string) {
-		text, err := os.ReadFile(filepath.Join("../..", path))
-		if err != nil {
+		if err := copied.File(filepath.Join("../..", path), filepath.Join(dir, path)); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, path), string(text))
 	})
 	run(t, dir, nil, "make", "home", "MODULE="+moved)
 	return dir

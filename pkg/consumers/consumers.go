@@ -29,9 +29,12 @@ type Search struct {
 }
 
 // Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. One that cannot be read does not stop the search: its
-// error names every failure. One that is deleted meanwhile is none.
+// error names every failure, in one line. One that is deleted meanwhile is none.
 func (s *Search) Run(ctx context.Context) error {
-	return errors.Join(s.lookAtREST(ctx), s.lookAtHTTP(ctx))
+	if err := errors.Join(s.lookAtREST(ctx), s.lookAtHTTP(ctx)); err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return nil
 }
 
 // ErrGone means that API Gateway does not have what was asked for.

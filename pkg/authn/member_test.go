@@ -101,8 +101,8 @@ func TestAMembersEmailIsProved(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfTheSignInReachesTheFunctions by the authorizer's context, for a user of the first time, one who is known, and
-// one of whom nothing is to be noted.
+// TestTheTimeOfTheSignInReachesTheFunctions by the authorizer's context: for a new user, for a known one, and for one with
+// nothing new to note.
 func TestTheTimeOfTheSignInReachesTheFunctions(t *testing.T) {
 	for _, at := range []int64{0, 1_790_000_000} {
 		_, f := minted(t)

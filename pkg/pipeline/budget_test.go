@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// start is how late each of an org's waiting first attempts is.
+// late returns how late each waiting first attempt is, sorted.
 func (s *stack) late() (late []time.Duration) {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()

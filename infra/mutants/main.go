@@ -1,7 +1,8 @@
 // Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository,
 // and wants the test that is named with each bug to fail. The bugs are in planted/, one list for
 // each topic. The run fails for a bug whose old text is no longer in the code, that does not
-// compile, or that its test does not find.
+// compile, or that its test does not find. Then gremlins makes mutants that no one chooses, and
+// a package fails that is below its floor in floors.txt.
 package main
 
 import (
@@ -25,22 +26,41 @@ import (
 const workers = 2
 
 func main() {
+	if filepath.Base(os.Args[0]) == "go" {
+		os.Exit(asGo(os.Args[1:]))
+	}
 	short := flag.Bool("short", false, "only the short form")
-	run := flag.String("run", "", "only bugs whose list or name matches")
+	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.txt")
+	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := mutants(ctx, *short, *run); err != nil {
+	if err := mutants(ctx, *short, *run, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
 	}
 }
 
-func mutants(ctx context.Context, short bool, run string) error {
+func mutants(ctx context.Context, short bool, run string, seed int) error {
 	root, err := backing.Root()
 	if err != nil {
 		return err
 	}
+	wanted, err := regexp.Compile(run)
+	if err != nil {
+		return err
+	}
+	var errBugs error
+	if seed == 0 {
+		errBugs = planted(ctx, root, short, wanted)
+	}
+	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {
+		return (f.kind == "sampled") == (seed != 0) && (!short || f.kind == "short") && wanted.MatchString(f.pkg)
+	}, seed))
+}
+
+// planted tries the bugs that were chosen.
+func planted(ctx context.Context, root string, short bool, wanted *regexp.Regexp) error {
 	bugs, err := readBugs(filepath.Join(root, "infra", "mutants", "planted"))
 	if err != nil {
 		return err
@@ -48,13 +68,9 @@ func mutants(ctx context.Context, short bool, run string) error {
 	if err := fit(root, bugs); err != nil {
 		return err
 	}
-	wanted, err := regexp.Compile(run)
-	if err != nil {
-		return err
-	}
 	bugs = slices.DeleteFunc(bugs, func(b bug) bool { return short && !b.short || !wanted.MatchString(b.source+" "+b.name) })
 	if len(bugs) == 0 {
-		return errors.New("no planted bug is chosen")
+		return nil
 	}
 	started := time.Now()
 	survivors, err := tryAll(ctx, root, bugs)

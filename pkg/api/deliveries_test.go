@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
 )
 
@@ -232,6 +233,21 @@ func TestARedeliveryWithoutAStatusSendsOnlyWhatFailed(t *testing.T) {
 	}
 	if want := (webhook.Message{Org: d.key.OrgID, App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(failed)}); !slices.Equal(d.woken.messages, []webhook.Message{want}) {
 		t.Errorf("%v", d.woken.messages)
+	}
+}
+
+// TestARedeliveryThatCannotBeWrittenIsAnError: a 200 with fewer would end the caller's loop.
+func TestARedeliveryThatCannotBeWrittenIsAnError(t *testing.T) {
+	d := newDesk(t)
+	h := d.newEndpoint(t)
+	for range 2 {
+		d.settle(t, d.testEvent(t, h), h, store.DeliveryFailed)
+	}
+	d.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1) // the budget is asked by updates
+	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 503, problem.Unavailable)
+	d.Faults.Heal()
+	if r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, ""); r.num("queued") == 0 {
+		t.Errorf("%s", r.text)
 	}
 }
 

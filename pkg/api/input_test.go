@@ -101,6 +101,17 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 	}
 }
 
+func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
+	s := newServer(t)
+	ada := user(s.NewUser(t, "ada@example.com"))
+	for text, want := range map[string]string{`\\ud800`: `\ud800`, `\\\ud83d\ude00`: "\\😀", `\ud83d\ude00\ufffd`: "😀\uFFFD", `\u00e4\"\\`: `ä"\`} {
+		out := s.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"` + text + `"}`}, 201, "")
+		if out.str("name") != want {
+			t.Errorf("%s: %q, want %q", text, out.str("name"), want)
+		}
+	}
+}
+
 // TestABodyIsNestedEightDeepAtMost nests objects, arrays and both in turn, in a member whose
 // value is then refused because it is no text.
 func TestABodyIsNestedEightDeepAtMost(t *testing.T) {
@@ -203,6 +214,25 @@ func TestARetryOverHTTPIsTheSameAnswer(t *testing.T) {
 		}
 		r.body = strings.Replace(body, "}", ` }`, 1)
 		w.want(t, r, 422, problem.IdempotencyKeyReused)
+	}
+}
+
+// TestAnIdempotencyKeyIsOfOneOrg: an admin of two may use it in both.
+func TestAnIdempotencyKeyIsOfOneOrg(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	other := w.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"other"}`}, 201, "").str("id")
+	made := map[string]bool{}
+	for _, o := range []string{string(w.org), other} {
+		r := w.want(t, request{
+			as: ada, method: "POST", path: "/v1/orgs/" + o + "/keys", body: `{}`, header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
+		}, 201, "")
+		if made[r.str("id")] = true; r.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("in %s: %s", o, r.text)
+		}
+	}
+	if len(made) != 2 {
+		t.Errorf("the keys %v", made)
 	}
 }
 

@@ -1,10 +1,14 @@
 package api_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
 
@@ -73,4 +77,43 @@ func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 		}
 	}
 	list("?createdBy="+string(ada)+"&createdBy="+string(ada), 422, problem.ValidationFailed)
+}
+
+// TestAPageOfOneCreatorsKeysMissesNone: keys of others lie between them, before them and behind them.
+func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
+	s := newServer(t)
+	w := newWorld(t, s, "")
+	ada, eve := w.byRole[org.Admin], s.NewUser(t, "eve@example.com")
+	w.want(t, w.request("POST", "/v1/orgs/{orgId}/members", user(ada), `{"email":"eve@example.com","role":"admin"}`), 201, "")
+	now := w.Now()
+	w.Now = func() time.Time { return now }
+	var want []string
+	for _, maker := range "aeeaeaaeeea" {
+		as := map[rune]*principal.Principal{'a': user(ada), 'e': user(eve)}[maker]
+		if made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", as, `{}`), 201, "").str("id"); maker == 'e' {
+			want = append(want, made)
+		}
+		now = now.Add(time.Second)
+	}
+	slices.Reverse(want) // the newest come first
+	for limit := range 8 {
+		var got []string
+		query := fmt.Sprintf("?createdBy=%s&limit=%d", eve, limit+1)
+		for page, cursor := 0, ""; page == 0 || cursor != ""; page++ {
+			r := w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys"+query+cursor, user(ada), ""), 200, "")
+			for _, k := range r.list("keys") {
+				id, _ := k["id"].(string)
+				got = append(got, id)
+			}
+			if cursor = r.str("nextCursor"); cursor != "" {
+				cursor = "&cursor=" + cursor
+			}
+			if page > 20 {
+				t.Fatal("the pages do not end")
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("by %d: %v, want %v", limit+1, got, want)
+		}
+	}
 }

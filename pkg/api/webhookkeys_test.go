@@ -210,6 +210,9 @@ func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	r.set(t)
 	r.Faults.Heal()
 	*r.now = r.now.Add(time.Minute)
+	r.Faults.Plan("", storetest.LostBefore, -1)
+	r.lookup(t, r.active, 503, problem.Unavailable) // what was known a minute ago counts no more
+	r.Faults.Heal()
 	r.lookup(t, r.active, 410, problem.KidRevoked)
 	if got := r.set(t); slices.Contains(got, r.active) {
 		t.Errorf("%v", got)

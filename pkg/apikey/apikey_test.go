@@ -8,6 +8,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/secret"
 )
 
 func mint(t *testing.T) (apikey.Minted, id.Org, id.Key) {
@@ -64,6 +65,24 @@ func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
 	} {
 		if _, err := apikey.Parse(bad); err == nil {
 			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// TestALinksTokenIsNoKey: it has the grammar of one, and another prefix.
+func TestALinksTokenIsNoKey(t *testing.T) {
+	for prefix, want := range map[string]bool{"lk": true, "lkt2": true, "lkt": false} {
+		m, err := secret.Mint(prefix, [16]byte{}, [16]byte{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := apikey.Parse(m.Text.Reveal()); (err == nil) != want || apikey.ValidPrefix(prefix) != want {
+			t.Errorf("%s: %v", prefix, err)
+		}
+	}
+	for _, prefix := range []string{"", "LK", "l_k"} {
+		if apikey.ValidPrefix(prefix) {
+			t.Errorf("%q may begin a key", prefix)
 		}
 	}
 }

@@ -19,6 +19,11 @@ func TestAScopeHasTheCharactersOfTheContract(t *testing.T) {
 			t.Errorf("%q: %v", s, got)
 		}
 	}
+	for c := range rune(256) {
+		if want := strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_.:-", c); apikey.ValidScope(string(c)) != want {
+			t.Errorf("%q: %v", c, !want)
+		}
+	}
 }
 
 func TestScopesAreJoinedSortedAndOnce(t *testing.T) {

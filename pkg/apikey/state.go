@@ -6,16 +6,6 @@ import (
 	"latchkey/pkg/id"
 )
 
-// The announcement that a key expires.
-const (
-	// WarnAhead is how long before its expiry a key is announced as expiring.
-	WarnAhead = 7 * 24 * time.Hour
-
-	// WarnOfLives is the life that a key must exceed to be announced. Shorter lives are rotated by
-	// machines.
-	WarnOfLives = 14 * 24 * time.Hour
-)
-
 // State is the part of a key that decides when it is good. Times are in milliseconds; 0: not set.
 type State struct {
 	CreatedAt int64
@@ -49,6 +39,16 @@ func (s State) Verdict(now int64) Verdict {
 
 // GoodAt reports whether a key is good at a time.
 func (s State) GoodAt(now int64) bool { return s.Verdict(now) == Good }
+
+// WarnAt returns when it is announced that a new key expires: a week before. It returns 0 for never: the key does not
+// expire, or lives no longer than two weeks, because machines rotate keys of short lives.
+func (s State) WarnAt() int64 {
+	const week = 7 * 24 * int64(time.Hour/time.Millisecond)
+	if s.ExpiresAt-s.CreatedAt <= 2*week {
+		return 0
+	}
+	return s.ExpiresAt - week
+}
 
 // ActiveAt reports whether a key is not revoked, expired or rotated.
 func (s State) ActiveAt(now int64) bool { return s.RotatedTo == "" && s.GoodAt(now) }

@@ -47,6 +47,15 @@ func TestOneVerdictDecidesAKey(t *testing.T) {
 	}
 }
 
+func TestAKeyOfMoreThanTwoWeeksIsAnnouncedAWeekBeforeItsEnd(t *testing.T) {
+	const created, day = 1_000, 86_400_000
+	for expires, want := range map[int64]int64{0: 0, created + day: 0, created + 14*day: 0, created + 14*day + 1: created + 7*day + 1, created + 90*day: created + 83*day} {
+		if got := (apikey.State{CreatedAt: created, ExpiresAt: expires}).WarnAt(); got != want {
+			t.Errorf("a key until %d: %d, want %d", expires, got, want)
+		}
+	}
+}
+
 func TestAGraceNeverProlongsAKey(t *testing.T) {
 	for _, c := range []struct{ expires, want int64 }{{0, 6_000}, {9_000, 6_000}, {3_000, 3_000}} {
 		if got := (apikey.State{ExpiresAt: c.expires}).GraceEnds(1_000, 5*time.Second); got != c.want {

@@ -251,4 +251,24 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	if _, refused := guard.Refused(errors.New("boom")); refused {
 		t.Error("any error is a refusal")
 	}
+	reported = nil
+	w, r = httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // the caller has gone
+	r.Header.Set("Authorization", "Bearer "+key)
+	if g.Handler(whoCalls).ServeHTTP(w, r.WithContext(ctx)); w.Code != 503 || reported != nil {
+		t.Errorf("a caller who has gone: %d, reported %v", w.Code, reported)
+	}
+}
+
+func TestWithoutReportsTheAnswersAreTheSame(t *testing.T) {
+	key, f := authntest.Minted(t)
+	h := guard.On(authn.New(f, nil)).Handler(whoCalls)
+	if status, code, _ := ask(t, h, "x lk_none"); status != 401 || code != "invalid_credentials" {
+		t.Errorf("%d %s", status, code)
+	}
+	f.Down = errors.New("boom")
+	if status, code, _ := ask(t, h, "x "+key); status != 503 || code != "unavailable" {
+		t.Errorf("%d %s", status, code)
+	}
 }

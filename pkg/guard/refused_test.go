@@ -42,12 +42,30 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// slowRole is a table that does not answer for a role.
-type slowRole struct{ *authntest.Table }
+// slowRole is a table that takes a time to answer for a role.
+type slowRole struct {
+	*authntest.Table
+	takes time.Duration
+}
 
-func (slowRole) Role(ctx context.Context, _ id.Org, _ id.User) (org.Role, bool, error) {
-	<-ctx.Done()
-	return "", false, ctx.Err()
+func (s slowRole) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, error) {
+	select {
+	case <-time.After(s.takes):
+		return s.Table.Role(ctx, o, u)
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+}
+
+func TestADatabaseMayTakeTwoSeconds(t *testing.T) {
+	_, f := authntest.Minted(t)
+	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Admin
+	synctest.Test(t, func(t *testing.T) {
+		g := guard.On(authn.New(slowRole{f, 2 * time.Second}, &authntest.Tokens{}))
+		if _, err := g.Member(t.Context(), []string{"Bearer " + authntest.JWT}, string(f.Org), org.Viewer); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestARoleIsCheckedWithinTheBound(t *testing.T) {
@@ -58,7 +76,7 @@ func TestARoleIsCheckedWithinTheBound(t *testing.T) {
 		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	issuer := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a"}, &http.Client{Transport: hangs{}}, time.Now)
 	for name, a := range map[string]*authn.Authorizer{
-		"an issuer that hangs": authn.New(f, issuer), "a table that hangs": authn.New(slowRole{f}, &authntest.Tokens{}),
+		"an issuer that hangs": authn.New(f, issuer), "a table that hangs": authn.New(slowRole{f, time.Hour}, &authntest.Tokens{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,15 +1,20 @@
 package lambda
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
 const streamBatch = `{"Records":[
@@ -95,5 +100,62 @@ func TestAMessageThatFailsOrHangsHoldsUpNoOther(t *testing.T) {
 	}
 	if ctx.Err() != nil {
 		t.Error("no time was left to answer")
+	}
+}
+
+// TestOnlyWhatFailsIsLogged, with what leads to it.
+func TestOnlyWhatFailsIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r1"})
+	for name, c := range map[string]struct {
+		run  func(failing func(string) error) error
+		want []string
+	}{
+		"a stream": {func(failing func(string) error) error {
+			_, err := stream(func(_ context.Context, _, sk string) error { return failing(sk) })(ctx, decoded[streamEvent](t, streamBatch))
+			return err
+		}, []string{`"pk":"EVTS#a"`, `"sk":"e2"`}},
+		"a queue": {func(failing func(string) error) error {
+			_, err := messages(func(_ context.Context, body string) error { return failing(body) })(ctx, decoded[queueEvent](t, `{"Records":[{"messageId":"m1","body":"e1"},{"messageId":"m2","body":"e2"}]}`))
+			return err
+		}, []string{`"body":"e2"`}},
+		"a schedule": {func(failing func(string) error) error {
+			if err := schedule(func(context.Context) error { return failing("e2") })(ctx, nil); (err == nil) != (failing("e2") == nil) {
+				t.Errorf("a run ends with %v", err)
+			}
+			return nil
+		}, nil},
+	} {
+		log.Reset()
+		if err := c.run(func(string) error { return nil }); err != nil || log.Len() != 0 {
+			t.Errorf("%s without a fault: %v, logs %s", name, err, &log)
+		}
+		err := c.run(func(what string) error {
+			if what == "e2" {
+				return errors.New("the cause")
+			}
+			return nil
+		})
+		for _, want := range append(c.want, `"error":"the cause"`, `"requestId":"r1"`, `"level":"ERROR"`) {
+			if err != nil || strings.Count(log.String(), want) != 1 {
+				t.Errorf("%s: %v, no %s in %s", name, err, want, &log)
+			}
+		}
+	}
+}
+
+// TestOnlyUnderSAMIsAShortCallDrawnOut to the 6 ms below which SAM local waits a second.
+func TestOnlyUnderSAMIsAShortCallDrawnOut(t *testing.T) {
+	for value, want := range map[string]time.Duration{"": 0, "false": 0, "true": 6 * time.Millisecond} {
+		t.Setenv("AWS_SAM_LOCAL", value)
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			if slowEnough()(); time.Since(begun) != want {
+				t.Errorf("%q: %s", value, time.Since(begun))
+			}
+		})
 	}
 }

@@ -87,3 +87,12 @@ func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatIsNoEventIsRefused, although the scanner takes its text to be valid where it skips it.
+func TestWhatIsNoEventIsRefused(t *testing.T) {
+	for _, text := range []string{``, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":"`, `{"a":}`, `{"a":,"b":1}`, `{"methodArn":"a"`, `{} x`, `{}{}`, `"`, `x`, `{"a":1]`} {
+		if e, err := readAuthorizerEvent([]byte(text)); !errors.Is(err, errEvent) {
+			t.Errorf("%s: %+v, %v", text, e, err)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func CleanName(s string) (string, bool) {
 // quoted local parts) of at most 254 bytes. It returns the form in which addresses are
 // compared: lower case.
 func FoldEmail(s string) (string, bool) {
-	if s == "" || len(s) > MaxEmailLen || strings.ContainsAny(s, "\" ()<>[]") {
+	if s == "" || len(s) > MaxEmailLen || strings.ContainsAny(s, "\"()<>[]") {
 		return "", false
 	}
 	for i := range len(s) {
@@ -73,9 +73,8 @@ func FoldEmail(s string) (string, bool) {
 // verified email before the @; "" when there is neither.
 func NameFor(name, email string) string {
 	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, "\ufffd", " ")))
-	if runes := []rune(name); len(runes) > MaxNameLen {
-		name = strings.TrimSpace(string(runes[:MaxNameLen]))
-	}
+	runes := []rune(name)
+	name = strings.TrimSpace(string(runes[:min(len(runes), MaxNameLen)]))
 	if text.Visible(name) {
 		return name
 	}

@@ -1,6 +1,7 @@
 package org_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +10,7 @@ import (
 
 func TestAnEmailIsOneASCIIAddrSpec(t *testing.T) {
 	for in, want := range map[string]string{
-		"a@example.com": "a@example.com", "A.B+c@EXAMPLE.Com": "a.b+c@example.com", "a@localhost": "a@localhost",
+		strings.Repeat("a", 250) + "@b.c": strings.Repeat("a", 250) + "@b.c", "a@example.com": "a@example.com", "!~@b.c": "!~@b.c", "A.B+c@EXAMPLE.Com": "a.b+c@example.com", "a@localhost": "a@localhost",
 	} {
 		if got, ok := org.FoldEmail(in); !ok || got != want {
 			t.Errorf("FoldEmail(%q) = %q, %v", in, got, ok)
@@ -17,7 +18,7 @@ func TestAnEmailIsOneASCIIAddrSpec(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "a", "@", "a@", "@b", "a b@c.d", "a@b@c", "A <a@b.c>", "<a@b.c>", "a@b.c (x)", `"a b"@c.d`, "ä@b.c", "a@bücher.de",
-		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]", "\u212a@k.k", strings.Repeat("a", 251) + "@b.c", "a\x00@b.c", "a..b@c.d",
+		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]", "\u212a@k.k", strings.Repeat("a", 251) + "@b.c", "a\x00@b.c", "a\x7f@b.c", "a..b@c.d",
 	} {
 		if got, ok := org.FoldEmail(bad); ok {
 			t.Errorf("FoldEmail(%q) = %q: taken", bad, got)
@@ -45,6 +46,24 @@ func TestANameIsTheIssuersOrThatOfTheAddress(t *testing.T) {
 	} {
 		if got := org.NameFor(c.name, c.email); got != c.want {
 			t.Errorf("NameFor(%q, %q) = %q, want %q", c.name, c.email, got, c.want)
+		}
+	}
+}
+
+func TestAStrongerRoleMayDoAllThatAWeakerOneMay(t *testing.T) {
+	for _, c := range []struct {
+		has  org.Role
+		does []org.Role
+	}{
+		{org.Admin, []org.Role{org.Admin, org.Member, org.Viewer}}, {org.Member, []org.Role{org.Member, org.Viewer}}, {org.Viewer, []org.Role{org.Viewer}}, {"owner", nil}, {"", nil},
+	} {
+		for _, other := range org.AllRoles() {
+			if got := c.has.AtLeast(other); got != slices.Contains(c.does, other) {
+				t.Errorf("%q for %s: %v", c.has, other, got)
+			}
+		}
+		if c.has.AtLeast("owner") {
+			t.Errorf("%q for a role that does not exist", c.has)
 		}
 	}
 }

@@ -87,3 +87,32 @@ func TestAnUnknownErrorIsA500(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAnOldSignInIsChallenged(t *testing.T) {
+	for _, code := range problem.Codes() {
+		w, body := write(t, &problem.Error{Code: code, MaxAge: 5 * time.Minute})
+		challenge := w.Header().Get("WWW-Authenticate")
+		if code != problem.InsufficientUserAuthentication {
+			if challenge != "" {
+				t.Errorf("%s: %s", code, challenge)
+			}
+		} else if challenge != `Bearer error="insufficient_user_authentication", max_age="300"` || body["maxAge"] != 300.0 {
+			t.Errorf("%s, %v", challenge, body)
+		}
+	}
+}
+
+func TestAnErrorIsKnownByItsCode(t *testing.T) {
+	for err, want := range map[error]bool{
+		problem.New(problem.LastAdmin, "x"): true, fmt.Errorf("wrapped: %w", problem.Wrap(problem.LastAdmin, "x", errors.New("y"))): true,
+		problem.New(problem.Conflict, "x"): false, errors.New("last_admin"): false,
+	} {
+		if problem.Is(err, problem.LastAdmin) != want {
+			t.Errorf("%v: %v", err, !want)
+		}
+	}
+	e := problem.Invalid("/name", "required", "Give a name.")
+	if e.Code != problem.ValidationFailed || len(e.Fields) != 1 || e.Fields[0] != (problem.Field{Pointer: "/name", Code: "required", Message: "Give a name."}) {
+		t.Errorf("%+v", e)
+	}
+}

@@ -164,8 +164,18 @@ func TestAPrefixIsALowerCaseLetterAndUpTo15MoreLettersOrDigits(t *testing.T) {
 		if got := secret.ValidPrefix(prefix); got != want {
 			t.Errorf("%q: %v", prefix, got)
 		}
-		if _, err := secret.Mint(prefix, [16]byte{}, [16]byte{}, nil); errors.Is(err, secret.ErrPrefix) == want {
+		m, err := secret.Mint(prefix, [16]byte{}, [16]byte{}, nil)
+		if errors.Is(err, secret.ErrPrefix) == want {
 			t.Errorf("Mint with %q: %v", prefix, err)
+		}
+		if _, err := secret.Parse(m.Text.Reveal()); (err == nil) != want {
+			t.Errorf("a text with %q: %v", prefix, err)
+		}
+	}
+	for c := range rune(256) {
+		first := strings.ContainsRune("abcdefghijklmnopqrstuvwxyz", c)
+		if later := first || strings.ContainsRune("0123456789", c); secret.ValidPrefix(string(c)) != first || secret.ValidPrefix("a"+string(c)) != later {
+			t.Errorf("%q: first %v, later %v", c, !first, !later)
 		}
 	}
 }

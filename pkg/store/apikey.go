@@ -190,9 +190,9 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
 // The row of the key's last use is the one that is due, so that no pipeline writes the row of a
 // credential.
 func (t *txn) announce(o id.Org, k MintedKey) {
-	if k.ExpiresAt-k.CreatedAt > apikey.WarnOfLives.Milliseconds() {
+	if at := (apikey.State{CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt}).WarnAt(); at != 0 {
 		row := usedRow(o, k.ID)
-		t.Update(row, nil, nil, dueAt(DueKey, row, k.ExpiresAt-apikey.WarnAhead.Milliseconds()), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))
+		t.Update(row, nil, nil, dueAt(DueKey, row, at), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))
 	}
 	t.event(happening{org: o, app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: webhook.KeyData{
 		KeyID: k.ID, KeyPrefix: k.Minted.Prefix, Name: k.Name, AppID: k.AppID, ExpiresAt: webhook.OrNull(k.ExpiresAt),

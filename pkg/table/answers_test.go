@@ -8,16 +8,19 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // answering is a DynamoDB that gives answers in order, the last one again and again.
 type answering struct {
-	answers  []string // an answer with a __type is an error
+	answers  []string // an answer with a __type is an error, and a number is the status of an empty one; "hang up" is none
 	requests []map[string]json.RawMessage
 }
 
@@ -31,6 +34,10 @@ func (a *answering) Do(r *http.Request) (*http.Response, error) {
 	a.requests = append(a.requests, in)
 	if strings.Contains(answer, "__type") {
 		status = http.StatusBadRequest
+	} else if n, err := strconv.Atoi(answer); err == nil {
+		status, answer = n, "{}"
+	} else if answer == "hang up" {
+		return nil, io.ErrUnexpectedEOF
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 }
@@ -38,12 +45,21 @@ func (a *answering) Do(r *http.Request) (*http.Response, error) {
 var errFault = errors.New("a fault")
 
 // tableOf returns a table t on a database that gives answers. The SDK itself tries each call once.
-func tableOf(answers ...string) (*Table, *answering) {
+func tableOf(answers ...string) (*Table, *answering) { return tableWith(aws.NopRetryer{}, answers...) }
+
+// retrying is a table whose client tries three times, without a pause.
+func retrying(answers ...string) (*Table, *answering) {
+	return tableWith(retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+	}), answers...)
+}
+
+func tableWith(retryer aws.Retryer, answers ...string) (*Table, *answering) {
 	db := &answering{answers: answers}
 	none := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
 	})
-	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: none, HTTPClient: db, Retryer: aws.NopRetryer{}})
+	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: none, HTTPClient: db, Retryer: retryer})
 	return New(client, "t", Rules{
 		Fault: func(err error) error { return errors.Join(errFault, err) },
 		First: func(error) bool { return false },

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -53,8 +54,9 @@ func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 	}
 }
 
-// TestRandomSignaturesVerify, among them some with leading zeros.
-func TestRandomSignaturesVerify(t *testing.T) {
+// signer returns a world whose issuer knows one key, and how to sign a header and a payload with it.
+func signer(t *testing.T) (w *world, kid string, sign func(header, payload string) string) {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -64,15 +66,13 @@ func TestRandomSignaturesVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	enc := base64.RawURLEncoding.EncodeToString
-	w := newWorld(t)
-	kid := enc(point[1:33])
+	w, kid = newWorld(t), enc(point[1:33])
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(rw, `{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q}`, kid, enc(point[1:33]), enc(point[33:]))
 	}))
-	input := enc([]byte(`{"alg":"ES256","kid":"`+kid+`","typ":"webhook+jwt"}`)) + "." + strings.Split(good(t, w.vectors), ".")[1]
-	digest := sha256.Sum256([]byte(input))
-	zeros := 0
-	for range 2000 {
+	return w, kid, func(header, payload string) string {
+		input := enc([]byte(header)) + "." + enc([]byte(payload))
+		digest := sha256.Sum256([]byte(input))
 		r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
 		if err != nil {
 			t.Fatal(err)
@@ -80,10 +80,30 @@ func TestRandomSignaturesVerify(t *testing.T) {
 		sig := make([]byte, 64)
 		r.FillBytes(sig[:32])
 		s.FillBytes(sig[32:])
-		if sig[0] == 0 || sig[32] == 0 {
+		return input + "." + enc(sig)
+	}
+}
+
+func payloadOf(t *testing.T, token string) string {
+	t.Helper()
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(payload)
+}
+
+// TestRandomSignaturesVerify, among them some with leading zeros.
+func TestRandomSignaturesVerify(t *testing.T) {
+	w, kid, sign := signer(t)
+	payload := payloadOf(t, good(t, w.vectors))
+	zeros := 0
+	for range 2000 {
+		token := sign(`{"alg":"ES256","kid":"`+kid+`","typ":"webhook+jwt"}`, payload)
+		if sig, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[2]); err != nil || sig[0] == 0 || sig[32] == 0 {
 			zeros++
 		}
-		if err := w.verify(input + "." + enc(sig)); err != nil {
+		if err := w.verify(token); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,5 +133,37 @@ func TestMemoryOfKidsIsBounded(t *testing.T) {
 	before := w.count()
 	if err := w.verify(tokens[0]); err == nil || before != len(tokens) || w.count() != before+1 {
 		t.Errorf("%v, %d lookups, then %d", err, before, w.count())
+	}
+}
+
+// TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays, to the byte and to the bracket.
+func TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays(t *testing.T) {
+	w, kid, sign := signer(t)
+	header := `{"alg":"ES256","kid":"` + kid + `","typ":"webhook+jwt"`
+	payload := strings.TrimSuffix(payloadOf(t, good(t, w.vectors)), "}")
+	handler := w.Verifier.Handler(func(context.Context, verify.Event) error { return nil })
+	sized := func(size int) string { // base64 has no text of 1 in 4 lengths: blanks in the header make up for it
+		for blanks := range 4 {
+			left := size - len(sign(header+strings.Repeat(" ", blanks)+"}", payload+`,"pad":""}`))
+			for pad := left*3/4 - 2; pad <= left*3/4+2; pad++ {
+				if token := sign(header+strings.Repeat(" ", blanks)+"}", payload+`,"pad":"`+strings.Repeat("x", pad)+`"}`); len(token) == size {
+					return token
+				}
+			}
+		}
+		t.Fatalf("no token of %d bytes", size)
+		return ""
+	}
+	for size, want := range map[int]int{verify.MaxBody: 204, verify.MaxBody + 1: 401} {
+		if got := post(handler, sized(size)); got.Code != want {
+			t.Errorf("%d bytes: %d", size, got.Code)
+		}
+	}
+	const deepest = 64 // below the claims
+	for depth, want := range map[int]int{deepest: 204, deepest + 1: 401} {
+		token := sign(header+"}", payload+`,"pad":`+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"}")
+		if got := post(handler, token); got.Code != want {
+			t.Errorf("%d deep: %d", depth, got.Code)
+		}
 	}
 }

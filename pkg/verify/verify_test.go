@@ -135,6 +135,7 @@ func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
 		{EndpointID: "whe_a", BaseURL: "api.example.com"},
 		{EndpointID: "whe_a", BaseURL: "http://api.example.com"},
 		{EndpointID: "whe_a", BaseURL: "http://127.0.0.1.example.com"},
+		{EndpointID: "whe_a", BaseURL: "http://192.0.2.1"},
 		{EndpointID: "whe_a", BaseURL: "ftp://127.0.0.1"},
 		{EndpointID: "whe_a", BaseURL: "https://user@api.example.com"},
 		{EndpointID: "whe_a", BaseURL: "https://api.example.com/?a"},

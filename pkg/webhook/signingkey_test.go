@@ -125,6 +125,7 @@ func TestAKidHasOneShape(t *testing.T) {
 	for _, bad := range []string{
 		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // "t" has bits behind the 32nd byte
 		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:], strings.Repeat("é", 22)[:43],
+		good + "\n", good[:20] + "\r\n" + good[20:], // encoding/base64 skips line breaks
 	} {
 		if IsKid(bad) {
 			t.Errorf("%q is taken", bad)
@@ -142,8 +143,8 @@ func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
 		listed bool
 	}{
 		"next": {SigningKey{State: SigningNext}, true}, "active": {SigningKey{State: SigningActive}, true}, "revoked": {SigningKey{State: SigningRevoked}, false},
-		"retired now": {retired(0), true}, "retired almost 30 days": {retired(KeyListedFor - time.Second), true},
-		"retired 30 days": {retired(KeyListedFor), false}, "of no state": {SigningKey{}, false},
+		"retired now": {retired(0), true}, "retired almost 30 days": {retired(30*24*time.Hour - time.Second), true},
+		"retired 30 days": {retired(30 * 24 * time.Hour), false}, "of no state": {SigningKey{}, false},
 	} {
 		if got := c.key.Listed(now); got != c.listed {
 			t.Errorf("%s: %v", name, got)

@@ -67,6 +67,7 @@ func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
 		"for signatures":             {with(ec, "use", "sig"), []string{ES256}},
 		"to verify":                  {with(ec, "key_ops", []string{"verify"}), []string{ES256}},
 		"RSA of 8192 bits":           {rsaJWK(8192, 3), []string{RS256, PS256}},
+		"RSA exponent of 31 bits":    {rsaJWK(2048, 1<<31-1), []string{RS256, PS256}},
 		"for encryption":             {with(rsa, "use", "enc"), nil},
 		"no operation":               {with(ec, "key_ops", []string{}), nil},
 		"P-256 for RS256":            {with(ec, "alg", "RS256"), nil},
@@ -158,6 +159,7 @@ func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 		"keys in a file":           {http, http, "file:///etc/passwd", "", false},
 		"keys by a relative path":  {https, https, "/jwks", "", false},
 		"keys by no scheme":        {https, https, "//id.example/jwks", "", false},
+		"userinfo down, no keys":   {https, https, "", "http://id.example/me", false},
 		"userinfo is no address":   {https, https, https + "/jwks", "https://%zz", false},
 		"userinfo without a host,": {https, https, https + "/jwks", "https:///me", false},
 	} {

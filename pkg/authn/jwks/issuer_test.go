@@ -1,0 +1,168 @@
+package jwks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// issuer answers by path, and counts its requests. An empty answer is a 404.
+type issuer struct {
+	*httptest.Server
+	answers map[string]string
+	asked   map[string]int
+}
+
+func newIssuer(t *testing.T) *issuer {
+	i := &issuer{answers: map[string]string{}, asked: map[string]int{}}
+	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.asked[r.URL.Path]++
+		switch a := i.answers[r.URL.Path]; {
+		case a == "":
+			http.NotFound(w, r)
+		case strings.HasPrefix(a, "/"):
+			http.Redirect(w, r, a, http.StatusFound)
+		case a == "down":
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			fmt.Fprint(w, a)
+		}
+	}))
+	t.Cleanup(i.Close)
+	return i
+}
+
+const documentPath = "/.well-known/openid-configuration"
+
+func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
+	i := newIssuer(t)
+	i.answers["/keys"] = string(set(t, ecJWK(t)))
+	for name, c := range map[string]struct {
+		address, document string
+		want              string // what the error says; "" for keys
+	}{
+		"by discovery":        {"", `{"issuer":"ISSUER","jwks_uri":"ISSUER/keys"}`, ""},
+		"by its own address":  {"ISSUER/keys", "", ""},
+		"no document":         {"", "", "no discovery document"},
+		"no address in it":    {"", `{"issuer":"ISSUER"}`, "names no jwks_uri"},
+		"another's":           {"", `{"issuer":"https://id.example","jwks_uri":"ISSUER/keys"}`, "another issuer's"},
+		"a document with 502": {"", "down", "answers 502"},
+		"keys with 404":       {"ISSUER/none", "", "answers 404"},
+		"keys elsewhere":      {"ISSUER/moved", "", "answers 302"},
+		"no address at all":   {"http://%zz", "", "invalid URL"},
+	} {
+		here := func(s string) string { return strings.ReplaceAll(s, "ISSUER", i.URL) }
+		i.answers[documentPath], i.answers["/moved"] = here(c.document), "/keys"
+		for _, slash := range []string{"", "/"} {
+			if slash != "" && c.document != "" && c.document != "down" {
+				i.answers[documentPath] = strings.Replace(i.answers[documentPath], `"issuer":"`+i.URL, `"issuer":"`+i.URL+slash, 1)
+			}
+			d := NewDiscovery(i.URL+slash, i.Client(), time.Now)
+			s, err := New(here(c.address), d, i.Client(), time.Now).Keys(t.Context())
+			if c.want == "" && (err != nil || !s.Knows("k") || len(s.Find("k", ES256)) != 1 || !s.Asked()) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err = d.Get(t.Context())
+			if errors.Is(err, ErrNoDiscovery) != (c.document == "") {
+				t.Errorf("%s: the document: %v", name, err)
+			}
+		}
+	}
+	if i.asked["/keys"] != 4 {
+		t.Errorf("the keys were asked for %d times: a redirect was followed", i.asked["/keys"])
+	}
+}
+
+func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
+	i := newIssuer(t)
+	for size, want := range map[int]error{1 << 20: nil, 1<<20 + 1: ErrTooLarge} {
+		i.answers["/a"] = strings.Repeat("a", size)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.URL+"/a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := Do(i.Client(), req); !errors.Is(err, want) || want == nil && len(a.Body) != size {
+			t.Errorf("%d bytes: %d, %v", size, len(a.Body), err)
+		}
+	}
+	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		fmt.Fprint(w, `{}`)
+	}))
+	defer cut.Close()
+	if _, err := New(cut.URL, nil, cut.Client(), time.Now).Keys(t.Context()); err == nil || !strings.Contains(err.Error(), "EOF") {
+		t.Errorf("an answer that ends early: %v", err)
+	}
+}
+
+// TestAnAnswerIsUsedForAsLongAsItMay has each rule of the package's comment, to the nanosecond.
+func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
+	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string][]struct {
+		at     time.Duration
+		answer error // of the issuer, when it is asked
+		asks   bool
+		want   int // the number of the answer that is used; 0: none
+	}{
+		"it is fresh for 15 minutes": {{0, nil, true, 1}, {15*time.Minute - 1, nil, false, 1}, {15 * time.Minute, nil, true, 2}},
+		"it is used for a day while calls fail": {
+			{0, nil, true, 1}, {15 * time.Minute, errDown, true, 1}, {15*time.Minute + 10*time.Second - 1, errDown, false, 1}, {15*time.Minute + 10*time.Second, errDown, true, 1},
+			{24*time.Hour - 1, errDown, true, 1}, {24*time.Hour + time.Minute, errDown, true, 0}, {24*time.Hour + time.Minute + time.Second, nil, true, 6},
+		},
+		"what is withdrawn is not used when it is no longer fresh": {{0, nil, true, 1}, {15 * time.Minute, errWithdrawn, true, 0}, {16 * time.Minute, errDown, true, 0}, {17 * time.Minute, nil, true, 4}, {33 * time.Minute, errDown, true, 4}},
+		"a day without an answer is no answer":                     {{0, errDown, true, 0}, {time.Second - 1, nil, false, 0}, {time.Second, nil, true, 2}},
+	} {
+		var now time.Time
+		var answer error
+		calls := 0
+		cache := &cached[int]{now: func() time.Time { return now }, fetch: func(context.Context) (int, error) { calls++; return calls, answer }}
+		for _, step := range c {
+			now, answer = begun.Add(step.at), step.answer
+			before := calls
+			v, err := cache.get(t.Context())
+			if asked := calls > before; asked != step.asks || (err == nil) != (step.want != 0) || v.value != step.want {
+				t.Errorf("%s: after %s: asked %v, %d, %v", name, step.at, asked, v.value, err)
+			}
+		}
+	}
+}
+
+// TestAFetchIsForcedOnceInTenSeconds, and not by a caller for whom the issuer was just asked.
+func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	calls, fault := 0, error(nil)
+	c := &cached[int]{now: func() time.Time { return now }, fetch: func(context.Context) (int, error) { calls++; return calls, fault }}
+	seen, err := c.get(t.Context())
+	if err != nil || !seen.asked {
+		t.Fatal(seen, err)
+	}
+	if next, changed, err := c.newer(t.Context(), seen); changed || err != nil || next != seen || calls != 1 {
+		t.Errorf("just asked: %+v, %v, %v, %d calls", next, changed, err, calls)
+	}
+	for _, step := range []struct {
+		after   time.Duration
+		changed bool
+		calls   int
+	}{{0, true, 2}, {10*time.Second - 1, false, 2}, {1, true, 3}} {
+		now = now.Add(step.after)
+		seen, err = c.get(t.Context())
+		next, changed, errNewer := c.newer(t.Context(), seen)
+		if err != nil || errNewer != nil || seen.asked || changed != step.changed || calls != step.calls || changed && (next.value != calls || !next.asked) {
+			t.Errorf("%s later: %+v, %v, %v, %v, %d calls", step.after, next, changed, err, errNewer, calls)
+		}
+	}
+	old := view[int]{value: 1, round: 1}
+	if next, changed, err := c.newer(t.Context(), old); err != nil || !changed || next.value != 3 || calls != 3 {
+		t.Errorf("what another has fetched: %+v, %v, %v, %d calls", next, changed, err, calls)
+	}
+	now, fault = now.Add(time.Minute), errDown
+	seen, _ = c.get(t.Context())
+	if _, changed, err := c.newer(t.Context(), seen); changed || !errors.Is(err, errDown) || calls != 4 {
+		t.Errorf("an issuer that is down: %v, %v, %d calls", changed, err, calls)
+	}
+}

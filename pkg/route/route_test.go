@@ -1,0 +1,79 @@
+package route_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/route"
+)
+
+func TestEveryRouteOfTheConsoleHasOnePreflight(t *testing.T) {
+	preflights, patterns := map[string]int{}, map[string]bool{}
+	for _, r := range route.All() {
+		switch {
+		case r.Method == "OPTIONS":
+			preflights[r.Pattern]++
+			if r.Operation != route.Preflight || r.Takes != principal.Public || r.Function != "webhookkeys" && !strings.HasPrefix(r.Pattern, "/link/") || r.May != route.NoOrg {
+				t.Errorf("%+v", r)
+			}
+		case r.ForConsole():
+			patterns[r.Pattern] = true
+		}
+	}
+	for pattern := range patterns {
+		if preflights[pattern] != 1 {
+			t.Errorf("%s: %d preflights", pattern, preflights[pattern])
+		}
+	}
+	for pattern := range preflights {
+		if !patterns[pattern] && pattern != "/link/claim" && pattern != "/webhook_verification_key/get" {
+			t.Errorf("%s has a preflight", pattern)
+		}
+	}
+	if len(patterns) < 10 {
+		t.Errorf("only %d patterns for the console", len(patterns))
+	}
+}
+
+func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
+	if got := route.Methods("/v1/orgs"); !slices.Equal(got, []string{"GET", "POST"}) {
+		t.Errorf("%v", got)
+	}
+	if got := route.Methods("/link/claim"); !slices.Equal(got, []string{"POST"}) { // its OPTIONS is in the table too
+		t.Errorf("%v", got)
+	}
+	if got := route.Methods("/v1"); got != nil {
+		t.Errorf("%v", got)
+	}
+	for _, c := range []struct {
+		method, pattern string
+		takes           principal.Credential
+		ok              bool
+	}{
+		{"GET", "/v1/orgs", principal.UserToken, true}, {"POST", "/link/create", principal.APIKey, true}, {"POST", "/link/claim", principal.Public, true},
+		{"PUT", "/v1/orgs", "", false}, {"GET", "/link/create", "", false}, {"GET", "/none", "", false},
+	} {
+		if takes, ok := route.CredentialOf(c.method, c.pattern); takes != c.takes || ok != c.ok {
+			t.Errorf("%s %s: %q, %v", c.method, c.pattern, takes, ok)
+		}
+	}
+	for _, r := range route.All() {
+		method, pattern, _ := strings.Cut(r.Name(), " ")
+		if method != r.Method || pattern != r.Pattern {
+			t.Errorf("%+v is named %q", r, r.Name())
+		}
+	}
+}
+
+func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
+	for set, want := range map[route.Roles][]org.Role{
+		route.NoOrg: nil, route.AdminsOnly: {org.Admin}, route.MayRead: {org.Admin, org.Member}, route.AnyMember: {org.Admin, org.Member, org.Viewer},
+	} {
+		if got := set.List(); !slices.Equal(got, want) {
+			t.Errorf("%d: %v", set, got)
+		}
+	}
+}

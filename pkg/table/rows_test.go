@@ -1,0 +1,267 @@
+package table
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func page(next string, sks ...string) string {
+	var rows []string
+	for _, sk := range sks {
+		rows = append(rows, key(sk))
+	}
+	if next != "" {
+		next = `,"LastEvaluatedKey":` + key(next)
+	}
+	return `{"Items":[` + strings.Join(rows, ",") + `]` + next + `}`
+}
+
+func sksOf(rows []Row) (sks []string) {
+	for _, r := range rows {
+		sks = append(sks, r.Key().SK)
+	}
+	return sks
+}
+
+// TestAPageIsFilledFromShortAnswers: DynamoDB ends an answer where it likes, also without rows.
+func TestAPageIsFilledFromShortAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []string
+		want    []string
+		more    bool
+		limits  []string // what each call asks for
+	}{
+		"no row":                     {[]string{page("")}, nil, false, []string{"3"}},
+		"less than a page":           {[]string{page("", "a")}, []string{"a"}, false, []string{"3"}},
+		"a page to the row":          {[]string{page("", "a", "b")}, []string{"a", "b"}, false, []string{"3"}},
+		"a row more":                 {[]string{page("c", "a", "b", "c")}, []string{"a", "b"}, true, []string{"3"}},
+		"in three answers":           {[]string{page("a", "a"), page("a"), page("", "b", "c")}, []string{"a", "b"}, true, []string{"3", "2", "2"}},
+		"an empty one that goes on":  {[]string{page("a"), page("", "b")}, []string{"b"}, false, []string{"3", "3"}},
+		"more after a full page":     {[]string{page("b", "a", "b"), page("", "c")}, []string{"a", "b"}, true, []string{"3", "1"}},
+		"an end after a full answer": {[]string{page("b", "a", "b"), page("")}, []string{"a", "b"}, false, []string{"3", "1"}},
+	} {
+		tb, db := tableOf(c.answers...)
+		rows, more, err := tb.Query(t.Context(), Span{PK: "p", Limit: 2})
+		var limits []string
+		for _, r := range db.requests {
+			limits = append(limits, string(r["Limit"]))
+		}
+		if err != nil || more != c.more || !slices.Equal(sksOf(rows), c.want) || !slices.Equal(limits, c.limits) {
+			t.Errorf("%s: %v, more %v, %v, asked for %v", name, sksOf(rows), more, err, limits)
+		}
+	}
+	tb, db := tableOf(page("a", "a"), page("", "b"))
+	if _, _, err := tb.Query(t.Context(), Span{PK: "p", Limit: 5}); err != nil || !same(db.requests[1]["ExclusiveStartKey"], key("a")) {
+		t.Errorf("%v, goes on behind %s", err, db.requests[1]["ExclusiveStartKey"])
+	}
+	tb, _ = tableOf(page("a", "a"), `{"__type":"InternalServerError"}`)
+	if rows, more, err := tb.Query(t.Context(), Span{PK: "p", Limit: 5}); !errors.Is(err, errFault) || more {
+		t.Errorf("%v, %v, %v", rows, more, err)
+	}
+}
+
+func TestASpanIsReadStronglyFromItsEndToItsEnd(t *testing.T) {
+	for when, s := range map[string]Span{
+		`PK = :pk`: {}, `PK = :pk AND begins_with(SK, :sk)`: {Prefix: "x", From: "y"}, `PK = :pk AND SK >= :from`: {From: "y", Until: "z"}, `PK = :pk AND SK < :until`: {Until: "z"},
+	} {
+		s.PK, s.Limit = "p", 1
+		for _, s.Reverse = range []bool{false, true} {
+			for start, want := range map[string]string{"": "", "b": key("b")} {
+				s.After = start
+				tb, db := tableOf(page(""))
+				_, _, err := tb.Query(t.Context(), s)
+				in := db.requests[0]
+				if err != nil || string(in["KeyConditionExpression"]) != mustJSON(when) || string(in["ConsistentRead"]) != "true" ||
+					string(in["ScanIndexForward"]) != fmt.Sprint(!s.Reverse) || want == "" != (in["ExclusiveStartKey"] == nil) || want != "" && !same(in["ExclusiveStartKey"], want) {
+					t.Errorf("%+v: %s, %v", s, in, err)
+				}
+			}
+		}
+	}
+}
+
+func mustJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(b))
+}
+
+// TestTheIndexIsReadPastWhatDoesNotCount, but at the most as many rows again.
+func TestTheIndexIsReadPastWhatDoesNotCount(t *testing.T) {
+	even := func(r Row) bool { return strings.Contains("bdfh", r.Key().SK) }
+	for name, c := range map[string]struct {
+		answers []string
+		counts  func(Row) bool
+		want    string
+		calls   int
+	}{
+		"all count":           {[]string{page("b", "a", "b")}, nil, "ab", 1},
+		"every second":        {[]string{page("b", "a", "b"), page("c", "c"), page("d", "d")}, even, "abcd", 3},
+		"none of many":        {[]string{page("c", "a", "c"), page("g", "e", "g"), page("", "b")}, even, "aceg", 2},
+		"the end comes first": {[]string{page("", "a")}, even, "a", 1},
+	} {
+		tb, db := tableOf(c.answers...)
+		tb.rules.Index = Index{Name: "due", PK: "due", SK: "dueAt"}
+		rows, err := tb.Index(t.Context(), "K", 3, 9, 2, c.counts)
+		in := db.requests[0]
+		if err != nil || strings.Join(sksOf(rows), "") != c.want || len(db.requests) != c.calls {
+			t.Errorf("%s: %v, %v after %d calls", name, sksOf(rows), err, len(db.requests))
+		}
+		if string(in["KeyConditionExpression"]) != `"due = :pk AND dueAt BETWEEN :from AND :to"` || string(in["IndexName"]) != `"due"` ||
+			!same(in["ExpressionAttributeValues"], `{":pk":{"S":"K"},":from":{"N":"3"},":to":{"N":"9"}}`) || in["ConsistentRead"] != nil {
+			t.Errorf("%s: %s", name, in)
+		}
+	}
+	tb, _ := tableOf(page("a", "a"), `{"__type":"InternalServerError"}`)
+	if rows, err := tb.Index(t.Context(), "K", 3, 9, 5, nil); !errors.Is(err, errFault) || len(rows) != 1 {
+		t.Errorf("what was read before a fault: %v, %v", rows, err)
+	}
+}
+
+func TestARowIsReadStrongly(t *testing.T) {
+	tb, db := tableOf(`{"Item":`+key("a")+`}`, `{}`, `{"__type":"InternalServerError"}`)
+	if row, err := tb.Get(t.Context(), Key{"p", "a"}); err != nil || row.Key() != (Key{"p", "a"}) || string(db.requests[0]["ConsistentRead"]) != "true" {
+		t.Errorf("%v, %v", row, err)
+	}
+	if row, err := tb.Get(t.Context(), Key{"p", "a"}); err != nil || len(row) != 0 {
+		t.Errorf("no row: %v, %v", row, err)
+	}
+	if row, err := tb.Get(t.Context(), Key{"p", "a"}); !errors.Is(err, errFault) || row != nil {
+		t.Errorf("a fault: %v, %v", row, err)
+	}
+}
+
+func TestOneRowThatDoesNotDecodeFailsItsList(t *testing.T) {
+	from := func(r *Reading) int64 { return count.From(r) }
+	good, bad := Row{"count": number(7)}, Row{"count": text("7")}
+	if all, err := DecodeAll([]Row{good, good}, from); err != nil || !slices.Equal(all, []int64{7, 7}) {
+		t.Errorf("%v, %v", all, err)
+	}
+	if all, err := DecodeAll([]Row{good, bad}, from); !errors.Is(err, ErrRow) || all != nil {
+		t.Errorf("%v, %v", all, err)
+	}
+	if n, err := Decode(bad, func(r *Reading) int64 { count.From(r); return 7 }); !errors.Is(err, ErrRow) || n != 0 {
+		t.Errorf("%v, %v", n, err)
+	}
+}
+
+// TestACancelledTransactionSaysWhatRefusedIt.
+func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
+	errA, errB, errFirst := errors.New("a"), errors.New("b"), errors.New("first")
+	const none, failed = `{"Code":"None"}`, `{"Code":"ConditionalCheckFailed"}`
+	with := func(item string) string { return `{"Code":"ConditionalCheckFailed","Item":` + item + `}` }
+	var saw Row
+	refuse := func(err error) Refusal { return func(r Row) error { saw = r; return err } }
+	for name, c := range map[string]struct {
+		reasons string
+		second  error
+		want    error // nil: done
+		sees    bool  // the refusal has the row that was found
+	}{
+		"the first condition":          {failed + "," + none + "," + none, errB, errA, false},
+		"the second condition":         {none + "," + failed + "," + none, errB, errB, false},
+		"both":                         {failed + "," + failed + "," + none, errB, errA, false},
+		"both, and the second first":   {failed + "," + failed + "," + none, errFirst, errFirst, false},
+		"on a row":                     {with(key("a")) + "," + none + "," + none, errB, errA, true},
+		"on its own new row":           {none + "," + none + "," + with(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
+		"on another's row":             {none + "," + none + "," + with(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
+		"a reason without a condition": {none + "," + none + "," + none + "," + failed, errB, errFault, false},
+		"none":                         {none + "," + none + "," + none, errB, errFault, false},
+	} {
+		saw = nil
+		tb, db := tableOf(`{"__type":"TransactionCanceledException","CancellationReasons":[` + c.reasons + `]}`)
+		tb.rules.First = func(err error) bool { return errors.Is(err, errFirst) }
+		tx := tb.Begin()
+		tx.Check(Key{"p", "a"}, Exists, refuse(errA))
+		tx.Delete(Key{"p", "b"}, count.Is(1), refuse(c.second))
+		tx.Create(Key{"p", "c"}, count.Set(5))
+		err := tx.Commit(t.Context())
+		if c.want == errFault { //nolint:errorlint // the entry of the list
+			if err == nil || errors.Is(err, errA) || errors.Is(err, errB) {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if !errors.Is(err, c.want) || len(db.requests) != 1 || (saw != nil) != c.sees {
+			t.Errorf("%s: %v after %d tries, the refusal saw %v", name, err, len(db.requests), saw)
+		}
+	}
+}
+
+// TestARefusalAfterATryWithoutAnAnswerIsAFault: that try may still arrive. A database that has answered has not.
+func TestARefusalAfterATryWithoutAnAnswerIsAFault(t *testing.T) {
+	errNo := errors.New("no")
+	refused := `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"}]}`
+	for name, c := range map[string]struct {
+		first string // the first try's answer: a __type, or the beginning of a status
+		fault bool
+	}{
+		"no answer": {"hang up", true}, "a 500": {"500", true}, "a 503": {"503", true}, "a 400 that may be repeated": {`{"__type":"ThrottlingException"}`, false}, "an answer": {"", false},
+	} {
+		answers := []string{c.first, refused}
+		if c.first == "" {
+			answers = answers[1:]
+		}
+		tb, _ := retrying(answers...)
+		tx := tb.Begin()
+		tx.Check(Key{"p", "a"}, Exists, func(Row) error { return errNo })
+		if err := tx.Commit(t.Context()); !errors.Is(err, errNo) || errors.Is(err, errFault) != c.fault {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAWriteIsDoneByItsProof(t *testing.T) {
+	errNo := errors.New("no")
+	const found = `{"__type":"ConditionalCheckFailedException","Item":{"PK":{"S":"p"},"SK":{"S":"a"},"count":{"N":"%d"}}}`
+	for n, want := range map[int]error{5: nil, 6: errNo} {
+		tb, _ := tableOf(fmt.Sprintf(found, n))
+		done, err := tb.Mark(t.Context(), Key{"p", "a"}, Absent, func(Row) error { return errNo }, count.Prove(5))
+		if done != (want == nil) || !errors.Is(err, want) {
+			t.Errorf("a row with %d: %v, %v", n, done, err)
+		}
+	}
+	tb, _ := tableOf(fmt.Sprintf(found, 5))
+	if done, err := tb.Mark(t.Context(), Key{"p", "a"}, Absent, nil, count.Set(5)); done || err != nil {
+		t.Errorf("without a proof: %v, %v", done, err)
+	}
+	tb, _ = tableOf(fmt.Sprintf(found, 6))
+	if row, done, err := tb.Edit(t.Context(), Key{"p", "a"}, Absent, count.Set(5)); done || err != nil || row.Key().SK != "a" {
+		t.Errorf("what failed the condition: %v, %v, %v", row, done, err)
+	}
+	tb, db := tableOf("{}")
+	if _, err := tb.Mark(t.Context(), Key{"p", "a"}, nil, nil, ratio.Set(1/zero)); err == nil || len(db.requests) != 0 {
+		t.Errorf("a value that cannot be written: %v", err)
+	}
+	if err := tb.Note(t.Context(), Key{"p", "a"}, nil, ratio.Set(1/zero)); err == nil || len(db.requests) != 0 {
+		t.Errorf("a value that cannot be noted: %v", err)
+	}
+}
+
+var zero float64
+
+// TestTriesArePausedUntilTheirCallerLeaves: 10 to 100 ms before each try but the first.
+func TestTriesArePausedUntilTheirCallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			begun := time.Now()
+			if err := pause(t.Context(), 1); err != nil || time.Since(begun) < 10*time.Millisecond || time.Since(begun) > 100*time.Millisecond {
+				t.Errorf("%v after %s", err, time.Since(begun))
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for try := range 2 {
+			if err := pause(ctx, try); !errors.Is(err, context.Canceled) {
+				t.Errorf("try %d: %v", try, err)
+			}
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -77,6 +78,10 @@ func same(got json.RawMessage, want string) bool {
 }
 
 func TestKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
+	synctest.Test(t, testKeysLeftUnprocessedAreAskedForAgain)
+} // its pauses take no time
+
+func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
 	tb, db := tableOf(
 		`{"Responses":{"t":[`+key("a")+`]},"UnprocessedKeys":`+left("b")+`}`,
 		`{"UnprocessedKeys":`+left("b")+`}`,
@@ -94,6 +99,10 @@ func TestKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
 
 // TestKeysThatStayUnprocessedAreAFault: their rows are never absent.
 func TestKeysThatStayUnprocessedAreAFault(t *testing.T) {
+	synctest.Test(t, testKeysThatStayUnprocessedAreAFault)
+} // its pauses take no time
+
+func testKeysThatStayUnprocessedAreAFault(t *testing.T) {
 	tb, db := tableOf(`{"UnprocessedKeys":` + left("b") + `}`)
 	rows, err := tb.Batch(t.Context(), Key{"p", "b"})
 	if !errors.Is(err, errFault) || rows != nil || len(db.requests) != batchTries {
@@ -108,6 +117,10 @@ func cancelled(code string) string {
 }
 
 func TestATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
+	synctest.Test(t, testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain)
+} // its pauses take no time
+
+func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 	commit := func(answers ...string) (*answering, error) {
 		tb, db := tableOf(answers...)
 		tx := tb.Begin()
@@ -130,6 +143,10 @@ func TestATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 }
 
 func TestAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
+	synctest.Test(t, testAMarkThatMeetsATransactionIsTriedAgain)
+} // its pauses take no time
+
+func testAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
 	const conflict = `{"__type":"TransactionConflictException"}`
 	mark := func(answers ...string) (*answering, bool, error) {
 		tb, db := tableOf(answers...)

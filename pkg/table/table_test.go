@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -181,6 +182,10 @@ func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
 }
 
 func TestAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
+	synctest.Test(t, testAUseCaseThatIsAlwaysRacedIsBusy)
+} // its pauses take no time
+
+func testAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
 	tries, tb := 0, New(nil, "t", Rules{Fault: func(err error) error { return err }})
 	err := tb.Retry(t.Context(), func() error {
 		tries++

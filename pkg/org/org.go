@@ -6,6 +6,7 @@ import (
 	"net/mail"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"latchkey/pkg/text"
@@ -54,13 +55,9 @@ func CleanName(s string) (string, bool) {
 // quoted local parts) of at most 254 bytes. It returns the form in which addresses are
 // compared: lower case.
 func FoldEmail(s string) (string, bool) {
-	if s == "" || len(s) > MaxEmailLen || strings.ContainsAny(s, "\"()<>[]") {
+	beyondASCII := func(r rune) bool { return r > unicode.MaxASCII }
+	if len(s) > MaxEmailLen || strings.ContainsAny(s, "\"()<>[]") || strings.ContainsFunc(s, beyondASCII) {
 		return "", false
-	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return "", false
-		}
 	}
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || a.Name != "" {

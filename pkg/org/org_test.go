@@ -18,7 +18,7 @@ func TestAnEmailIsOneASCIIAddrSpec(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "a", "@", "a@", "@b", "a b@c.d", "a@b@c", "A <a@b.c>", "<a@b.c>", "a@b.c (x)", `"a b"@c.d`, "ä@b.c", "a@bücher.de",
-		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]", "\u212a@k.k", strings.Repeat("a", 251) + "@b.c", "a\x00@b.c", "a\x7f@b.c", "a..b@c.d",
+		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]", "\u212a@k.k", strings.Repeat("a", 251) + "@b.c", "a\x00@b.c", "a\x7f@b.c", "a..b@c.d", "a\t@b.c", "a@b\tc", "a\r\n@b.c", "\x80@b.c", "a\u0080@b.c", "a\u00a0@b.c",
 	} {
 		if got, ok := org.FoldEmail(bad); ok {
 			t.Errorf("FoldEmail(%q) = %q: taken", bad, got)

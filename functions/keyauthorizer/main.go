@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/boot"
@@ -16,7 +15,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		allowFor := time.Duration(e.Int("ALLOW_FOR_SECONDS", 0, 0)) * time.Second
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
 		return func() {
 			g := guard.On(authn.New(table, nil))
 			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, _ map[string]string) (string, map[string]string, error) {

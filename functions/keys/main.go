@@ -2,8 +2,6 @@
 package main
 
 import (
-	"time"
-
 	"latchkey/pkg/api"
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/boot"
@@ -19,7 +17,7 @@ func main() {
 			e.Reject("KEY_PREFIX", "must be a lower-case letter and up to 15 letters or digits")
 		}
 		console := e.List("CONSOLE_ORIGINS")
-		maxAge := time.Duration(e.Int("MAX_AUTH_AGE", 0, 0)) * time.Second
+		maxAge := e.Seconds("MAX_AUTH_AGE")
 		return func() { lambda.StartHTTP(api.Keys(table, prefix, console, maxAge)) }
 	})
 }

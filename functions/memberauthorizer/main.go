@@ -21,7 +21,7 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
 		parameter := e.Required("ORG_PARAMETER")
-		allowFor := time.Duration(e.Int("ALLOW_FOR_SECONDS", 0, 0)) * time.Second
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
 		return func() {
 			g := guard.On(authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now)))
 			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"time"
-
 	"latchkey/pkg/api"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
@@ -14,7 +12,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		console := e.List("CONSOLE_ORIGINS")
-		maxAge := time.Duration(e.Int("MAX_AUTH_AGE", 0, 0)) * time.Second
+		maxAge := e.Seconds("MAX_AUTH_AGE")
 		return func() { lambda.StartHTTP(api.Members(table, console, maxAge)) }
 	})
 }

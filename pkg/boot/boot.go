@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Reader reads variables and collects their faults. Call Err once, after the last variable.
@@ -85,6 +86,11 @@ func (r *Reader) Int(name string, fallback, least int) int {
 		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want a whole number of at least %d", name, v, least))
 	}
 	return n
+}
+
+// Seconds returns a variable that is a whole number of seconds, 0 when it is not set.
+func (r *Reader) Seconds(name string) time.Duration {
+	return time.Duration(r.Int(name, 0, 0)) * time.Second
 }
 
 // Reject adds a fault of a variable that the caller found.

@@ -50,8 +50,8 @@ func TestEveryMissingOrMalformedVariableIsNamedAtOnce(t *testing.T) {
 }
 
 func TestDefaultsReplaceMissingVariables(t *testing.T) {
-	r := reader(map[string]string{"LIST": " a, b ,,c"})
-	if got := fmt.Sprintf("%v %v %v %v %v", r.List("LIST"), r.List("NONE"), r.Optional("O", "d"), r.Bool("B", true), r.Int("I", 7, 0)); got != "[a b c] [] d true 7" {
+	r := reader(map[string]string{"LIST": " a, b ,,c", "AGE": "900"})
+	if got := fmt.Sprintf("%v %v %v %v %v %v %v", r.List("LIST"), r.List("NONE"), r.Optional("O", "d"), r.Bool("B", true), r.Int("I", 7, 0), r.Seconds("AGE"), r.Seconds("S")); got != "[a b c] [] d true 7 15m0s 0s" {
 		t.Errorf("got %s", got)
 	}
 	if err := r.Err(); err != nil {

@@ -54,7 +54,7 @@ func newHTTPClient(try time.Duration) *http.Client {
 const issuerTimeout = 3 * time.Second
 
 // NewIssuerClient returns the client for the token issuer. It trusts the system's
-// authorities, and follows no redirects, because keys come from the configured address.
+// authorities. jwks.Do, which makes all of its requests, follows no redirects.
 func NewIssuerClient() *http.Client {
 	return &http.Client{
 		Timeout: issuerTimeout,
@@ -62,7 +62,6 @@ func NewIssuerClient() *http.Client {
 			DialContext:  (&net.Dialer{Timeout: connectTimeout}).DialContext,
 			MaxIdleConns: idleConnections, IdleConnTimeout: idleTimeout, TLSHandshakeTimeout: issuerTimeout,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 

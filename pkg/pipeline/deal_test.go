@@ -17,8 +17,13 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 	d.add(store.Due{Kind: store.DueKey, Org: "org_1", Key: "key_good"})
 	broken := errors.New("broken")
 	var done []string
+	tries := 0
 	err := d.deal(t.Context(), 1, func(row store.Due) (bool, error) {
 		if row.Link == "lnk_bad" {
+			if tries++; tries > 1 {
+				t.Error("it comes again in the same run")
+				return false, nil
+			}
 			return true, broken
 		}
 		done = append(done, string(row.Link)+string(row.Key))

@@ -1,8 +1,8 @@
-// Command clients is `make clients`. It lints the OpenAPI documents. It generates a client
+// Command clients is `make clients`. It lints the OpenAPI document. It generates a client
 // of infra/openapi.yaml with each of the generators that customers use, compiles it, and
 // runs a program with it on the local stack, and again through proxies whose answers have
 // members and codes that do not exist yet. Then Schemathesis tries the stack. A report of
-// a linter or of Schemathesis is a failure unless listed.txt has the reason for it.
+// the linter or of Schemathesis is a failure unless listed.txt has the reason for it.
 package main
 
 import (
@@ -38,7 +38,7 @@ type part struct {
 // parts returns all parts in their order. Schemathesis comes last: the webhooks that it
 // causes keep the stack busy.
 func parts(short bool) []part {
-	all := []part{{"redocly", redocly}, {"spectral", spectral}}
+	all := []part{{"redocly", redocly}}
 	if !short {
 		for _, g := range generators() {
 			all = append(all, part{g.name, g.try})

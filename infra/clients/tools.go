@@ -25,19 +25,6 @@ func pin(path string) string {
 	return string(b)
 }
 
-// openAPIGenerator returns a function that runs openapi-generator for a language.
-func openAPIGenerator(language, output string, options ...string) func(context.Context, string, string) error {
-	return func(ctx context.Context, dir, document string) error {
-		jars, err := backing.Jars(ctx, "openapi-generator", pin("openapi-generator.xml"), nil)
-		if err != nil {
-			return err
-		}
-		args := []string{"-XX:TieredStopAtLevel=1", "-cp", filepath.Join(jars, "*"), "org.openapitools.codegen.OpenAPIGenerator",
-			"generate", "-g", language, "-i", document, "-o", output}
-		return run(ctx, dir, "java", append(args, options...)...)
-	}
-}
-
 // pythonBin returns the folder of the Python tools' programs. It installs them first.
 func pythonBin(ctx context.Context) (string, error) {
 	python, err := backing.VirtualEnv(ctx, "clients-python", pin("requirements.txt"), nil)

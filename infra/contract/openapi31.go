@@ -11,7 +11,7 @@ import (
 )
 
 // made31 is the first line of the document of OpenAPI 3.1.
-const made31 = "# Made from openapi.yaml by: make generate\n"
+const made31 = "# Made from infra/openapi.yaml by: go run ./infra/contract/openapi31\n"
 
 // OpenAPI31 makes a document of OpenAPI 3.1 from one of 3.0. It replaces nullable by the
 // type null, and adds webhooks, which 3.0 does not have: they describe each event as it

@@ -3,7 +3,6 @@ package contract_test
 import (
 	"encoding/base64"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -33,32 +32,6 @@ func load31(t *testing.T) *openapi3.T {
 		t.Fatal(err)
 	}
 	return doc
-}
-
-// TestOpenAPI31IsMadeFromTheDocument fails when openapi-3.1.yaml is not made anew. With UPDATE_GENERATED=1,
-// as in `make generate`, it writes the file.
-func TestOpenAPI31IsMadeFromTheDocument(t *testing.T) {
-	text, err := contract.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := contract.OpenAPI31(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const path = "../openapi-3.1.yaml"
-	if os.Getenv("UPDATE_GENERATED") != "" {
-		if err := os.WriteFile(path, made, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(kept) != string(made) {
-		t.Error("openapi-3.1.yaml is not what openapi.yaml makes; run make generate")
-	}
 }
 
 // TestOpenAPI31HasEveryOperation wants each operation with as many answers, and no nullable.

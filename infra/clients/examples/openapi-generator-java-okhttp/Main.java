@@ -37,7 +37,7 @@ class Main {
         } while (cursor != null);
         System.out.println(count + " orgs in " + pages + " pages");
 
-        keys.revokeKey(org.getId(), key.getId(), null);
+        keys.revokeKey(org.getId(), key.getId(), null, null);
         try {
             server.getApp();
         } catch (ApiException e) {

@@ -1,0 +1,23 @@
+// Command openapi31 prints the contract in OpenAPI 3.1, which has a section of webhooks.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"latchkey/infra/contract"
+)
+
+func main() {
+	text, err := contract.Text()
+	if err == nil {
+		text, err = contract.OpenAPI31(text)
+	}
+	if err == nil {
+		_, err = os.Stdout.Write(text)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

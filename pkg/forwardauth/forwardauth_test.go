@@ -45,6 +45,9 @@ func ask(h http.Handler, method, target, credential string) *httptest.ResponseRe
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	sent := w.Result().Header // the recorder also has what was set too late
+	clear(w.Header())
+	maps.Copy(w.Header(), sent)
 	return w
 }
 

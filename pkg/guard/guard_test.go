@@ -132,12 +132,13 @@ func ask(t *testing.T, h http.Handler, credential string) (status int, said, cha
 		r.Header.Set("Authorization", "Bearer "+credential)
 	}
 	mux.ServeHTTP(w, r)
+	sent := w.Result().Header // the recorder also has what was set too late
 	var body struct{ Code, RequestID string }
 	if w.Code != http.StatusOK {
-		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.RequestID == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.RequestID == "" || sent.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %v", w.Body, err)
 		}
-		return w.Code, body.Code, w.Header().Get("WWW-Authenticate")
+		return w.Code, body.Code, sent.Get("WWW-Authenticate")
 	}
 	return w.Code, w.Body.String(), ""
 }
@@ -166,6 +167,7 @@ func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
 		"a token for a key": {g.Handler(whoCalls), "x " + token, 401, "api_key_required", invalid},
 		"a scope":           {g.Handler(whoCalls, guard.RequireScope("a")), "x " + key, 200, string(f.Key.ID), ""},
 		"two scopes":        {g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireScope("b")), "x " + key, 403, "insufficient_scope", ""},
+		"two, one first":    {g.Handler(whoCalls, guard.RequireScope("b"), guard.RequireScope("a")), "x " + key, 403, "insufficient_scope", ""},
 		"a role":            {g.Handler(whoCalls, guard.RequireRole("viewer")), o + " " + token, 200, string(authntest.NewUser), ""},
 		"a stronger role":   {g.Handler(whoCalls, guard.RequireRole("admin")), o + " " + token, 403, "insufficient_role", ""},
 		"another org":       {g.Handler(whoCalls, guard.RequireRole("viewer")), "x " + token, 403, "insufficient_role", ""},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -26,24 +25,18 @@ type program struct {
 	good   func(answer []byte) bool // reports whether an answer shows that the measured work was done
 }
 
-// profile is what a program did until its end.
-type profile struct {
-	instructions int64
-	allocations  int64 // 0 for a program without symbols
-}
-
-// profileOf runs a program behind a Lambda Runtime API and counts what it does. callgrind counts, so
+// instructionsOf runs a program behind a Lambda Runtime API and counts its instructions. callgrind counts, so
 // another program on the same processor changes little: only the runtime's background work, which
 // depends on the time that passes.
-func profileOf(ctx context.Context, p program) (profile, error) {
+func instructionsOf(ctx context.Context, p program) (int64, error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
-		return profile{}, err
+		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	api, err := newRuntimeAPI(p)
 	if err != nil {
-		return profile{}, err
+		return 0, err
 	}
 	defer func() { _ = api.Close() }()
 	counts := filepath.Join(dir, "counts")
@@ -51,7 +44,7 @@ func profileOf(ctx context.Context, p program) (profile, error) {
 	cmd.Env = append(api.env(p), "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1")
 	out, ended := cmd.CombinedOutput() // a function ends by the Runtime API's error
 	if err := api.failed(); err != nil {
-		return profile{}, fmt.Errorf("%s: %w (%w)\n%s", p.path, err, ended, out)
+		return 0, fmt.Errorf("%s: %w (%w)\n%s", p.path, err, ended, out)
 	}
 	return parse(counts)
 }
@@ -81,52 +74,18 @@ func residentOf(ctx context.Context, p program) (int64, error) {
 	return kilobytes << 10, err
 }
 
-// allocates begins the names of the runtime's functions for new memory. Each allocation calls one of
-// them from outside of this list.
-const allocates = "runtime.mallocgc"
-
-// parse reads a file of callgrind: the sum of its instructions, and the calls of runtime.mallocgc.
-func parse(path string) (profile, error) {
-	f, err := os.Open(path)
+// parse reads the sum of the instructions from a file of callgrind.
+func parse(path string) (int64, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return profile{}, err
+		return 0, err
 	}
-	defer func() { _ = f.Close() }()
-	var p profile
-	names := map[string]string{} // by number: the file has a name once
-	caller, called := "", ""
-	name := func(text string) string {
-		number, rest, _ := strings.Cut(text, " ")
-		if rest != "" {
-			names[number] = rest
-		}
-		return names[number]
+	_, rest, found := strings.Cut(string(text), "\nsummary: ")
+	if !found {
+		return 0, fmt.Errorf("%s has no summary", path)
 	}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		key, value, _ := strings.Cut(lines.Text(), "=")
-		switch {
-		case key == "fn":
-			caller = name(value)
-		case key == "cfn":
-			called = name(value)
-		case key == "calls" && strings.HasPrefix(called, allocates) && !strings.HasPrefix(caller, allocates):
-			n, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			if err != nil {
-				return profile{}, err
-			}
-			p.allocations += n
-		case strings.HasPrefix(key, "summary: "):
-			p.instructions, err = strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(key, "summary: ")), 10, 64)
-			if err != nil {
-				return profile{}, err
-			}
-		}
-	}
-	if p.instructions == 0 {
-		return profile{}, errors.Join(fmt.Errorf("%s has no summary", path), lines.Err())
-	}
-	return p, lines.Err()
+	line, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 }
 
 // runtimeAPI is the part of the Lambda Runtime API that a function needs. After the last event it

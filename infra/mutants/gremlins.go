@@ -212,7 +212,7 @@ const (
 )
 
 // asGo calls the real go command for gremlins, and corrects three of its measures. It takes every failure for a
-// killed mutant, also of one that does not compile: that is told by exit code 2. It takes what Go's
+// killed mutant, also of one that does not compile: exit code 2 says that. It takes what Go's
 // coverage has no block for (constants, the conditions of cases) for not covered: see tried. And it bounds
 // a compilation together with its tests, so that a busy machine seems to kill: here only the tests are bounded.
 func asGo(args []string) int {

@@ -134,6 +134,18 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
 }
 
+func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
+	c := connect(t)
+	c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 7}
+	for range 3 {
+		c.endpoint(t)
+	}
+	for range 2 {
+		wants(t, second(c.SpendEvent(ctx, c.org, c.app)), "")
+	}
+	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+}
+
 func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

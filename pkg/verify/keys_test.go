@@ -258,6 +258,21 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	}
 }
 
+// TestFailedLookupsOfNewKidsMakeRoomForOthers: the issuer's next key is looked up when the issuer is back.
+func TestFailedLookupsOfNewKidsMakeRoomForOthers(t *testing.T) {
+	w := newWorld(t)
+	w.answer(status(503))
+	for _, token := range w.madeUp(t, 8) {
+		if err := w.verify(token); !errors.Is(err, verify.ErrUnavailable) {
+			t.Error(err)
+		}
+	}
+	w.answer(w.Handler())
+	if err := w.verify(good(t, w.vectors)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUnknownKidIsAskedForOnceAMinute, as its answer's Cache-Control says.
 func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
 	w := newWorld(t)

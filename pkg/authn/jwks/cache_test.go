@@ -133,6 +133,34 @@ func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
 	})
 }
 
+// A caller whose time is up has seen the issuer fail: the kept value is used at once for the next ten seconds.
+func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var fault atomic.Bool
+		c := numbered(&calls, &fault)
+		if _, err := c.get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(fresh)
+		short, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if _, err := c.get(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		for range 5 {
+			start := time.Now()
+			if v, err := c.get(t.Context()); err != nil || v.value != 1 || time.Since(start) != 0 {
+				t.Errorf("got %+v %v after %v", v, err, time.Since(start))
+			}
+			time.Sleep(time.Second)
+		}
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d fetches, want 2", n)
+		}
+	})
+}
+
 func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

@@ -5,6 +5,7 @@ NAME ?=
 SUB ?=
 KIND ?= user
 KEY ?=
+DO ?=
 ARCH ?=
 BASE_URL ?= http://127.0.0.1:$(PORT)
 TOKEN_CMD ?= make -s token PORT=$(PORT)
@@ -13,6 +14,7 @@ FUNCTION ?=
 PKG ?=
 RUN ?=
 THROTTLE ?=
+SAMPLE ?=
 PARAMETERS ?=
 CONSUMER ?=
 CONSUMER_PARAMETERS ?=
@@ -26,10 +28,12 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 CTL = go run ./infra/local/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help home run token receiver stop-db start-db pause-db resume-db stop-kms start-kms schedule clean-data build test t e2e load smoke doors exercises mutants clients bench bench-gate generate sam lint deploy undeploy check-consumers
+.PHONY: help run token receiver stack sam test t e2e load smoke doors exercises mutants clients bench bench-gate lint deploy undeploy check-consumers build generate home
 
 help: ## this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
+	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Run it
 
 run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
 	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
@@ -42,32 +46,14 @@ receiver: ## a webhook receiver that registers itself, and prints what it verifi
 	@mkdir -p .local/bin && go build -o .local/bin/receiver ./infra/receivers/cli
 	@exec .local/bin/receiver # not "go run", which passes no SIGTERM on
 
-stop-db: ## takes the running stack's database away
-	@$(CTL) stop-db
+stack: ## changes the running stack: DO=stop-db, start-db, pause-db, resume-db, stop-kms, start-kms (without keys), schedule FUNCTION=SweepFunction, or clean-data once it has ended
+	@$(CTL) -function "$$FUNCTION" '$(DO)'
 
-start-db: ## brings it back, with everything it had
-	@$(CTL) start-db
+sam: ## the same functions under sam local start-api (needs a Docker engine)
+	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
+	@exec .local/bin/ctl -port $(PORT) sam # as above
 
-pause-db: ## makes it hang: it takes connections and answers nothing
-	@$(CTL) pause-db
-
-resume-db: ## ends pause-db
-	@$(CTL) resume-db
-
-stop-kms: ## takes the running stack's KMS away, and its keys
-	@$(CTL) stop-kms
-
-start-kms: ## brings it back, without keys: the next rotation makes one
-	@$(CTL) start-kms
-
-schedule: ## calls a scheduled function now: FUNCTION=RotateFunction
-	@$(CTL) -function "$$FUNCTION" schedule
-
-clean-data: ## forgets the table's data of the stack on PORT
-	@$(CTL) clean-data
-
-build: ## compiles every function as deployed (ARCH=arm64 or amd64)
-	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
+##@ Test it
 
 # Nothing is answered from Go's test cache, which does not see what a test compiles
 # or has another program read. gotestsum shows each failure, and at the end each skip
@@ -102,33 +88,23 @@ exercises: ## applies the worked examples of infra/docs/exercises to copies of t
 	@$(GO_TEST) ./infra/docs/exercises
 
 mutants: export MUTANTS = 300
-mutants: ## plants bugs one at a time, and wants a test to find each: [RUN=a list or words of a name] [SHORT=1]
-	@$(ALONE) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short)
-	@$(if $(RUN)$(SHORT),,$(ALONE) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
+mutants: ## plants bugs, and mutants that no one chose, and wants tests to find them: [RUN=a promise or a package] [SHORT=1] [SAMPLE=a seed: those that need a database]
+	@$(ALONE) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
+	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
 clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
 	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)
 
-generate: ## writes what is generated: infra/vectors/webhooks.json
-	@UPDATE_GENERATED=1 go test -count=1 -run '^TestFileIsWhatTheGeneratorMakes$$' ./infra/vectors
-
 bench: ## measures what the functions cost against baselines, and writes infra/bench/results.json and its table: [RUN=words a figure's name begins with]
 	@go run ./infra/bench -only '$(RUN)'
 
-bench-gate: ## the same, and fails where a figure is more than 5 % worse than the committed one
+bench-gate: ## the same, and fails where a figure misses its goal or is more than 5 % worse than the committed one
 	@go run ./infra/bench -gate
-
-home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
-	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))
-	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)|local-prefixes" . | \
-	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g; s#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#" "$$file" && rm "$$file.bak"; done
-
-sam: ## the same functions under sam local start-api (needs a Docker engine)
-	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
-	@exec .local/bin/ctl -port $(PORT) sam # as above
 
 lint: ## linters, pinned, and the template
 	@go run ./infra/lint
+
+##@ Deploy it
 
 # These read what make is given from the environment.
 deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']
@@ -139,3 +115,16 @@ undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=
 
 check-consumers: ## lists the authorizers of your account that ask the stack's and could keep an answer: [STACK=] [REGION=]
 	@go run ./infra/deploy check-consumers
+
+##@ Work on it
+
+build: ## compiles every function as deployed (ARCH=arm64 or amd64)
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
+
+generate: ## writes what is generated: infra/vectors/webhooks.json
+	@UPDATE_GENERATED=1 go test -count=1 -run '^TestFileIsWhatTheGeneratorMakes$$' ./infra/vectors
+
+home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
+	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))
+	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)|local-prefixes" . | \
+	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g; s#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#" "$$file" && rm "$$file.bak"; done

@@ -182,18 +182,18 @@ func webhookAttempt(t *testing.T, tg *target) {
 // localPlatform is the stack of `make run` on a port.
 type localPlatform struct{ port string }
 
-func (p localPlatform) make(t *testing.T, target string) {
+func (p localPlatform) change(t *testing.T, do string) {
 	t.Helper()
-	cmd := exec.Command("make", "-s", target, "PORT="+p.port)
+	cmd := exec.Command("make", "-s", "stack", "DO="+do, "PORT="+p.port)
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("make %s: %v\n%s", target, err, out)
+		t.Fatalf("make stack DO=%s: %v\n%s", do, err, out)
 	}
 }
 
 func (p localPlatform) breakAuthorizer(t *testing.T) func() {
-	p.make(t, "stop-db")
-	return func() { p.make(t, "start-db") }
+	p.change(t, "stop-db")
+	return func() { p.change(t, "start-db") }
 }
 
 func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {

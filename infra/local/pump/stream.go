@@ -62,7 +62,7 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 		return nil, err
 	}
 	if s.arn = aws.ToString(table.Table.LatestStreamArn); s.arn == "" {
-		return nil, fmt.Errorf("table %s was made without a stream (make clean-data forgets it)", o.Source.Table)
+		return nil, fmt.Errorf("table %s was made without a stream (make stack DO=clean-data forgets it)", o.Source.Table)
 	}
 	s.points, s.fresh, err = openCheckpoints(filepath.Join(o.Dir, o.Source.Name+".json"), s.arn)
 	return s, err

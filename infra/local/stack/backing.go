@@ -35,7 +35,7 @@ func (s *Stack) startBacking(ctx context.Context) error {
 func makeTable(ctx context.Context, endpoint, template string) error {
 	err := backing.CreateTable(ctx, backing.NewDynamoDBClient(endpoint), template, TableName)
 	if errors.Is(err, backing.ErrOtherTable) {
-		return fmt.Errorf("%w (make clean-data forgets it)", err)
+		return fmt.Errorf("%w (make stack DO=clean-data forgets it)", err)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := makeTable(t.Context(), db.Endpoint, other); err == nil || !strings.Contains(err.Error(), "make clean-data") {
+	if err := makeTable(t.Context(), db.Endpoint, other); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
 		t.Errorf("the rows of another template: %v", err)
 	}
 }

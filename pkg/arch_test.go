@@ -126,6 +126,33 @@ func TestPkgDependsOnNoOtherFolder(t *testing.T) {
 	}
 }
 
+// onTheLab are the rooms of infra that may import the lab or the local stack, tests aside: they start services.
+var onTheLab = []string{"lab", "local", "bench", "clients"}
+
+// TestTheLabKnowsNothingOfTheProduct, and what deploys or lints compiles no emulator.
+func TestTheLabKnowsNothingOfTheProduct(t *testing.T) {
+	seen := map[string]bool{}
+	for file, imports := range importsOf(t, "../infra", goFile) {
+		room, _, _ := strings.Cut(filepath.ToSlash(file), "/")
+		for _, imported := range imports {
+			lab := strings.HasPrefix(imported, "latchkey/infra/lab/")
+			if room == "lab" && strings.HasPrefix(imported, "latchkey/") && !lab && imported != "latchkey/infra/tools" {
+				t.Errorf("%s imports %s", file, imported)
+			}
+			if lab || strings.HasPrefix(imported, "latchkey/infra/local/") {
+				if seen[room] = true; !slices.Contains(onTheLab, room) {
+					t.Errorf("%s imports %s", file, imported)
+				}
+			}
+		}
+	}
+	for _, room := range onTheLab {
+		if !seen[room] {
+			t.Errorf("%s may import the lab, and does not", room)
+		}
+	}
+}
+
 // TestAFunctionIsWiring: each function is one file of at most 40 lines of code that imports no SDK.
 func TestAFunctionIsWiring(t *testing.T) {
 	files := importsOf(t, "../functions", goFile)

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"context"
-
 	"latchkey/pkg/authn"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/guard"
@@ -17,11 +15,7 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
 		return func() {
-			g := guard.On(authn.New(table, nil))
-			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, _ map[string]string) (string, map[string]string, error) {
-				p, err := g.Key(ctx, headers)
-				return p.ID(), p.Fields(), err
-			}, allowFor)
+			lambda.StartSharedAuthorizer(guard.On(authn.New(table, nil)).SharedKey, allowFor)
 		}
 	})
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"latchkey/pkg/authn"
@@ -11,8 +10,6 @@ import (
 	"latchkey/pkg/boot"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/lambda"
-	"latchkey/pkg/org"
-	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 )
 
@@ -24,14 +21,7 @@ func main() {
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
 		return func() {
 			g := guard.On(authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now)))
-			lambda.StartSharedAuthorizer(func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
-				o, ok := path[parameter]
-				if !ok {
-					return "", nil, principal.MisconfiguredError("the route's path has no parameter " + parameter)
-				}
-				p, err := g.Member(ctx, headers, o, org.Viewer)
-				return p.ID(), p.Fields(), err
-			}, allowFor)
+			lambda.StartSharedAuthorizer(g.SharedMember(parameter), allowFor)
 		}
 	})
 }

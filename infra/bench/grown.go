@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/iam"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/id"

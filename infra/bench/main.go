@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 	"latchkey/pkg/parallel"
 )
 
@@ -55,7 +55,7 @@ func run(ctx context.Context, gate bool, old, only string) error {
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		return errors.New("valgrind is missing: install Debian's package valgrind")
 	}
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // api is the API on the local stack, and the ways to it.
@@ -23,7 +23,7 @@ type api struct {
 }
 
 // startAPI starts the local stack and the proxies in front of it.
-func startAPI(ctx context.Context, say backing.Progress) (*api, error) {
+func startAPI(ctx context.Context, say tools.Progress) (*api, error) {
 	s, err := stack.Start(ctx, stack.Options{Progress: say})
 	if err != nil {
 		return nil, err

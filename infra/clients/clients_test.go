@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // TestGeneratedClientsWork tries the generators of the short form; `make clients` tries all.
@@ -37,7 +37,7 @@ func TestGeneratedClientsWork(t *testing.T) {
 		tried++
 		t.Run(g.name, func(t *testing.T) {
 			err := g.try(t.Context(), a)
-			var missing *backing.MissingError
+			var missing *tools.MissingError
 			if errors.As(err, &missing) && os.Getenv("CI") == "" {
 				fmt.Printf("SKIPPED: the client of %s was not tried: %v. CI never skips it.\n", g.name, missing)
 				t.Skip(missing)

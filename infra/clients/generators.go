@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // generator generates a client. The program that uses the client is in the folder
@@ -32,7 +32,7 @@ func generators() []generator {
 }
 
 func buildOapiCodegen(ctx context.Context, dir, document string) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func buildTypeScriptTypes(ctx context.Context, dir, document string) error {
 func nodeProgram(context.Context, string) ([]string, error) { return []string{"node", "main.js"}, nil }
 
 func buildJava(ctx context.Context, dir, document string) error {
-	jars, err := backing.Jars(ctx, "openapi-generator", pin("openapi-generator.xml"), nil)
+	jars, err := tools.Jars(ctx, "openapi-generator", pin("openapi-generator.xml"), nil)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func buildJava(ctx context.Context, dir, document string) error {
 		"generate", "-g", "java", "--library", "okhttp-gson", "-i", document, "-o", "latchkey"); err != nil {
 		return err
 	}
-	return backing.MavenCompile(ctx, filepath.Join(dir, "latchkey"))
+	return tools.MavenCompile(ctx, filepath.Join(dir, "latchkey"))
 }
 
 func javaProgram(_ context.Context, dir string) ([]string, error) {

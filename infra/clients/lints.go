@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"latchkey/infra/contract"
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // redocly runs Redocly's recommended rules on the document of OpenAPI 3.0, and on that of 3.1 that is made from it.
 func redocly(ctx context.Context, _ *api) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

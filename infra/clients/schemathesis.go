@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // schemathesis runs Schemathesis on the API: under /v1 with an access token, elsewhere with
@@ -43,7 +43,7 @@ func schemathesis(ctx context.Context, a *api) error {
 // fuzz runs all phases of Schemathesis and returns the checks that failed. The seed is
 // fixed, so that runs on the same document try the same requests.
 func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // pins name the tools and their versions.
@@ -27,7 +27,7 @@ func pin(path string) string {
 
 // pythonBin returns the folder of the Python tools' programs. It installs them first.
 func pythonBin(ctx context.Context) (string, error) {
-	python, err := backing.VirtualEnv(ctx, "clients-python", pin("requirements.txt"), nil)
+	python, err := tools.VirtualEnv(ctx, "clients-python", pin("requirements.txt"), nil)
 	return filepath.Dir(python), err
 }
 
@@ -41,7 +41,7 @@ func pythonTool(ctx context.Context, dir, name string, args ...string) error {
 
 // nodeModules returns the node_modules of the Node tools. It installs them first.
 func nodeModules(ctx context.Context) (string, error) {
-	dir, err := backing.NodeModules(ctx, "clients-node", pin("package.json"), pin("package-lock.json"), nil)
+	dir, err := tools.NodeModules(ctx, "clients-node", pin("package.json"), pin("package-lock.json"), nil)
 	return filepath.Join(dir, "node_modules"), err
 }
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // try generates a client, compiles it with its program, and runs the program on the API
 // and through each proxy.
 func (g generator) try(ctx context.Context, a *api) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 const (
@@ -53,7 +53,7 @@ func Load() (*Contract, error) {
 
 // Text returns the text of infra/openapi.yaml.
 func Text() ([]byte, error) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return nil, err
 	}

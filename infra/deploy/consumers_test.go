@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 	"latchkey/pkg/consumers"
 )
 
@@ -64,7 +64,7 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 	r.consumers()
-	cli, err := backing.AWS(t.Context(), nil)
+	cli, err := tools.AWS(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
@@ -24,7 +24,7 @@ type given struct {
 func readGiven(lookup func(string) (string, bool)) (given, error) {
 	env := func(name string) string { v, _ := lookup(name); return v }
 	g := given{stack: or(env("STACK"), "latchkey"), region: or(env("REGION"), or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))), parameters: map[string]string{}}
-	more, err := stack.ParseParameters(env("PARAMETERS"))
+	more, err := tools.ParseParameters(env("PARAMETERS"))
 	if err != nil {
 		return g, err
 	}

@@ -12,8 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/sam"
+	"latchkey/infra/tools"
 )
 
 func main() {
@@ -28,16 +27,16 @@ func start(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}
-	cli, err := backing.SAM(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) })
+	cli, err := tools.SAM(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) })
 	if err != nil {
 		return err
 	}
 	p := &program{
-		given: g, root: root, sam: cli, python: filepath.Join(filepath.Dir(cli), "python"), environment: sam.BuildEnvironment(),
+		given: g, root: root, sam: cli, python: filepath.Join(filepath.Dir(cli), "python"), environment: tools.SAMBuildEnvironment(),
 		in: os.Stdin, out: os.Stdout, terminal: isTerminal(os.Stdin),
 		pause: 15 * time.Second, patience: 5 * time.Minute, firstAnswer: time.Minute,
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 // creates is the right that creates a resource, for each type in the template. The runbook's

@@ -17,8 +17,7 @@ import (
 	"time"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/sam"
+	"latchkey/infra/tools"
 )
 
 // rig runs the command in a root folder of its own, against a stand-in for AWS.
@@ -39,7 +38,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
-	cli, errCLI := backing.SAM(t.Context(), nil)
+	cli, errCLI := tools.SAM(t.Context(), nil)
 	loaded, err := warm()
 	if err := errors.Join(errCLI, err); err != nil {
 		t.Fatal(err)
@@ -88,7 +87,7 @@ var warmEnd io.Closer
 // warm returns a command that runs the SAM CLI in a process which has it loaded already, for all
 // tests.
 var warm = sync.OnceValues(func() (string, error) {
-	cli, err := backing.SAM(context.Background(), nil)
+	cli, err := tools.SAM(context.Background(), nil)
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +203,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	defer func() { _ = typed.Close() }()
 	var out bytes.Buffer
 	p := &program{
-		given: g, root: r.root, sam: r.cli, python: filepath.Join(r.root, "python"), environment: withoutAWS(sam.BuildEnvironment()),
+		given: g, root: r.root, sam: r.cli, python: filepath.Join(r.root, "python"), environment: withoutAWS(tools.SAMBuildEnvironment()),
 		in: typed, out: &out, terminal: r.in != "",
 		pause: 20 * time.Millisecond, patience: r.patience, firstAnswer: r.patience,
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 // TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI.

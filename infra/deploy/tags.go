@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 	"latchkey/pkg/webhook"
 )
 
@@ -42,7 +42,7 @@ func (g *given) readTags(text string, isGiven bool) (err error) {
 
 // parseTags reads tags as name=value, with blanks between them, and sorts them by name.
 func parseTags(text string) ([]tag, error) {
-	all, err := stack.ParseParameters(text)
+	all, err := tools.ParseParameters(text)
 	if err != nil {
 		return nil, fmt.Errorf("TAGS: %w", err)
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"latchkey/infra/cost"
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/local/translated"
 )
 
 // The assumed run time of a function, in seconds. It depends on AWS's services, so the local stack

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/iam"
 )
 
 // reads wants exactly one strong read for a check of a key and two for that of a role, by every door,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // oauthClients introspects with the OAuth clients of others, in their own ways of sending the secret.
@@ -61,7 +61,7 @@ func consumerFile(t *testing.T, name string) string {
 // nodeClients runs the program where the modules are: Node looks for them beside it.
 func nodeClients(ctx context.Context, t *testing.T) *exec.Cmd {
 	t.Helper()
-	dir, err := backing.NodeModules(ctx, "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })
+	dir, err := tools.NodeModules(ctx, "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func nodeClients(ctx context.Context, t *testing.T) *exec.Cmd {
 // consumerPython returns the interpreter that has the Python packages of the examples.
 func consumerPython(t *testing.T) string {
 	t.Helper()
-	python, err := backing.VirtualEnv(t.Context(), "consumer-python", consumerFile(t, "python/requirements.txt"), func(line string) { t.Log(line) })
+	python, err := tools.VirtualEnv(t.Context(), "consumer-python", consumerFile(t, "python/requirements.txt"), func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func consumerPython(t *testing.T) string {
 
 func springClient(ctx context.Context, t *testing.T) *exec.Cmd {
 	t.Helper()
-	jars, err := backing.Jars(ctx, "spring", consumerFile(t, "spring/pom.xml"), func(line string) { t.Log(line) })
+	jars, err := tools.Jars(ctx, "spring", consumerFile(t, "spring/pom.xml"), func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // door is a way by which an endpoint of the owner takes credentials: an API, a server or a check by URL.
@@ -98,7 +98,7 @@ func openDoors(t *testing.T) *frontDoor {
 
 func rootOf(t *testing.T) string {
 	t.Helper()
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // plantedCache puts a gateway with a cache of 300 s for the authorizer before the same functions,
 // and wants the test of revocation to notice it. With the cache few requests reach the authorizer,
 // and few of its copies.
 func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

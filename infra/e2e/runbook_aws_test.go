@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/lambda"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/lambda"
 	"latchkey/infra/local/stack"
 )
 

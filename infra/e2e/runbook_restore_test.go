@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 	"latchkey/pkg/verify"
 )
 
@@ -51,7 +52,7 @@ func (r *rehearsal) deploy(ctx context.Context, words []string) error {
 			r.given[parameter] = value
 			continue
 		}
-		parameters, err := stack.ParseParameters(value)
+		parameters, err := tools.ParseParameters(value)
 		if err != nil || name != "PARAMETERS" {
 			return fmt.Errorf("%s: %w", w, err)
 		}

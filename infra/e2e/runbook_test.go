@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // trial tries a block of the runbook, as it is written.
@@ -75,7 +75,7 @@ var rehearsals = []struct {
 // TestRunbook runs every command of infra/runbook.md.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
-	cli, err := backing.AWS(t.Context(), nil)
+	cli, err := tools.AWS(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/tools"
 )
 
 // question asks which of some actions the roles may do to a resource, in the context in which the
@@ -126,7 +127,7 @@ func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []
 // TestSmokeSeesARoleThatMaySign answers for IAM by the template's own policies, as they are and
 // with one right more.
 func TestSmokeSeesARoleThatMaySign(t *testing.T) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
 )
 
@@ -231,7 +231,7 @@ func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 }
 
 func (localPlatform) refusals(t *testing.T) {
-	t.Log("the local stack refuses what a role does not allow (infra/local/iam); only AWS shows what AWS refuses")
+	t.Log("the local stack refuses what a role does not allow (infra/lab/iam); only AWS shows what AWS refuses")
 }
 
 // awsPlatform is a deployed stack. It needs the AWS CLI with credentials.

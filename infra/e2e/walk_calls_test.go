@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/iam"
 )
 
 // walkCalls counts the calls that functions make to AWS, by their shape:

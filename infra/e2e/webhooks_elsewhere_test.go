@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
 	"latchkey/infra/receivers"
+	"latchkey/infra/tools"
 	"latchkey/pkg/id"
 	"latchkey/pkg/pipeline/signing"
 	"latchkey/pkg/webhook"
@@ -24,7 +25,7 @@ import (
 // missingLanguage prints a line and skips the test when a language is missing. In CI it fails the test.
 func missingLanguage(t *testing.T, l receivers.Language, err error) {
 	t.Helper()
-	var missing *backing.MissingError
+	var missing *tools.MissingError
 	if errors.As(err, &missing) && os.Getenv("CI") == "" {
 		fmt.Fprintf(os.Stderr, "SKIPPED: %s with %s: %v. CI never skips it.\n", t.Name(), l, missing)
 		t.Skip(missing)
@@ -186,13 +187,13 @@ func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec
 	say := func(line string) { t.Log(line) }
 	var cmd *exec.Cmd
 	if l == receivers.Python {
-		python, err := backing.VirtualEnv(t.Context(), "receiver-python", read("python/requirements.txt"), say)
+		python, err := tools.VirtualEnv(t.Context(), "receiver-python", read("python/requirements.txt"), say)
 		if err != nil {
 			return nil, err
 		}
 		cmd = exec.CommandContext(t.Context(), python, name)
 	} else {
-		modules, err := backing.NodeModules(t.Context(), "receiver-node", read("node/package.json"), read("node/package-lock.json"), say)
+		modules, err := tools.NodeModules(t.Context(), "receiver-node", read("node/package.json"), read("node/package-lock.json"), say)
 		if err != nil {
 			return nil, err
 		}

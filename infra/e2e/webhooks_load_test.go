@@ -17,7 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/infra/local/pump"
+	"latchkey/infra/lab/pump"
 	"latchkey/infra/local/stack"
 	"latchkey/pkg/webhook"
 )

@@ -14,8 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/sam"
+	"latchkey/infra/tools"
 )
 
 func main() {
@@ -26,21 +25,21 @@ func main() {
 }
 
 func lint(ctx context.Context) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}
-	cli, err := backing.SAM(ctx, nil)
+	cli, err := tools.SAM(ctx, nil)
 	if err != nil {
 		return err
 	}
-	tools := "-modfile=" + filepath.Join("infra", "lint", "tools.mod")
+	pins := "-modfile=" + filepath.Join("infra", "lint", "tools.mod")
 	wrong := []error{
-		run(ctx, root, os.Environ(), "go", "tool", tools, "golangci-lint", "run", "--allow-parallel-runners", "./..."),
+		run(ctx, root, os.Environ(), "go", "tool", pins, "golangci-lint", "run", "--allow-parallel-runners", "./..."),
 		run(ctx, root, os.Environ(), "go", "mod", "tidy", "-diff"),
-		silent(ctx, root, "go", "tool", tools, "deadcode", "-test", "./..."),
+		silent(ctx, root, "go", "tool", pins, "deadcode", "-test", "./..."),
 		pinned(os.DirFS(filepath.Join(root, ".github", "workflows"))),
-		run(ctx, root, sam.Environment(), cli, "validate", "--lint", "--template-file", "template.yaml"),
+		run(ctx, root, tools.SAMEnvironment(), cli, "validate", "--lint", "--template-file", "template.yaml"),
 	}
 	if _, err := exec.LookPath("shellcheck"); err == nil {
 		wrong = append(wrong, run(ctx, root, os.Environ(), "shellcheck", ".ci/run"))

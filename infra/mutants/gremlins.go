@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/mutants/copied"
+	"latchkey/pkg/servicetest"
 )
 
 // floor is what gremlins must find in a package, by the package's own tests. It only rises.
@@ -102,7 +102,7 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 	for _, f := range floors {
 		env := env
 		if f.kind == "sampled" {
-			database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+			database, err := servicetest.DynamoDB()
 			if err != nil {
 				return err
 			}

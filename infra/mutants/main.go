@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 	"latchkey/pkg/parallel"
 )
 
@@ -42,7 +42,7 @@ func main() {
 }
 
 func mutants(ctx context.Context, short bool, run string, seed int) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/mutants/copied"
+	"latchkey/pkg/servicetest"
 )
 
 // limit bounds one test; a bug may make it hang.
@@ -23,7 +23,7 @@ const limit = 10 * time.Minute
 type tree struct {
 	root, dir string
 	binary    string // of the tests, compiled
-	database  *backing.Process
+	database  *servicetest.Database
 }
 
 // newTree makes a copy in .local, and starts a database.
@@ -32,7 +32,7 @@ func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	if err := copied.Tree(ctx, root, dir); err != nil {
 		return nil, err
 	}
-	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+	database, err := servicetest.DynamoDB()
 	if err != nil {
 		return nil, err
 	}

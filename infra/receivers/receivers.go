@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 //go:embed node/receiver.mjs node/package.json node/package-lock.json python/receiver.py python/requirements.txt
@@ -54,7 +54,7 @@ const (
 )
 
 // Start starts a receiver and returns when it listens. It installs the receiver's packages at the
-// first use. Without the language the error is a *backing.MissingError. The caller must call Stop.
+// first use. Without the language the error is a *tools.MissingError. The caller must call Stop.
 func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	if c.Port == 0 {
 		port, err := freePort()
@@ -89,14 +89,14 @@ func freePort() (int, error) {
 // command writes the receiver into dir and returns the command that starts it.
 func command(ctx context.Context, l Language, dir string) (*exec.Cmd, error) {
 	if l == Python {
-		interpreter, err := backing.VirtualEnv(ctx, "receiver-python", text("python/requirements.txt"), nil)
+		interpreter, err := tools.VirtualEnv(ctx, "receiver-python", text("python/requirements.txt"), nil)
 		if err != nil {
 			return nil, err
 		}
 		path := filepath.Join(dir, "receiver.py")
 		return exec.Command(interpreter, path), os.WriteFile(path, []byte(text("python/receiver.py")), 0o644)
 	}
-	modules, err := backing.NodeModules(ctx, "receiver-node", text("node/package.json"), text("node/package-lock.json"), nil)
+	modules, err := tools.NodeModules(ctx, "receiver-node", text("node/package.json"), text("node/package-lock.json"), nil)
 	if err != nil {
 		return nil, err
 	}

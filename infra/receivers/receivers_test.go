@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/receivers"
+	"latchkey/infra/tools"
 	"latchkey/infra/vectors"
 )
 
@@ -76,7 +76,7 @@ func (w *written) count(what string) int {
 func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Receiver {
 	t.Helper()
 	r, err := receivers.Start(t.Context(), l, c)
-	var missing *backing.MissingError
+	var missing *tools.MissingError
 	if errors.As(err, &missing) && os.Getenv("CI") == "" {
 		fmt.Printf("SKIPPED: the %s receiver was not tried: %v. CI never skips it.\n", l, missing)
 		t.Skip(missing)

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // account is an emulated account of AWS, in a process of its own.
@@ -32,7 +32,7 @@ var process = sync.OnceValues(func() (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	python, err := backing.VirtualEnv(context.Background(), "rehearsal", string(requirements), nil)
+	python, err := tools.VirtualEnv(context.Background(), "rehearsal", string(requirements), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (a *account) everything() (out map[string]string) {
 }
 
 var repository = sync.OnceValues(func() (*translated.Template, error) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return nil, err
 	}

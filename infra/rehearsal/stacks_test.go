@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 // parametersOf returns parameters that have the stack's name in every text.

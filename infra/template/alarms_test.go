@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 	"latchkey/pkg/metric"
 )
 
@@ -93,7 +93,7 @@ func alarms(tpl *translated.Template) []string {
 
 // runbook returns the titles of the runbook's sections, and its text.
 func runbook() (sections []string, text string, err error) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return nil, "", err
 	}

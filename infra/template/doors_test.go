@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, doors) }

@@ -12,9 +12,10 @@ import (
 	"strconv"
 	"testing"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/iam"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // mutantVariable names a file: the template that the tests read in place of the repository's.
@@ -27,7 +28,7 @@ const mutantsInShort = 40
 // package, or the evaluator of roles, to find 95 % of these mutants.
 func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	count, seed := number(t, "MUTANTS", mutantsInShort), number(t, "SEED", 1)
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func translator(t *testing.T, root string) func(string) (*translated.Template, e
 	t.Helper()
 	python, err := backing.Python(t.Context(), nil)
 	many, errMany := os.ReadFile("testdata/translate_many.py")
-	one, errOne := os.ReadFile(filepath.Join(root, "infra", "local", "translated", "translate.py"))
+	one, errOne := os.ReadFile(filepath.Join(root, "infra", "lab", "translated", "translate.py"))
 	if err := errors.Join(err, errMany, errOne); err != nil {
 		t.Fatal(err)
 	}

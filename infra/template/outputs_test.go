@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 	"latchkey/pkg/webhook"
 )
 
@@ -51,7 +51,7 @@ func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
 
 // TestTheRunbookAsksForOutputsThatThereAre reads the outputs in the runbook's commands.
 func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 func TestTheTableKeepsWhatIsInIt(t *testing.T) { holds(t, durable) }
@@ -145,7 +145,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 	"latchkey/pkg/problem"
 )
 

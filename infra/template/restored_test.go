@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 const writtenRights = "testdata/rights.txt"

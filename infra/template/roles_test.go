@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )

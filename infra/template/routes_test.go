@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/route"
 )

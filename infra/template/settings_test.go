@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 func TestParametersHaveTheirDefaults(t *testing.T) { holds(t, defaults) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources) }

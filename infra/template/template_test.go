@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // check returns the faults of a template, one a line.
@@ -39,7 +39,7 @@ var deployed = sync.OnceValues(func() (*translated.Template, error) {
 	if path := os.Getenv(mutantVariable); path != "" {
 		return readMutant(path)
 	}
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 // policies are the security policies of a regional API that accept TLS 1.2, and refuse TLS 1.1 and

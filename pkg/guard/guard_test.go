@@ -20,6 +20,7 @@ import (
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
@@ -64,6 +65,34 @@ func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
 	want := map[string]string{"v": "1", "kind": "user", "userId": string(authntest.NewUser), "orgId": string(o), "role": "member", "email": "a@b.c"}
 	if got := p.Fields(); err != nil || !reflect.DeepEqual(got, want) || p.ID() != want["userId"] || p.HasScopes("a") {
 		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
+// TestASharedAuthorizersOrgIsInThePath: a route without the parameter is a mistake of the owner's template, and no
+// refusal of its callers.
+func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
+	g, o := member(t, org.Viewer)
+	check, headers := g.SharedMember("teamId"), []string{"Bearer " + authntest.JWT}
+	for name, c := range map[string]struct {
+		path map[string]string
+		id   string
+		code problem.Code
+	}{
+		"its org": {map[string]string{"teamId": string(o)}, string(authntest.NewUser), ""}, "another org": {map[string]string{"teamId": string(id.Source{}.NewOrg())}, "", problem.InsufficientRole},
+		"no org": {map[string]string{"teamId": ""}, "", problem.InsufficientRole}, "another parameter": {map[string]string{"orgId": string(o)}, "", "misconfigured"}, "no path": {nil, "", "misconfigured"},
+	} {
+		who, fields, err := check(t.Context(), headers, c.path)
+		var mistake principal.MisconfiguredError
+		if errors.As(err, &mistake) != (c.code == "misconfigured") || c.code == problem.InsufficientRole && !problem.Is(err, c.code) || (err == nil) != (c.code == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if who != c.id || (fields["orgId"] == string(o)) != (c.id != "") {
+			t.Errorf("%s: %q, %v", name, who, fields)
+		}
+	}
+	key, f := authntest.Minted(t)
+	if who, fields, err := guard.On(authn.New(f, nil)).SharedKey(t.Context(), []string{"Bearer " + key}, nil); err != nil || who != string(f.Key.ID) || fields["keyId"] != who {
+		t.Errorf("a key: %q, %v, %v", who, fields, err)
 	}
 }
 

@@ -81,6 +81,22 @@ func (s *Service) Ask(question, answer any) error {
 // Stop ends the process.
 func (s *Service) Stop() error { return errors.Join(s.input.Close(), s.cmd.Wait()) }
 
+// Database is a running DynamoDB Local.
+type Database struct {
+	*Service
+	Endpoint string
+}
+
+// DynamoDB starts a DynamoDB Local of its own, without tables.
+func DynamoDB() (*Database, error) {
+	s, err := Start("serve-db")
+	if err != nil {
+		return nil, err
+	}
+	d := &Database{Service: s}
+	return d, s.Read(&struct{ Endpoint *string }{&d.Endpoint})
+}
+
 var shared = sync.OnceValues(startKMS)
 
 // KMS returns a client for the one KMS of the test program. Without Python the test fails, and its

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/mutants/copied"
+	"latchkey/infra/tools"
+	"latchkey/pkg/servicetest"
 )
 
 // exercise is a patch, and the tests that see when a part of it is missing.
@@ -60,7 +61,7 @@ type tree struct {
 
 func newTree(t *testing.T) tree {
 	t.Helper()
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func newTree(t *testing.T) tree {
 	if err := copied.Tree(t.Context(), root, c.dir); err != nil {
 		t.Fatal(err)
 	}
-	database, err := backing.StartDynamoDB(t.Context(), backing.DynamoDBOptions{})
+	database, err := servicetest.DynamoDB()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"path"
 	"path/filepath"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/tools"
 )
 
 // dynamoCall is a call to DynamoDB by a function.
@@ -25,7 +25,7 @@ type dynamoCall struct {
 // checkCalls reads calls as JSON from its input. For each it prints a JSON text: the right that the
 // function's role in template.yaml lacks, or "".
 func checkCalls(ctx context.Context) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

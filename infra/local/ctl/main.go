@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | serve-db | serve-kms | check-answers | check-calls"
@@ -133,7 +133,7 @@ func cleanData(ctx context.Context, port int) error {
 		_ = res.Body.Close()
 		return fmt.Errorf("the stack on port %d runs; stop it first", port)
 	}
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,17 @@ import (
 	"slices"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // run runs Latchkey on this machine until the context ends.
 func run(ctx context.Context, o settings) error {
-	given, err := stack.ParseParameters(o.parameters)
+	given, err := tools.ParseParameters(o.parameters)
 	if err != nil {
 		return err
 	}
-	consumers, err := stack.ParseParameters(o.consumerParameters)
+	consumers, err := tools.ParseParameters(o.consumerParameters)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func run(ctx context.Context, o settings) error {
 		Port: o.port, Template: o.template, Parameters: given, Throttle: o.throttle, Reload: true, Requests: os.Stdout,
 		Consumer: o.consumer, ConsumerParameters: consumers,
 	})
-	var missing *backing.MissingError
+	var missing *tools.MissingError
 	switch {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nLatchkey's local stack needs Go, a JDK of Java 17 or later, Maven, and Python 3.10 or later with venv", err)

@@ -10,14 +10,15 @@ import (
 	"path/filepath"
 
 	"latchkey/infra/contract"
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/tools"
 )
 
 // serveDB starts a database if endpoint, the base URL of a running one, is empty. It prints
 // {"endpoint", "table"}; table is the schema of the table in template.yaml. It serves until its
 // input ends.
 func serveDB(ctx context.Context, endpoint string) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // The image in which SAM runs functions of provided.al2023.
@@ -22,7 +22,7 @@ const (
 // ensureImage makes sure that this machine has the image. It pulls the published one. When no
 // container registry can be reached, it makes one of busybox: SAM needs no more to add its runtime
 // emulator.
-func ensureImage(ctx context.Context, say backing.Progress) error {
+func ensureImage(ctx context.Context, say tools.Progress) error {
 	name := image + architecture()
 	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // ErrNoEngine means that no Docker engine answers.
@@ -52,11 +52,11 @@ type SAM struct {
 
 // Start starts a local stack, builds the functions and serves them. It returns when a request succeeds.
 // Port 0 is a free one. Error: ErrNoEngine.
-func Start(ctx context.Context, port int, say backing.Progress) (*SAM, error) {
+func Start(ctx context.Context, port int, say tools.Progress) (*SAM, error) {
 	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
 		return nil, ErrNoEngine
 	}
-	cli, err := backing.SAM(ctx, say)
+	cli, err := tools.SAM(ctx, say)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func Start(ctx context.Context, port int, say backing.Progress) (*SAM, error) {
 	return s, nil
 }
 
-func (s *SAM) start(ctx context.Context, cli string, port int, say backing.Progress) error {
+func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progress) error {
 	var err error
-	if s.root, err = backing.Root(); err != nil {
+	if s.root, err = tools.Root(); err != nil {
 		return err
 	}
 	behind := stack.Options{Progress: say}
@@ -104,7 +104,7 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say backing.Progr
 
 // build compiles the functions for this machine's processor into a folder of its own. It does not use
 // --cached, which misses changes under pkg.
-func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (template string, err error) {
+func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (template string, err error) {
 	say("building the functions with sam build")
 	dir := filepath.Join(s.root, ".local", "sam", "build")
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
@@ -112,7 +112,7 @@ func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (temp
 	cmd := exec.CommandContext(ctx, cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"), "--build-dir", dir,
 		"--config-file", s.config(), "--config-env", "local",
 		"--parameter-overrides", "ParameterKey=Architecture,ParameterValue="+architecture())
-	cmd.Dir, cmd.Env = s.root, Environment()
+	cmd.Dir, cmd.Env = s.root, tools.SAMEnvironment()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("sam build: %w\n%s", err, out)
 	}
@@ -120,27 +120,6 @@ func (s *SAM) build(ctx context.Context, cli string, say backing.Progress) (temp
 }
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
-
-// BuildEnvironment returns the environment in which the SAM CLI builds and deploys: the flags of the
-// functions, and no telemetry.
-func BuildEnvironment() []string {
-	return append(os.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0",
-		"GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc -ldflags=-s")
-}
-
-// Environment returns the environment of the SAM CLI on this machine: BuildEnvironment, with made-up
-// credentials and a region when there are none.
-func Environment() []string {
-	env := BuildEnvironment()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": backing.Region, "AWS_DEFAULT_REGION": backing.Region,
-	} {
-		if os.Getenv(name) == "" {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
-}
 
 func architecture() string {
 	if runtime.GOARCH == "arm64" {
@@ -180,7 +159,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}
 	defer func() { _ = log.Close() }()
 	s.cmd = exec.Command(cli, args...)
-	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = Environment(), log, log
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = tools.SAMEnvironment(), log, log
 	// A process group of its own: a terminal's Ctrl-C must not end it before Close does.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {

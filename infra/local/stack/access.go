@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"latchkey/infra/local/iam"
+	"latchkey/infra/lab/iam"
 )
 
 // startAccess serves the endpoint through which the functions call AWS. It decides each call by the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 	"latchkey/pkg/parallel"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"latchkey/infra/local/gateway"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/gateway"
+	"latchkey/infra/lab/translated"
 )
 
 // ConsumerPrefix is what the names of the consumer's functions begin with here. So they differ from those of

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
 )
 

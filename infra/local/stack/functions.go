@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/gateway"
-	"latchkey/infra/local/lambda"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/gateway"
+	"latchkey/infra/lab/lambda"
+	"latchkey/infra/lab/translated"
 )
 
 // translate reads the template. It fails, before anything is built or started, when the local stack

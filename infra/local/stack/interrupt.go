@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 )
 
 // StopDB stops the database: connections to it are refused.

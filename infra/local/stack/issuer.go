@@ -3,7 +3,7 @@ package stack
 import (
 	"maps"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 )
 
 // Audience is the aud of the local issuer's tokens.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 )
 
 func startIssuer(t *testing.T) *backing.Issuer {

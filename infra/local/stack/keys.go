@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 )
 
 // makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template

@@ -22,8 +22,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"latchkey/infra/local/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // oidcProvider is an issuer that many products use, npm's oidc-provider, as testdata/oidcprovider
@@ -41,7 +41,7 @@ func startOIDCProvider(t *testing.T) *oidcProvider {
 		}
 		return string(text)
 	}
-	modules, err := backing.NodeModules(t.Context(), "oidc-provider", read("package.json"), read("package-lock.json"), nil)
+	modules, err := tools.NodeModules(t.Context(), "oidc-provider", read("package.json"), read("package-lock.json"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/tools"
 )
 
 // TestNothingHereLooksAtAnAccountOfAWS wants no function that only comes with alarms: it would ask AWS.
 func TestNothingHereLooksAtAnAccountOfAWS(t *testing.T) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 // Ports are the ports of a stack, all on 127.0.0.1.

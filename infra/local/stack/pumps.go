@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/pump"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/pump"
+	"latchkey/infra/lab/translated"
 )
 
 // makeQueues creates the template's queues, as CloudFormation would.

@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/iam"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
 )
 
 // keysOfKMS are the keys of the KMS behind the proxy, with their tags.

@@ -9,14 +9,14 @@ import (
 	"sync"
 	"testing"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/iam"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // repository is template.yaml, translated once for all tests.
 var repository = sync.OnceValues(func() (*translated.Template, error) {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/pump"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/pump"
+	"latchkey/infra/lab/translated"
 )
 
 // scheduled is a schedule whose calls never overlap.

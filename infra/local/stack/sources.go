@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"latchkey/infra/local/build"
-	"latchkey/infra/local/lambda"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/build"
+	"latchkey/infra/lab/lambda"
+	"latchkey/infra/lab/translated"
 )
 
 // sources is the code of a template's functions.

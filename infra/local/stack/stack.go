@@ -18,12 +18,13 @@ import (
 	"sync"
 	"time"
 
-	"latchkey/infra/local/backing"
-	"latchkey/infra/local/gateway"
-	"latchkey/infra/local/iam"
-	"latchkey/infra/local/lambda"
-	"latchkey/infra/local/pump"
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/gateway"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/lambda"
+	"latchkey/infra/lab/pump"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // StackName is the name of the local stack, and the path of its issuer's URL.
@@ -39,7 +40,7 @@ type Options struct {
 	Dir        string            // state and logs; "": .local/<port>, or a temporary folder when Port is 0
 	Parameters map[string]string // over the local stack's own; with an Issuer, the stack has none of its own
 	Requests   io.Writer         // gets one line a request; nil: no lines
-	Progress   backing.Progress  // nil: standard error
+	Progress   tools.Progress    // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
 	Emulator   []string          // settings of the queues' emulator, NAME=value; tests use its other services
 	Throttle   bool              // requests over the templates' limits are refused
@@ -109,13 +110,13 @@ type Endpoints struct {
 }
 
 // Start starts a stack and returns when a request succeeds. It fails when a port is taken, when the
-// local stack cannot serve the template, and with a *backing.MissingError when a program is not on
+// local stack cannot serve the template, and with a *tools.MissingError when a program is not on
 // this machine.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Progress == nil {
 		o.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
 	}
-	if err := backing.Missing(); err != nil {
+	if err := tools.Missing(); err != nil {
 		return nil, err
 	}
 	s := &Stack{options: o, TableName: TableName, failed: make(chan error, 1), stopped: make(map[string]bool), urlPorts: make(map[string]int), built: make(map[string]bool)}
@@ -140,7 +141,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 
 // place sets the paths of the template, the state and the logs.
 func (s *Stack) place(context.Context) error {
-	root, err := backing.Root()
+	root, err := tools.Root()
 	if err != nil {
 		return err
 	}

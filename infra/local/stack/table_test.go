@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/backing"
+	"latchkey/infra/lab/backing"
 )
 
 // TestATableOfAnotherTemplateNamesTheRemedy starts with the rows of a template with another index.

@@ -19,6 +19,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // tenant is an issuer that is not the stack's. It has only what the product reads: discovery and keys.
@@ -73,7 +74,7 @@ func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const audience = "https://api.tenant.example"
 	one := newTenant(t)
-	given, err := stack.ParseParameters(" Issuer=" + one.URL + "  Audience=" + audience + " TryTimeout=4000")
+	given, err := tools.ParseParameters(" Issuer=" + one.URL + "  Audience=" + audience + " TryTimeout=4000")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,16 +107,16 @@ func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 }
 
 func TestParametersAreNamesWithValues(t *testing.T) {
-	got, err := stack.ParseParameters(" Issuer=https://t.example/?a=b\tAudience= \n")
+	got, err := tools.ParseParameters(" Issuer=https://t.example/?a=b\tAudience= \n")
 	if err != nil || !maps.Equal(got, map[string]string{"Issuer": "https://t.example/?a=b", "Audience": ""}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, wrong := range []string{"Issuer", "=x", "Issuer=a Issuer=b", "Issuer=https://t.example, Audience"} {
-		if got, err := stack.ParseParameters(wrong); err == nil {
+		if got, err := tools.ParseParameters(wrong); err == nil {
 			t.Errorf("%q: %v", wrong, got)
 		}
 	}
-	if got, err := stack.ParseParameters(" "); err != nil || len(got) != 0 {
+	if got, err := tools.ParseParameters(" "); err != nil || len(got) != 0 {
 		t.Errorf("none: %v, %v", got, err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/translated"
+	"latchkey/infra/lab/translated"
 )
 
 // TestWhatCannotBeServedForAConsumerStopsTheStart changes the translated template of the consumer, as if its author

@@ -1,0 +1,137 @@
+package backing
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"latchkey/infra/tools"
+)
+
+// TokenKind is a kind of token that an issuer makes.
+type TokenKind struct {
+	Name   string         // the parameter kind of the request
+	Type   string         // the header typ
+	Claims map[string]any // ${name} in a text becomes the request's parameter
+}
+
+// IssuerOptions are the options of a token issuer.
+type IssuerOptions struct {
+	ID       string // the path of its URL
+	Kinds    []TokenKind
+	Port     int            // 0: a free one
+	KeyPath  string         // the file of the signing key, made if it is not there; "": a new key each time
+	LogPath  string         // "": the log is only for error messages
+	Progress tools.Progress // nil: standard error
+}
+
+// Issuer is a running token issuer.
+type Issuer struct {
+	*Process
+	URL string // the iss of its tokens
+}
+
+// StartIssuer starts a token issuer that signs with ES256. Without Java or Maven the error is a
+// *tools.MissingError.
+func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
+	dir, err := javaProgram(ctx, "issuer", "Issuer.java", o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	key, err := issuerKey(o.KeyPath)
+	if err != nil {
+		return nil, fmt.Errorf("the issuer's key: %w", err)
+	}
+	config, err := issuerConfig(o, key)
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(ctx, child{
+		name: "issuer", port: o.Port, logPath: o.LogPath,
+		command: func(port int) (*exec.Cmd, error) {
+			cmd, err := java(dir, "Issuer")
+			if err != nil {
+				return nil, err
+			}
+			cmd.Env = append(os.Environ(), "SERVER_HOSTNAME=127.0.0.1", fmt.Sprintf("SERVER_PORT=%d", port), "JSON_CONFIG="+config)
+			return cmd, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Issuer{Process: p, URL: IssuerURL(p.Port, o.ID)}, nil
+}
+
+// IssuerURL returns the iss of the local issuer with an ID on a port.
+func IssuerURL(port int, id string) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, id) }
+
+// issuerKey returns the private P-256 key of the file as a JWK in JSON, or makes one.
+func issuerKey(path string) (string, error) {
+	if path != "" {
+		if b, err := os.ReadFile(path); err == nil {
+			return string(b), nil
+		} else if !os.IsNotExist(err) {
+			return "", err
+		}
+	}
+	jwk, err := newJWK()
+	if err != nil || path == "" {
+		return jwk, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	return jwk, os.WriteFile(path, []byte(jwk), 0o600)
+}
+
+func newJWK() (string, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	d, err := key.Bytes()
+	if err != nil {
+		return "", err
+	}
+	point, err := key.PublicKey.Bytes() // 4, x, y
+	if err != nil {
+		return "", err
+	}
+	b64 := base64.RawURLEncoding.EncodeToString
+	b, err := json.Marshal(map[string]string{
+		"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "local-" + b64(point[1:7]),
+		"x": b64(point[1:33]), "y": b64(point[33:]), "d": b64(d),
+	})
+	return string(b), err
+}
+
+// mapping has the claims of a kind of token. The issuer uses the first mapping whose kind is that
+// of the request.
+type mapping struct {
+	RequestParam string         `json:"requestParam"`
+	Match        string         `json:"match"`
+	TypeHeader   string         `json:"typeHeader"`
+	Claims       map[string]any `json:"claims"`
+}
+
+func issuerConfig(o IssuerOptions, jwk string) (string, error) {
+	mappings := make([]mapping, len(o.Kinds))
+	for i, k := range o.Kinds {
+		mappings[i] = mapping{"kind", k.Name, k.Type, k.Claims}
+	}
+	b, err := json.Marshal(map[string]any{
+		"interactiveLogin": false,
+		"httpServer":       "NettyWrapper",
+		"tokenProvider":    map[string]any{"keyProvider": map[string]any{"initialKeys": jwk, "algorithm": "ES256"}},
+		"tokenCallbacks":   []map[string]any{{"issuerId": o.ID, "tokenExpiry": 3600, "requestMappings": mappings}},
+	})
+	return string(b), err
+}

@@ -1,0 +1,40 @@
+package backing_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/lab/backing"
+)
+
+// TestIssuersKeySurvivesARestart starts the issuer twice with the same file.
+func TestIssuersKeySurvivesARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key.json")
+	kid := func() string {
+		issuer, err := backing.StartIssuer(t.Context(), backing.IssuerOptions{ID: "id", KeyPath: path, LogPath: filepath.Join(t.TempDir(), "issuer.log")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer issuer.Stop()
+		if !strings.HasSuffix(issuer.URL, "/id") {
+			t.Errorf("URL %s", issuer.URL)
+		}
+		assertOnlyLoopback(t, issuer.Port)
+		res, err := http.Get(issuer.URL + "/jwks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var set struct{ Keys []struct{ Kid string } }
+		if err := json.NewDecoder(res.Body).Decode(&set); err != nil || len(set.Keys) != 1 {
+			t.Fatalf("%+v, %v", set, err)
+		}
+		return set.Keys[0].Kid
+	}
+	if first, second := kid(), kid(); first != second || first == "" {
+		t.Errorf("kid %v, then %v", first, second)
+	}
+}

@@ -1,0 +1,164 @@
+// Package build compiles functions for this machine, with the flags of the deployed ones. The package is generic: it builds any module's functions.
+package build
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"latchkey/infra/tools"
+)
+
+// flags are the flags that `sam build` uses too. The tag leaves out the RPC mode of the old Go
+// runtime, a third of a cold start.
+const flags = "-trimpath -tags=lambda.norpc -ldflags=-s"
+
+// Options says which functions are built, and where to.
+type Options struct {
+	Root    string   // the module's folder
+	Folders []string // of main packages, under Root, with different last names
+	Out     string   // the folder for the programs, which have the last names of Folders
+	Kept    string   // a folder for programs between builds; "": .local/built in Root
+}
+
+// Functions builds functions and returns the path of each folder's program. The programs stay in
+// Options.Kept too, where go links only those that have changed.
+func Functions(ctx context.Context, o Options) (map[string]string, error) {
+	folders := make(map[string]string) // by the last name
+	for _, folder := range o.Folders {
+		name := o.name(folder)
+		if other, ok := folders[name]; ok && other != folder {
+			return nil, fmt.Errorf("%s and %s would both build %s", other, folder, name)
+		}
+		folders[name] = folder
+	}
+	if len(folders) == 0 {
+		return nil, errors.New("there is no function to build")
+	}
+	// Go's test cache learns by this that a test which builds functions depends on these files.
+	if _, err := Fingerprint(o.Root); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+		return nil, err
+	}
+	kept, unlock, err := keep(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := o.build(ctx, kept); err != nil {
+		return nil, err
+	}
+	programs := make(map[string]string, len(folders))
+	for name, folder := range folders {
+		programs[folder] = filepath.Join(o.Out, name)
+		if err := place(filepath.Join(kept, name), programs[folder]); err != nil {
+			return nil, err
+		}
+	}
+	return programs, nil
+}
+
+// keep returns the folder for programs of this kind. No other process uses it until unlock. Functions
+// of other parent folders have another folder.
+func keep(ctx context.Context, o Options) (dir string, unlock func(), err error) {
+	parents := make([]string, len(o.Folders))
+	for i, folder := range o.Folders {
+		parents[i] = filepath.Dir(filepath.Clean(folder))
+	}
+	slices.Sort(parents)
+	of := sha256.Sum256([]byte(o.Root + "\n" + strings.Join(slices.Compact(parents), "\n")))
+	dir = filepath.Join(cmp.Or(o.Kept, filepath.Join(o.Root, ".local", "built")), fmt.Sprintf("%x", of[:4]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", nil, err
+	}
+	unlock, err = tools.Lock(ctx, dir+".lock", func() {})
+	return dir, unlock, err
+}
+
+// name returns the name of a folder's program.
+func (o Options) name(folder string) string { return filepath.Base(filepath.Join(o.Root, folder)) }
+
+// build builds all programs at once, but for that of the module's own folder, which go would name after the
+// module.
+func (o Options) build(ctx context.Context, out string) error {
+	var below []string
+	for _, folder := range o.Folders {
+		if folder = filepath.ToSlash(filepath.Clean(folder)); folder != "." {
+			below = append(below, "./"+folder)
+		} else if err := o.compile(ctx, filepath.Join(out, o.name(folder)), "."); err != nil {
+			return err
+		}
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	return o.compile(ctx, out+string(filepath.Separator), below...)
+}
+
+func (o Options) compile(ctx context.Context, out string, folders ...string) error {
+	args := append([]string{"build", "-buildvcs=false", "-o", out}, folders...) // else each commit changes every program
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = o.Root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// place puts a program at a path, as a link to the same file. A later build makes a new file, so it
+// does not change a running program. There is a program at the path at every moment.
+func place(from, to string) error {
+	next := to + ".next"
+	if err := os.RemoveAll(next); err != nil {
+		return err
+	}
+	if os.Link(from, next) != nil { // another disk
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(next, text, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(next, to); err != nil {
+		return err
+	}
+	return os.RemoveAll(next) // a rename between links to one file does nothing
+}
+
+// code has the extensions of source files. Embedded files are not among them.
+var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs", ".py"}
+
+// Fingerprint returns a text that changes with the source files in a folder and below it, by their
+// paths, sizes and times. Hidden folders and node_modules do not count.
+func Fingerprint(folder string) (string, error) {
+	sum := sha256.New()
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != folder && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !slices.Contains(code, filepath.Ext(path)) {
+			return nil
+		}
+		info, err := os.Stat(path)
+		if err == nil {
+			_, err = fmt.Fprintln(sum, path, info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
+}

@@ -1,0 +1,255 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"latchkey/infra/lab/lambda"
+	"latchkey/infra/lab/translated"
+)
+
+// refusal is the gateway response to a request that does not reach its function.
+type refusal struct {
+	kind    kind
+	message string
+}
+
+// verdict is an authorizer's answer.
+type verdict struct {
+	PrincipalID    string         `json:"principalId"`
+	Context        map[string]any `json:"context"`
+	PolicyDocument policy         `json:"policyDocument"`
+}
+
+type policy struct {
+	Statement []statement
+}
+
+type statement struct {
+	Effect           string
+	Action, Resource stringOrList
+	Condition        map[string]map[string]time.Time // only DateLessThan aws:CurrentTime
+}
+
+// stringOrList is a text or a list of texts, as in IAM's policies.
+type stringOrList []string
+
+func (s *stringOrList) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*s = stringOrList{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(s))
+}
+
+// authorize calls the route's authorizer, or uses its cached answer. It returns nil when the request may
+// pass.
+func (x *exchange) authorize() *refusal {
+	name := x.matched.route.Authorizer
+	if name == "" {
+		return nil
+	}
+	auth := x.g.api.Authorizers[name]
+	key, ok := x.cacheKey(name, auth)
+	if !ok {
+		return &refusal{unauthorized, "Unauthorized"}
+	}
+	v, cached := x.g.cache.get(key, x.g.now())
+	if !cached {
+		fresh, err := x.ask(auth)
+		if err != nil {
+			x.failure = fmt.Sprintf("authorizer %s: %v", auth.Function, err)
+			return authorizerFault(err)
+		}
+		v = fresh
+		x.g.cache.put(key, v, x.g.now().Add(auth.TTL), auth.TTL)
+	}
+	x.principal = maps.Clone(v.Context)
+	if x.principal == nil {
+		x.principal = map[string]any{}
+	}
+	x.principal["principalId"] = v.PrincipalID
+	return v.PolicyDocument.evaluate(x.methodARN(), x.g.now())
+}
+
+// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing, or is
+// no token as the authorizer takes: the request is then refused.
+func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
+	key := name
+	for _, source := range auth.Identity {
+		value := x.source(source)
+		if value == "" || auth.Validation != nil && !auth.Validation.MatchString(value) {
+			return "", false
+		}
+		key += "\x00" + value
+	}
+	return key, true
+}
+
+// sources are the kinds of identity sources, by what their names begin with.
+var sources = map[string]func(x *exchange, name string) string{
+	"method.request.header.":      func(x *exchange, name string) string { return x.r.Header.Get(name) },
+	"method.request.querystring.": func(x *exchange, name string) string { return x.r.URL.Query().Get(name) },
+	"stageVariables.":             func(x *exchange, name string) string { return x.g.api.Variables[name] },
+	"context.":                    func(x *exchange, name string) string { return x.variable("$context."+name, errorContext{}) },
+}
+
+// checkSources returns an error for an identity source that this gateway does not know.
+func checkSources(all map[string]translated.Authorizer) error {
+	var wrong []error
+	for name, auth := range all {
+		for _, source := range auth.Identity {
+			kind, rest := cutKind(source)
+			if kind == "" || kind == "context." && !knownVariable("$"+source) || rest == "" {
+				wrong = append(wrong, fmt.Errorf("authorizer %s: identity source %s is not supported by the local stack", name, source))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// cutKind returns the kind of an identity source, or "" if it is unknown, and what follows it.
+func cutKind(source string) (kind, name string) {
+	for kind := range sources {
+		if name, ok := strings.CutPrefix(source, kind); ok {
+			return kind, name
+		}
+	}
+	return "", ""
+}
+
+func (x *exchange) source(source string) string {
+	kind, name := cutKind(source)
+	return sources[kind](x, name) // New has checked that it is known
+}
+
+// ask calls the authorizer's function.
+func (x *exchange) ask(auth translated.Authorizer) (verdict, error) {
+	payload, err := x.authorizerEvent(auth)
+	if err != nil {
+		return verdict{}, err
+	}
+	answer, err := x.invoke(auth.Function, payload, x.g.authorizerLimit)
+	if err != nil {
+		return verdict{}, err
+	}
+	return parseVerdict(answer)
+}
+
+func parseVerdict(answer []byte) (verdict, error) {
+	var v verdict
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return v, &malformedVerdictError{err.Error()}
+	}
+	if v.PrincipalID == "" || len(v.PolicyDocument.Statement) == 0 {
+		return v, &malformedVerdictError{"principalId or policyDocument is missing"}
+	}
+	for _, s := range v.PolicyDocument.Statement {
+		if end := s.Condition["DateLessThan"]; s.Condition != nil && (len(s.Condition) != 1 || len(end) != 1 || end["aws:CurrentTime"].IsZero()) {
+			return v, &malformedVerdictError{"the local stack does not know its policy's condition"}
+		}
+	}
+	for name, value := range v.Context {
+		switch value := value.(type) {
+		case string:
+		case bool, float64: // reach the function as text
+			v.Context[name] = fmt.Sprint(value)
+		default:
+			return v, &malformedVerdictError{"context." + name + " is neither text, number nor true or false"}
+		}
+	}
+	return v, nil
+}
+
+type malformedVerdictError struct{ why string }
+
+func (m *malformedVerdictError) Error() string { return "its answer is malformed: " + m.why }
+
+// authorizerFault returns the response when an authorizer gave no verdict. An authorizer that fails
+// with the text "Unauthorized" means 401, by AWS's convention.
+func authorizerFault(err error) *refusal {
+	var failed *lambda.FunctionError
+	var malformed *malformedVerdictError
+	switch {
+	case errors.As(err, &failed) && failed.Message == "Unauthorized":
+		return &refusal{unauthorized, "Unauthorized"}
+	case errors.As(err, &failed), errors.As(err, &malformed):
+		return &refusal{authorizerConfigurationError, "Internal server error"}
+	}
+	return &refusal{authorizerFailure, "Internal server error"}
+}
+
+// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied. It evaluates the condition
+// of a kept answer too; AWS does not document whether API Gateway does.
+func (p policy) evaluate(methodARN string, now time.Time) *refusal {
+	allowed := false
+	for _, s := range p.Statement {
+		if !s.Action.matches("execute-api:Invoke") || !s.Resource.matches(methodARN) {
+			continue
+		}
+		if end, has := s.Condition["DateLessThan"]["aws:CurrentTime"]; has && !now.Before(end) {
+			continue
+		}
+		if s.Effect != "Allow" {
+			return &refusal{accessDenied, "User is not authorized to access this resource with an explicit deny"}
+		}
+		allowed = true
+	}
+	if !allowed {
+		return &refusal{accessDenied, "User is not authorized to access this resource"}
+	}
+	return nil
+}
+
+func (s stringOrList) matches(value string) bool {
+	for _, pattern := range s {
+		if wildcard(pattern, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// wildcard matches * (any text) and ? (one character), as IAM does. path.Match stops at slashes, so
+// they are replaced first.
+func wildcard(pattern, value string) bool {
+	hide := strings.NewReplacer("/", "\x01", `\`, "\x02", "[", "\x03")
+	ok, err := path.Match(hide.Replace(pattern), hide.Replace(value))
+	return err == nil && ok
+}
+
+// policyCache keeps authorizers' answers for the time in the template.
+type policyCache struct {
+	mu   sync.Mutex
+	kept map[string]keptVerdict
+}
+
+type keptVerdict struct {
+	verdict verdict
+	until   time.Time
+}
+
+func newPolicyCache() *policyCache { return &policyCache{kept: make(map[string]keptVerdict)} }
+
+func (c *policyCache) get(key string, now time.Time) (verdict, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.kept[key]
+	return k.verdict, ok && now.Before(k.until)
+}
+
+func (c *policyCache) put(key string, v verdict, until time.Time, ttl time.Duration) {
+	if ttl == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[key] = keptVerdict{v, until}
+}

@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"maps"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/lab/translated"
+)
+
+const authorizationHeader = "method.request.header.Authorization"
+
+// withAuthorizer returns the test API with another authorizer.
+func withAuthorizer(a translated.Authorizer) *translated.API {
+	api := testAPI()
+	a.Function = "Auth"
+	api.Authorizers["A"] = a
+	return api
+}
+
+func TestTokenAuthorizerSeesOnlyTheToken(t *testing.T) {
+	f, s := setUp(t, withAuthorizer(translated.Authorizer{Token: true, Identity: []string{"method.request.header.X-Key"}}))
+	if res, body := do(t, "GET", s.URL+"/v1/pets/1?a=b", "", "X-Key", "k", "Authorization", "other"); res.StatusCode != 200 {
+		t.Fatal(res.Status, body)
+	}
+	e := f.events["Auth"]
+	if names := slices.Sorted(maps.Keys(e)); !slices.Equal(names, []string{"authorizationToken", "methodArn", "type"}) {
+		t.Errorf("the event has %v", names)
+	}
+	if e["type"] != "TOKEN" || e["authorizationToken"] != "k" || !strings.HasSuffix(e["methodArn"].(string), "/live/GET/v1/pets/1") {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestRequestWithoutItsIdentityIsRefusedUncalled has the statuses of the developer guide, "Configure an API Gateway
+// Lambda authorizer".
+func TestRequestWithoutItsIdentityIsRefusedUncalled(t *testing.T) {
+	bearer := regexp.MustCompile("^(?:Bearer [a-z]+)")
+	for name, c := range map[string]struct {
+		authorizer translated.Authorizer
+		path       string
+		headers    []string
+		status     int
+	}{
+		"token":                  {translated.Authorizer{Token: true, Identity: []string{authorizationHeader}}, "", []string{"Authorization", "x"}, 200},
+		"no token":               {translated.Authorizer{Token: true, Identity: []string{authorizationHeader}}, "", nil, 401},
+		"empty token":            {translated.Authorizer{Token: true, Identity: []string{authorizationHeader}}, "", []string{"Authorization", ""}, 401},
+		"valid token":            {translated.Authorizer{Token: true, Identity: []string{authorizationHeader}, Validation: bearer}, "", []string{"Authorization", "Bearer a"}, 200},
+		"invalid token":          {translated.Authorizer{Token: true, Identity: []string{authorizationHeader}, Validation: bearer}, "", []string{"Authorization", "Basic a"}, 401},
+		"one of two":             {translated.Authorizer{Identity: []string{authorizationHeader, "method.request.querystring.a"}}, "", []string{"Authorization", "x"}, 401},
+		"both":                   {translated.Authorizer{Identity: []string{authorizationHeader, "method.request.querystring.a"}}, "?a=1", []string{"Authorization", "x"}, 200},
+		"a stage's variable":     {translated.Authorizer{Identity: []string{"stageVariables.executeApi", "context.path"}}, "", nil, 200},
+		"a variable of no value": {translated.Authorizer{Identity: []string{"stageVariables.other"}}, "", nil, 401},
+	} {
+		f, s := setUp(t, withAuthorizer(c.authorizer))
+		res, body := do(t, "GET", s.URL+"/v1/pets"+c.path, "", c.headers...)
+		called := map[int]int{200: 1, 401: 0}[c.status]
+		if res.StatusCode != c.status || f.calls["Auth"] != called || f.calls["Pets"] != called {
+			t.Errorf("%s: %s %s, called %v", name, res.Status, body, f.calls)
+		}
+		if c.status == 401 && (res.Header.Get(markOfTests) != "UNAUTHORIZED" || body != `{"message":"Unauthorized"}`) {
+			t.Errorf("%s: %v %s", name, res.Header, body)
+		}
+	}
+}
+
+// TestCachedAnswerServesTheWholeAPI is how a revoked credential goes on: a Deny and an Allow are kept by the values of
+// the identity sources, for every route, until the cache time is over.
+func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
+	for name, a := range map[string]translated.Authorizer{
+		"token":   {Token: true, TTL: time.Minute, Identity: []string{authorizationHeader}},
+		"request": {TTL: time.Minute, Identity: []string{authorizationHeader}},
+	} {
+		f := newFunctions()
+		g, err := New(withAuthorizer(a), f, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.UnixMilli(1_800_000_000_000)
+		g.now = func() time.Time { return now }
+		for _, step := range []struct {
+			after  time.Duration
+			effect string // of the authorizer from now on
+			path   string
+			status int
+			asked  int
+		}{
+			{0, "Allow", "/v1/pets", 200, 1},
+			{0, "Deny", "/v1/pets", 200, 1},
+			{0, "Deny", "/v1/pets/1", 200, 1},
+			{59 * time.Second, "Deny", "/v1/pets", 200, 1},
+			{time.Second, "Deny", "/v1/pets", 401, 2},
+			{0, "Allow", "/v1/pets/1", 401, 2},
+			{time.Minute, "Allow", "/v1/pets/1", 200, 3},
+		} {
+			now = now.Add(step.after)
+			f.answer["Auth"] = policyOf(step.effect, nil)
+			if status := statusWithKey(g, step.path); status != step.status || f.calls["Auth"] != step.asked {
+				t.Errorf("%s: %+v: %d, asked %d times", name, step, status, f.calls["Auth"])
+			}
+		}
+	}
+}
+
+// statusWithKey returns the status of a request with a credential.
+func statusWithKey(g *Gateway, path string) int {
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "k")
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, r)
+	return w.Code
+}
+
+func TestUnknownIdentitySourceStopsTheStart(t *testing.T) {
+	for _, source := range []string{"method.request.path.petId", "context.nonsense", "method.request.header.", "Authorization"} {
+		if _, err := New(withAuthorizer(translated.Authorizer{Identity: []string{source}}), nil, nil); err == nil || !strings.Contains(err.Error(), "source "+source) {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+// TestAnAllowEndsAtItsTime also when the answer is kept, and refuses conditions that the gateway does not know.
+func TestAnAllowEndsAtItsTime(t *testing.T) {
+	answer := func(condition string) []byte {
+		return []byte(`{"principalId":"p","policyDocument":{"Statement":[{"Effect":"Allow","Action":"execute-api:Invoke","Resource":"*","Condition":` + condition + `}]}}`)
+	}
+	v, err := parseVerdict(answer(`{"DateLessThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.Date(2026, 1, 1, 0, 0, 5, 0, time.UTC)
+	if v.PolicyDocument.evaluate("a", end.Add(-time.Millisecond)) != nil || v.PolicyDocument.evaluate("a", end) == nil {
+		t.Errorf("before: %v, at its end: %v", v.PolicyDocument.evaluate("a", end.Add(-time.Millisecond)), v.PolicyDocument.evaluate("a", end))
+	}
+	for _, condition := range []string{
+		`{"DateGreaterThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"}}`, `{"DateLessThan":{"aws:EpochTime":"2026-01-01T00:00:05Z"}}`, `{}`,
+		`{"DateLessThan":{"aws:CurrentTime":"tomorrow"}}`, `{"DateLessThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"},"Bool":{}}`,
+	} {
+		if _, err := parseVerdict(answer(condition)); err == nil {
+			t.Errorf("%s is taken", condition)
+		}
+	}
+}

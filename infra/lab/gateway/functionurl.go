@@ -1,0 +1,184 @@
+package gateway
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"latchkey/infra/lab/lambda"
+)
+
+// maxPayload is Lambda's limit of a synchronous call's payload, in bytes.
+const maxPayload = 6 << 20
+
+// FunctionURL is the HTTP handler of a function URL without authentication. It takes any method and path.
+type FunctionURL struct {
+	function string
+	invoker  Invoker
+	requests *log.Logger // nil: no lines
+}
+
+// NewFunctionURL makes the handler of a function's URL. Each request writes one line to requests, if that is
+// not nil.
+func NewFunctionURL(function string, invoker Invoker, requests *log.Logger) *FunctionURL {
+	return &FunctionURL{function: function, invoker: invoker, requests: requests}
+}
+
+// ServeHTTP answers one request.
+func (u *FunctionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{r: r, begun: time.Now(), id: newRequestID()}
+	w.Header().Set("X-Amzn-Requestid", x.id)
+	u.answer(x, w)
+	x.log(u.requests, time.Now())
+}
+
+func (u *FunctionURL) answer(x *exchange, w http.ResponseWriter) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, x.r.Body, maxPayload))
+	x.body = body
+	payload, errEvent := x.urlEvent()
+	if err := errors.Join(err, errEvent); err != nil || len(payload) > maxPayload {
+		x.failure = fmt.Sprint("over the limit: ", err)
+		x.refuse(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
+		return
+	}
+	// Lambda waits as long as the function may run.
+	answer, err := u.invoker.Invoke(x.r.Context(), u.function, payload)
+	if err == nil {
+		err = x.writeURL(w, answer)
+	}
+	if err == nil {
+		return
+	}
+	x.failure = err.Error()
+	if errors.Is(err, lambda.ErrThrottled) {
+		x.refuse(w, http.StatusTooManyRequests, "Rate Exceeded.")
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	x.send(w, http.StatusBadGateway, "Internal Server Error")
+}
+
+// refuse answers a request that does not reach the function.
+func (x *exchange) refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	x.send(w, status, `{"Message":`+quoted(message)+`}`)
+}
+
+// urlEvent returns the payload of a function URL, in AWS's format 2.0 (Lambda developer guide, "Invoking Lambda
+// function URLs"). Members without a value are left out.
+func (x *exchange) urlEvent() ([]byte, error) {
+	path, headers := x.r.URL.EscapedPath(), x.forwardedHeaders()
+	e := map[string]any{
+		"version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": x.r.URL.RawQuery,
+		"headers": joined(headers, strings.ToLower), "isBase64Encoded": false,
+		"requestContext": map[string]any{
+			"accountId": "anonymous", "apiId": apiID, "domainName": x.r.Host, "domainPrefix": apiID,
+			"requestId": x.id, "routeKey": "$default", "stage": "$default",
+			"time": x.begun.UTC().Format(timeFormat), "timeEpoch": x.begun.UnixMilli(),
+			"http": map[string]any{
+				"method": x.r.Method, "path": path, "protocol": x.r.Proto, "sourceIp": x.sourceIP(), "userAgent": x.r.UserAgent(),
+			},
+		},
+	}
+	if query := parameters(x.r.URL.RawQuery); len(query) > 0 {
+		e["queryStringParameters"] = joined(query, func(name string) string { return name })
+	}
+	if cookies := headers.Values("Cookie"); len(cookies) > 0 {
+		e["cookies"] = strings.Split(strings.Join(cookies, "; "), "; ")
+	}
+	switch {
+	case len(x.body) == 0:
+	case isText(headers.Get("Content-Type")) && utf8.Valid(x.body):
+		e["body"] = string(x.body)
+	default:
+		e["body"], e["isBase64Encoded"] = base64.StdEncoding.EncodeToString(x.body), true
+	}
+	return json.Marshal(e)
+}
+
+// isText reports whether Lambda takes a body of this type for a text. A form is none.
+func isText(contentType string) bool {
+	for _, part := range []string{"text", "json", "xml", "javascript"} {
+		if strings.Contains(strings.ToLower(contentType), part) {
+			return true
+		}
+	}
+	return false
+}
+
+// joined returns the values of each name as one text.
+func joined[M http.Header | url.Values](all M, rename func(string) string) map[string]string {
+	out := make(map[string]string, len(all))
+	for name, values := range all {
+		out[rename(name)] = strings.Join(values, ",")
+	}
+	return out
+}
+
+// urlAnswer is a function's answer to its URL, in format 2.0.
+type urlAnswer struct {
+	StatusCode      json.Number    `json:"statusCode"`
+	Headers         map[string]any `json:"headers"`
+	Cookies         []string       `json:"cookies"`
+	Body            string         `json:"body"`
+	IsBase64Encoded bool           `json:"isBase64Encoded"`
+}
+
+// writeURL sends a function's answer. JSON without a statusCode is a body. If the answer is malformed it sends
+// nothing and returns an error.
+func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil && !json.Valid(raw) {
+		return fmt.Errorf("malformed answer: %w", err)
+	}
+	a := urlAnswer{StatusCode: "200", Body: string(raw)}
+	if _, formatted := members["statusCode"]; formatted {
+		a = urlAnswer{}
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return fmt.Errorf("malformed answer: %w", err)
+		}
+	}
+	status, headers, err := a.head()
+	if err != nil {
+		return fmt.Errorf("malformed answer: %w", err)
+	}
+	if a.IsBase64Encoded {
+		body, err := base64.StdEncoding.DecodeString(a.Body)
+		if err != nil {
+			return fmt.Errorf("malformed answer: %w", err)
+		}
+		a.Body = string(body)
+	}
+	for name, values := range headers {
+		w.Header()[name] = values
+	}
+	x.send(w, status, a.Body)
+	return nil
+}
+
+// head returns the status and the headers. Lambda renames headers as API Gateway does.
+func (a urlAnswer) head() (int, http.Header, error) {
+	status, err := statusOf(a.StatusCode)
+	if err != nil {
+		return 0, nil, err
+	}
+	headers, err := singles(a.Headers)
+	if err != nil {
+		return 0, nil, err
+	}
+	if headers.Get("Content-Type") == "" {
+		headers.Set("Content-Type", "application/json")
+	}
+	for _, cookie := range a.Cookies {
+		headers.Add("Set-Cookie", cookie)
+	}
+	return status, headers, nil
+}

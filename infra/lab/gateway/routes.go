@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"latchkey/infra/lab/translated"
+)
+
+// route is a compiled translated.Route.
+type route struct {
+	translated.Route
+	segments []string
+}
+
+// match is the route of a request, with its path parameters. API Gateway decodes the parameters,
+// but not the path.
+type match struct {
+	route      route
+	parameters map[string]string
+}
+
+const methodAny = "ANY"
+
+func compile(all []translated.Route) ([]route, error) {
+	out := make([]route, 0, len(all))
+	for _, r := range all {
+		if !strings.HasPrefix(r.Path, "/") {
+			return nil, fmt.Errorf("path %q does not begin with a slash", r.Path)
+		}
+		out = append(out, route{r, strings.Split(r.Path, "/")[1:]})
+	}
+	return out, nil
+}
+
+// find returns the most specific route: a literal segment goes before a parameter, a parameter
+// before a greedy one, a method before ANY.
+func find(routes []route, method, escapedPath string) (match, bool) {
+	segments := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
+	var best match
+	rank, found := "", false
+	for _, r := range routes {
+		if r.Method != method && r.Method != methodAny {
+			continue
+		}
+		parameters, score, ok := r.match(segments)
+		if !ok {
+			continue
+		}
+		if r.Method == methodAny {
+			score += "0"
+		} else {
+			score += "1"
+		}
+		if !found || score > rank {
+			best, rank, found = match{r, parameters}, score, true
+		}
+	}
+	return best, found
+}
+
+func (r route) match(segments []string) (parameters map[string]string, score string, ok bool) {
+	for i, pattern := range r.segments {
+		name, isParameter := strings.CutPrefix(pattern, "{")
+		name = strings.TrimSuffix(name, "}")
+		greedy := isParameter && strings.HasSuffix(name, "+")
+		switch {
+		case i >= len(segments):
+			return nil, "", false
+		case greedy:
+			rest := strings.Join(segments[i:], "/")
+			if rest == "" {
+				return nil, "", false
+			}
+			return with(parameters, strings.TrimSuffix(name, "+"), rest), score + "0", true
+		case isParameter:
+			if segments[i] == "" {
+				return nil, "", false
+			}
+			parameters, score = with(parameters, name, segments[i]), score+"1"
+		case segments[i] != pattern:
+			return nil, "", false
+		default:
+			score += "2"
+		}
+	}
+	return parameters, score, len(segments) == len(r.segments)
+}
+
+func with(m map[string]string, name, escaped string) map[string]string {
+	if m == nil {
+		m = make(map[string]string)
+	}
+	value, err := url.PathUnescape(escaped)
+	if err != nil {
+		value = escaped
+	}
+	m[name] = value
+	return m
+}

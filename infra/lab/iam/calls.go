@@ -1,0 +1,250 @@
+package iam
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/translated"
+)
+
+const (
+	leadingKeys  = "dynamodb:LeadingKeys"
+	attributes   = "dynamodb:Attributes"
+	enclosing    = "dynamodb:EnclosingOperation"
+	messageType  = "kms:MessageType"
+	algorithm    = "kms:SigningAlgorithm"
+	keySpec      = "kms:KeySpec"
+	keyUsage     = "kms:KeyUsage"
+	requestTag   = "aws:RequestTag/"
+	resourceTag  = "aws:ResourceTag/"
+	tagKeysOfAll = "aws:TagKeys"
+)
+
+// arn returns the ARN of a resource in the local stack's account.
+func arn(service, resource string) string {
+	return "arn:aws:" + service + ":" + backing.Region + ":" + translated.AccountID + ":" + resource
+}
+
+// Key has what access to a KMS key depends on.
+type Key struct {
+	ARN, Spec, Usage string
+	Tags             map[string]string
+}
+
+// calls finds the rights that a call needs.
+type calls struct {
+	hashKeys map[string]string                                                // the partition key's attribute, by table or table/index/name
+	keyOf    func(ctx context.Context, id string) (*Key, error)               // a KMS key; nil: the KMS does not know it
+	needs    map[string]func(context.Context, string, []byte) ([]Need, error) // by service; for an operation and its body
+}
+
+func newCalls(t *translated.Template, keyOf func(ctx context.Context, id string) (*Key, error)) *calls {
+	c := &calls{hashKeys: t.HashKeys(), keyOf: keyOf}
+	c.needs = map[string]func(context.Context, string, []byte) ([]Need, error){
+		"dynamodb": c.dynamoDB, "kms": c.kms, "sqs": sqsNeeds,
+	}
+	return c
+}
+
+// value is a DynamoDB attribute that may be a key.
+type value struct{ S string }
+
+// row has the key of a row, or the whole row, and what a call does with it.
+type row struct {
+	TableName string
+	Key, Item map[string]value
+
+	UpdateExpression, ConditionExpression string
+	ExpressionAttributeNames              map[string]string
+	AttributeUpdates, Expected            map[string]json.RawMessage // of calls in the form before expressions
+}
+
+// UnmarshalJSON reads the text of a value of any type.
+func (v *value) UnmarshalJSON(b []byte) error {
+	var typed struct{ S *string }
+	if err := json.Unmarshal(b, &typed); err != nil {
+		return err
+	}
+	if typed.S != nil {
+		v.S = *typed.S
+	}
+	return nil
+}
+
+// dynamoCall has the parts of DynamoDB's requests that decide access.
+type dynamoCall struct {
+	row
+	IndexName                 string
+	KeyConditionExpression    string
+	ExpressionAttributeValues map[string]value
+	RequestItems              map[string]struct{ Keys []map[string]value }
+	TransactItems             []map[string]row
+}
+
+// transactActions are the actions for the parts of a transaction.
+var transactActions = map[string]string{
+	"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem", "Get": "GetItem",
+}
+
+// dynamoDB returns the rights for one call. AWS does not document whether it evaluates the
+// partitions of a batch or transaction together or one by one. Here each right needs a statement
+// that allows all partitions of the call, which is enough in both cases.
+func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Need, error) {
+	var in dynamoCall
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	switch operation {
+	case "UpdateItem":
+		need := c.onTable(operation, in.TableName, c.partition(in.row))
+		need.Context[attributes] = in.attributes()
+		return []Need{need}, nil
+	case "GetItem", "PutItem", "DeleteItem":
+		return []Need{c.onTable(operation, in.TableName, c.partition(in.row))}, nil
+	case "Query":
+		return c.query(in)
+	case "BatchGetItem":
+		var needs []Need
+		for table, items := range in.RequestItems {
+			var partitions []string
+			for _, k := range items.Keys {
+				partitions = append(partitions, c.partition(row{TableName: table, Key: k}))
+			}
+			needs = append(needs, c.onTable(operation, table, partitions...))
+		}
+		return needs, nil
+	case "TransactWriteItems", "TransactGetItems":
+		return c.transaction(operation, in)
+	default: // without a partition: a condition on it fails
+		return []Need{{Action: "dynamodb:" + operation, Resource: arn("dynamodb", "table/"+in.TableName)}}, nil
+	}
+}
+
+// DecideDynamoDB decides by the role of a template's function whether a call to DynamoDB is allowed.
+// Error: *DeniedError.
+func (a *Authority) DecideDynamoDB(t *translated.Template, function, operation string, body []byte) error {
+	needs, err := newCalls(t, nil).dynamoDB(context.Background(), operation, body)
+	if err != nil {
+		return err
+	}
+	return a.Decide(function, needs...)
+}
+
+func (c *calls) onTable(action, table string, partitions ...string) Need {
+	return Need{"dynamodb:" + action, arn("dynamodb", "table/"+table), map[string][]string{leadingKeys: partitions}}
+}
+
+// partition returns the value of a row's partition key.
+func (c *calls) partition(r row) string {
+	attribute := c.hashKeys[r.TableName]
+	if r.Item != nil {
+		return r.Item[attribute].S
+	}
+	return r.Key[attribute].S
+}
+
+// equality matches the only form of a query's condition that this package reads.
+var equality = regexp.MustCompile(`(?:^|AND )(\w+) = (:\w+)(?: AND|$)`)
+
+func (c *calls) query(in dynamoCall) ([]Need, error) {
+	table := in.TableName
+	if in.IndexName != "" {
+		table += "/index/" + in.IndexName
+	}
+	for _, m := range equality.FindAllStringSubmatch(in.KeyConditionExpression, -1) {
+		if m[1] == c.hashKeys[table] {
+			return []Need{c.onTable("Query", table, in.ExpressionAttributeValues[m[2]].S)}, nil
+		}
+	}
+	return nil, fmt.Errorf("the local stack finds no partition in the condition %q", in.KeyConditionExpression)
+}
+
+func (c *calls) transaction(operation string, in dynamoCall) ([]Need, error) {
+	var needs []Need
+	var partitions []string
+	for _, part := range in.TransactItems {
+		for kind, r := range part {
+			action, ok := transactActions[kind]
+			if !ok {
+				return nil, fmt.Errorf("the local stack does not know %s in a transaction", kind)
+			}
+			partitions = append(partitions, c.partition(r))
+			needs = append(needs, Need{Action: "dynamodb:" + action, Resource: arn("dynamodb", "table/"+r.TableName)})
+		}
+	}
+	for i, n := range needs {
+		needs[i].Context = map[string][]string{leadingKeys: partitions}
+		if n.Action == "dynamodb:UpdateItem" {
+			needs[i].Context[attributes] = in.TransactItems[i]["Update"].attributes()
+		}
+		// The service authorization reference gives that key to each action but this.
+		if n.Action != "dynamodb:ConditionCheckItem" {
+			needs[i].Context[enclosing] = []string{operation}
+		}
+	}
+	return needs, nil
+}
+
+// kmsCall has the parts of KMS's requests that decide access.
+type kmsCall struct {
+	KeyID            string `json:"KeyId"`
+	KeySpec          string
+	KeyUsage         string
+	MessageType      string
+	SigningAlgorithm string
+	Tags             []struct{ TagKey, TagValue string }
+}
+
+func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need, error) {
+	var in kmsCall
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	tags := map[string][]string{}
+	for _, t := range in.Tags {
+		tags[tagKeysOfAll] = append(tags[tagKeysOfAll], t.TagKey)
+		tags[requestTag+t.TagKey] = []string{t.TagValue}
+	}
+	if operation == "CreateKey" {
+		need := Need{"kms:CreateKey", "*", map[string][]string{keySpec: {in.KeySpec}, keyUsage: {in.KeyUsage}}}
+		for k, v := range tags {
+			need.Context[k] = v
+		}
+		if len(in.Tags) == 0 {
+			return []Need{need}, nil
+		}
+		return []Need{need, {"kms:TagResource", arn("kms", "key/new"), tags}}, nil
+	}
+	key, err := c.keyOf(ctx, in.KeyID)
+	if err != nil || key == nil {
+		return nil, err // KMS looks for the key before it checks the caller's rights
+	}
+	need := Need{"kms:" + operation, key.ARN, tags}
+	need.Context[keySpec], need.Context[keyUsage] = []string{key.Spec}, []string{key.Usage}
+	for k, v := range key.Tags {
+		need.Context[resourceTag+k] = []string{v}
+	}
+	if in.SigningAlgorithm != "" {
+		need.Context[algorithm], need.Context[messageType] = []string{in.SigningAlgorithm}, []string{"RAW"}
+		if in.MessageType != "" {
+			need.Context[messageType] = []string{in.MessageType}
+		}
+	}
+	return []Need{need}, nil
+}
+
+// sqsNeeds returns the right for a call. A batch needs the right of the single call.
+func sqsNeeds(_ context.Context, operation string, body []byte) ([]Need, error) {
+	var in struct {
+		QueueURL string `json:"QueueUrl"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	return []Need{{Action: "sqs:" + strings.TrimSuffix(operation, "Batch"), Resource: arn("sqs", path.Base(in.QueueURL))}}, nil
+}

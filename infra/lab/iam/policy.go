@@ -1,0 +1,210 @@
+// Package iam decides calls of the template's functions as AWS's access management would. It is a
+// proxy before DynamoDB, KMS and SQS. It evaluates the policies of the functions' roles in the
+// translated template, and reports afterwards which rights no call has needed. At the start it
+// refuses a policy that it cannot evaluate, so that no right is guessed. The package is generic: it reads
+// the roles of any template.
+package iam
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"latchkey/infra/lab/translated"
+)
+
+// statement is an Allow of a role's policy, with what calls have used of it.
+type statement struct {
+	role, sid  string
+	actions    []string
+	resources  []string
+	conditions []condition
+	used       map[string]bool // the actions, resources and condition values that a call matched
+	alone      bool            // only this statement allowed some call
+}
+
+func (s *statement) String() string { return s.role + " " + s.sid }
+
+// condition is one operator on one key of the request's context.
+type condition struct {
+	operator string
+	key      string
+	values   []string
+}
+
+// operators are the operators of the template's policies. Each reports whether a key with these
+// values in the request satisfies the condition, and returns the condition's values that did.
+var operators = map[string]func(c condition, have []string) (bool, []string){
+	"StringEquals": func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
+	"StringEqualsIfExists": func(c condition, have []string) (bool, []string) {
+		if len(have) == 0 {
+			return true, c.values
+		}
+		return single(c, have, equal)
+	},
+	"ForAnyValue:StringEquals": func(c condition, have []string) (bool, []string) { return anyOf(c, have, equal) },
+	"ForAllValues:StringEquals": func(c condition, have []string) (bool, []string) {
+		return allOf(c, have, equal)
+	},
+	"ForAllValues:StringLike": func(c condition, have []string) (bool, []string) { return allOf(c, have, matches) },
+	"Null": func(c condition, have []string) (bool, []string) {
+		absent := "false"
+		if len(have) == 0 {
+			absent = "true"
+		}
+		return slices.Contains(c.values, absent), c.values
+	},
+}
+
+// keys are the condition keys that the evaluator can fill in for a call.
+var keys = []string{
+	leadingKeys, enclosing, attributes,
+	"kms:KeySpec", "kms:KeyUsage", "kms:MessageType", "kms:SigningAlgorithm", "aws:TagKeys",
+}
+
+// tagKeys are the beginnings of condition keys that end in the name of a tag.
+var tagKeys = []string{"aws:RequestTag/", "aws:ResourceTag/"}
+
+func equal(pattern, text string) bool { return pattern == text }
+
+// single evaluates an operator on a key with one value. An absent key fails it.
+func single(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
+	if len(have) != 1 {
+		return false, nil
+	}
+	return anyOf(c, have, fits)
+}
+
+// anyOf is satisfied when one value of the request fits one of the policy's.
+func anyOf(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
+	for _, h := range have {
+		for _, v := range c.values {
+			if fits(v, h) {
+				return true, []string{v}
+			}
+		}
+	}
+	return false, nil
+}
+
+// allOf is satisfied when each value of the request fits one of the policy's, and by an absent key.
+func allOf(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
+	var used []string
+	for _, h := range have {
+		i := slices.IndexFunc(c.values, func(v string) bool { return fits(v, h) })
+		if i < 0 {
+			return false, nil
+		}
+		used = append(used, c.values[i])
+	}
+	return true, used
+}
+
+// matches reports whether a text fits a pattern, in which * is any text and ? is any character.
+func matches(pattern, text string) bool {
+	for i := range len(pattern) {
+		switch {
+		case pattern[i] == '*':
+			for j := len(text); j >= i; j-- {
+				if matches(pattern[i+1:], text[j:]) {
+					return true
+				}
+			}
+			return false
+		case i >= len(text) || pattern[i] != '?' && pattern[i] != text[i]:
+			return false
+		}
+	}
+	return len(pattern) == len(text)
+}
+
+// rolesOf reads the role of each function, and each managed policy, which is the role of a program whose
+// access key id is the policy's logical id. Parts of a policy that the evaluator does not know are an error.
+func rolesOf(t *translated.Template) (map[string][]*statement, error) {
+	roles := make(map[string][]*statement)
+	var wrong []error
+	for _, name := range t.Named("AWS::Lambda::Function") {
+		arn, _ := t.Resources[name].Properties["Role"].(string)
+		role := arn[strings.LastIndex(arn, "/")+1:]
+		properties := t.Resources[role].Properties
+		for _, unknown := range []string{"ManagedPolicyArns", "PermissionsBoundary"} {
+			if properties[unknown] != nil {
+				wrong = append(wrong, fmt.Errorf("role %s: the local stack does not evaluate %s", role, unknown))
+			}
+		}
+		policies, _ := properties["Policies"].([]any)
+		for _, policy := range policies {
+			document, _ := object(policy)["PolicyDocument"].(map[string]any)
+			for _, v := range list(document["Statement"]) {
+				s, err := parse(role, object(v))
+				wrong = append(wrong, err)
+				roles[name] = append(roles[name], s)
+			}
+		}
+	}
+	for _, name := range t.Named("AWS::IAM::ManagedPolicy") {
+		document, _ := t.Resources[name].Properties["PolicyDocument"].(map[string]any)
+		for _, v := range list(document["Statement"]) {
+			s, err := parse(name, object(v))
+			wrong = append(wrong, err)
+			roles[name] = append(roles[name], s)
+		}
+	}
+	return roles, errors.Join(wrong...)
+}
+
+func parse(role string, o map[string]any) (*statement, error) {
+	s := &statement{
+		role: role, sid: fmt.Sprint(o["Sid"]), actions: words(o["Action"]), resources: words(o["Resource"]), used: make(map[string]bool),
+	}
+	for name := range o {
+		if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, name) {
+			return s, fmt.Errorf("%s: the local stack does not evaluate %s", s, name)
+		}
+	}
+	if o["Effect"] != "Allow" {
+		return s, fmt.Errorf("%s: the local stack does not evaluate Effect %v", s, o["Effect"])
+	}
+	for operator, tests := range object(o["Condition"]) {
+		if operators[operator] == nil {
+			return s, fmt.Errorf("%s: the local stack does not know the operator %s", s, operator)
+		}
+		for key, values := range object(tests) {
+			tag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
+			if !tag && !slices.Contains(keys, key) {
+				return s, fmt.Errorf("%s: the local stack does not know the condition key %s", s, key)
+			}
+			if key == attributes && !slices.Equal(s.actions, []string{"dynamodb:UpdateItem"}) {
+				return s, fmt.Errorf("%s: the local stack knows the attributes of updates only", s)
+			}
+			s.conditions = append(s.conditions, condition{operator, key, words(values)})
+		}
+	}
+	return s, nil
+}
+
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// list returns v if it is a list. A policy may have one value instead of a list: list then makes a
+// list of it.
+func list(v any) []any {
+	if l, ok := v.([]any); ok {
+		return l
+	}
+	if v == nil {
+		return nil
+	}
+	return []any{v}
+}
+
+func words(v any) []string {
+	var out []string
+	for _, e := range list(v) {
+		out = append(out, fmt.Sprint(e))
+	}
+	return out
+}

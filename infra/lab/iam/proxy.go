@@ -1,0 +1,174 @@
+package iam
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/translated"
+)
+
+// Proxy is between the functions and their AWS endpoints. It passes on calls that the caller's role
+// allows, and refuses others as AWS would.
+type Proxy struct {
+	authority *Authority
+	calls     *calls
+	services  map[string]*httputil.ReverseProxy // by the name in a request's signature
+	denied    func(*DeniedError)
+
+	watch atomic.Pointer[func(Call)] // nil: no one
+
+	mu   sync.Mutex
+	keys map[string]*Key // the KMS's keys, by the id in the call
+	kms  *kms.Client
+}
+
+// NewProxy makes a proxy before services ("dynamodb", "kms", "sqs"), which it gets as base URLs by
+// name. It calls denied for each refused call.
+func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
+	p := &Proxy{
+		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
+		keys: make(map[string]*Key),
+		// The proxy does not retry: the caller does.
+		kms: kms.New(backing.NewKMSClient(services["kms"]).Options(), func(o *kms.Options) { o.Retryer = aws.NopRetryer{} }),
+	}
+	p.calls = newCalls(t, p.key)
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	for name, base := range services {
+		to, err := url.Parse(base)
+		if err != nil {
+			return nil, err
+		}
+		p.services[name] = &httputil.ReverseProxy{
+			Transport: transport,
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
+			// When a service does not answer, the caller's connection ends too.
+			ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+			ModifyResponse: weigh,
+		}
+	}
+	return p, nil
+}
+
+// credential matches the access key id and the service in a signature (AWS Signature Version 4).
+var credential = regexp.MustCompile(`Credential=([^/,]+)/\d+/[^/]+/([^/]+)/aws4_request`)
+
+// maxCall limits a request's size: DynamoDB takes 16 MB at most.
+const maxCall = 16 << 20
+
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	who := credential.FindStringSubmatch(r.Header.Get("Authorization"))
+	if who == nil {
+		// A function opens its connection before its first call.
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	function, service := who[1], who[2]
+	next := p.services[service]
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if next == nil || operation == "" {
+		http.Error(w, "the local stack has no "+service+" "+operation, http.StatusNotImplemented)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	var denied *DeniedError
+	switch err := p.decide(r.Context(), function, service, operation, body); {
+	case errors.As(err, &denied):
+		p.denied(denied)
+		refuse(w, service, denied)
+		return
+	case err != nil: // errNoAnswer
+		panic(http.ErrAbortHandler)
+	}
+	if watch := p.watch.Load(); watch != nil {
+		r, body = weighed(r, body, &Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	next.ServeHTTP(w, r)
+}
+
+func (p *Proxy) decide(ctx context.Context, function, service, operation string, body []byte) error {
+	needs, err := p.calls.needs[service](ctx, operation, body)
+	if errors.Is(err, errNoAnswer) {
+		return err
+	}
+	if err != nil { // the call cannot be read, so it is not allowed
+		needs = []Need{{Action: service + ":" + operation, Resource: err.Error()}}
+	}
+	if operation == "TagResource" || operation == "UntagResource" {
+		p.mu.Lock()
+		clear(p.keys)
+		p.mu.Unlock()
+	}
+	return p.authority.Decide(function, needs...)
+}
+
+// refuse answers as AWS answers a caller without the right.
+func refuse(w http.ResponseWriter, service string, d *DeniedError) {
+	code, status := "AccessDeniedException", http.StatusBadRequest
+	if service == "sqs" {
+		code, status = "AccessDenied", http.StatusForbidden
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{
+		"__type": "com.amazon.coral.service#" + code,
+		"message": fmt.Sprintf("User: arn:aws:sts::%s:assumed-role/%s is not authorized to perform: %s on resource: %s"+
+			" because no identity-based policy allows the %[3]s action", translated.AccountID, d.Function, d.Need.Action, d.Need.Resource),
+	})
+}
+
+// errNoAnswer means that the KMS did not answer when it was asked for a key.
+var errNoAnswer = errors.New("iam: the KMS does not answer")
+
+// key gets a key from the KMS, once for each id. An unknown key is nil. Error: errNoAnswer.
+func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
+	p.mu.Lock()
+	known := p.keys[id]
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	var unknown *types.NotFoundException
+	out, err := p.kms.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
+	if errors.As(err, &unknown) {
+		return nil, nil //nolint:nilnil // the KMS itself refuses an unknown key
+	}
+	if err != nil {
+		return nil, errors.Join(errNoAnswer, err)
+	}
+	tags, err := p.kms.ListResourceTags(ctx, &kms.ListResourceTagsInput{KeyId: &id})
+	if err != nil {
+		return nil, errors.Join(errNoAnswer, err)
+	}
+	found := &Key{ARN: aws.ToString(out.KeyMetadata.Arn), Tags: map[string]string{}}
+	found.Spec, found.Usage = string(out.KeyMetadata.KeySpec), string(out.KeyMetadata.KeyUsage)
+	for _, t := range tags.Tags {
+		if p.authority.names(found.ARN) {
+			break // a key of the template: its tags may have no effect for the first five minutes
+		}
+		found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keys[id] = found
+	return found, nil
+}

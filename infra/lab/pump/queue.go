@@ -1,0 +1,166 @@
+package pump
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/translated"
+)
+
+// pollSeconds is how long a poll waits for a message. It is short: a killed poller may receive one
+// more message, which is then hidden for its visibility time-out.
+const pollSeconds = 1
+
+// Queue feeds a function from a queue. A failed message stays in the queue: it comes again after
+// its visibility time-out, or goes to the dead letters.
+type Queue struct {
+	caller
+	source translated.EventSource
+	client *sqs.Client
+}
+
+// NewQueue makes the pump of a mapping. Run runs it.
+func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker, watch Watcher) *Queue {
+	return &Queue{
+		source: source, client: client,
+		caller: caller{source: source.Name, function: source.Function, partial: source.Partial, invoke: invoke, watch: watch},
+	}
+}
+
+// Run feeds the function until the context ends. It then waits for running calls.
+func (q *Queue) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	room := make(chan struct{}, q.source.Concurrency)
+	for wrong := 0; ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+			return
+		case room <- struct{}{}:
+		}
+		messages, err := q.gather(ctx)
+		if err != nil && ctx.Err() == nil {
+			wrong++
+			q.trouble(err)
+		} else if err == nil {
+			wrong = 0
+			q.trouble(nil)
+		}
+		if len(messages) == 0 {
+			<-room
+			if wrong > 0 {
+				_ = sleep(ctx, min(time.Second, backoff(wrong)))
+			}
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-room }()
+			q.deliver(ctx, messages)
+		})
+	}
+}
+
+// gather receives a batch by one poll, or by several within the mapping's window. With an error it
+// returns the messages received before it.
+func (q *Queue) gather(ctx context.Context) ([]types.Message, error) {
+	var batch []types.Message
+	var since time.Time
+	for {
+		got, err := q.receive(ctx, q.source.BatchSize-len(batch))
+		if len(batch) == 0 {
+			since = time.Now()
+		}
+		batch = append(batch, got...)
+		if err != nil || len(batch) == 0 || len(batch) >= q.source.BatchSize || time.Since(since) >= q.source.Window {
+			return batch, err
+		}
+	}
+}
+
+func (q *Queue) receive(ctx context.Context, n int) ([]types.Message, error) {
+	out, err := ask(ctx, q.client.ReceiveMessage, &sqs.ReceiveMessageInput{
+		QueueUrl: &q.source.Queue, MaxNumberOfMessages: int32(n), WaitTimeSeconds: pollSeconds,
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+		MessageAttributeNames:       []string{"All"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if q.watch.Received != nil {
+		for _, m := range out.Messages {
+			q.watch.Received(Message{q.caller.source, m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)], aws.ToString(m.Body)})
+		}
+	}
+	return out.Messages, nil
+}
+
+// deliver calls the function and deletes what succeeded.
+func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
+	events, ids := make([]json.RawMessage, len(messages)), make([]string, len(messages))
+	for i, m := range messages {
+		event, err := q.event(m)
+		if err != nil {
+			q.trouble(err)
+			return
+		}
+		events[i], ids[i] = event, aws.ToString(m.MessageId)
+	}
+	failed, _ := q.call(ctx, events, ids) // call reports the error to the watcher
+	var done []types.DeleteMessageBatchRequestEntry
+	for i, m := range messages {
+		if !failed[ids[i]] {
+			done = append(done, types.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), ReceiptHandle: m.ReceiptHandle})
+		}
+	}
+	q.delete(ctx, done)
+	if len(failed) > 0 {
+		_ = sleep(ctx, firstWait) // a queue may show a message again at once
+	}
+}
+
+func (q *Queue) delete(ctx context.Context, done []types.DeleteMessageBatchRequestEntry) {
+	if len(done) == 0 {
+		return
+	}
+	// Finished messages are deleted even when the pump is ending.
+	out, err := ask(context.WithoutCancel(ctx), q.client.DeleteMessageBatch, &sqs.DeleteMessageBatchInput{QueueUrl: &q.source.Queue, Entries: done})
+	if err == nil && len(out.Failed) > 0 {
+		err = errors.New("a message could not be deleted: " + aws.ToString(out.Failed[0].Message))
+	}
+	if err != nil && ctx.Err() == nil {
+		q.trouble(err)
+	}
+}
+
+// event returns the message in the form of Lambda's event.
+func (q *Queue) event(m types.Message) (json.RawMessage, error) {
+	attributes := make(map[string]any, len(m.MessageAttributes))
+	for name, a := range m.MessageAttributes {
+		v := map[string]any{"dataType": aws.ToString(a.DataType), "stringListValues": []string{}, "binaryListValues": []string{}}
+		if a.StringValue != nil {
+			v["stringValue"] = *a.StringValue
+		}
+		if a.BinaryValue != nil {
+			v["binaryValue"] = a.BinaryValue
+		}
+		attributes[name] = v
+	}
+	system := m.Attributes
+	if system == nil {
+		system = map[string]string{}
+	}
+	return json.Marshal(map[string]any{
+		"messageId": aws.ToString(m.MessageId), "receiptHandle": aws.ToString(m.ReceiptHandle), "body": aws.ToString(m.Body),
+		"attributes": system, "messageAttributes": attributes, "md5OfBody": aws.ToString(m.MD5OfBody),
+		"eventSource": "aws:sqs", "eventSourceARN": q.source.ARN, "awsRegion": backing.Region,
+	})
+}

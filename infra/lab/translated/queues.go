@@ -1,0 +1,83 @@
+package translated
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"latchkey/infra/lab/backing"
+)
+
+// Queue is a queue of a template.
+type Queue struct {
+	backing.Queue
+	ID  string // logical id
+	ARN string
+	URL string
+}
+
+// queueAttributes are properties that CloudFormation and SQS call by the same name.
+var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "DelaySeconds", "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"}
+
+// queueIgnored are properties that are no attributes of SQS: they are read elsewhere, or have no
+// effect on one machine.
+var queueIgnored = []string{"QueueName", "RedrivePolicy", "Tags", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"}
+
+// Queues returns every queue of the template. A property that the local stack does not know is an error.
+func (t *Template) Queues() ([]Queue, error) {
+	var out []Queue
+	var wrong []error
+	for _, id := range t.Named("AWS::SQS::Queue") {
+		q, err := t.queue(id)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("queue %s: %w", id, err))
+		}
+		out = append(out, q)
+	}
+	return out, errors.Join(wrong...)
+}
+
+func (t *Template) queue(id string) (Queue, error) {
+	name := queueName(id, t.Resources[id].Properties)
+	q := Queue{ID: id, ARN: queueARN(name), URL: queueURL(t.queueEndpoint, name)}
+	q.Name, q.Attributes = name, map[string]string{}
+	for property, v := range t.Resources[id].Properties {
+		switch {
+		case slices.Contains(queueAttributes, property):
+			q.Attributes[property] = scalar(v)
+		case !slices.Contains(queueIgnored, property):
+			return q, fmt.Errorf("the local stack does not know the property %s", property)
+		}
+	}
+	redrive, ok := t.Resources[id].Properties["RedrivePolicy"].(map[string]any)
+	if !ok {
+		return q, nil
+	}
+	var err error
+	q.DeadLetters = scalar(redrive["deadLetterTargetArn"])
+	if q.MaxReceives, err = strconv.Atoi(scalar(redrive["maxReceiveCount"])); err != nil || q.MaxReceives < 1 {
+		return q, fmt.Errorf("maxReceiveCount %v", redrive["maxReceiveCount"])
+	}
+	return q, nil
+}
+
+// queueName returns the name of a queue: that of its properties, or its logical id.
+func queueName(id string, properties map[string]any) string {
+	if name, ok := properties["QueueName"].(string); ok {
+		return name
+	}
+	return id
+}
+
+func queueARN(name string) string {
+	return "arn:aws:sqs:" + backing.Region + ":" + AccountID + ":" + name
+}
+
+// queueURL returns a queue's URL at an endpoint. Without an endpoint it is the URL on AWS.
+func queueURL(endpoint, name string) string {
+	if endpoint == "" {
+		endpoint = "https://sqs." + backing.Region + ".amazonaws.com"
+	}
+	return endpoint + "/" + AccountID + "/" + name
+}

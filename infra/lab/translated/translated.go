@@ -1,0 +1,209 @@
+// Package translated reads a template as CloudFormation would get it: it runs the SAM translator
+// and resolves every reference. The local stack serves the result, and tests of the template read
+// it. A reference that cannot be resolved is an error, because lint accepts some that
+// CloudFormation refuses. The package is generic: it reads any template.
+package translated
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/tools"
+)
+
+//go:embed translate.py
+var script string
+
+// The local stack's account and API.
+const (
+	AccountID = "000000000000"
+	apiID     = "local"
+)
+
+// Options are the options of a translation.
+type Options struct {
+	// StackName is the value of AWS::StackName. "" is "stack".
+	StackName string
+	// Parameters override the template's defaults. A parameter that the template does not have is an error.
+	Parameters map[string]string
+	// Physical has the names of existing resources: the values of Ref. The names of others are made up.
+	Physical map[string]string
+	// Attributes has values of GetAtt, by "Resource.Attribute". Others are made up.
+	Attributes map[string]string
+	// QueueEndpoint is the base URL of the queues, with which the Ref of a queue begins. "" is AWS's.
+	QueueEndpoint string
+	// FunctionPrefix is what the names of functions begin with, before their logical ids.
+	FunctionPrefix string
+	// SSM has values of parameters in the Systems Manager by name, for the template's parameters of type
+	// AWS::SSM::Parameter::Value<String>.
+	SSM map[string]string
+	// Progress gets lines about an installation; nil: standard error.
+	Progress tools.Progress
+}
+
+// Template is a translated template.
+type Template struct {
+	// Raw is the document as CloudFormation would get it, with references.
+	Raw map[string]any
+	// Code has the CodeUri of each function, which Raw has no more.
+	Code map[string]string
+	// Resources are the resources whose condition holds, by logical id, with every reference resolved.
+	Resources map[string]Resource
+	// Outputs are resolved values by name.
+	Outputs map[string]string
+	// Parameters are the values in force, by name.
+	Parameters map[string]string
+
+	queueEndpoint  string
+	functionPrefix string
+	physical       map[string]string
+}
+
+// Resource is a resource of a translated template.
+type Resource struct {
+	Type       string
+	Properties map[string]any
+}
+
+// Translate translates and resolves the template at path. Without Python the error is a
+// *tools.MissingError.
+func Translate(ctx context.Context, path string, o Options) (*Template, error) {
+	declared, err := ReadParameters(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.Parameters, err = lookUp(declared, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	raw, code, err := transform(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("translating %s: %w", path, err)
+	}
+	t, err := (&Template{Raw: raw, Code: code}).Resolve(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Resolve resolves the same document with other options: for example with the name of a resource
+// that was created since.
+func (t *Template) Resolve(o Options) (*Template, error) {
+	r, err := newResolver(t.Raw, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &Template{
+		Raw: t.Raw, Code: t.Code, queueEndpoint: o.QueueEndpoint, functionPrefix: o.FunctionPrefix, physical: o.Physical,
+		Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters,
+	}
+	if err := errors.Join(out.resolveResources(r), out.resolveOutputs(r)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func transform(ctx context.Context, path string, o Options) (map[string]any, map[string]string, error) {
+	python, err := backing.Python(ctx, o.Progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	overrides := o.Parameters
+	if overrides == nil {
+		overrides = map[string]string{}
+	}
+	parameters, err := json.Marshal(overrides)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Read here, because Go's test cache does not see what another program reads.
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.CommandContext(ctx, python, "-c", script, string(parameters))
+	cmd.Stdin = bytes.NewReader(text)
+	cmd.Env = append(os.Environ(), "PYTHONWARNINGS=ignore")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	var answer struct {
+		Template map[string]any
+		Code     map[string]string
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return nil, nil, err
+	}
+	return answer.Template, answer.Code, nil
+}
+
+func (t *Template) resolveResources(r *resolver) error {
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(r.resources)) {
+		keep, err := r.condition(r.resources[name])
+		if err != nil || !keep {
+			wrong = append(wrong, err)
+			continue
+		}
+		typ, _ := r.resources[name]["Type"].(string)
+		properties, err := r.resolve(r.resources[name]["Properties"])
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("resource %s: %w", name, err))
+			continue
+		}
+		resolved, _ := properties.(map[string]any)
+		t.Resources[name] = Resource{Type: typ, Properties: resolved}
+	}
+	return errors.Join(wrong...)
+}
+
+func (t *Template) resolveOutputs(r *resolver) error {
+	outputs, _ := t.Raw["Outputs"].(map[string]any)
+	var wrong []error
+	for name, o := range outputs {
+		output, _ := o.(map[string]any)
+		keep, err := r.condition(output)
+		if err != nil || !keep {
+			wrong = append(wrong, err)
+			continue
+		}
+		value, err := r.resolve(output["Value"])
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("output %s: %w", name, err))
+			continue
+		}
+		t.Outputs[name] = fmt.Sprint(value)
+	}
+	return errors.Join(wrong...)
+}
+
+// Named returns the logical ids of the resources of a type, sorted.
+func (t *Template) Named(typ string) []string {
+	return slices.DeleteFunc(t.Declared(typ), func(name string) bool { return t.Resources[name].Type == "" })
+}
+
+// Declared returns the logical ids of the resources of a type, sorted, whether their conditions hold or not.
+func (t *Template) Declared(typ string) []string {
+	var names []string
+	resources, _ := t.Raw["Resources"].(map[string]any)
+	for name, v := range resources {
+		if r, _ := v.(map[string]any); r["Type"] == typ {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Progress gets a short line about each step of an installation.
+type Progress func(line string)
+
+// stderr is the default Progress.
+func stderr(line string) { fmt.Fprintln(os.Stderr, line) }
+
+// tool is a program to install into a folder of its own.
+type tool struct {
+	name    string
+	recipe  []string // the sources of the tool: another recipe is another installation
+	missing func() error
+	build   func(ctx context.Context, dir string) error
+}
+
+// install returns the tool's folder. It builds the tool first when this recipe has not been built
+// yet. Of several processes one builds and the others wait. An interrupted build starts again.
+func install(ctx context.Context, t tool, say Progress) (string, error) {
+	if say == nil {
+		say = stderr
+	}
+	if err := t.missing(); err != nil {
+		return "", err
+	}
+	tools, err := Dir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(tools, t.name+"-"+digest(t.recipe))
+	done := filepath.Join(dir, ".done")
+	if exists(done) {
+		return dir, nil
+	}
+	unlock, err := Lock(ctx, filepath.Join(tools, t.name+".lock"), func() {
+		say("waiting until " + t.name + " is installed")
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if exists(done) {
+		return dir, nil
+	}
+	say("installing " + t.name + " (once)")
+	begun := time.Now()
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if err := t.build(ctx, dir); err != nil {
+		return "", fmt.Errorf("installing %s: %w", t.name, err)
+	}
+	say(fmt.Sprintf("installed %s in %.0f s", t.name, time.Since(begun).Seconds()))
+	return dir, os.WriteFile(done, nil, 0o644)
+}
+
+// Lock waits for a lock, which ends with the process that has it at the latest. It calls waiting
+// once if the lock is not free.
+func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+			_ = f.Close()
+			return nil, fmt.Errorf("locking %s: %w", path, err)
+		}
+		if try == 0 {
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func digest(parts []string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// File writes a text to a path that depends on it, for programs to read, and returns the path. name ends the path.
+func File(name, text string) (string, error) {
+	tools, err := Dir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(tools, digest([]string{text})+"-"+name)
+	if exists(path) {
+		return path, nil
+	}
+	tmp, err := os.CreateTemp(tools, "unpack-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = tmp.WriteString(text)
+	if closing := tmp.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return "", err
+	}
+	return path, os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,206 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The requirements of the SAM CLI and of the AWS CLI.
+var (
+	//go:embed sam.txt
+	samRequirements string
+	//go:embed aws.txt
+	awsRequirements string
+)
+
+// mavenCopy is pinned, so that every machine uses the same release.
+const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+const leastJava = 17
+
+// mostWords is how many bytes of a program's output an error has at most.
+const mostWords = 4000
+
+// MissingError names programs that are not installed on this machine.
+type MissingError struct{ Programs []string }
+
+func (e *MissingError) Error() string {
+	return "missing on this machine: " + strings.Join(e.Programs, "; ")
+}
+
+// Missing returns a *MissingError with the programs that the local stack needs and this machine does
+// not have, or nil.
+func Missing() error {
+	var all []string
+	for _, ask := range []func() error{missingJava, missingPython} {
+		var m *MissingError
+		if err := ask(); errors.As(err, &m) {
+			all = append(all, m.Programs...)
+		} else if err != nil {
+			return err
+		}
+	}
+	return missing(all)
+}
+
+func missing(programs []string) error {
+	if len(programs) == 0 {
+		return nil
+	}
+	return &MissingError{Programs: programs}
+}
+
+var javaRelease = regexp.MustCompile(`version "(\d+)`)
+
+func missingJava() error {
+	var programs []string
+	for _, p := range []string{"java", "javac"} {
+		if _, err := exec.LookPath(p); err != nil {
+			programs = append(programs, fmt.Sprintf("%s (a JDK of Java %d or later)", p, leastJava))
+		}
+	}
+	if _, err := exec.LookPath("mvn"); err != nil {
+		programs = append(programs, "mvn (Maven)")
+	}
+	if len(programs) == 0 {
+		out, err := exec.Command("java", "-version").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("java -version: %w: %s", err, out)
+		}
+		m := javaRelease.FindSubmatch(out)
+		if m == nil {
+			return fmt.Errorf("java -version answered what cannot be read: %s", out)
+		}
+		if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
+			programs = append(programs, fmt.Sprintf("Java %d or later (java is release %s)", leastJava, m[1]))
+		}
+	}
+	return missing(programs)
+}
+
+// missingPython checks for ensurepip too, which is a package of its own on Debian (python3-venv).
+func missingPython() error {
+	if _, err := exec.LookPath("python3"); err != nil {
+		return missing([]string{"python3 (Python 3.10 or later, with venv)"})
+	}
+	out, err := exec.Command("python3", "-c", "import ensurepip, venv, sys; assert sys.version_info >= (3, 10), sys.version").CombinedOutput()
+	if err != nil {
+		return missing([]string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + lastLine(out)})
+	}
+	return nil
+}
+
+// JavaProgram returns a folder with the jars that a pom names, and the compiled class of a source file that starts them.
+// It installs them if needed. Without Java or Maven the error is a *MissingError.
+func JavaProgram(ctx context.Context, name, pom, source, sourceText string, say Progress) (string, error) {
+	return install(ctx, tool{
+		name: name, recipe: []string{pom, sourceText, mavenCopy}, missing: missingJava,
+		build: func(ctx context.Context, dir string) error {
+			sourcePath := filepath.Join(dir, source)
+			if err := errors.Join(os.WriteFile(sourcePath, []byte(sourceText), 0o644), copyJars(ctx, dir, pom)); err != nil {
+				return err
+			}
+			return run(ctx, dir, "javac", "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
+		},
+	}, say)
+}
+
+// copyJars copies the jars that a pom names into dir.
+func copyJars(ctx context.Context, dir, pomText string) error {
+	pomPath := filepath.Join(dir, "pom.xml")
+	if err := os.WriteFile(pomPath, []byte(pomText), 0o644); err != nil {
+		return err
+	}
+	args := append([]string{"-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory=" + dir}, mavenOptions(filepath.Dir(dir))...)
+	return run(ctx, dir, "mvn", args...)
+}
+
+// mavenOptions returns the options of every call of Maven.
+func mavenOptions(tools string) []string {
+	options := []string{"-B", "-ntp", "-q"}
+	if !mavenHomeExists() {
+		options = append(options, "-Dmaven.repo.local="+filepath.Join(tools, "m2"))
+	}
+	return options
+}
+
+// mavenHomeExists reports whether this user works with Maven. If not, Maven writes nothing to the home
+// folder.
+func mavenHomeExists() bool {
+	home, err := os.UserHomeDir()
+	return err == nil && exists(filepath.Join(home, ".m2"))
+}
+
+// virtualEnv returns a tool: a virtual environment with the requirements. The SAM CLI and the local
+// stack need different versions of the same packages, so each has its own.
+func virtualEnv(name, requirements string) tool {
+	return tool{
+		name: name, recipe: []string{requirements}, missing: missingPython,
+		build: func(ctx context.Context, dir string) error {
+			list := filepath.Join(dir, "requirements.txt")
+			if err := os.WriteFile(list, []byte(requirements), 0o644); err != nil {
+				return err
+			}
+			if err := run(ctx, dir, "python3", "-m", "venv", dir); err != nil {
+				return err
+			}
+			args := []string{"install", "-q", "--disable-pip-version-check", "-r", list}
+			if strings.Contains(requirements, "--hash=") {
+				args = append(args, "--require-hashes", "--no-deps") // the list is whole
+			}
+			return run(ctx, dir, filepath.Join(dir, "bin", "pip"), args...)
+		},
+	}
+}
+
+// program returns the path of a program of a virtual environment.
+func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
+	dir, err := install(ctx, virtualEnv(env, requirements), say)
+	return filepath.Join(dir, "bin", name), err
+}
+
+// SAM returns the path of the SAM CLI. It installs the CLI if needed. Without Python the error is a
+// *MissingError.
+func SAM(ctx context.Context, say Progress) (string, error) {
+	return program(ctx, "sam", samRequirements, "sam", say)
+}
+
+// AWS returns the path of the AWS CLI. It installs the CLI if needed. Without Python the error is a
+// *MissingError.
+func AWS(ctx context.Context, say Progress) (string, error) {
+	return program(ctx, "aws", awsRequirements, "aws", say)
+}
+
+// run runs a program to its end. The error has the end of the program's output.
+func run(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, tail(out.Bytes()))
+	}
+	return nil
+}
+
+// tail returns the end of a program's output, enough to see its error.
+func tail(b []byte) string {
+	if len(b) > mostWords {
+		b = b[len(b)-mostWords:]
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func lastLine(b []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return lines[len(lines)-1]
+}

@@ -171,7 +171,7 @@ func (w *world) fill(ctx context.Context, table *store.Store, token string) erro
 	if _, err := table.FanOut(ctx, p.AppID, event); err != nil {
 		return err
 	}
-	w.message = webhook.Message{Org: p.OrgID, App: p.AppID, Endpoint: endpoint.Made.ID, Event: event}
+	w.message = webhook.Message{Org: p.OrgID, DeliveryID: webhook.DeliveryID{App: p.AppID, Endpoint: endpoint.Made.ID, Event: event}}
 	return activate(ctx, table)
 }
 

@@ -113,7 +113,7 @@ func checkParameters(doc *openapi3.T) []string {
 				named = append(named, p.Value.Name)
 			}
 		}
-		wrong = append(wrong, onlyIn(r.Name()+": query parameters", named, r.Query())...)
+		wrong = append(wrong, onlyIn(r.Name()+": query parameters", named, r.Query)...)
 		if refuses := slices.Contains(contract.Codes(op.Extensions), string(problem.UnknownParameter)); refuses != (r.Takes != principal.Public) {
 			wrong = append(wrong, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
 		}

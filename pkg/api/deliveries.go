@@ -185,12 +185,11 @@ type redeliverBody struct {
 }
 
 func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redeliverBody, error) {
-	h := in.span.Endpoint
 	if in.EventID != nil {
 		if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 			return redeliverBody{}, err
 		}
-		queued, failed := w.again(ctx, c, h, eventID(*in.EventID))
+		queued, failed := w.again(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: in.span.Endpoint, Event: eventID(*in.EventID)})
 		return redeliverBody{Queued: queued}, failed[0]
 	}
 	in.span.Limit, in.span.OnePage = w.store.Limits.Redelivered, true
@@ -201,14 +200,14 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	if err != nil {
 		return redeliverBody{}, err
 	}
-	events := make([]id.Event, len(found))
+	again := make([]webhook.DeliveryID, len(found))
 	for i, d := range found {
-		events[i] = d.Event
+		again[i] = d.DeliveryID
 	}
-	if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, len(events)); err != nil {
+	if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, len(again)); err != nil {
 		return redeliverBody{}, err
 	}
-	queued, failed := w.again(ctx, c, h, events...)
+	queued, failed := w.again(ctx, c, again...)
 	for i, err := range failed {
 		if problem.Is(err, problem.Conflict) { // the delivery is on its way
 			failed[i] = nil
@@ -218,18 +217,18 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	return redeliverBody{queued, cursor(string(next))}, errors.Join(failed...)
 }
 
-// again begins new rounds of attempts, several at once. It returns the number of events and
+// again begins new rounds of attempts, several at once. It returns the number of deliveries and
 // the error of each. The sweep wakes the deliveries that the queue does not take.
-func (w webhooks) again(ctx context.Context, c *call, h id.Endpoint, events ...id.Event) (queued int, failed []error) {
-	wakes := make([]bool, len(events))
-	failed = parallel.Each(redeliverAtOnce, events, func(i int, e id.Event) (err error) {
-		wakes[i], err = w.store.Again(ctx, c.caller.AppID, h, e)
+func (w webhooks) again(ctx context.Context, c *call, deliveries ...webhook.DeliveryID) (queued int, failed []error) {
+	wakes := make([]bool, len(deliveries))
+	failed = parallel.Each(redeliverAtOnce, deliveries, func(i int, d webhook.DeliveryID) (err error) {
+		wakes[i], err = w.store.Again(ctx, d)
 		return err
 	})
 	var send []webhook.Message
-	for i, e := range events {
+	for i, d := range deliveries {
 		if wakes[i] && failed[i] == nil {
-			send = append(send, webhook.Message{Org: c.caller.OrgID, App: c.caller.AppID, Endpoint: h, Event: e})
+			send = append(send, webhook.Message{Org: c.caller.OrgID, DeliveryID: d})
 		}
 	}
 	if len(send) > 0 {
@@ -237,5 +236,5 @@ func (w webhooks) again(ctx context.Context, c *call, h id.Endpoint, events ...i
 			slog.WarnContext(ctx, "deliveries are left to the sweep", "error", err)
 		}
 	}
-	return len(events), failed
+	return len(deliveries), failed
 }

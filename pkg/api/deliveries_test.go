@@ -28,7 +28,7 @@ func (d *desk) testEvent(t *testing.T, h string) string {
 // settle ends a delivery as deliver would: failed, or delivered at once.
 func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
 	t.Helper()
-	work, ok, err := d.Work(t.Context(), d.key.AppID, id.Endpoint(h), id.Event(e))
+	work, ok, err := d.Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -231,7 +231,7 @@ func TestARedeliveryWithoutAStatusSendsOnlyWhatFailed(t *testing.T) {
 	if r.num("queued") != 1 || d.status(t, failed, h) != "pending" || d.status(t, delivered, h) != "delivered" {
 		t.Errorf("%s: %s, %s", r.text, d.status(t, failed, h), d.status(t, delivered, h))
 	}
-	if want := (webhook.Message{Org: d.key.OrgID, App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(failed)}); !slices.Equal(d.woken.messages, []webhook.Message{want}) {
+	if want := (webhook.Message{Org: d.key.OrgID, DeliveryID: webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(failed)}}); !slices.Equal(d.woken.messages, []webhook.Message{want}) {
 		t.Errorf("%v", d.woken.messages)
 	}
 }
@@ -267,7 +267,7 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 		return d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,%s}`, h, fields), 200, "")
 	}
 	message := func(i int) webhook.Message {
-		return webhook.Message{Org: d.key.OrgID, App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}
+		return webhook.Message{Org: d.key.OrgID, DeliveryID: webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}}
 	}
 	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []webhook.Message{message(1)}) {
 		t.Errorf("%s %v", r.text, d.woken.messages)

@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
-	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // row is a line of the matrix: a request that succeeds for who may send it, the status of that success, and who
@@ -134,8 +134,8 @@ func (w *world) connect(t *testing.T) {
 	if _, err := w.FanOut(t.Context(), key.AppID, id.Event(w.event)); err != nil {
 		t.Fatal(err)
 	}
-	failed := store.Delivery{App: key.AppID, Endpoint: id.Endpoint(w.endpoint), Event: id.Event(w.event)}
-	if err := w.GiveUp(t.Context(), store.Work{Delivery: failed}); err != nil {
+	failed := webhook.DeliveryID{App: key.AppID, Endpoint: id.Endpoint(w.endpoint), Event: id.Event(w.event)}
+	if err := w.GiveUp(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -100,7 +100,7 @@ func checkQuery(r *http.Request, to route.Route) error {
 	if to.Takes == principal.Public {
 		return nil
 	}
-	query, taken := r.URL.Query(), to.Query()
+	query, taken := r.URL.Query(), to.Query
 	var unknown []problem.Field
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(taken, name) {

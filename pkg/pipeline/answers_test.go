@@ -38,7 +38,7 @@ func (r *receiver) attempt(ctx context.Context, post answering) (id.Event, error
 	r.stack.queue.lose()
 	d := r.stack.deliverer()
 	d.Post = post
-	return e, d.Message(ctx, webhook.Message{App: r.AppID, Endpoint: r.ID, Event: e})
+	return e, d.Message(ctx, webhook.Message{DeliveryID: webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e}})
 }
 
 func TestOnlyA2xxIsADelivery(t *testing.T) {
@@ -160,7 +160,7 @@ func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
 	over, end := context.WithCancel(ctx)
 	d := s.deliverer()
 	d.Signer = hanging{end}
-	if err := d.Message(over, webhook.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
+	if err := d.Message(over, webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}}); err != nil {
 		t.Error(err)
 	}
 	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 || w.Last != nil {

@@ -69,20 +69,20 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 // Message makes the attempt that a message names, if the attempt is still due. An error is a
 // fault of the table: the queue brings the message again.
 func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
-	w, ok, err := d.Store.Work(ctx, m.App, m.Endpoint, m.Event)
+	w, ok, err := d.Store.Work(ctx, m.DeliveryID)
 	if err != nil || !ok || w.Status != store.DeliveryPending {
 		return err
 	}
 	now := d.Store.Now()
 	switch {
 	case w.To.Deleted:
-		return d.Store.Cancel(ctx, w.Delivery)
+		return d.Store.Cancel(ctx, w.DeliveryID)
 	case !w.To.Enabled:
-		return unlessBusy(ctx, d.Store.Hold(ctx, w))
+		return unlessBusy(ctx, d.Store.Hold(ctx, w.DeliveryID))
 	case w.NextAttempt > now.Add(early).UnixMilli():
 		return nil // this message is of an earlier attempt; another message wakes the next one
 	case now.Sub(time.UnixMilli(w.StartedAt)) > webhook.Lifetime:
-		return d.Store.GiveUp(ctx, w)
+		return d.Store.GiveUp(ctx, w.DeliveryID)
 	case w.To.OpenUntil != 0:
 		if open, err := d.probe(ctx, w, now); err != nil || !open {
 			return err
@@ -103,7 +103,7 @@ func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool,
 }
 
 func messageOf(w store.Work) webhook.Message {
-	return webhook.Message{Org: w.Org, App: w.App, Endpoint: w.Endpoint, Event: w.Event}
+	return webhook.Message{Org: w.Org, DeliveryID: w.DeliveryID}
 }
 
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
@@ -220,9 +220,9 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	}
 	switch {
 	case r.Status == http.StatusGone:
-		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Hold(ctx, w))
+		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Hold(ctx, w.DeliveryID))
 	case w.To.Hopeless(now):
-		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Hold(ctx, w))
+		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Hold(ctx, w.DeliveryID))
 	}
 	if out.Queued {
 		wake(ctx, d.Queue, wait, messageOf(w))

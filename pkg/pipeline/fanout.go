@@ -35,7 +35,7 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	var late time.Duration // of all alike
 	for i, d := range send {
 		late = time.Duration(d.NextAttempt-d.StartedAt) * time.Millisecond
-		messages[i] = webhook.Message{Org: d.Org, App: app, Endpoint: d.Endpoint, Event: event}
+		messages[i] = webhook.Message{Org: d.Org, DeliveryID: d.DeliveryID}
 	}
 	wake(ctx, f.Queue, late, messages...)
 	return nil

@@ -12,7 +12,7 @@ import (
 )
 
 func message(d store.Delivery) webhook.Message {
-	return webhook.Message{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
+	return webhook.Message{DeliveryID: webhook.DeliveryID{App: d.App, Endpoint: d.Endpoint, Event: d.Event}}
 }
 
 // lastDisabled returns the data of the endpoint.disabled that a receiver got last.
@@ -157,7 +157,7 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 			t.Errorf("enabled: %v, failing since %d", h.Enabled, h.FailingSince)
 		}
 		if want { // so that its retries are not in the way
-			if err := s.Cancel(ctx, r.work(e).Delivery); err != nil {
+			if err := s.Cancel(ctx, r.work(e).DeliveryID); err != nil {
 				t.Fatal(err)
 			}
 		}

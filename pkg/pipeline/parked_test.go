@@ -137,7 +137,7 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	if got := r.statuses(); got["delivered"] != 7 {
 		t.Fatalf("%v", got)
 	}
-	again, err := s.Again(ctx, s.app, r.ID, late) // pending, as it was read
+	again, err := s.Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}) // pending, as it was read
 	if err != nil || !again {
 		t.Fatal(again, err)
 	}

@@ -183,7 +183,7 @@ func (r *receiver) event() id.Event {
 // work reads one of the receiver's deliveries.
 func (r *receiver) work(e id.Event) store.Work {
 	r.t.Helper()
-	w, ok, err := r.stack.Work(ctx, r.AppID, r.ID, e)
+	w, ok, err := r.stack.Work(ctx, webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e})
 	if err != nil || !ok {
 		r.t.Fatalf("Work = %v, %v", ok, err)
 	}

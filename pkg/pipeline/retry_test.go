@@ -57,7 +57,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 		s.sweeps(t)
 		s.pump(t)
 	}
-	if err := s.deliver.Message(ctx, webhook.Message{App: s.app, Endpoint: r.ID, Event: e}); err != nil {
+	if err := s.deliver.Message(ctx, webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}}); err != nil {
 		t.Error(err)
 	}
 	r.wants("long after", 11)
@@ -73,7 +73,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	}
 	// The delivery can be redelivered, from the first attempt on.
 	r.answers(nil)
-	if wakes, err := s.Again(ctx, s.app, r.ID, e); err != nil || !wakes {
+	if wakes, err := s.Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}); err != nil || !wakes {
 		t.Fatalf("%v, %v", wakes, err)
 	}
 	s.minutes(t, 7) // a breaker may be open, and the sweep wakes the delivery
@@ -107,7 +107,7 @@ func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	r := s.receiver(t, status(http.StatusServiceUnavailable))
 	e := r.event()
 	s.stream(t)
-	m := webhook.Message{App: s.app, Endpoint: r.ID, Event: e}
+	m := webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}}
 	s.queue.lose()
 	burst := func(when string, n int) {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestATestOfAnotherAppsEndpointIsNotSent(t *testing.T) {
 	s.stream(t)
 	s.queue.lose()
 	otherOrg := s.NewOrg(t, s.ada)
-	if err := s.deliver.Message(ctx, webhook.Message{App: id.DefaultApp(otherOrg), Endpoint: r.ID, Event: e}); err != nil {
+	if err := s.deliver.Message(ctx, webhook.Message{DeliveryID: webhook.DeliveryID{App: id.DefaultApp(otherOrg), Endpoint: r.ID, Event: e}}); err != nil {
 		t.Error(err)
 	}
 	r.wants("a message with another app", 0)

@@ -144,7 +144,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 		return err
 	}
 	r.mu.Lock()
-	r.moved = append(r.moved, webhook.Message{Org: d.Org, App: d.App, Endpoint: d.Endpoint, Event: d.Event})
+	r.moved = append(r.moved, webhook.Message{Org: d.Org, DeliveryID: d.Delivery()})
 	r.mu.Unlock()
 	r.flush(ctx, batchOf)
 	return nil

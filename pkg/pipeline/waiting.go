@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -82,12 +81,12 @@ func (p *part) parked(ctx context.Context) error {
 
 // one processes a parked delivery. ok is false when it stays parked.
 func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
-	of := store.Work{Delivery: store.Delivery{App: p.to.AppID, Endpoint: p.to.ID, Event: d.Event}}
+	of := webhook.DeliveryID{App: p.to.AppID, Endpoint: p.to.ID, Event: d.Event}
 	switch {
 	case d.Kind == store.DueStray:
 		return false, p.Store.DropStray(ctx, d)
 	case p.to.Deleted:
-		err = p.Store.Cancel(ctx, of.Delivery)
+		err = p.Store.Cancel(ctx, of)
 	case !p.to.Enabled:
 		err = p.Store.Hold(ctx, of)
 	case p.Store.Now().Sub(time.UnixMilli(d.At)) > webhook.Lifetime:
@@ -97,7 +96,7 @@ func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
 	default:
 		ok, err = p.Store.Unpark(ctx, d)
 		if ok {
-			p.wakes(d.Event)
+			p.wakes(of)
 		}
 		return ok, err
 	}
@@ -123,22 +122,22 @@ func (p *part) held(ctx context.Context) error {
 		ok := false
 		switch {
 		case !p.to.Deleted:
-			ok, err = p.Store.Release(ctx, p.to, d.Event)
+			ok, err = p.Store.Release(ctx, p.to, d.DeliveryID)
 		case d.Status == store.DeliveryPending || d.Status == store.DeliveryHeld:
-			err = p.Store.Cancel(ctx, d)
+			err = p.Store.Cancel(ctx, d.DeliveryID)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Event, err)
 		}
 		if ok {
-			p.wakes(d.Event)
+			p.wakes(d.DeliveryID)
 		}
 	}
 	p.look.Held, p.look.Next = next != "", next
 	return nil
 }
 
-func (p *part) wakes(e id.Event) {
+func (p *part) wakes(d webhook.DeliveryID) {
 	p.may--
-	p.woken = append(p.woken, webhook.Message{Org: p.to.OrgID, App: p.to.AppID, Endpoint: p.to.ID, Event: e})
+	p.woken = append(p.woken, webhook.Message{Org: p.to.OrgID, DeliveryID: d})
 }

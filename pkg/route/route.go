@@ -20,7 +20,8 @@ type Route struct {
 	Pattern   string // in the form of API Gateway and net/http: /v1/orgs/{orgId}
 	Function  string // the folder under functions/
 	Takes     principal.Credential
-	May       Roles // UserToken routes under an org only
+	May       Roles    // UserToken routes under an org only
+	Query     []string // the names of the query parameters that the route takes
 }
 
 // Preflight is the operation of every OPTIONS route.
@@ -31,20 +32,6 @@ func (r Route) Name() string { return r.Method + " " + r.Pattern }
 
 // ForConsole reports whether only pages of the console's origins may call the route.
 func (r Route) ForConsole() bool { return strings.HasPrefix(r.Pattern, "/v1/") }
-
-// Query returns the names of the query parameters that the route takes.
-func (r Route) Query() []string {
-	switch r.Operation {
-	case "listOrgs", "listAudit", "listMembers", "listApps", "listAppWebhookEndpoints":
-		return []string{"limit", "cursor"}
-	case "listKeys":
-		return []string{"limit", "cursor", "createdBy"}
-	case "revokeKey":
-		return []string{"endpoints", "links"}
-	default:
-		return nil
-	}
-}
 
 // Roles is a set of roles.
 type Roles uint8
@@ -71,60 +58,63 @@ func (r Roles) List() []org.Role {
 	}
 }
 
+// page are the query parameters of a list.
+var page = []string{"limit", "cursor"}
+
 // routes is the whole authorization of the product (infra/docs/contract.md, "Routes";
 // infra/docs/api.md, "Routes").
 var routes = [...]Route{
-	{"listOrgs", "GET", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
-	{"createOrg", "POST", "/v1/orgs", "orgs", principal.UserToken, NoOrg},
-	{"getOrg", "GET", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AnyMember},
-	{"updateOrg", "PATCH", "/v1/orgs/{orgId}", "orgs", principal.UserToken, AdminsOnly},
-	{"deleteOrg", "DELETE", "/v1/orgs/{orgId}", "deleteorg", principal.UserToken, AdminsOnly},
-	{"listAudit", "GET", "/v1/orgs/{orgId}/audit", "orgs", principal.UserToken, AdminsOnly},
+	{Operation: "listOrgs", Method: "GET", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken, Query: page},
+	{Operation: "createOrg", Method: "POST", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken},
+	{Operation: "getOrg", Method: "GET", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, May: AnyMember},
+	{Operation: "updateOrg", Method: "PATCH", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "deleteOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}", Function: "deleteorg", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "listAudit", Method: "GET", Pattern: "/v1/orgs/{orgId}/audit", Function: "orgs", Takes: principal.UserToken, May: AdminsOnly, Query: page},
 
-	{"listMembers", "GET", "/v1/orgs/{orgId}/members", "members", principal.UserToken, MayRead},
-	{"addMember", "POST", "/v1/orgs/{orgId}/members", "members", principal.UserToken, AdminsOnly},
-	{"updateMember", "PATCH", "/v1/orgs/{orgId}/members/{userId}", "members", principal.UserToken, AdminsOnly},
-	{"removeMember", "DELETE", "/v1/orgs/{orgId}/members/{userId}", "members", principal.UserToken, AdminsOnly},
-	{"leaveOrg", "POST", "/v1/orgs/{orgId}/leave", "members", principal.UserToken, AnyMember},
+	{Operation: "listMembers", Method: "GET", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, May: MayRead, Query: page},
+	{Operation: "addMember", Method: "POST", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "updateMember", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "removeMember", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "leaveOrg", Method: "POST", Pattern: "/v1/orgs/{orgId}/leave", Function: "members", Takes: principal.UserToken, May: AnyMember},
 
-	{"listKeys", "GET", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, MayRead},
-	{"createKey", "POST", "/v1/orgs/{orgId}/keys", "keys", principal.UserToken, AdminsOnly},
-	{"updateKey", "PATCH", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.UserToken, AdminsOnly},
-	{"revokeKey", "DELETE", "/v1/orgs/{orgId}/keys/{keyId}", "keys", principal.UserToken, AdminsOnly},
-	{"rotateKey", "POST", "/v1/orgs/{orgId}/keys/{keyId}/rotate", "keys", principal.UserToken, AdminsOnly},
+	{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, May: MayRead, Query: []string{"limit", "cursor", "createdBy"}},
+	{Operation: "createKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly, Query: []string{"endpoints", "links"}},
+	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
 
-	{"listApps", "GET", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, MayRead},
-	{"createApp", "POST", "/v1/orgs/{orgId}/apps", "apps", principal.UserToken, AdminsOnly},
-	{"updateApp", "PATCH", "/v1/orgs/{orgId}/apps/{appId}", "apps", principal.UserToken, AdminsOnly},
-	{"listAppWebhookEndpoints", "GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "apps", principal.UserToken, AdminsOnly},
-	{"enableAppWebhookEndpoint", "PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "apps", principal.UserToken, AdminsOnly},
-	{"getApp", "POST", "/app/get", "apps", principal.APIKey, NoOrg},
+	{Operation: "listApps", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, May: MayRead, Query: page},
+	{Operation: "createApp", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "updateApp", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}", Function: "apps", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "listAppWebhookEndpoints", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", Function: "apps", Takes: principal.UserToken, May: AdminsOnly, Query: page},
+	{Operation: "enableAppWebhookEndpoint", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "apps", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "getApp", Method: "POST", Pattern: "/app/get", Function: "apps", Takes: principal.APIKey},
 
-	{"createLink", "POST", "/link/create", "links", principal.APIKey, NoOrg},
-	{"getLink", "POST", "/link/get", "links", principal.APIKey, NoOrg},
-	{"listLinks", "POST", "/link/list", "links", principal.APIKey, NoOrg},
-	{"revokeLink", "POST", "/link/revoke", "links", principal.APIKey, NoOrg},
-	{"createWebhookEndpoint", "POST", "/webhook_endpoint/create", "webhooks", principal.APIKey, NoOrg},
-	{"getWebhookEndpoint", "POST", "/webhook_endpoint/get", "webhooks", principal.APIKey, NoOrg},
-	{"listWebhookEndpoints", "POST", "/webhook_endpoint/list", "webhooks", principal.APIKey, NoOrg},
-	{"updateWebhookEndpoint", "POST", "/webhook_endpoint/update", "webhooks", principal.APIKey, NoOrg},
-	{"deleteWebhookEndpoint", "POST", "/webhook_endpoint/delete", "webhooks", principal.APIKey, NoOrg},
-	{"testWebhookEndpoint", "POST", "/webhook_endpoint/test", "webhooks", principal.APIKey, NoOrg},
-	{"listWebhookEvents", "POST", "/webhook_event/list", "webhooks", principal.APIKey, NoOrg},
-	{"getWebhookEvent", "POST", "/webhook_event/get", "webhooks", principal.APIKey, NoOrg},
-	{"listWebhookDeliveries", "POST", "/webhook_delivery/list", "webhooks", principal.APIKey, NoOrg},
-	{"redeliverWebhooks", "POST", "/webhook_delivery/redeliver", "webhooks", principal.APIKey, NoOrg},
+	{Operation: "createLink", Method: "POST", Pattern: "/link/create", Function: "links", Takes: principal.APIKey},
+	{Operation: "getLink", Method: "POST", Pattern: "/link/get", Function: "links", Takes: principal.APIKey},
+	{Operation: "listLinks", Method: "POST", Pattern: "/link/list", Function: "links", Takes: principal.APIKey},
+	{Operation: "revokeLink", Method: "POST", Pattern: "/link/revoke", Function: "links", Takes: principal.APIKey},
+	{Operation: "createWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/create", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "getWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/get", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "listWebhookEndpoints", Method: "POST", Pattern: "/webhook_endpoint/list", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "updateWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/update", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "deleteWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/delete", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "testWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/test", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "listWebhookEvents", Method: "POST", Pattern: "/webhook_event/list", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "getWebhookEvent", Method: "POST", Pattern: "/webhook_event/get", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "listWebhookDeliveries", Method: "POST", Pattern: "/webhook_delivery/list", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "redeliverWebhooks", Method: "POST", Pattern: "/webhook_delivery/redeliver", Function: "webhooks", Takes: principal.APIKey},
 
-	{"getWebhookVerificationKey", "POST", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
-	{"preflight", "OPTIONS", "/webhook_verification_key/get", "webhookkeys", principal.Public, NoOrg},
-	{"readWebhookVerificationKey", "GET", "/webhook_verification_key/{kid}", "webhookkeys", principal.Public, NoOrg},
-	{"readWebhookVerificationKey", "HEAD", "/webhook_verification_key/{kid}", "webhookkeys", principal.Public, NoOrg},
-	{"getJWKS", "GET", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
-	{"getJWKS", "HEAD", "/.well-known/jwks.json", "webhookkeys", principal.Public, NoOrg},
-	{"getContract", "GET", "/openapi.yaml", "webhookkeys", principal.Public, NoOrg},
-	{"getContract", "HEAD", "/openapi.yaml", "webhookkeys", principal.Public, NoOrg},
-	{"claimLink", "POST", "/link/claim", "links", principal.Public, NoOrg},
-	{"preflight", "OPTIONS", "/link/claim", "links", principal.Public, NoOrg},
+	{Operation: "getWebhookVerificationKey", Method: "POST", Pattern: "/webhook_verification_key/get", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "preflight", Method: "OPTIONS", Pattern: "/webhook_verification_key/get", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "readWebhookVerificationKey", Method: "GET", Pattern: "/webhook_verification_key/{kid}", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "readWebhookVerificationKey", Method: "HEAD", Pattern: "/webhook_verification_key/{kid}", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getJWKS", Method: "GET", Pattern: "/.well-known/jwks.json", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getJWKS", Method: "HEAD", Pattern: "/.well-known/jwks.json", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getContract", Method: "GET", Pattern: "/openapi.yaml", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getContract", Method: "HEAD", Pattern: "/openapi.yaml", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "claimLink", Method: "POST", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
+	{Operation: "preflight", Method: "OPTIONS", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 }
 
 // All returns every route of the API: those of the table, and the preflights of the routes that
@@ -135,7 +125,7 @@ func All() []Route {
 	for _, r := range routes {
 		if r.ForConsole() && !seen[r.Pattern] {
 			seen[r.Pattern] = true
-			all = append(all, Route{Preflight, http.MethodOptions, r.Pattern, "webhookkeys", principal.Public, NoOrg})
+			all = append(all, Route{Operation: Preflight, Method: http.MethodOptions, Pattern: r.Pattern, Function: "webhookkeys", Takes: principal.Public})
 		}
 	}
 	return all

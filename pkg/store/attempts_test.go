@@ -74,7 +74,7 @@ func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	if w = c.work(t, h.ID, e); w.NextAttempt != until {
 		t.Errorf("parked again by what was read before: %d", w.NextAttempt)
 	}
-	wants(t, c.Cancel(ctx, w.Delivery), "")
+	wants(t, c.Cancel(ctx, w.DeliveryID), "")
 	if ok, err := c.LeaseAttempt(ctx, w, "dead"); ok || err != nil {
 		t.Errorf("of a cancelled one: %v, %v", ok, err)
 	}
@@ -133,7 +133,7 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	c.Faults.Before("TransactWriteItems", func() {
 		wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: store.DeliveryDelivered}), "")
 	})
-	wants(t, c.Hold(ctx, w), "")
+	wants(t, c.Hold(ctx, w.DeliveryID), "")
 	if got := c.work(t, h.ID, w.Event); got.Status != store.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
 		t.Errorf("%+v", got.Delivery)
 	}
@@ -180,7 +180,7 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	wants(t, c.Cancel(ctx, c.work(t, h.ID, e).Delivery), "")
+	wants(t, c.Cancel(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	if ok, err := c.Requeue(ctx, due[0]); ok || err != nil {
 		t.Errorf("a settled one is moved: %v, %v", ok, err)
 	}
@@ -260,23 +260,23 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 		w := c.work(t, h.ID, e)
 		wants(t, second(c.LeaseAttempt(ctx, w, string(status))), "")
 		if status == store.DeliveryCancelled {
-			wants(t, c.Cancel(ctx, w.Delivery), "")
+			wants(t, c.Cancel(ctx, w.DeliveryID), "")
 		} else {
 			wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
 		}
 		c.pass(time.Hour)
-		queue, err := c.Again(ctx, c.app, h.ID, e)
+		queue, err := c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
 		if got := c.work(t, h.ID, e); !queue || err != nil || got.Status != store.DeliveryPending || got.Attempts != 0 ||
 			got.StartedAt != c.Now().UnixMilli() || got.NextAttempt != got.StartedAt {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
 	}
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e)), "")
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute)
 	c.enable(t, h.ID, false)
-	if queue, err := c.Again(ctx, c.app, h.ID, e); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
+	if queue, err := c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
 		t.Errorf("disabled: %v, %v", queue, err)
 	}
-	wants(t, second(c.Again(ctx, c.app, h.ID, id.NoEvent)), problem.DeliveryNotFound)
-	wants(t, second(c.Again(ctx, id.NoApp, h.ID, e)), problem.EndpointNotFound)
+	wants(t, second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})), problem.DeliveryNotFound)
+	wants(t, second(c.Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e})), problem.EndpointNotFound)
 }

@@ -200,13 +200,13 @@ func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	again := func(want problem.Code) {
 		t.Helper()
-		wants(t, second(c.Again(ctx, c.app, h.ID, e)), want)
+		wants(t, second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})), want)
 	}
 	again(problem.Conflict) // pending
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e)), "")
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	again("")
 	again(problem.Conflict)
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e)), "")
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute - time.Millisecond)
 	again(problem.Conflict)
 	c.pass(time.Millisecond)

@@ -185,7 +185,7 @@ func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 
 func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
 	t.Helper()
-	w, ok, err := c.Work(ctx, c.app, h, e)
+	w, ok, err := c.Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: h, Event: e})
 	if err != nil || !ok {
 		t.Fatalf("Work = %v, %v", ok, err)
 	}

@@ -43,10 +43,8 @@ type LastAttempt struct {
 
 // Delivery is one event for one endpoint. Times are in milliseconds; 0: not set.
 type Delivery struct {
-	Event       id.Event
-	Endpoint    id.Endpoint
+	webhook.DeliveryID
 	Org         id.Org
-	App         id.App
 	EventType   webhook.Type
 	Status      DeliveryStatus
 	Attempts    int
@@ -59,7 +57,8 @@ type Delivery struct {
 
 func deliveryFrom(r *table.Reading) Delivery {
 	return Delivery{
-		Event: id.Event(r.SK("")), Endpoint: id.Endpoint(r.PK(pkDelivery)), Org: attrOrgID.From(r), App: attrAppID.From(r), EventType: attrEventType.From(r),
+		DeliveryID: webhook.DeliveryID{App: attrAppID.From(r), Endpoint: id.Endpoint(r.PK(pkDelivery)), Event: id.Event(r.SK(""))},
+		Org:        attrOrgID.From(r), EventType: attrEventType.From(r),
 		Status: attrStatus.From(r), Attempts: attrAttempts.From(r), NextAttempt: attrNextAttempt.OrZero(r),
 		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r), StartedAt: attrStartedAt.OrZero(r),
 		Last: attrLast.OrZero(r),
@@ -95,7 +94,7 @@ func (s *Store) DeliveriesOf(ctx context.Context, a id.App, e id.Event) (found [
 	}
 	wanted := make([]table.Key, len(endpoints))
 	for i, h := range endpoints {
-		wanted[i] = deliveryRow(h, e)
+		wanted[i] = deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e})
 	}
 	rows, err := batch(ctx, s, wanted, deliveryFrom)
 	for _, k := range wanted {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
@@ -27,16 +26,17 @@ type Work struct {
 
 // Work reads a delivery, its endpoint and its event, in one strong read. ok is false when there is
 // no such delivery, or no such event, any more.
-func (s *Store) Work(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (w Work, ok bool, err error) {
-	rows, err := s.db.Batch(ctx, deliveryRow(h, e), endpointRow(a, h), eventRow(a, e))
+func (s *Store) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok bool, err error) {
+	own, endpoint, payload := deliveryRow(d), endpointRow(d.App, d.Endpoint), eventRow(d.App, d.Event)
+	rows, err := s.db.Batch(ctx, own, endpoint, payload)
 	if err != nil {
 		return Work{}, false, err
 	}
-	delivery, to, event := table.Read(rows[deliveryRow(h, e)]), table.Read(rows[endpointRow(a, h)]), table.Read(rows[eventRow(a, e)])
+	delivery, to, event := table.Read(rows[own]), table.Read(rows[endpoint]), table.Read(rows[payload])
 	if delivery.Row == nil || event.Row == nil {
 		return Work{}, false, nil
 	}
-	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: h, AppID: a, Deleted: true}}
+	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: d.Endpoint, AppID: d.App, Deleted: true}}
 	if to.Row != nil {
 		w.To = endpointFrom(&to)
 	}
@@ -44,23 +44,21 @@ func (s *Store) Work(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (
 	return w, err == nil, err
 }
 
-func (d Delivery) row() table.Key { return deliveryRow(d.Endpoint, d.Event) }
-
 // LeaseAttempt takes the right to make the next attempt of a delivery. The attempt's name is the
 // jti of its token. ok is false when another process has the right, or the delivery has changed
 // since it was read.
 func (s *Store) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
 	until := s.now() + leaseFor.Milliseconds()
 	unchanged := table.All(attrStatus.Is(DeliveryPending), attrAttempts.Is(w.Attempts), attrNextAttempt.Is(w.NextAttempt))
-	return s.db.Mark(ctx, w.row(), unchanged, nil,
-		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, w.row(), until)) // it may be parked
+	return s.db.Mark(ctx, deliveryRow(w.DeliveryID), unchanged, nil,
+		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, deliveryRow(w.DeliveryID), until)) // it may be parked
 }
 
 // ReturnAttempt gives back a leased attempt that was not made. It is due again at a time, in
 // milliseconds.
 func (s *Store) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
 	leased := table.All(attrStatus.Is(DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
-	_, err := s.db.Mark(ctx, w.row(), leased, nil,
+	_, err := s.db.Mark(ctx, deliveryRow(w.DeliveryID), leased, nil,
 		attrAttempts.Set(w.Attempts), attrNextAttempt.Set(at), attrDueAt.Set(at+overdueAfter.Milliseconds()))
 	return err
 }
@@ -91,32 +89,32 @@ func (s *Store) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 	default:
 		next = endAttempts()
 	}
-	_, err := s.db.Mark(ctx, w.row(), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
+	_, err := s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
 		attrStatus.Set(a.Status), attrLast.Set(&a.Last), next)
 	return err
 }
 
 // GiveUp makes a delivery failed without another attempt.
-func (s *Store) GiveUp(ctx context.Context, w Work) error {
-	return s.end(ctx, w.Delivery, DeliveryFailed)
+func (s *Store) GiveUp(ctx context.Context, d webhook.DeliveryID) error {
+	return s.end(ctx, d, DeliveryFailed)
 }
 
 // Cancel cancels a delivery that waits for a deleted endpoint.
-func (s *Store) Cancel(ctx context.Context, d Delivery) error {
+func (s *Store) Cancel(ctx context.Context, d webhook.DeliveryID) error {
 	return s.end(ctx, d, DeliveryCancelled)
 }
 
-func (s *Store) end(ctx context.Context, d Delivery, as DeliveryStatus) error {
-	_, err := s.db.Mark(ctx, d.row(), attrStatus.In(DeliveryPending, DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
+func (s *Store) end(ctx context.Context, d webhook.DeliveryID, as DeliveryStatus) error {
+	_, err := s.db.Mark(ctx, deliveryRow(d), attrStatus.In(DeliveryPending, DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
 	return err
 }
 
 // Hold holds a pending delivery of a disabled endpoint. If the endpoint was enabled again
 // meanwhile, the delivery stays pending.
-func (s *Store) Hold(ctx context.Context, w Work) error {
+func (s *Store) Hold(ctx context.Context, d webhook.DeliveryID) error {
 	t := s.begin()
-	t.Check(endpointRow(w.App, w.Endpoint), isDisabled(), table.Raced)
-	t.Update(w.row(), attrStatus.Is(DeliveryPending), table.Raced, attrStatus.Set(DeliveryHeld), endAttempts())
+	t.Check(endpointRow(d.App, d.Endpoint), isDisabled(), table.Raced)
+	t.Update(deliveryRow(d), attrStatus.Is(DeliveryPending), table.Raced, attrStatus.Set(DeliveryHeld), endAttempts())
 	return ignoreRaced(t.Commit(ctx))
 }
 
@@ -128,7 +126,7 @@ const requeueAfter = 90 * time.Second
 // that moved it queues the delivery, so that it is not queued again each minute. The row holds a
 // random text of that caller, which recognises its change by it when the answer was lost.
 func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
-	delivery := deliveryRow(d.Endpoint, d.Event)
+	delivery := deliveryRow(d.Delivery())
 	startedAt, ok, err := lookup(ctx, s, delivery, attrStartedAt.OrZero)
 	if err != nil || !ok {
 		return false, err
@@ -146,9 +144,9 @@ const againAfter = time.Minute
 // endpoint is held. queue is true when the delivery is to be queued. Errors: endpoint_not_found,
 // delivery_not_found, and conflict for a delivery that is pending, or was sent again within a
 // minute.
-func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) (queue bool, err error) {
+func (s *Store) Again(ctx context.Context, d webhook.DeliveryID) (queue bool, err error) {
 	err = s.db.Retry(ctx, func() error {
-		endpoint, err := s.Endpoint(ctx, a, h)
+		endpoint, err := s.Endpoint(ctx, d.App, d.Endpoint)
 		if err != nil {
 			return err
 		}
@@ -156,7 +154,7 @@ func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) 
 		now := s.now()
 		ended := table.All(table.Exists, attrStatus.Not(DeliveryPending),
 			table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds())))
-		return s.again(ctx, endpoint, e, ended, attrAgainAt.Set(now))
+		return s.again(ctx, endpoint, d, ended, attrAgainAt.Set(now))
 	})
 	if errors.Is(err, errNotAgain) {
 		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
@@ -164,10 +162,10 @@ func (s *Store) Again(ctx context.Context, a id.App, h id.Endpoint, e id.Event) 
 	return queue, err
 }
 
-// Release begins a new round of attempts for a held delivery. ok is false when the delivery is no
+// Release begins a new round of attempts for a held delivery of an endpoint. ok is false when the delivery is no
 // longer held, or its endpoint is disabled again.
-func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, err error) {
-	err = s.again(ctx, h, e, attrStatus.Is(DeliveryHeld), nil)
+func (s *Store) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (ok bool, err error) {
+	err = s.again(ctx, h, d, attrStatus.Is(DeliveryHeld), nil)
 	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
 		return false, nil
 	}
@@ -177,8 +175,8 @@ func (s *Store) Release(ctx context.Context, h Endpoint, e id.Event) (ok bool, e
 var errNotAgain = errors.New("store: the delivery is in another state")
 
 // again begins a new round of attempts on a condition, with another change.
-func (s *Store) again(ctx context.Context, h Endpoint, e id.Event, when table.Condition, more table.Change) error {
-	row := deliveryRow(h.ID, e)
+func (s *Store) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
+	row := deliveryRow(d)
 	begin := table.Changes(attrStatus.Set(DeliveryHeld), endAttempts())
 	if h.Enabled {
 		begin = firstAttempt(row, s.now(), 0)

@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
 // TestADoneTransactionIsDoneForItsCaller loses the answer of one transaction of each use case,
@@ -51,7 +52,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 			return err
 		}},
 		{"a delivery that is released", func() error {
-			ok, err := c.Release(ctx, h, held)
+			ok, err := c.Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: held})
 			if !ok {
 				return errors.Join(wrong("not released"), err)
 			}

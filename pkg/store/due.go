@@ -11,6 +11,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
 )
 
 // The index "due" is sparse: a row is in it while something is due for the row at a time. Only
@@ -69,6 +70,11 @@ type Due struct {
 
 	row       table.Key
 	partition string // of the index
+}
+
+// Delivery returns the delivery that is due.
+func (d Due) Delivery() webhook.DeliveryID {
+	return webhook.DeliveryID{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
 }
 
 // String returns the row's name in errors: app_…/evt_….

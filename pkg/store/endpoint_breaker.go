@@ -102,7 +102,7 @@ func (h Endpoint) open(until int64) table.Change {
 // Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
 // changed since it was read stays as it is.
 func (s *Store) Park(ctx context.Context, w Work, until int64) error {
-	_, err := s.db.Mark(ctx, w.row(), table.All(attrStatus.Is(DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
+	_, err := s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
 		attrNextAttempt.Set(until), attrDue.Set(parkedIn(w.Endpoint)), attrDueAt.Set(w.StartedAt))
 	return err
 }
@@ -117,7 +117,7 @@ func (s *Store) Parked(ctx context.Context, h id.Endpoint, from int64, limit int
 // it queues the delivery. The row holds a random text of that caller, which recognises its
 // change by it when the answer was lost.
 func (s *Store) Unpark(ctx context.Context, d Due) (bool, error) {
-	row, now := deliveryRow(d.Endpoint, d.Event), s.now()
+	row, now := deliveryRow(d.Delivery()), s.now()
 	return s.db.Mark(ctx, row, table.All(attrStatus.Is(DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
 		attrNextAttempt.Set(now), dueAt(DueDelivery, row, now+overdueAfter.Milliseconds()), attrMovedBy.Prove(rand.Text()))
 }

@@ -125,7 +125,7 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 	for name, err := range map[string]error{
 		"get": second(c.Endpoint(ctx, c.app, h.ID)), "update": second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
 		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.TestEndpoint(ctx, c.org, c.app, h.ID, "")),
-		"redeliver": second(c.Again(ctx, c.app, h.ID, id.NoEvent)),
+		"redeliver": second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})),
 		"other app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {
 		if !problem.Is(err, problem.EndpointNotFound) {
@@ -202,7 +202,7 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 		t.Fatalf("%d wait, %q, %v", len(waiting), next, err)
 	}
 	for _, d := range waiting {
-		if ok, err := c.Release(ctx, now, d.Event); !ok || err != nil {
+		if ok, err := c.Release(ctx, now, d.DeliveryID); !ok || err != nil {
 			t.Errorf("Release = %v, %v", ok, err)
 		}
 	}

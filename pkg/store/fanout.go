@@ -102,10 +102,11 @@ func (s *Store) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoin
 	names := make([]id.Endpoint, len(to))
 	for i, h := range to {
 		names[i] = h.ID
-		row := deliveryRow(h.ID, e.id)
+		d := webhook.DeliveryID{App: e.app, Endpoint: h.ID, Event: e.id}
+		row := deliveryRow(d)
 		begin := firstAttempt(row, now, late)
 		if h.Enabled {
-			send = append(send, Delivery{Event: e.id, Endpoint: h.ID, App: e.app, Org: e.org, StartedAt: now, NextAttempt: now + late.Milliseconds()})
+			send = append(send, Delivery{DeliveryID: d, Org: e.org, StartedAt: now, NextAttempt: now + late.Milliseconds()})
 		} else {
 			// If the endpoint was enabled again meanwhile, the delivery would never be
 			// released. So the endpoint must still be disabled.

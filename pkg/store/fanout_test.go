@@ -108,9 +108,9 @@ func (c *connected) settled(t *testing.T, h id.Endpoint) {
 		wants(t, err, "")
 		for _, d := range waiting {
 			if now.Deleted {
-				wants(t, c.Cancel(ctx, d), "")
+				wants(t, c.Cancel(ctx, d.DeliveryID), "")
 			} else {
-				wants(t, second(c.Release(ctx, now, d.Event)), "")
+				wants(t, second(c.Release(ctx, now, d.DeliveryID)), "")
 			}
 		}
 		wants(t, c.LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
@@ -184,7 +184,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c.enable(t, h.ID, false)
 	w := c.work(t, h.ID, e)
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
-	wants(t, c.Hold(ctx, w), "")
+	wants(t, c.Hold(ctx, w.DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
@@ -194,12 +194,12 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c.enable(t, h.ID, false)
 	w = c.work(t, h.ID, e)
 	c.enable(t, h.ID, true)
-	wants(t, c.Hold(ctx, w), "")
+	wants(t, c.Hold(ctx, w.DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 		t.Errorf("enabled: %s", got)
 	}
 	c.enable(t, h.ID, false)
-	wants(t, c.Hold(ctx, c.work(t, h.ID, e)), "")
+	wants(t, c.Hold(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryHeld {
 		t.Errorf("disabled: %s", got)
 	}

@@ -295,10 +295,10 @@ func (c *connected) everyDelivery(t *testing.T) {
 		wants(t, second(c.LeaseAttempt(ctx, w, name)), "")
 		wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: store.DeliveryDelivered}), "")
 	}
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, made["failed"])), "")
-	wants(t, c.Cancel(ctx, c.work(t, h.ID, made["cancelled"]).Delivery), "")
+	wants(t, c.GiveUp(ctx, c.work(t, h.ID, made["failed"]).DeliveryID), "")
+	wants(t, c.Cancel(ctx, c.work(t, h.ID, made["cancelled"]).DeliveryID), "")
 	c.pass(dayLong)
-	wants(t, second(c.Again(ctx, c.app, h.ID, made["again"])), "")
+	wants(t, second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]})), "")
 	c.enable(t, off.ID, false)
 	c.fanned(t, off.ID)
 	wants(t, c.DisableEndpoint(ctx, gone, webhook.DisabledByGone), "")

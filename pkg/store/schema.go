@@ -190,26 +190,26 @@ func keyOf[P, S ~string](pk string, of P, sk string, item S) table.Key {
 	return table.Key{PK: pk + string(of), SK: sk + string(item)}
 }
 
-func emailRow(folded string) table.Key                { return keyOf(pkEmail, folded, skMeta, "") }
-func userRow(u id.User) table.Key                     { return keyOf(pkUser, u, skMeta, "") }
-func userOrgRow(u id.User, o id.Org) table.Key        { return keyOf(pkUser, u, skOrg, o) }
-func orgRow(o id.Org) table.Key                       { return keyOf(pkOrg, o, skMeta, "") }
-func memberRow(o id.Org, u id.User) table.Key         { return keyOf(pkOrg, o, skMember, u) }
-func appRow(o id.Org, a id.App) table.Key             { return keyOf(pkOrg, o, skApp, a) }
-func apiKeyRow(o id.Org, k id.Key) table.Key          { return keyOf(pkKeys, o, skKey, k) }
-func activeKeysRow(o id.Org) table.Key                { return keyOf(pkKeys, o, skMeta, "") }
-func usedRow(o id.Org, k id.Key) table.Key            { return keyOf(pkUsed, o, skKey, k) }
-func auditRow(o id.Org, a id.Audit) table.Key         { return keyOf(pkAudit, o, "", a) }
-func signingKeyRow(kid string) table.Key              { return keyOf(pkVerify, "", skKey, kid) }
-func signingStateRow() table.Key                      { return keyOf(pkVerify, "", skState, "") }
-func linkRow(a id.App, l id.Link) table.Key           { return keyOf(pkLinks, a, skLink, l) }
-func endpointRow(a id.App, h id.Endpoint) table.Key   { return keyOf(pkEndpoints, a, skEndpoint, h) }
-func barredRow(a id.App, k id.Key) table.Key          { return keyOf(pkEndpoints, a, skBarred, k) }
-func budgetRow(a id.App) table.Key                    { return keyOf(pkBudget, a, skMeta, "") }
-func orgBudgetRow(o id.Org) table.Key                 { return keyOf(pkBudget, o, skMeta, "") }
-func eventRow(a id.App, e id.Event) table.Key         { return keyOf(pkEvents, a, "", e) }
-func deliveryRow(h id.Endpoint, e id.Event) table.Key { return keyOf(pkDelivery, h, "", e) }
-func idempotencyRow(hash string) table.Key            { return keyOf(pkIdem, hash, skMeta, "") }
+func emailRow(folded string) table.Key              { return keyOf(pkEmail, folded, skMeta, "") }
+func userRow(u id.User) table.Key                   { return keyOf(pkUser, u, skMeta, "") }
+func userOrgRow(u id.User, o id.Org) table.Key      { return keyOf(pkUser, u, skOrg, o) }
+func orgRow(o id.Org) table.Key                     { return keyOf(pkOrg, o, skMeta, "") }
+func memberRow(o id.Org, u id.User) table.Key       { return keyOf(pkOrg, o, skMember, u) }
+func appRow(o id.Org, a id.App) table.Key           { return keyOf(pkOrg, o, skApp, a) }
+func apiKeyRow(o id.Org, k id.Key) table.Key        { return keyOf(pkKeys, o, skKey, k) }
+func activeKeysRow(o id.Org) table.Key              { return keyOf(pkKeys, o, skMeta, "") }
+func usedRow(o id.Org, k id.Key) table.Key          { return keyOf(pkUsed, o, skKey, k) }
+func auditRow(o id.Org, a id.Audit) table.Key       { return keyOf(pkAudit, o, "", a) }
+func signingKeyRow(kid string) table.Key            { return keyOf(pkVerify, "", skKey, kid) }
+func signingStateRow() table.Key                    { return keyOf(pkVerify, "", skState, "") }
+func linkRow(a id.App, l id.Link) table.Key         { return keyOf(pkLinks, a, skLink, l) }
+func endpointRow(a id.App, h id.Endpoint) table.Key { return keyOf(pkEndpoints, a, skEndpoint, h) }
+func barredRow(a id.App, k id.Key) table.Key        { return keyOf(pkEndpoints, a, skBarred, k) }
+func budgetRow(a id.App) table.Key                  { return keyOf(pkBudget, a, skMeta, "") }
+func orgBudgetRow(o id.Org) table.Key               { return keyOf(pkBudget, o, skMeta, "") }
+func eventRow(a id.App, e id.Event) table.Key       { return keyOf(pkEvents, a, "", e) }
+func deliveryRow(d webhook.DeliveryID) table.Key    { return keyOf(pkDelivery, d.Endpoint, "", d.Event) }
+func idempotencyRow(hash string) table.Key          { return keyOf(pkIdem, hash, skMeta, "") }
 
 // AccessPattern is one line of the table's design: an item, its key, and the reads that it serves.
 type AccessPattern struct{ Item, PK, SK, Serves string }

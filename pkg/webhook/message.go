@@ -14,7 +14,12 @@ const MaxDelay = 15 * time.Minute
 // Message names a delivery that may be due. A message only wakes a delivery: when it is lost, late
 // or doubled, no delivery is lost or doubled, because the rows of the table are the truth.
 type Message struct {
-	Org      id.Org      `json:"orgId"`
+	Org id.Org `json:"orgId"`
+	DeliveryID
+}
+
+// DeliveryID names a delivery: an event of an app, for one of its endpoints.
+type DeliveryID struct {
 	App      id.App      `json:"appId"`
 	Endpoint id.Endpoint `json:"endpointId"`
 	Event    id.Event    `json:"eventId"`

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAMessageNamesItsDelivery(t *testing.T) {
-	m := webhook.Message{Org: "org_1", App: "app_1", Endpoint: "whe_1", Event: "evt_1"}
+	m := webhook.Message{Org: "org_1", DeliveryID: webhook.DeliveryID{App: "app_1", Endpoint: "whe_1", Event: "evt_1"}}
 	body, err := json.Marshal(m)
 	if err != nil || string(body) != `{"orgId":"org_1","appId":"app_1","endpointId":"whe_1","eventId":"evt_1"}` {
 		t.Fatalf("%s, %v", body, err)

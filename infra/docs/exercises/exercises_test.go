@@ -41,7 +41,7 @@ var exercises = []exercise{
 		"./infra/docs":     "TestRolesAreThoseOfTheOpenAPIDocument|TestRoutesAreThoseOfTheOpenAPIDocument",
 		"./infra/consumer": "TestThePrincipalsAreThoseOfTheSchema",
 	}, nil},
-	{"event", 12, map[string]string{
+	{"event", 11, map[string]string{
 		"./pkg/webhook":    "TestAFilterIsATypeOfTheContractOrTheStar",
 		"./pkg/store":      "TestMemberAddedDescribesTheMembership|TestRowsAndCallsAreAsWritten",
 		"./pkg/api":        "TestEveryTypeOfEventIsAsDocumented",

@@ -54,7 +54,7 @@ func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 
 func messages(n int) (out []webhook.Message) {
 	for i := range n {
-		out = append(out, webhook.Message{Org: id.Org(fmt.Sprint("org_", i%2)), App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i))})
+		out = append(out, webhook.Message{Org: id.Org(fmt.Sprint("org_", i%2)), DeliveryID: webhook.DeliveryID{App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i))}})
 	}
 	return out
 }

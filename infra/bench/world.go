@@ -164,11 +164,11 @@ func (w *world) fill(ctx context.Context, table *store.Store, token string) erro
 	if err != nil {
 		return err
 	}
-	event, err := table.TestEndpoint(ctx, p.OrgID, p.AppID, endpoint.Made.ID, "hello")
+	event, err := table.Deliveries().Test(ctx, p.OrgID, p.AppID, endpoint.Made.ID, "hello")
 	if err != nil {
 		return err
 	}
-	if _, err := table.FanOut(ctx, p.AppID, event); err != nil {
+	if _, err := table.Deliveries().FanOut(ctx, p.AppID, event); err != nil {
 		return err
 	}
 	w.message = webhook.Message{Org: p.OrgID, DeliveryID: webhook.DeliveryID{App: p.AppID, Endpoint: endpoint.Made.ID, Event: event}}

@@ -41,7 +41,7 @@ func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 		s.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 		now := s.Now()
 		s.Now = func() time.Time { return now } // or the bucket fills again
-		for s.SpendDeliveries(t.Context(), w.org, id.DefaultApp(w.org), 1) == nil {
+		for s.Deliveries().Spend(t.Context(), w.org, id.DefaultApp(w.org), 1) == nil {
 		}
 		ask := good()[route.Name()]
 		out := s.do(t, w.request(route.Method, route.Pattern, as, ask.body))
@@ -76,7 +76,7 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 	now := d.Now()
 	d.Now = func() time.Time { return now }
-	for d.SpendDeliveries(t.Context(), d.key.OrgID, d.key.AppID, 2) == nil {
+	for d.Deliveries().Spend(t.Context(), d.key.OrgID, d.key.AppID, 2) == nil {
 	}
 	d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 429, "rate_limited")
 	for _, e := range events {
@@ -93,7 +93,7 @@ func TestNoBudgetHoldsBackAnEnd(t *testing.T) {
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 	now := d.Now()
 	d.Now = func() time.Time { return now }
-	for d.SpendDeliveries(t.Context(), d.key.OrgID, d.key.AppID, 1) == nil {
+	for d.Deliveries().Spend(t.Context(), d.key.OrgID, d.key.AppID, 1) == nil {
 	}
 	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","description":"x"}`, 429, "rate_limited")
 	for _, more := range []string{`"description":"x"`, `"url":"https://x.example.com"`, `"events":["test"]`} { // which has an event

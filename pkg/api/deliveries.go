@@ -114,10 +114,10 @@ func (in *deliveriesIn) check(*call) (err error) {
 
 func (w webhooks) deliveries(ctx context.Context, c *call, in deliveriesIn) (list[deliveryBody], error) {
 	if in.EventID != nil {
-		found, err := w.store.DeliveriesOf(ctx, c.caller.AppID, eventID(*in.EventID))
+		found, err := w.store.Deliveries().Of(ctx, c.caller.AppID, eventID(*in.EventID))
 		return listOf("deliveries", found, "", deliveryBodyOf), err
 	}
-	found, next, err := w.store.Deliveries(ctx, c.caller.AppID, in.span)
+	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, in.span)
 	return listOf("deliveries", found, string(next), deliveryBodyOf), err
 }
 
@@ -186,7 +186,7 @@ type redeliverBody struct {
 
 func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redeliverBody, error) {
 	if in.EventID != nil {
-		if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
+		if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 			return redeliverBody{}, err
 		}
 		queued, failed := w.again(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: in.span.Endpoint, Event: eventID(*in.EventID)})
@@ -196,7 +196,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	if in.span.Status == "" {
 		in.span.Status = store.DeliveryFailed
 	}
-	found, next, err := w.store.Deliveries(ctx, c.caller.AppID, in.span)
+	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, in.span)
 	if err != nil {
 		return redeliverBody{}, err
 	}
@@ -204,7 +204,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 	for i, d := range found {
 		again[i] = d.DeliveryID
 	}
-	if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, len(again)); err != nil {
+	if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, len(again)); err != nil {
 		return redeliverBody{}, err
 	}
 	queued, failed := w.again(ctx, c, again...)
@@ -222,7 +222,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redel
 func (w webhooks) again(ctx context.Context, c *call, deliveries ...webhook.DeliveryID) (queued int, failed []error) {
 	wakes := make([]bool, len(deliveries))
 	failed = parallel.Each(redeliverAtOnce, deliveries, func(i int, d webhook.DeliveryID) (err error) {
-		wakes[i], err = w.store.Again(ctx, d)
+		wakes[i], err = w.store.Deliveries().Again(ctx, d)
 		return err
 	})
 	var send []webhook.Message

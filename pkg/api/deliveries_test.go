@@ -19,7 +19,7 @@ import (
 func (d *desk) testEvent(t *testing.T, h string) string {
 	t.Helper()
 	e := d.ask(t, "/webhook_endpoint/test", with("endpointId", h), 200, "").str("eventId")
-	if _, err := d.FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
+	if _, err := d.Deliveries().FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -28,7 +28,7 @@ func (d *desk) testEvent(t *testing.T, h string) string {
 // settle ends a delivery as deliver would: failed, or delivered at once.
 func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
 	t.Helper()
-	work, ok, err := d.Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
+	work, ok, err := d.Deliveries().Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -36,11 +36,11 @@ func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
 	if as == store.DeliveryFailed {
 		status = 500
 	}
-	if ok, err = d.LeaseAttempt(t.Context(), work, "attempt-1"); err != nil || !ok {
+	if ok, err = d.Deliveries().LeaseAttempt(t.Context(), work, "attempt-1"); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	last := store.LastAttempt{ID: "attempt-1", At: d.at.UnixMilli(), Status: &status, DurationMs: 7}
-	if err := d.RecordAttempt(t.Context(), work, store.Attempted{Last: last, Status: as}); err != nil {
+	if err := d.Deliveries().RecordAttempt(t.Context(), work, store.Attempted{Last: last, Status: as}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.status(t, e, h); got != string(as) {
@@ -149,7 +149,7 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 	if r := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
 		t.Errorf("before it is fanned out: %s", r.text)
 	}
-	if _, err := d.FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
+	if _, err := d.Deliveries().FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
 		t.Fatal(err)
 	}
 	both := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").each("deliveries", "endpointId")

@@ -85,10 +85,10 @@ func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 		if strings.Contains(text(row, "data"), "secret") || strings.Contains(text(row, "data"), "other") {
 			t.Errorf("the event shows the path or the query: %s", text(row, "data"))
 		}
-		if _, err := w.FanOut(t.Context(), w.honest.AppID, id.Event(text(row, "SK"))); err != nil {
+		if _, err := w.Deliveries().FanOut(t.Context(), w.honest.AppID, id.Event(text(row, "SK"))); err != nil {
 			t.Fatal(err)
 		}
-		deliveries, err := w.DeliveriesOf(t.Context(), w.honest.AppID, id.Event(text(row, "SK")))
+		deliveries, err := w.Deliveries().Of(t.Context(), w.honest.AppID, id.Event(text(row, "SK")))
 		if err != nil || len(deliveries) != 1 || string(deliveries[0].Endpoint) != ours {
 			t.Errorf("%s went to %+v, %v", text(row, "type"), deliveries, err)
 		}

@@ -92,7 +92,7 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 	if err != nil {
 		return answer{}, err
 	}
-	if wanted.Paid, err = w.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
+	if wanted.Paid, err = w.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
@@ -139,7 +139,7 @@ func (in *endpointIn) check(*call) error {
 
 // counted returns the body of an endpoint with the number of its deliveries that are held.
 func (w webhooks) counted(ctx context.Context, h store.Endpoint) (endpointBody, error) {
-	held, err := w.store.HeldCount(ctx, h)
+	held, err := w.store.Deliveries().HeldCount(ctx, h)
 	body := endpointBodyOf(h)
 	body.HeldCount = &held
 	return body, err
@@ -184,7 +184,7 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 	}
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
 	if !in.onlyDisables() { // which no budget delays
-		paid, err := w.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID)
+		paid, err := w.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID)
 		if err != nil {
 			return endpointBody{}, err
 		}
@@ -206,9 +206,9 @@ type testBody struct {
 }
 
 func (w webhooks) test(ctx context.Context, c *call, in endpointIn) (testBody, error) {
-	if err := w.store.SpendDeliveries(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
+	if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 		return testBody{}, err
 	}
-	e, err := w.store.TestEndpoint(ctx, c.caller.OrgID, c.caller.AppID, in.id, "This is a test of your webhook endpoint.")
+	e, err := w.store.Deliveries().Test(ctx, c.caller.OrgID, c.caller.AppID, in.id, "This is a test of your webhook endpoint.")
 	return testBody{e}, err
 }

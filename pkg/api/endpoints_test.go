@@ -143,11 +143,11 @@ func TestAnAppHas20EndpointsAtMost(t *testing.T) {
 	same(t, "after a delete", d.ask(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
 	d.pass(time.Millisecond)
 	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached) // what waits for it is not cancelled yet
-	deleted, ok, err := d.Waiting(t.Context(), d.key.AppID, id.Endpoint(gone))
+	deleted, ok, err := d.Deliveries().Waiting(t.Context(), d.key.AppID, id.Endpoint(gone))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if err := d.LookedAt(t.Context(), deleted, store.Looked{Began: d.at}); err != nil { // as the sweep does
+	if err := d.Deliveries().LookedAt(t.Context(), deleted, store.Looked{Began: d.at}); err != nil { // as the sweep does
 		t.Fatal(err)
 	}
 	made = append([]string{d.newEndpoint(t)}, made...)

@@ -47,7 +47,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	}
 	for _, err := range []error{
 		w.ExpireLink(t.Context(), key.AppID, expired),
-		w.DisableEndpoint(t.Context(), endpoint, webhook.DisabledByGone),
+		w.Deliveries().DisableEndpoint(t.Context(), endpoint, webhook.DisabledByGone),
 		w.WarnOfKey(t.Context(), w.org, id.Key(expiring.str("id"))),
 	} {
 		if err != nil {

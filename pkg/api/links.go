@@ -105,7 +105,7 @@ func (l links) create(ctx context.Context, c *call, in newLinkIn) (answer, error
 		return answer{}, err
 	}
 	// Each link causes one event when it ends.
-	if in.wanted.Paid, err = l.store.SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
+	if in.wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
 	return created(l.store.CreateLink(ctx, in.wanted, once))

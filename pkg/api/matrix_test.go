@@ -131,11 +131,11 @@ func (w *world) connect(t *testing.T) {
 	w.link = w.want(t, w.request("POST", "/link/create", key, `{"clientUserId":"u"}`), 201, "").str("id")
 	w.endpoint = w.want(t, w.request("POST", "/webhook_endpoint/create", key, `{"url":"https://hooks.example.com"}`), 201, "").str("id")
 	w.event = w.want(t, w.request("POST", "/webhook_endpoint/test", key, `{"endpointId":"{endpointId}"}`), 200, "").str("eventId")
-	if _, err := w.FanOut(t.Context(), key.AppID, id.Event(w.event)); err != nil {
+	if _, err := w.Deliveries().FanOut(t.Context(), key.AppID, id.Event(w.event)); err != nil {
 		t.Fatal(err)
 	}
 	failed := webhook.DeliveryID{App: key.AppID, Endpoint: id.Endpoint(w.endpoint), Event: id.Event(w.event)}
-	if err := w.GiveUp(t.Context(), failed); err != nil {
+	if err := w.Deliveries().GiveUp(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -43,7 +43,7 @@ func (s *stack) trip(t *testing.T, n int) *receiver {
 // wake queues every delivery of the receiver, whether it is due or not.
 func (r *receiver) wake() {
 	r.t.Helper()
-	found, _, err := r.stack.Deliveries(ctx, r.AppID, store.DeliverySpan{Endpoint: r.ID, Limit: 100})
+	found, _, err := r.stack.Deliveries().List(ctx, r.AppID, store.DeliverySpan{Endpoint: r.ID, Limit: 100})
 	if err != nil {
 		r.t.Fatal(err)
 	}

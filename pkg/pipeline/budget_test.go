@@ -33,7 +33,7 @@ func (s *stack) small() {
 func (s *stack) priced(t *testing.T, o id.Org, a id.App, most int) (made []id.Link) {
 	t.Helper()
 	for len(made) < most {
-		paid, err := s.SpendEvent(ctx, o, a)
+		paid, err := s.Deliveries().SpendEvent(ctx, o, a)
 		if problem.Is(err, problem.RateLimited) {
 			break
 		}

@@ -69,20 +69,20 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 // Message makes the attempt that a message names, if the attempt is still due. An error is a
 // fault of the table: the queue brings the message again.
 func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
-	w, ok, err := d.Store.Work(ctx, m.DeliveryID)
+	w, ok, err := d.Store.Deliveries().Work(ctx, m.DeliveryID)
 	if err != nil || !ok || w.Status != store.DeliveryPending {
 		return err
 	}
 	now := d.Store.Now()
 	switch {
 	case w.To.Deleted:
-		return d.Store.Cancel(ctx, w.DeliveryID)
+		return d.Store.Deliveries().Cancel(ctx, w.DeliveryID)
 	case !w.To.Enabled:
-		return unlessBusy(ctx, d.Store.Hold(ctx, w.DeliveryID))
+		return unlessBusy(ctx, d.Store.Deliveries().Hold(ctx, w.DeliveryID))
 	case w.NextAttempt > now.Add(early).UnixMilli():
 		return nil // this message is of an earlier attempt; another message wakes the next one
 	case now.Sub(time.UnixMilli(w.StartedAt)) > webhook.Lifetime:
-		return d.Store.GiveUp(ctx, w.DeliveryID)
+		return d.Store.Deliveries().GiveUp(ctx, w.DeliveryID)
 	case w.To.OpenUntil != 0:
 		if open, err := d.probe(ctx, w, now); err != nil || !open {
 			return err
@@ -97,9 +97,9 @@ func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 // old state of the endpoint.
 func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool, error) {
 	if w.To.OpenUntil <= now.UnixMilli() {
-		return d.Store.Probe(ctx, w.To)
+		return d.Store.Deliveries().Probe(ctx, w.To)
 	}
-	return false, d.Store.Park(ctx, w, w.To.OpenUntil)
+	return false, d.Store.Deliveries().Park(ctx, w, w.To.OpenUntil)
 }
 
 func messageOf(w store.Work) webhook.Message {
@@ -108,7 +108,7 @@ func messageOf(w store.Work) webhook.Message {
 
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	jti := rand.Text()
-	if leased, err := d.Store.LeaseAttempt(ctx, w, jti); err != nil || !leased {
+	if leased, err := d.Store.Deliveries().LeaseAttempt(ctx, w, jti); err != nil || !leased {
 		return err
 	}
 	at := d.Store.Now()
@@ -118,7 +118,7 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 		ctx, cancel := timeToRecord(ctx)
 		defer cancel()
 		slog.WarnContext(ctx, "a webhook is not sent now", "error", err, "endpoint", w.Endpoint, "event", w.Event)
-		if err := d.Store.ReturnAttempt(ctx, w, jti, at.Add(again).UnixMilli()); err != nil {
+		if err := d.Store.Deliveries().ReturnAttempt(ctx, w, jti, at.Add(again).UnixMilli()); err != nil {
 			return err
 		}
 		wake(ctx, d.Queue, again, messageOf(w))
@@ -142,7 +142,7 @@ func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (
 		slog.WarnContext(ctx, "a webhook cannot be signed", append(metric.SignFailures.With(1), "error", err)...)
 		return "", signAgain, err
 	}
-	now, ok, err := d.Store.Receiver(ctx, w.To)
+	now, ok, err := d.Store.Deliveries().Receiver(ctx, w.To)
 	switch {
 	case err != nil:
 		return "", signAgain, err
@@ -206,7 +206,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	out := store.Attempted{Last: lastAttempt(jti, at, r), Status: store.DeliveryDelivered}
 	if delivered(r) {
 		d.delivered.Add(ctx, metric.AttemptsDelivered, d.Store.Now())
-		return errors.Join(d.Store.RecordAttempt(ctx, w, out), d.Store.Succeeded(ctx, w.To))
+		return errors.Join(d.Store.Deliveries().RecordAttempt(ctx, w, out), d.Store.Deliveries().Succeeded(ctx, w.To))
 	}
 	now := d.Store.Now()
 	d.failed.Add(ctx, metric.AttemptsFailed, now)
@@ -215,19 +215,19 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	if more {
 		out.Status, out.Next, out.Queued = store.DeliveryPending, now.Add(wait).UnixMilli(), wait <= webhook.MaxDelay
 	}
-	if err := d.Store.RecordAttempt(ctx, w, out); err != nil {
+	if err := d.Store.Deliveries().RecordAttempt(ctx, w, out); err != nil {
 		return err
 	}
 	switch {
 	case r.Status == http.StatusGone:
-		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Hold(ctx, w.DeliveryID))
+		return errors.Join(d.Store.Deliveries().DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Deliveries().Hold(ctx, w.DeliveryID))
 	case w.To.Hopeless(now):
-		return errors.Join(d.Store.DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Hold(ctx, w.DeliveryID))
+		return errors.Join(d.Store.Deliveries().DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Deliveries().Hold(ctx, w.DeliveryID))
 	}
 	if out.Queued {
 		wake(ctx, d.Queue, wait, messageOf(w))
 	}
-	return d.Store.Failed(ctx, w.To)
+	return d.Store.Deliveries().Failed(ctx, w.To)
 }
 
 // timeToRecord returns a context with time to write the result of an attempt. The result must be

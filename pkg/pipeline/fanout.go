@@ -27,7 +27,7 @@ func (f FanOut) Record(ctx context.Context, pk, sk string) error {
 
 // Event fans out one event. An event that was fanned out before changes nothing.
 func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
-	send, err := f.Store.FanOut(ctx, app, event)
+	send, err := f.Store.Deliveries().FanOut(ctx, app, event)
 	if err != nil {
 		return unlessBusy(ctx, err)
 	}

@@ -64,7 +64,7 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	}
 	r.answers(nil)
 	for when, h := range map[string]store.Endpoint{"enabled": r.enable(), "read": r.now()} {
-		if n, err := s.HeldCount(ctx, h); err != nil || n != 7 {
+		if n, err := s.Deliveries().HeldCount(ctx, h); err != nil || n != 7 {
 			t.Errorf("%s: %d are held, %v", when, n, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	if got := r.statuses(); got["delivered"] != 7 || len(got) != 1 {
 		t.Errorf("released: %v", got)
 	}
-	if n, err := s.HeldCount(ctx, r.now()); err != nil || n != 0 {
+	if n, err := s.Deliveries().HeldCount(ctx, r.now()); err != nil || n != 0 {
 		t.Errorf("%d are held still, %v", n, err)
 	}
 	other.wants("endpoint.disabled once", 1)
@@ -96,7 +96,7 @@ func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 		r.event()
 	}
 	s.stream(t)
-	if n, err := s.HeldCount(ctx, r.enable()); err != nil || n != all {
+	if n, err := s.Deliveries().HeldCount(ctx, r.enable()); err != nil || n != all {
 		t.Fatalf("%d are held, %v", n, err)
 	}
 	for run, want := range []struct{ released, held int }{{4, 3}, {7, 0}, {7, 0}} {
@@ -104,7 +104,7 @@ func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 		if n := s.queue.count(); n != want.released {
 			t.Errorf("run %d: %d were queued, want %d", run, n, want.released)
 		}
-		if n, err := s.HeldCount(ctx, r.now()); err != nil || n != want.held {
+		if n, err := s.Deliveries().HeldCount(ctx, r.now()); err != nil || n != want.held {
 			t.Errorf("run %d: %d are held, %v; want %d", run, n, err, want.held)
 		}
 	}
@@ -157,7 +157,7 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 			t.Errorf("enabled: %v, failing since %d", h.Enabled, h.FailingSince)
 		}
 		if want { // so that its retries are not in the way
-			if err := s.Cancel(ctx, r.work(e).DeliveryID); err != nil {
+			if err := s.Deliveries().Cancel(ctx, r.work(e).DeliveryID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	// The deliveries of the app's event show it.
-	got, err := s.DeliveriesOf(ctx, s.app, late)
+	got, err := s.Deliveries().Of(ctx, s.app, late)
 	if err != nil || len(got) != 1 || got[0].Status != store.DeliveryCancelled {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -95,7 +95,7 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 	}{
 		"disabled by its app": {func(r *receiver) { r.enables(false) }, store.DeliveryHeld},
 		"disabled by its answer": {func(r *receiver) {
-			if err := s.DisableEndpoint(ctx, r.now(), webhook.DisabledByGone); err != nil {
+			if err := s.Deliveries().DisableEndpoint(ctx, r.now(), webhook.DisabledByGone); err != nil {
 				t.Error(err)
 			}
 		}, store.DeliveryHeld},
@@ -137,12 +137,12 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	if got := r.statuses(); got["delivered"] != 7 {
 		t.Fatalf("%v", got)
 	}
-	again, err := s.Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}) // pending, as it was read
+	again, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}) // pending, as it was read
 	if err != nil || !again {
 		t.Fatal(again, err)
 	}
 	w.NextAttempt = r.work(late).NextAttempt
-	if err := s.Park(ctx, w, w.To.OpenUntil); err != nil || r.parked() != 1 {
+	if err := s.Deliveries().Park(ctx, w, w.To.OpenUntil); err != nil || r.parked() != 1 {
 		t.Fatalf("%d are parked, %v", r.parked(), err)
 	}
 	s.minutes(t, 2)

@@ -173,7 +173,7 @@ func (r *receiver) wants(when string, n int) {
 // event writes a test event for the receiver.
 func (r *receiver) event() id.Event {
 	r.t.Helper()
-	e, err := r.stack.TestEndpoint(ctx, r.OrgID, r.AppID, r.ID, "hello")
+	e, err := r.stack.Deliveries().Test(ctx, r.OrgID, r.AppID, r.ID, "hello")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func (r *receiver) event() id.Event {
 // work reads one of the receiver's deliveries.
 func (r *receiver) work(e id.Event) store.Work {
 	r.t.Helper()
-	w, ok, err := r.stack.Work(ctx, webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e})
+	w, ok, err := r.stack.Deliveries().Work(ctx, webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e})
 	if err != nil || !ok {
 		r.t.Fatalf("Work = %v, %v", ok, err)
 	}

@@ -73,7 +73,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	}
 	// The delivery can be redelivered, from the first attempt on.
 	r.answers(nil)
-	if wakes, err := s.Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}); err != nil || !wakes {
+	if wakes, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}); err != nil || !wakes {
 		t.Fatalf("%v, %v", wakes, err)
 	}
 	s.minutes(t, 7) // a breaker may be open, and the sweep wakes the delivery
@@ -160,7 +160,7 @@ func TestADeliveryThatDiedInTheMiddleIsTriedAgain(t *testing.T) {
 	r := s.receiver(t, nil)
 	e := r.event()
 	s.stream(t)
-	if ok, err := s.LeaseAttempt(ctx, r.work(e), "died"); !ok || err != nil {
+	if ok, err := s.Deliveries().LeaseAttempt(ctx, r.work(e), "died"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	s.pump(t)

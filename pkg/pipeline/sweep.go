@@ -138,7 +138,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 	if r.take(1) == 0 {
 		return nil
 	}
-	ok, err := r.Store.Requeue(ctx, d)
+	ok, err := r.Store.Deliveries().Requeue(ctx, d)
 	if !ok {
 		r.giveBack(1)
 		return err

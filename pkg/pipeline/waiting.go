@@ -24,7 +24,7 @@ const (
 // wait for its breaker, and held ones, which wait until it is enabled or deleted.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
-	h, ok, err := r.Store.Waiting(ctx, d.App, d.Endpoint)
+	h, ok, err := r.Store.Deliveries().Waiting(ctx, d.App, d.Endpoint)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -48,7 +48,7 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	if more {
 		p.look.Again = began
 	}
-	return more, r.Store.LookedAt(ctx, h, p.look)
+	return more, r.Store.Deliveries().LookedAt(ctx, h, p.look)
 }
 
 // part is a part of the deliveries that wait for one endpoint.
@@ -65,7 +65,7 @@ type part struct {
 // processed, because the index may still have them.
 func (p *part) parked(ctx context.Context) error {
 	from := p.passed(p.to.ID, 0)
-	found, err := p.Store.Parked(ctx, p.to.ID, from, onePart)
+	found, err := p.Store.Deliveries().Parked(ctx, p.to.ID, from, onePart)
 	failed := []error{err}
 	p.look.Parked = from != 0 || len(found) > 0
 	for _, d := range found {
@@ -86,15 +86,15 @@ func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
 	case d.Kind == store.DueStray:
 		return false, p.Store.DropStray(ctx, d)
 	case p.to.Deleted:
-		err = p.Store.Cancel(ctx, of)
+		err = p.Store.Deliveries().Cancel(ctx, of)
 	case !p.to.Enabled:
-		err = p.Store.Hold(ctx, of)
+		err = p.Store.Deliveries().Hold(ctx, of)
 	case p.Store.Now().Sub(time.UnixMilli(d.At)) > webhook.Lifetime:
-		err = p.Store.GiveUp(ctx, of)
+		err = p.Store.Deliveries().GiveUp(ctx, of)
 	case p.may == 0:
 		return false, nil
 	default:
-		ok, err = p.Store.Unpark(ctx, d)
+		ok, err = p.Store.Deliveries().Unpark(ctx, d)
 		if ok {
 			p.wakes(of)
 		}
@@ -114,7 +114,7 @@ func (p *part) held(ctx context.Context) error {
 	if !p.to.Releasing || most == 0 {
 		return nil
 	}
-	waiting, next, err := p.Store.WaitingFor(ctx, p.to, most)
+	waiting, next, err := p.Store.Deliveries().WaitingFor(ctx, p.to, most)
 	if err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func (p *part) held(ctx context.Context) error {
 		ok := false
 		switch {
 		case !p.to.Deleted:
-			ok, err = p.Store.Release(ctx, p.to, d.DeliveryID)
+			ok, err = p.Store.Deliveries().Release(ctx, p.to, d.DeliveryID)
 		case d.Status == store.DeliveryPending || d.Status == store.DeliveryHeld:
-			err = p.Store.Cancel(ctx, d.DeliveryID)
+			err = p.Store.Deliveries().Cancel(ctx, d.DeliveryID)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Event, err)

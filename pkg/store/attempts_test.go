@@ -22,7 +22,7 @@ func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 		w := c.work(t, h.ID, e)
 		var won atomic.Int64
 		for _, err := range atOnce(40, func(i int) error {
-			ok, err := c.LeaseAttempt(ctx, w, fmt.Sprint("jti-", n, "-", i))
+			ok, err := c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint("jti-", n, "-", i))
 			if ok {
 				won.Add(1)
 			}
@@ -46,11 +46,11 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 			h := c.endpoint(t)
 			w := c.work(t, h.ID, c.fanned(t, h.ID))
 			c.Faults.Plan("UpdateItem", f, times)
-			ok, err := c.LeaseAttempt(ctx, w, "mine")
+			ok, err := c.Deliveries().LeaseAttempt(ctx, w, "mine")
 			if !ok || err != nil || c.Faults.Pending() {
 				t.Errorf("%s × %d: %v, %v", f, times, ok, err)
 			}
-			if ok, err := c.LeaseAttempt(ctx, w, "another"); ok || err != nil {
+			if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "another"); ok || err != nil {
 				t.Errorf("%s × %d: another has it too: %v, %v", f, times, ok, err)
 			}
 			if got := c.work(t, h.ID, w.Event).Attempts; got != 1 {
@@ -66,16 +66,16 @@ func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	w := c.work(t, h.ID, e)
 	until := c.Now().Add(time.Second).UnixMilli()
-	wants(t, c.Park(ctx, w, until), "")
-	if ok, err := c.LeaseAttempt(ctx, w, "late"); ok || err != nil {
+	wants(t, c.Deliveries().Park(ctx, w, until), "")
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "late"); ok || err != nil {
 		t.Errorf("after it was parked: %v, %v", ok, err)
 	}
-	wants(t, c.Park(ctx, w, until+1), "")
+	wants(t, c.Deliveries().Park(ctx, w, until+1), "")
 	if w = c.work(t, h.ID, e); w.NextAttempt != until {
 		t.Errorf("parked again by what was read before: %d", w.NextAttempt)
 	}
-	wants(t, c.Cancel(ctx, w.DeliveryID), "")
-	if ok, err := c.LeaseAttempt(ctx, w, "dead"); ok || err != nil {
+	wants(t, c.Deliveries().Cancel(ctx, w.DeliveryID), "")
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "dead"); ok || err != nil {
 		t.Errorf("of a cancelled one: %v, %v", ok, err)
 	}
 }
@@ -85,14 +85,14 @@ func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	h := c.endpoint(t)
 	e := c.fanned(t, h.ID)
 	w := c.work(t, h.ID, e)
-	wants(t, second(c.LeaseAttempt(ctx, w, "a")), "")
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "a")), "")
 	at := c.Now().Add(15 * time.Second).UnixMilli()
-	wants(t, c.ReturnAttempt(ctx, w, "other", at), "") // not who has it
+	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "other", at), "") // not who has it
 	if got := c.work(t, h.ID, e); got.Attempts != 1 {
 		t.Errorf("another gave it back: %+v", got.Delivery)
 	}
-	wants(t, c.ReturnAttempt(ctx, w, "a", at), "")
-	wants(t, c.ReturnAttempt(ctx, w, "a", at), "")
+	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
+	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
 	if got := c.work(t, h.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != store.DeliveryPending {
 		t.Errorf("%+v", got.Delivery)
 	}
@@ -103,16 +103,16 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	h := c.endpoint(t)
 	e := c.fanned(t, h.ID)
 	w := c.work(t, h.ID, e)
-	wants(t, second(c.LeaseAttempt(ctx, w, "slow")), "")
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "slow")), "")
 	c.pass(time.Minute)
-	wants(t, second(c.LeaseAttempt(ctx, c.work(t, h.ID, e), "next")), "")
-	wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: store.DeliveryFailed}), "")
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, c.work(t, h.ID, e), "next")), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: store.DeliveryFailed}), "")
 	if got := c.work(t, h.ID, e); got.Status != store.DeliveryPending || got.Last != nil {
 		t.Errorf("%+v", got.Delivery)
 	}
 	status, body := 200, "ok"
 	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
-	wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: last, Status: store.DeliveryDelivered}), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: store.DeliveryDelivered}), "")
 	got := c.work(t, h.ID, e)
 	if got.Status != store.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 ||
 		*got.Last.Body != "ok" || got.NextAttempt != 0 {
@@ -128,12 +128,12 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	w := c.work(t, h.ID, c.fanned(t, h.ID))
-	wants(t, second(c.LeaseAttempt(ctx, w, "a")), "")
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "a")), "")
 	c.enable(t, h.ID, false)
 	c.Faults.Before("TransactWriteItems", func() {
-		wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: store.DeliveryDelivered}), "")
+		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: store.DeliveryDelivered}), "")
 	})
-	wants(t, c.Hold(ctx, w.DeliveryID), "")
+	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
 	if got := c.work(t, h.ID, w.Event); got.Status != store.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
 		t.Errorf("%+v", got.Delivery)
 	}
@@ -150,7 +150,7 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	}
 	var moved atomic.Int64
 	for _, err := range atOnce(20, func(int) error {
-		ok, err := c.Requeue(ctx, due[0])
+		ok, err := c.Deliveries().Requeue(ctx, due[0])
 		if ok {
 			moved.Add(1)
 		}
@@ -170,7 +170,7 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if err != nil || len(again) != 1 {
 		t.Fatalf("%v, %v", again, err)
 	}
-	if ok, err := c.Requeue(ctx, again[0]); !ok || err != nil {
+	if ok, err := c.Deliveries().Requeue(ctx, again[0]); !ok || err != nil {
 		t.Errorf("%v, %v", ok, err)
 	}
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(15*time.Minute), 10); err != nil || len(left) != 0 {
@@ -180,11 +180,11 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	wants(t, c.Cancel(ctx, c.work(t, h.ID, e).DeliveryID), "")
-	if ok, err := c.Requeue(ctx, due[0]); ok || err != nil {
+	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	if ok, err := c.Deliveries().Requeue(ctx, due[0]); ok || err != nil {
 		t.Errorf("a settled one is moved: %v, %v", ok, err)
 	}
-	if ok, err := c.Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}); ok || err != nil {
+	if ok, err := c.Deliveries().Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}); ok || err != nil {
 		t.Errorf("what is not there is moved: %v, %v", ok, err)
 	}
 }
@@ -194,7 +194,7 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	h := c.endpoint(t)
 	for n := range 6 {
 		seen := c.seen(t, h.ID)
-		for _, err := range atOnce(10, func(int) error { return c.Failed(ctx, seen) }) {
+		for _, err := range atOnce(10, func(int) error { return c.Deliveries().Failed(ctx, seen) }) {
 			wants(t, err, "")
 		}
 		got := c.seen(t, h.ID)
@@ -211,18 +211,18 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	if slow.FailingSince != c.Now().Add(-18*time.Second).UnixMilli() {
 		t.Errorf("failing since %d", slow.FailingSince)
 	}
-	wants(t, c.Succeeded(ctx, slow), "")
-	wants(t, c.Failed(ctx, slow), "") // it began before the success
+	wants(t, c.Deliveries().Succeeded(ctx, slow), "")
+	wants(t, c.Deliveries().Failed(ctx, slow), "") // it began before the success
 	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
 		t.Errorf("a slow failure undoes the success: %+v", got)
 	}
 	c.Faults.Calls()
-	wants(t, c.Succeeded(ctx, c.seen(t, h.ID)), "")
+	wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h.ID)), "")
 	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
 	}
 	// An endpoint that took a webhook meanwhile is not disabled for earlier failures.
-	wants(t, c.DisableEndpoint(ctx, slow, webhook.DisabledByFailing), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, slow, webhook.DisabledByFailing), "")
 	if !c.seen(t, h.ID).Enabled {
 		t.Error("disabled as failing, after a success")
 	}
@@ -232,14 +232,14 @@ func TestOneOfManyProbes(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	for range 5 {
-		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 		c.pass(3 * time.Second)
 	}
 	c.pass(30 * time.Second)
 	seen := c.seen(t, h.ID)
 	var won atomic.Int64
 	for _, err := range atOnce(40, func(int) error {
-		ok, err := c.Probe(ctx, seen)
+		ok, err := c.Deliveries().Probe(ctx, seen)
 		if ok {
 			won.Add(1)
 		}
@@ -258,25 +258,25 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	for _, status := range []store.DeliveryStatus{store.DeliveryFailed, store.DeliveryDelivered, store.DeliveryCancelled} {
 		w := c.work(t, h.ID, e)
-		wants(t, second(c.LeaseAttempt(ctx, w, string(status))), "")
+		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, string(status))), "")
 		if status == store.DeliveryCancelled {
-			wants(t, c.Cancel(ctx, w.DeliveryID), "")
+			wants(t, c.Deliveries().Cancel(ctx, w.DeliveryID), "")
 		} else {
-			wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
+			wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
 		}
 		c.pass(time.Hour)
-		queue, err := c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
+		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
 		if got := c.work(t, h.ID, e); !queue || err != nil || got.Status != store.DeliveryPending || got.Attempts != 0 ||
 			got.StartedAt != c.Now().UnixMilli() || got.NextAttempt != got.StartedAt {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
 	}
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute)
 	c.enable(t, h.ID, false)
-	if queue, err := c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
+	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
 		t.Errorf("disabled: %v, %v", queue, err)
 	}
-	wants(t, second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})), problem.DeliveryNotFound)
-	wants(t, second(c.Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e})), problem.EndpointNotFound)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})), problem.DeliveryNotFound)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e})), problem.EndpointNotFound)
 }

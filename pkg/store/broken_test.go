@@ -35,8 +35,8 @@ func (c *connected) entities(t *testing.T) []entity {
 	h := c.endpoint(t, webhook.Every)
 	event := c.fanned(t, h.ID)
 	w := c.work(t, h.ID, event)
-	wants(t, second(c.LeaseAttempt(ctx, w, "jti")), "")
-	wants(t, c.RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: store.DeliveryFailed}), "")
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "jti")), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: store.DeliveryFailed}), "")
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
 	signing := lease(t, c.Table)
@@ -44,7 +44,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	record := once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}")
 	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) }
 	wants(t, create(), "")
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
 		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt", func() error {
@@ -99,14 +99,14 @@ func (c *connected) entities(t *testing.T) []entity {
 			func() error { return second(c.Endpoint(ctx, c.app, h.ID)) }},
 		{"event", "EVTS#", string(event), "type data createdAt", "", func() error { return second(c.Event(ctx, c.app, event)) }},
 		{"delivery", "DLV#", string(event), "appId eventType status attempts createdAt", "nextAttemptAt deliveredAt startedAt last", func() error {
-			return second(c.DeliveriesOf(ctx, c.app, event))
+			return second(c.Deliveries().Of(ctx, c.app, event))
 		}},
 		{"idempotency record", "IDEM#", "META", "request sealed salt", "", create},
 		{"audit entry", "AUD#", "aud_", "at action actor target changes requestId", "", func() error {
 			_, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
 			return err
 		}},
-		{"budget", "BUDGET#", "META", "", "spent", func() error { return c.SpendDeliveries(ctx, c.org, c.app, 1) }},
+		{"budget", "BUDGET#", "META", "", "spent", func() error { return c.Deliveries().Spend(ctx, c.org, c.app, 1) }},
 	}
 }
 

@@ -73,16 +73,16 @@ func (b Budget) over(spent, most int64) time.Duration {
 
 // SpendEvent charges an app and its org for an event to all endpoints of the app, and for one
 // delivery when it has none. paid is the charge. Error: rate_limited, with the time to wait.
-func (s *Store) SpendEvent(ctx context.Context, o id.Org, a id.App) (paid int, err error) {
-	return s.spend(ctx, o, a, 0)
+func (ds Deliveries) SpendEvent(ctx context.Context, o id.Org, a id.App) (paid int, err error) {
+	return ds.s.spend(ctx, o, a, 0)
 }
 
-// SpendDeliveries charges an app and its org for n deliveries. Error: rate_limited, with the time to wait.
-func (s *Store) SpendDeliveries(ctx context.Context, o id.Org, a id.App, n int) error {
+// Spend charges an app and its org for n deliveries. Error: rate_limited, with the time to wait.
+func (ds Deliveries) Spend(ctx context.Context, o id.Org, a id.App, n int) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := s.spend(ctx, o, a, n)
+	_, err := ds.s.spend(ctx, o, a, n)
 	return err
 }
 

@@ -27,7 +27,7 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	var granted atomic.Int64
 	grant := func(n int) func(int) error {
 		return func(int) error {
-			err := c.SpendDeliveries(ctx, c.org, c.app, n)
+			err := c.Deliveries().Spend(ctx, c.org, c.app, n)
 			if err == nil {
 				granted.Add(1)
 			} else if !problem.Is(err, problem.RateLimited) {
@@ -46,14 +46,14 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 			t.Errorf("%s: %d charges of 5 of a budget of 50", name, n)
 		}
 	}
-	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 20)); got != 2*time.Second {
+	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 20)); got != 2*time.Second {
 		t.Errorf("20 of 10 a second: wait %s", got)
 	}
 	c.pass(2*time.Second - 100*time.Millisecond)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), problem.RateLimited)
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 20), problem.RateLimited)
 	c.pass(100 * time.Millisecond)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), "")
-	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 1)); got != time.Second {
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 20), "")
+	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 1)); got != time.Second {
 		t.Errorf("one more: wait %s", got)
 	}
 }
@@ -61,12 +61,12 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 func TestABudgetRefillsByTheMillisecond(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 500, Burst: 10}
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 10), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 10), "")
 	for range 3 {
 		c.pass(time.Millisecond)
-		wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+		wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 		c.pass(time.Millisecond)
-		wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
+		wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *connected) beside(t *testing.T) {
 	c.Faults.Before("UpdateItem", func() {})
 	c.Faults.Before("UpdateItem", func() {
 		c.pass(time.Hour)
-		wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+		wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	})
 }
 
@@ -84,10 +84,10 @@ func (c *connected) beside(t *testing.T) {
 func TestAChargeThatLosesARaceIsTriedAgain(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	c.beside(t)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 	if c.Faults.Pending() {
 		t.Error("the test proves nothing")
 	}
@@ -102,12 +102,12 @@ func TestAFanOutIsChargedOnce(t *testing.T) {
 	c.enable(t, h.ID, false)
 	c.stream(t)
 	makeKey(t, c.Table, c.org, c.ada, 0)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	c.beside(t)
 	c.Faults.Before("TransactWriteItems", func() { c.enable(t, h.ID, true) })
 	c.stream(t)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 4), problem.RateLimited)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 3), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 4), problem.RateLimited)
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 3), "")
 	if c.Faults.Pending() {
 		t.Error("the test proves nothing")
 	}
@@ -118,7 +118,7 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 7}
 	spends := func(want int) {
 		t.Helper()
-		if paid, err := c.SpendEvent(ctx, c.org, c.app); err != nil || paid != want {
+		if paid, err := c.Deliveries().SpendEvent(ctx, c.org, c.app); err != nil || paid != want {
 			t.Errorf("an event costs %d, %v, want %d", paid, err, want)
 		}
 	}
@@ -129,9 +129,9 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 		c.endpoint(t)
 	}
 	spends(3)
-	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), "")
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 }
 
 func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
@@ -141,9 +141,9 @@ func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
 		c.endpoint(t)
 	}
 	for range 2 {
-		wants(t, second(c.SpendEvent(ctx, c.org, c.app)), "")
+		wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
 	}
-	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 }
 
 func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
@@ -153,11 +153,11 @@ func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
 	c.look(t, h.ID) // the row counts no endpoint, in place of having no count
 	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 2}
 	for range 2 {
-		if paid, err := c.SpendEvent(ctx, c.org, c.app); err != nil || paid != 1 {
+		if paid, err := c.Deliveries().SpendEvent(ctx, c.org, c.app); err != nil || paid != 1 {
 			t.Errorf("%d, %v", paid, err)
 		}
 	}
-	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 }
 
 func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
@@ -170,28 +170,28 @@ func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 			break
 		}
 		wants(t, err, "")
-		for c.SpendDeliveries(ctx, c.org, app.Made.ID, 5) == nil {
+		for c.Deliveries().Spend(ctx, c.org, app.Made.ID, 5) == nil {
 			granted += 5
 		}
 	}
 	if granted != 150 {
 		t.Errorf("an org's apps started %d deliveries at once, want 150", granted)
 	}
-	if got := wait(t, c.SpendDeliveries(ctx, c.org, c.app, 30)); got != time.Second {
+	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 30)); got != time.Second {
 		t.Errorf("30 of 30 a second: wait %s", got)
 	}
 	other := c.NewOrg(t, c.ada)
-	wants(t, c.SpendDeliveries(ctx, other, id.DefaultApp(other), 50), "")
+	wants(t, c.Deliveries().Spend(ctx, other, id.DefaultApp(other), 50), "")
 }
 
 // TestABudgetOutlivesAnotherRate: the number in the row was written at a higher rate.
 func TestABudgetOutlivesAnotherRate(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 500), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 500), "")
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 20}
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 20), "")
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 1), problem.RateLimited)
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 20), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 }
 
 func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
@@ -200,13 +200,13 @@ func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	again := func(want problem.Code) {
 		t.Helper()
-		wants(t, second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})), want)
+		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})), want)
 	}
 	again(problem.Conflict) // pending
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	again("")
 	again(problem.Conflict)
-	wants(t, c.GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute - time.Millisecond)
 	again(problem.Conflict)
 	c.pass(time.Millisecond)

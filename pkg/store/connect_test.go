@@ -158,7 +158,7 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 // test writes an event for one endpoint, and returns its id.
 func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
-	e, err := c.TestEndpoint(ctx, c.org, c.app, h, "hello")
+	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 func (c *connected) stream(t *testing.T) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "EVTS#") {
-		wants(t, second(c.FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
+		wants(t, second(c.Deliveries().FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
 	}
 }
 
@@ -177,7 +177,7 @@ func (c *connected) stream(t *testing.T) {
 func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
 	e := c.test(t, h)
-	if _, err := c.FanOut(ctx, c.app, e); err != nil {
+	if _, err := c.Deliveries().FanOut(ctx, c.app, e); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -185,7 +185,7 @@ func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 
 func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
 	t.Helper()
-	w, ok, err := c.Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: h, Event: e})
+	w, ok, err := c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: h, Event: e})
 	if err != nil || !ok {
 		t.Fatalf("Work = %v, %v", ok, err)
 	}

@@ -85,10 +85,16 @@ func marked(changes ...table.Change) table.Change {
 	return table.Changes(attrWrittenBy.Prove(rand.Text()), table.Changes(changes...))
 }
 
-// DeliveriesOf lists the deliveries of an event, in the order of its endpoints. Error:
+// Deliveries has the use cases of deliveries, and of the endpoints to which they go.
+type Deliveries struct{ s *Store }
+
+// Deliveries returns the store's deliveries.
+func (s *Store) Deliveries() Deliveries { return Deliveries{s} }
+
+// Of lists the deliveries of an event, in the order of its endpoints. Error:
 // event_not_found.
-func (s *Store) DeliveriesOf(ctx context.Context, a id.App, e id.Event) (found []Delivery, err error) {
-	endpoints, err := find(ctx, s, eventRow(a, e), attrEndpoints.OrZero, errEventNotFound)
+func (ds Deliveries) Of(ctx context.Context, a id.App, e id.Event) (found []Delivery, err error) {
+	endpoints, err := find(ctx, ds.s, eventRow(a, e), attrEndpoints.OrZero, errEventNotFound)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +102,7 @@ func (s *Store) DeliveriesOf(ctx context.Context, a id.App, e id.Event) (found [
 	for i, h := range endpoints {
 		wanted[i] = deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e})
 	}
-	rows, err := batch(ctx, s, wanted, deliveryFrom)
+	rows, err := batch(ctx, ds.s, wanted, deliveryFrom)
 	for _, k := range wanted {
 		if d, ok := rows[k]; ok {
 			found = append(found, d)
@@ -119,16 +125,16 @@ type DeliverySpan struct {
 // status. The cursor goes on from there.
 const deliveryPages = 10
 
-// Deliveries lists deliveries of an endpoint, oldest first. next is the event behind which the
+// List lists deliveries of an endpoint, oldest first. next is the event behind which the
 // next page begins, "" at the end. Error: endpoint_not_found.
-func (s *Store) Deliveries(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
-	if _, err := s.Endpoint(ctx, a, d.Endpoint); err != nil {
+func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
+	if _, err := ds.s.Endpoint(ctx, a, d.Endpoint); err != nil {
 		return nil, "", err
 	}
-	return s.deliveries(ctx, d)
+	return ds.deliveries(ctx, d)
 }
 
-func (s *Store) deliveries(ctx context.Context, d DeliverySpan) (found []Delivery, next id.Event, err error) {
+func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []Delivery, next id.Event, err error) {
 	page := table.Span{PK: pkDelivery + string(d.Endpoint), After: string(d.After), Limit: max(d.Limit, 100)}
 	if !d.Since.IsZero() {
 		page.From = string(id.FirstEvent(d.Since))
@@ -141,7 +147,7 @@ func (s *Store) deliveries(ctx context.Context, d DeliverySpan) (found []Deliver
 		pages = 1
 	}
 	for range pages {
-		all, more, err := list(ctx, s, page, deliveryFrom)
+		all, more, err := list(ctx, ds.s, page, deliveryFrom)
 		if err != nil {
 			return nil, "", err
 		}
@@ -172,10 +178,10 @@ func (d DeliverySpan) choose(found, some []Delivery) (_ []Delivery, used int) {
 
 // HeldCount counts the deliveries that are held for an endpoint, among the first Limits.Held that are not
 // released.
-func (s *Store) HeldCount(ctx context.Context, h Endpoint) (int, error) {
+func (ds Deliveries) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil
 	}
-	held, _, err := s.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: s.Limits.Held, OnePage: true})
+	held, _, err := ds.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: ds.s.Limits.Held, OnePage: true})
 	return len(held), err
 }

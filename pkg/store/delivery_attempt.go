@@ -26,9 +26,9 @@ type Work struct {
 
 // Work reads a delivery, its endpoint and its event, in one strong read. ok is false when there is
 // no such delivery, or no such event, any more.
-func (s *Store) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok bool, err error) {
+func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok bool, err error) {
 	own, endpoint, payload := deliveryRow(d), endpointRow(d.App, d.Endpoint), eventRow(d.App, d.Event)
-	rows, err := s.db.Batch(ctx, own, endpoint, payload)
+	rows, err := ds.s.db.Batch(ctx, own, endpoint, payload)
 	if err != nil {
 		return Work{}, false, err
 	}
@@ -47,18 +47,18 @@ func (s *Store) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok bool
 // LeaseAttempt takes the right to make the next attempt of a delivery. The attempt's name is the
 // jti of its token. ok is false when another process has the right, or the delivery has changed
 // since it was read.
-func (s *Store) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
-	until := s.now() + leaseFor.Milliseconds()
+func (ds Deliveries) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
+	until := ds.s.now() + leaseFor.Milliseconds()
 	unchanged := table.All(attrStatus.Is(DeliveryPending), attrAttempts.Is(w.Attempts), attrNextAttempt.Is(w.NextAttempt))
-	return s.db.Mark(ctx, deliveryRow(w.DeliveryID), unchanged, nil,
+	return ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), unchanged, nil,
 		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, deliveryRow(w.DeliveryID), until)) // it may be parked
 }
 
 // ReturnAttempt gives back a leased attempt that was not made. It is due again at a time, in
 // milliseconds.
-func (s *Store) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
+func (ds Deliveries) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
 	leased := table.All(attrStatus.Is(DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
-	_, err := s.db.Mark(ctx, deliveryRow(w.DeliveryID), leased, nil,
+	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), leased, nil,
 		attrAttempts.Set(w.Attempts), attrNextAttempt.Set(at), attrDueAt.Set(at+overdueAfter.Milliseconds()))
 	return err
 }
@@ -75,7 +75,7 @@ type Attempted struct {
 
 // RecordAttempt writes the result of an attempt. An attempt whose lease another process has taken
 // over since changes nothing.
-func (s *Store) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
+func (ds Deliveries) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 	var next table.Change
 	switch a.Status {
 	case DeliveryPending:
@@ -85,34 +85,34 @@ func (s *Store) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 		}
 		next = table.Changes(attrNextAttempt.Set(a.Next), attrDueAt.Set(at))
 	case DeliveryDelivered:
-		next = table.Changes(attrDeliveredAt.Set(s.now()), endAttempts())
+		next = table.Changes(attrDeliveredAt.Set(ds.s.now()), endAttempts())
 	default:
 		next = endAttempts()
 	}
-	_, err := s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
+	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
 		attrStatus.Set(a.Status), attrLast.Set(&a.Last), next)
 	return err
 }
 
 // GiveUp makes a delivery failed without another attempt.
-func (s *Store) GiveUp(ctx context.Context, d webhook.DeliveryID) error {
-	return s.end(ctx, d, DeliveryFailed)
+func (ds Deliveries) GiveUp(ctx context.Context, d webhook.DeliveryID) error {
+	return ds.end(ctx, d, DeliveryFailed)
 }
 
 // Cancel cancels a delivery that waits for a deleted endpoint.
-func (s *Store) Cancel(ctx context.Context, d webhook.DeliveryID) error {
-	return s.end(ctx, d, DeliveryCancelled)
+func (ds Deliveries) Cancel(ctx context.Context, d webhook.DeliveryID) error {
+	return ds.end(ctx, d, DeliveryCancelled)
 }
 
-func (s *Store) end(ctx context.Context, d webhook.DeliveryID, as DeliveryStatus) error {
-	_, err := s.db.Mark(ctx, deliveryRow(d), attrStatus.In(DeliveryPending, DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
+func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as DeliveryStatus) error {
+	_, err := ds.s.db.Mark(ctx, deliveryRow(d), attrStatus.In(DeliveryPending, DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
 	return err
 }
 
 // Hold holds a pending delivery of a disabled endpoint. If the endpoint was enabled again
 // meanwhile, the delivery stays pending.
-func (s *Store) Hold(ctx context.Context, d webhook.DeliveryID) error {
-	t := s.begin()
+func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) error {
+	t := ds.s.begin()
 	t.Check(endpointRow(d.App, d.Endpoint), isDisabled(), table.Raced)
 	t.Update(deliveryRow(d), attrStatus.Is(DeliveryPending), table.Raced, attrStatus.Set(DeliveryHeld), endAttempts())
 	return ignoreRaced(t.Commit(ctx))
@@ -125,15 +125,15 @@ const requeueAfter = 90 * time.Second
 // Requeue moves an overdue delivery's due time forward, and reports whether it did. Only the caller
 // that moved it queues the delivery, so that it is not queued again each minute. The row holds a
 // random text of that caller, which recognises its change by it when the answer was lost.
-func (s *Store) Requeue(ctx context.Context, d Due) (ok bool, err error) {
+func (ds Deliveries) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	delivery := deliveryRow(d.Delivery())
-	startedAt, ok, err := lookup(ctx, s, delivery, attrStartedAt.OrZero)
+	startedAt, ok, err := lookup(ctx, ds.s, delivery, attrStartedAt.OrZero)
 	if err != nil || !ok {
 		return false, err
 	}
-	now := s.Now()
+	now := ds.s.Now()
 	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(startedAt))/4))
-	return s.db.Mark(ctx, delivery, table.All(attrStatus.Is(DeliveryPending), attrDueAt.Is(d.At)), nil,
+	return ds.s.db.Mark(ctx, delivery, table.All(attrStatus.Is(DeliveryPending), attrDueAt.Is(d.At)), nil,
 		attrDueAt.Set(until.UnixMilli()), attrMovedBy.Prove(rand.Text()))
 }
 
@@ -144,17 +144,17 @@ const againAfter = time.Minute
 // endpoint is held. queue is true when the delivery is to be queued. Errors: endpoint_not_found,
 // delivery_not_found, and conflict for a delivery that is pending, or was sent again within a
 // minute.
-func (s *Store) Again(ctx context.Context, d webhook.DeliveryID) (queue bool, err error) {
-	err = s.db.Retry(ctx, func() error {
-		endpoint, err := s.Endpoint(ctx, d.App, d.Endpoint)
+func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue bool, err error) {
+	err = ds.s.db.Retry(ctx, func() error {
+		endpoint, err := ds.s.Endpoint(ctx, d.App, d.Endpoint)
 		if err != nil {
 			return err
 		}
 		queue = endpoint.Enabled
-		now := s.now()
+		now := ds.s.now()
 		ended := table.All(table.Exists, attrStatus.Not(DeliveryPending),
 			table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds())))
-		return s.again(ctx, endpoint, d, ended, attrAgainAt.Set(now))
+		return ds.again(ctx, endpoint, d, ended, attrAgainAt.Set(now))
 	})
 	if errors.Is(err, errNotAgain) {
 		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
@@ -164,8 +164,8 @@ func (s *Store) Again(ctx context.Context, d webhook.DeliveryID) (queue bool, er
 
 // Release begins a new round of attempts for a held delivery of an endpoint. ok is false when the delivery is no
 // longer held, or its endpoint is disabled again.
-func (s *Store) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (ok bool, err error) {
-	err = s.again(ctx, h, d, attrStatus.Is(DeliveryHeld), nil)
+func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (ok bool, err error) {
+	err = ds.again(ctx, h, d, attrStatus.Is(DeliveryHeld), nil)
 	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
 		return false, nil
 	}
@@ -175,13 +175,13 @@ func (s *Store) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (
 var errNotAgain = errors.New("store: the delivery is in another state")
 
 // again begins a new round of attempts on a condition, with another change.
-func (s *Store) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
+func (ds Deliveries) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
 	row := deliveryRow(d)
 	begin := table.Changes(attrStatus.Set(DeliveryHeld), endAttempts())
 	if h.Enabled {
-		begin = firstAttempt(row, s.now(), 0)
+		begin = firstAttempt(row, ds.s.now(), 0)
 	}
-	t := s.begin()
+	t := ds.s.begin()
 	t.Check(endpointRow(h.AppID, h.ID), table.All(attrDeletedAt.Absent(), attrEnabled.Is(h.Enabled)), table.Raced)
 	t.Update(row, when, func(found table.Row) error {
 		if found == nil {

@@ -45,20 +45,20 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, gone.ID, false)) }},
 		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, gone.ID, id.NoKey) }},
 		{"a fan-out, which gives what is to be sent", func() error {
-			send, err := c.FanOut(ctx, c.app, event)
+			send, err := c.Deliveries().FanOut(ctx, c.app, event)
 			if len(send) != 1 {
 				return wrong("%d are to be sent", len(send))
 			}
 			return err
 		}},
 		{"a delivery that is released", func() error {
-			ok, err := c.Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: held})
+			ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: held})
 			if !ok {
 				return errors.Join(wrong("not released"), err)
 			}
 			return err
 		}},
-		{"a test event", func() error { return second(c.TestEndpoint(ctx, c.org, c.app, h.ID, "again")) }},
+		{"a test event", func() error { return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again")) }},
 		{"a first claim, which is no replay", func() error {
 			claimed, err := c.ClaimLink(ctx, taken.claim("k"))
 			if claimed.Replayed {
@@ -106,7 +106,7 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	c.Faults.Before("TransactWriteItems", func() {})
 	c.Faults.Before("TransactWriteItems", func() {
 		for _, r := range c.rowsOf(t, "EVTS#") {
-			wants(t, second(c.FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
+			wants(t, second(c.Deliveries().FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
 		}
 	})
 	e := c.test(t, h.ID)

@@ -152,7 +152,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		t.Helper()
 		span.Endpoint = h.ID
 		for range 300 {
-			found, next, err := c.Deliveries(ctx, c.app, span)
+			found, next, err := c.Deliveries().List(ctx, c.app, span)
 			wants(t, err, "")
 			if len(found) > span.Limit {
 				t.Fatalf("%d of at most %d", len(found), span.Limit)
@@ -188,7 +188,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 			}
 		})
 	}
-	wants(t, third(c.Deliveries(ctx, id.NoApp, store.DeliverySpan{Endpoint: h.ID, Limit: 5})), problem.EndpointNotFound)
+	wants(t, third(c.Deliveries().List(ctx, id.NoApp, store.DeliverySpan{Endpoint: h.ID, Limit: 5})), problem.EndpointNotFound)
 }
 
 func third[A, B any](_ A, _ B, err error) error { return err }
@@ -206,13 +206,13 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	write(t, c.Table, rows)
 	disabled := c.seen(t, h.ID)
 	c.Faults.Calls()
-	if n, err := c.HeldCount(ctx, disabled); n != 0 || err != nil {
+	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	if calls := c.Faults.Calls(); len(calls) != 1 {
 		t.Errorf("a count has the calls %v", calls)
 	}
-	found, next, err := c.Deliveries(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: store.DeliveryFailed, Limit: 100, OnePage: true})
+	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: store.DeliveryFailed, Limit: 100, OnePage: true})
 	if calls := c.Faults.Calls(); len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
 		t.Errorf("%d found, go on behind %s, %v, with %v", len(found), next, err, calls)
 	}

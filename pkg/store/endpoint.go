@@ -152,11 +152,11 @@ func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, no tab
 	)
 }
 
-// TestEndpoint writes a test event for one endpoint only, for which the request was charged, and returns
+// Test writes a test event for one endpoint only, for which the request was charged, and returns
 // the event's id. Error: endpoint_not_found.
-func (s *Store) TestEndpoint(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string) (id.Event, error) {
-	t := s.begin()
+func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string) (id.Event, error) {
+	t := ds.s.begin()
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
-	e := t.event(happening{org: o, app: a, paid: 1, kind: webhook.Test, at: s.now(), only: h, data: webhook.TestData{Message: message}})
+	e := t.event(happening{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
 	return e, t.Commit(ctx)
 }

@@ -18,8 +18,8 @@ func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 		case webhook.DisabledByUser:
 			return second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &no}))
 		default:
-			wants(t, c.Failed(ctx, h), "")
-			return c.DisableEndpoint(ctx, c.seen(t, h.ID), why)
+			wants(t, c.Deliveries().Failed(ctx, h), "")
+			return c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), why)
 		}
 	}
 	for _, why := range []webhook.DisabledReason{webhook.DisabledByAdmin, webhook.DisabledByUser, webhook.DisabledByGone, webhook.DisabledByFailing} {

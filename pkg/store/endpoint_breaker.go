@@ -12,21 +12,21 @@ import (
 
 // Succeeded records that an endpoint took a webhook. It writes only if that changes the
 // endpoint's row.
-func (s *Store) Succeeded(ctx context.Context, h Endpoint) error {
+func (ds Deliveries) Succeeded(ctx context.Context, h Endpoint) error {
 	if h.Breaker == (webhook.Breaker{}) {
 		return nil
 	}
 	row := endpointRow(h.AppID, h.ID)
-	_, err := s.db.Mark(ctx, row, table.Exists, nil,
+	_, err := ds.s.db.Mark(ctx, row, table.Exists, nil,
 		attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove(),
-		table.If(h.OpenUntil != 0, dueAt(DueEndpoint, row, s.now()))) // parked deliveries may be sent
+		table.If(h.OpenUntil != 0, dueAt(DueEndpoint, row, ds.s.now()))) // parked deliveries may be sent
 	return err
 }
 
 // Failed records that an endpoint did not take a webhook. It opens the breaker after several
 // failures in a row over some time. Attempts at the same time count once.
-func (s *Store) Failed(ctx context.Context, h Endpoint) error {
-	now := s.Now()
+func (ds Deliveries) Failed(ctx context.Context, h Endpoint) error {
+	now := ds.s.Now()
 	failures, pause, ok := h.Fail(now)
 	if !ok {
 		return nil
@@ -35,7 +35,7 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 	if h.Failures > 0 { // a success meanwhile has removed the count
 		first = attrFailures.Is(h.Failures)
 	}
-	_, err := s.db.Mark(ctx, endpointRow(h.AppID, h.ID), first, nil,
+	_, err := ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), first, nil,
 		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now.UnixMilli()), table.If(pause > 0, h.open(now.Add(pause).UnixMilli())))
 	return err
 }
@@ -43,21 +43,21 @@ func (s *Store) Failed(ctx context.Context, h Endpoint) error {
 // Probe takes the right to make the one attempt on an endpoint whose breaker's time is over. The
 // breaker stays open for all other attempts. If the answer is lost, no attempt is made until the
 // new time is over.
-func (s *Store) Probe(ctx context.Context, h Endpoint) (bool, error) {
-	until := s.Now().Add(h.Probe()).UnixMilli()
-	return s.db.Mark(ctx, endpointRow(h.AppID, h.ID), attrOpenUntil.Is(h.OpenUntil), nil, h.open(until))
+func (ds Deliveries) Probe(ctx context.Context, h Endpoint) (bool, error) {
+	until := ds.s.Now().Add(h.Probe()).UnixMilli()
+	return ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), attrOpenUntil.Is(h.OpenUntil), nil, h.open(until))
 }
 
 // DisableEndpoint stops the sending to an endpoint, with an event for the app's other endpoints. It
 // changes nothing when the endpoint is disabled or deleted already, or when its app has changed it
 // since it was read: the result of the attempts is then that of another URL.
-func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.DisabledReason) error {
-	row, now := endpointRow(h.AppID, h.ID), s.now()
+func (ds Deliveries) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.DisabledReason) error {
+	row, now := endpointRow(h.AppID, h.ID), ds.s.now()
 	when := table.All(attrEnabled.Is(true), attrVersion.Is(h.version))
 	if why == webhook.DisabledByFailing { // it may have taken a webhook meanwhile
 		when = table.All(when, attrFailingSince.Is(h.FailingSince))
 	}
-	t := s.begin()
+	t := ds.s.begin()
 	t.Update(row, when, table.Raced,
 		attrEnabled.Set(false), attrDisabledReason.Set(why), attrDisabledAt.Set(now), table.Add(attrVersion, 1), attrReleaseFrom.Remove(),
 		dueAt(DueEndpoint, row, now)) // what is parked is to be held
@@ -70,12 +70,12 @@ func (s *Store) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.Dis
 
 // WaitingFor lists the held deliveries of an enabled endpoint, or all deliveries of a deleted
 // one, from where the last run ended. next is "" at the end.
-func (s *Store) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []Delivery, next id.Event, err error) {
+func (ds Deliveries) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []Delivery, next id.Event, err error) {
 	span := DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: limit}
 	if h.Deleted {
 		span.Status = ""
 	}
-	return s.deliveries(ctx, span)
+	return ds.deliveries(ctx, span)
 }
 
 // A delivery that meets an open breaker is parked: it leaves the index of due rows, and the
@@ -101,38 +101,38 @@ func (h Endpoint) open(until int64) table.Change {
 
 // Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
 // changed since it was read stays as it is.
-func (s *Store) Park(ctx context.Context, w Work, until int64) error {
-	_, err := s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
+func (ds Deliveries) Park(ctx context.Context, w Work, until int64) error {
+	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
 		attrNextAttempt.Set(until), attrDue.Set(parkedIn(w.Endpoint)), attrDueAt.Set(w.StartedAt))
 	return err
 }
 
 // Parked lists parked deliveries of an endpoint whose round of attempts began at a time
 // (milliseconds; At) or later, in the order in which the rounds began.
-func (s *Store) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
-	return s.dueIn(ctx, DueDelivery, parkedIn(h), from, s.Now(), limit)
+func (ds Deliveries) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
+	return ds.s.dueIn(ctx, DueDelivery, parkedIn(h), from, ds.s.Now(), limit)
 }
 
 // Unpark makes a parked delivery due now, and reports whether it did. Only the caller that did
 // it queues the delivery. The row holds a random text of that caller, which recognises its
 // change by it when the answer was lost.
-func (s *Store) Unpark(ctx context.Context, d Due) (bool, error) {
-	row, now := deliveryRow(d.Delivery()), s.now()
-	return s.db.Mark(ctx, row, table.All(attrStatus.Is(DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
+func (ds Deliveries) Unpark(ctx context.Context, d Due) (bool, error) {
+	row, now := deliveryRow(d.Delivery()), ds.s.now()
+	return ds.s.db.Mark(ctx, row, table.All(attrStatus.Is(DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
 		attrNextAttempt.Set(now), dueAt(DueDelivery, row, now+overdueAfter.Milliseconds()), attrMovedBy.Prove(rand.Text()))
 }
 
 // Waiting returns an endpoint for which deliveries wait: parked ones, or held ones that are to
 // be released or, when the endpoint was deleted, cancelled. ok is false when the endpoint is not
 // due.
-func (s *Store) Waiting(ctx context.Context, a id.App, h id.Endpoint) (found Endpoint, ok bool, err error) {
-	row, err := s.db.Get(ctx, endpointRow(a, h))
+func (ds Deliveries) Waiting(ctx context.Context, a id.App, h id.Endpoint) (found Endpoint, ok bool, err error) {
+	row, err := ds.s.db.Get(ctx, endpointRow(a, h))
 	if err != nil || row == nil {
 		return Endpoint{}, false, err
 	}
 	r := table.Read(row)
 	found, at := endpointFrom(&r), attrDueAt.OrZero(&r)
-	return found, r.Err() == nil && attrDue.IsIn(row) && at <= s.now(), r.Err()
+	return found, r.Err() == nil && attrDue.IsIn(row) && at <= ds.s.now(), r.Err()
 }
 
 // Looked is the result of a look at the deliveries that wait for an endpoint.
@@ -148,11 +148,11 @@ type Looked struct {
 // left, the endpoint leaves the index, and the row of a deleted one is deleted: then it no longer
 // counts in the limit on endpoints. An endpoint that
 // has changed since it was read stays as it is.
-func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
+func (ds Deliveries) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	row := endpointRow(h.AppID, h.ID)
 	done := !l.Parked && !l.Held && l.Began.UnixMilli() > h.parksUntil
 	if done && h.Deleted {
-		t := s.begin()
+		t := ds.s.begin()
 		t.Delete(row, attrDeletedAt.Present(), table.Raced)
 		t.Update(budgetRow(h.AppID), nil, nil, table.Add(attrCount, -1))
 		return ignoreRaced(t.Commit(ctx))
@@ -173,6 +173,6 @@ func (s *Store) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	if done {
 		left = table.Changes(attrParksUntil.Remove(), notDue())
 	}
-	_, err := s.db.Mark(ctx, row, unchanged, nil, next, left)
+	_, err := ds.s.db.Mark(ctx, row, unchanged, nil, next, left)
 	return err
 }

@@ -164,9 +164,9 @@ func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by chan
 // Receiver reads an endpoint again, right before something is sent to it. ok is false when the
 // endpoint is disabled or deleted. Deliveries depend on this read: once a change of an endpoint
 // is answered, every attempt that begins has seen it.
-func (s *Store) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
+func (ds Deliveries) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
 	row := endpointRow(h.AppID, h.ID)
-	rows, err := s.db.Batch(ctx, row)
+	rows, err := ds.s.db.Batch(ctx, row)
 	if err != nil || rows[row] == nil {
 		return Endpoint{}, false, err
 	}

@@ -46,11 +46,11 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 func (c *connected) look(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	c.pass(time.Millisecond)
-	found, ok, err := c.Waiting(ctx, c.app, h)
+	found, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
-	wants(t, c.LookedAt(ctx, found, store.Looked{Began: c.Now()}), "")
+	wants(t, c.Deliveries().LookedAt(ctx, found, store.Looked{Began: c.Now()}), "")
 }
 
 // TestNoDeletedEndpointHidesAnother: the list, and with it fan-out and the clean-up of a revoked key, reads every row
@@ -90,12 +90,12 @@ func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	h := c.endpoint(t)
 	for range 6 {
 		c.pass(3 * time.Second)
-		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 	}
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	c.pass(5 * time.Minute)
 	c.look(t, h.ID)
-	if _, ok, err := c.Waiting(ctx, c.app, h.ID); ok || err != nil {
+	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID); ok || err != nil {
 		t.Errorf("it is there after five minutes: %v", err)
 	}
 }
@@ -124,8 +124,8 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 	yes := true
 	for name, err := range map[string]error{
 		"get": second(c.Endpoint(ctx, c.app, h.ID)), "update": second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
-		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.TestEndpoint(ctx, c.org, c.app, h.ID, "")),
-		"redeliver": second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})),
+		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "")),
+		"redeliver": second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})),
 		"other app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {
 		if !problem.Is(err, problem.EndpointNotFound) {
@@ -156,7 +156,7 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	for range 6 {
-		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 	}
 	got := c.enable(t, h.ID, false)
 	if got.Enabled || got.DisabledReason != webhook.DisabledByUser || got.DisabledAt != c.Now().UnixMilli() {
@@ -185,7 +185,7 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	}
 	count := func(h store.Endpoint, want int, when string) {
 		t.Helper()
-		if n, err := c.HeldCount(ctx, h); err != nil || n != want {
+		if n, err := c.Deliveries().HeldCount(ctx, h); err != nil || n != want {
 			t.Errorf("%s: %d, %v; want %d", when, n, err, want)
 		}
 	}
@@ -193,20 +193,20 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	changed := c.enable(t, h.ID, true)
 	count(changed, 3, "what enabling answers")
 	count(c.seen(t, h.ID), 3, "enabled")
-	now, ok, err := c.Waiting(ctx, c.app, h.ID)
+	now, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
-	waiting, next, err := c.WaitingFor(ctx, now, 2)
+	waiting, next, err := c.Deliveries().WaitingFor(ctx, now, 2)
 	if err != nil || len(waiting) != 2 || next == "" {
 		t.Fatalf("%d wait, %q, %v", len(waiting), next, err)
 	}
 	for _, d := range waiting {
-		if ok, err := c.Release(ctx, now, d.DeliveryID); !ok || err != nil {
+		if ok, err := c.Deliveries().Release(ctx, now, d.DeliveryID); !ok || err != nil {
 			t.Errorf("Release = %v, %v", ok, err)
 		}
 	}
-	wants(t, c.LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
+	wants(t, c.Deliveries().LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	count(c.seen(t, h.ID), 1, "half released")
 	count(c.enable(t, h.ID, false), 1, "disabled again")
 	count(c.enable(t, h.ID, true), 1, "and enabled again")
@@ -222,7 +222,7 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "held"))
 	}
 	write(t, c.Table, rows)
-	if n, err := c.HeldCount(ctx, c.seen(t, h.ID)); err != nil || n != 5 {
+	if n, err := c.Deliveries().HeldCount(ctx, c.seen(t, h.ID)); err != nil || n != 5 {
 		t.Errorf("%d, %v", n, err)
 	}
 }
@@ -234,11 +234,11 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	h := c.endpoint(t)
 	url := "https://new.example/"
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-	wants(t, c.DisableEndpoint(ctx, h, webhook.DisabledByGone), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, h, webhook.DisabledByGone), "")
 	if !c.seen(t, h.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
 		t.Error("the new URL is disabled for the old one's answer")
 	}
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByGone), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByGone), "")
 	got, disabled := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
 	if got.Enabled || got.DisabledReason != webhook.DisabledByGone || len(disabled) != 1 ||
 		disabled[0]["url"] != "https://new.example" || disabled[0]["reason"] != "gone" || disabled[0]["endpointId"] != string(h.ID) || disabled[0]["disabledAt"] != float64(got.DisabledAt) {
@@ -250,7 +250,7 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	for range 6 {
-		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 		c.pass(3 * time.Second)
 	}
 	description, url := "the same receiver", "https://mended.example.com/in"
@@ -270,7 +270,7 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	for range 6 {
-		wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 		c.pass(3 * time.Second)
 	}
 	was := c.seen(t, h.ID)
@@ -281,7 +281,7 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 		}
 	}
 	// A 410 of the new path disables the endpoint, and so do five days that began before it.
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	if got := c.seen(t, h.ID); got.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", got)
 	}
@@ -294,7 +294,7 @@ func TestAnAdminsReasonStays(t *testing.T) {
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
 	by := c.seen(t, h.ID)
 	c.pass(time.Minute)
-	wants(t, c.DisableEndpoint(ctx, by, webhook.DisabledByGone), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, by, webhook.DisabledByGone), "")
 	c.enable(t, h.ID, false)
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
 	yes := true

@@ -25,30 +25,30 @@ type outboxEvent struct {
 // the request that caused the event has not paid. It returns those that are to be sent, with their ids and
 // the times of their first attempt and of the beginning: between them is how late the attempts are, because
 // the org is in debt. It returns none for an event that was fanned out before or no longer exists.
-func (s *Store) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delivery, err error) {
+func (ds Deliveries) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delivery, err error) {
 	var late time.Duration
 	charged := false
-	err = s.db.Retry(ctx, func() error {
-		event, ok, err := s.toFanOut(ctx, a, e)
+	err = ds.s.db.Retry(ctx, func() error {
+		event, ok, err := ds.toFanOut(ctx, a, e)
 		if send = nil; err != nil || !ok {
 			return err
 		}
-		to, err := s.receiversOf(ctx, event)
+		to, err := ds.s.receiversOf(ctx, event)
 		if err != nil {
 			return err
 		}
 		if !charged {
-			late, charged = s.late(ctx, event, len(to)), true
+			late, charged = ds.s.late(ctx, event, len(to)), true
 		}
-		send, err = s.writeDeliveries(ctx, event, to, late)
+		send, err = ds.writeDeliveries(ctx, event, to, late)
 		return err
 	})
 	return send, err
 }
 
 // toFanOut reads an event. ok is false when it was fanned out before or no longer exists.
-func (s *Store) toFanOut(ctx context.Context, a id.App, e id.Event) (event outboxEvent, ok bool, err error) {
-	row, err := s.db.Get(ctx, eventRow(a, e))
+func (ds Deliveries) toFanOut(ctx context.Context, a id.App, e id.Event) (event outboxEvent, ok bool, err error) {
+	row, err := ds.s.db.Get(ctx, eventRow(a, e))
 	if err != nil || row == nil || attrFannedAt.IsIn(row) {
 		return outboxEvent{}, false, err
 	}
@@ -96,9 +96,9 @@ func (s *Store) late(ctx context.Context, e outboxEvent, deliveries int) (late t
 }
 
 // writeDeliveries writes the deliveries of an event, and returns those that are to be sent.
-func (s *Store) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
-	now := s.now()
-	t := s.begin()
+func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
+	now := ds.s.now()
+	t := ds.s.begin()
 	names := make([]id.Endpoint, len(to))
 	for i, h := range to {
 		names[i] = h.ID

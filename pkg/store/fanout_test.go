@@ -41,14 +41,14 @@ func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 		var sent atomic.Int64
 		for _, err := range atOnce(8, func(int) error {
 			return persistent(func() error {
-				send, err := c.FanOut(ctx, c.app, e)
+				send, err := c.Deliveries().FanOut(ctx, c.app, e)
 				sent.Add(int64(len(send)))
 				return err
 			})
 		}) {
 			wants(t, err, "")
 		}
-		got, err := c.DeliveriesOf(ctx, c.app, e)
+		got, err := c.Deliveries().Of(ctx, c.app, e)
 		if err != nil || len(got) != 5 || sent.Load() != 5 {
 			t.Fatalf("%d deliveries, %d to be sent, %v", len(got), sent.Load(), err)
 		}
@@ -70,12 +70,12 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		c.stream(t)
 		e := c.claimed(t)
 		c.Faults.Plan("TransactWriteItems", f.fault, f.times)
-		_, err := c.FanOut(ctx, c.app, e)
+		_, err := c.Deliveries().FanOut(ctx, c.app, e)
 		if (err == nil) != (f.times > 0) {
 			t.Errorf("%+v: %v", f, err)
 		}
 		c.Faults.Heal()
-		wants(t, second(c.FanOut(ctx, c.app, e)), "") // the stream brings it again
+		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "") // the stream brings it again
 		if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 			t.Errorf("%+v: %s", f, got)
 		}
@@ -99,21 +99,21 @@ func (c *connected) between(change func()) {
 func (c *connected) settled(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	for range 100 {
-		now, ok, err := c.Waiting(ctx, c.app, h)
+		now, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
 		wants(t, err, "")
 		if !ok {
 			return
 		}
-		waiting, next, err := c.WaitingFor(ctx, now, 3)
+		waiting, next, err := c.Deliveries().WaitingFor(ctx, now, 3)
 		wants(t, err, "")
 		for _, d := range waiting {
 			if now.Deleted {
-				wants(t, c.Cancel(ctx, d.DeliveryID), "")
+				wants(t, c.Deliveries().Cancel(ctx, d.DeliveryID), "")
 			} else {
-				wants(t, second(c.Release(ctx, now, d.DeliveryID)), "")
+				wants(t, second(c.Deliveries().Release(ctx, now, d.DeliveryID)), "")
 			}
 		}
-		wants(t, c.LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
+		wants(t, c.Deliveries().LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	}
 	t.Fatalf("100 runs have not settled %s", h)
 }
@@ -153,12 +153,12 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			e := c.claimed(t)
 			changed := false
 			c.between(func() { changed = true; v.change(c, t, h.ID) })
-			wants(t, second(c.FanOut(ctx, c.app, e)), "")
+			wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
 			if !changed {
 				t.Fatal("nothing came between")
 			}
 			c.settled(t, h.ID)
-			got, err := c.DeliveriesOf(ctx, c.app, e)
+			got, err := c.Deliveries().Of(ctx, c.app, e)
 			wants(t, err, "")
 			var statuses []store.DeliveryStatus
 			for _, d := range got {
@@ -184,7 +184,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c.enable(t, h.ID, false)
 	w := c.work(t, h.ID, e)
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
-	wants(t, c.Hold(ctx, w.DeliveryID), "")
+	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
@@ -194,12 +194,12 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c.enable(t, h.ID, false)
 	w = c.work(t, h.ID, e)
 	c.enable(t, h.ID, true)
-	wants(t, c.Hold(ctx, w.DeliveryID), "")
+	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
 		t.Errorf("enabled: %s", got)
 	}
 	c.enable(t, h.ID, false)
-	wants(t, c.Hold(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().Hold(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != store.DeliveryHeld {
 		t.Errorf("disabled: %s", got)
 	}
@@ -211,9 +211,9 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	c.enable(t, off.ID, false)
 	c.stream(t)
 	to := func(e id.Event) map[id.Endpoint]store.DeliveryStatus {
-		send, err := c.FanOut(ctx, c.app, e)
+		send, err := c.Deliveries().FanOut(ctx, c.app, e)
 		wants(t, err, "")
-		got, err := c.DeliveriesOf(ctx, c.app, e)
+		got, err := c.Deliveries().Of(ctx, c.app, e)
 		wants(t, err, "")
 		out, sent := map[id.Endpoint]store.DeliveryStatus{}, 0
 		for _, d := range got {
@@ -235,7 +235,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	if got := to(c.test(t, off.ID)); len(got) != 1 || got[off.ID] != "held" {
 		t.Errorf("test of a disabled one: %v", got)
 	}
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, all.ID), webhook.DisabledByGone), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, all.ID), webhook.DisabledByGone), "")
 	due, err := c.DueBefore(ctx, store.DueEvent, c.Now().Add(time.Hour), 10)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
@@ -243,6 +243,6 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	if got := to(due[0].Event); len(got) != 1 || got[off.ID] != "held" { // the only other that wants it
 		t.Errorf("endpoint.disabled: %v", got)
 	}
-	wants(t, second(c.FanOut(ctx, id.NoApp, c.test(t, other.ID))), "") // another app has no such event
-	wants(t, second(c.DeliveriesOf(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
+	wants(t, second(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, other.ID))), "") // another app has no such event
+	wants(t, second(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
 }

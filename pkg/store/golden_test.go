@@ -130,9 +130,9 @@ func (c *connected) everyChange(t *testing.T) {
 	wants(t, second(c.ClaimLink(ctx, claim)), "")
 	wants(t, second(c.ClaimLink(ctx, claim)), "")
 	c.pass(time.Minute)
-	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), "")
-	wants(t, second(c.SpendEvent(ctx, c.org, c.app)), "")
-	wants(t, c.SpendDeliveries(ctx, c.org, c.app, 5), "")
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	warned := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID
 	c.pass(94 * dayLong)
 	wants(t, c.WarnOfKey(ctx, c.org, warned), "")
@@ -148,38 +148,38 @@ func (c *connected) everyAttempt(t *testing.T) {
 	}
 	lease := func(w store.Work, jti string) store.Work {
 		t.Helper()
-		wants(t, second(c.LeaseAttempt(ctx, w, jti)), "")
+		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, jti)), "")
 		return w
 	}
 	h := c.endpoint(t)
 	lease(pending(h), "leased")
-	wants(t, c.ReturnAttempt(ctx, lease(pending(h), "returned"), "returned", c.Now().UnixMilli()+5), "")
+	wants(t, c.Deliveries().ReturnAttempt(ctx, lease(pending(h), "returned"), "returned", c.Now().UnixMilli()+5), "")
 	status, body, reason := 500, "<no>", "timeout"
 	for _, queued := range []bool{false, true} {
-		wants(t, c.RecordAttempt(ctx, lease(pending(h), "again"), store.Attempted{
+		wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(h), "again"), store.Attempted{
 			Last:   store.LastAttempt{ID: "again", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
 			Status: store.DeliveryPending, Next: c.Now().UnixMilli() + 9, Queued: queued,
 		}), "")
 	}
-	wants(t, c.RecordAttempt(ctx, lease(pending(h), "last"), store.Attempted{
+	wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(h), "last"), store.Attempted{
 		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: store.DeliveryFailed,
 	}), "")
 	due := pending(h)
 	c.pass(time.Hour)
-	wants(t, second(c.Requeue(ctx, store.Due{App: c.app, Endpoint: h.ID, Event: due.Event, At: due.NextAttempt + 60_000})), "")
+	wants(t, second(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: h.ID, Event: due.Event, At: due.NextAttempt + 60_000})), "")
 	c.everyBreaker(t, pending)
 	h = c.seen(t, h.ID)
-	wants(t, c.Failed(ctx, h), "")
-	wants(t, c.DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
-	wants(t, c.Hold(ctx, due.DeliveryID), "")
-	wants(t, second(c.Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event})), "")
+	wants(t, c.Deliveries().Failed(ctx, h), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
+	wants(t, c.Deliveries().Hold(ctx, due.DeliveryID), "")
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event})), "")
 	on := c.enable(t, h.ID, true)
-	wants(t, second(c.Release(ctx, on, due.DeliveryID)), "")
-	_, _, err := c.WaitingFor(ctx, on, 10)
+	wants(t, second(c.Deliveries().Release(ctx, on, due.DeliveryID)), "")
+	_, _, err := c.Deliveries().WaitingFor(ctx, on, 10)
 	wants(t, err, "")
-	wants(t, c.LookedAt(ctx, on, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
+	wants(t, c.Deliveries().LookedAt(ctx, on, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
 	for _, status := range store.DeliveryStatuses() {
-		_, _, err = c.Deliveries(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
+		_, _, err = c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
 		wants(t, err, "")
 	}
 	for _, kind := range store.DueKinds() {
@@ -195,23 +195,23 @@ func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) stor
 		h := c.endpoint(t)
 		for range webhook.BreakAfter {
 			c.pass(time.Minute)
-			wants(t, c.Failed(ctx, c.seen(t, h.ID)), "")
+			wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 		}
 		return c.seen(t, h.ID)
 	}
 	open, well, done := fails(), fails(), fails()
 	parked, left := pending(open), pending(open)
 	for _, w := range []store.Work{parked, left} {
-		wants(t, c.Park(ctx, w, open.OpenUntil), "")
+		wants(t, c.Deliveries().Park(ctx, w, open.OpenUntil), "")
 	}
-	wants(t, second(c.Parked(ctx, open.ID, 0, 10)), "")
-	wants(t, second(c.Unpark(ctx, store.Due{App: c.app, Endpoint: open.ID, Event: parked.Event})), "")
-	wants(t, second(c.Probe(ctx, open)), "")
-	wants(t, c.Succeeded(ctx, well), "")
+	wants(t, second(c.Deliveries().Parked(ctx, open.ID, 0, 10)), "")
+	wants(t, second(c.Deliveries().Unpark(ctx, store.Due{App: c.app, Endpoint: open.ID, Event: parked.Event})), "")
+	wants(t, second(c.Deliveries().Probe(ctx, open)), "")
+	wants(t, c.Deliveries().Succeeded(ctx, well), "")
 	c.pass(time.Hour)
-	wants(t, c.LookedAt(ctx, done, store.Looked{Began: c.Now()}), "")
+	wants(t, c.Deliveries().LookedAt(ctx, done, store.Looked{Began: c.Now()}), "")
 	for _, h := range []store.Endpoint{open, well, done} {
-		_, _, err := c.Waiting(ctx, c.app, h.ID)
+		_, _, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
 		wants(t, err, "")
 	}
 }

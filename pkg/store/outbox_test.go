@@ -90,7 +90,7 @@ func causes() []cause {
 		}},
 		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			h := c.endpoint(t)
-			return func() error { return c.DisableEndpoint(ctx, h, webhook.DisabledByGone) },
+			return func() error { return c.Deliveries().DisableEndpoint(ctx, h, webhook.DisabledByGone) },
 				func() bool { return !c.seen(t, h.ID).Enabled }
 		}},
 	}
@@ -152,7 +152,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, id.NoKey), problem.KeyNotFound)
 	wants(t, c.update(id.NoKey, store.KeyChange{Scopes: ptr("a")}), problem.KeyNotFound)
 	wants(t, c.WarnOfKey(ctx, c.org, id.NoKey), "")
-	wants(t, second(c.TestEndpoint(ctx, c.org, c.app, id.NoEndpoint, "")), problem.EndpointNotFound)
+	wants(t, second(c.Deliveries().Test(ctx, c.org, c.app, id.NoEndpoint, "")), problem.EndpointNotFound)
 	c.Limits.ActiveKeys = 0
 	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {

@@ -220,7 +220,7 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	h = c.enable(t, h.ID, true)
 	released := true
 	err, first := c.overtaken(t, func() (err error) {
-		released, err = c.Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
+		released, err = c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
 		return err
 	}, func() error {
 		c.enable(t, h.ID, false)
@@ -231,7 +231,7 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 		t.Errorf("released: %v, %s", released, got)
 	}
 	h = c.enable(t, h.ID, true)
-	if ok, err := c.Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); !ok || err != nil || c.status(t, h.ID, e) != store.DeliveryPending {
+	if ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); !ok || err != nil || c.status(t, h.ID, e) != store.DeliveryPending {
 		t.Errorf("enabled again: %v, %v", ok, err)
 	}
 }

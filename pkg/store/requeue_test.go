@@ -22,10 +22,10 @@ func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 			t.Fatalf("%v, %v", due, err)
 		}
 		c.Faults.Plan("UpdateItem", fault, 1)
-		if ok, err := c.Requeue(ctx, due[0]); !ok || err != nil || c.Faults.Pending() {
+		if ok, err := c.Deliveries().Requeue(ctx, due[0]); !ok || err != nil || c.Faults.Pending() {
 			t.Errorf("%s: %v, %v", fault, ok, err)
 		}
-		if ok, err := c.Requeue(ctx, due[0]); ok || err != nil {
+		if ok, err := c.Deliveries().Requeue(ctx, due[0]); ok || err != nil {
 			t.Errorf("%s: another sweep moved it too: %v, %v", fault, ok, err)
 		}
 	}
@@ -37,10 +37,10 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 		h := c.endpoint(t)
 		parked := c.parked(t, h.ID)
 		c.Faults.Plan("UpdateItem", fault, 1)
-		if ok, err := c.Unpark(ctx, parked); !ok || err != nil || c.Faults.Pending() {
+		if ok, err := c.Deliveries().Unpark(ctx, parked); !ok || err != nil || c.Faults.Pending() {
 			t.Errorf("%s: %v, %v", fault, ok, err)
 		}
-		if ok, err := c.Unpark(ctx, parked); ok || err != nil {
+		if ok, err := c.Deliveries().Unpark(ctx, parked); ok || err != nil {
 			t.Errorf("%s: another sweep unparked it too: %v, %v", fault, ok, err)
 		}
 	}
@@ -49,8 +49,8 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 // parked returns a parked delivery of an endpoint.
 func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 	t.Helper()
-	wants(t, c.Park(ctx, c.work(t, h, c.fanned(t, h)), c.Now().Add(time.Minute).UnixMilli()), "")
-	parked, err := c.Parked(ctx, h, 0, 10)
+	wants(t, c.Deliveries().Park(ctx, c.work(t, h, c.fanned(t, h)), c.Now().Add(time.Minute).UnixMilli()), "")
+	parked, err := c.Deliveries().Parked(ctx, h, 0, 10)
 	if err != nil || len(parked) != 1 {
 		t.Fatalf("%v, %v", parked, err)
 	}
@@ -62,10 +62,10 @@ func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	parked := c.parked(t, h.ID)
-	if ok, err := c.LeaseAttempt(ctx, c.work(t, h.ID, parked.Event), "early"); !ok || err != nil {
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, c.work(t, h.ID, parked.Event), "early"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if left, err := c.Parked(ctx, h.ID, 0, 10); err != nil || len(left) != 0 {
+	if left, err := c.Deliveries().Parked(ctx, h.ID, 0, 10); err != nil || len(left) != 0 {
 		t.Errorf("it is parked still: %v, %v", left, err)
 	}
 	c.pass(time.Minute)

@@ -90,34 +90,40 @@ type deliveriesIn struct {
 	Status     *string `json:"status"`
 	Limit      *int64  `json:"limit"`
 	Cursor     *string `json:"cursor"`
-
-	span store.DeliverySpan // of an endpoint
 }
 
-func (in *deliveriesIn) check(*call) (err error) {
+// selected says which deliveries a request is about. With an event they are that event's, of all endpoints or of the
+// endpoint of span. Without one they are those of span.
+type selected struct {
+	event *id.Event
+	span  store.DeliverySpan
+}
+
+func (in deliveriesIn) parse(*call) (s selected, err error) {
 	if err := either(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
-		return err
+		return s, err
 	}
 	if in.EventID != nil {
 		if in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil {
-			return problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
+			return s, problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
 		}
-		return nil
+		e := eventID(*in.EventID)
+		return selected{event: &e}, nil
 	}
-	if in.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor); err != nil {
-		return err
+	if s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor); err != nil {
+		return s, err
 	}
 	p, err := pageIn{Limit: in.Limit}.page(isID(id.ParseEvent))
-	in.span.Limit = p.Limit
-	return err
+	s.span.Limit = p.Limit
+	return s, err
 }
 
-func (w webhooks) deliveries(ctx context.Context, c *call, in deliveriesIn) (list[deliveryBody], error) {
-	if in.EventID != nil {
-		found, err := w.store.Deliveries().Of(ctx, c.caller.AppID, eventID(*in.EventID))
+func (w webhooks) deliveries(ctx context.Context, c *call, s selected) (list[deliveryBody], error) {
+	if s.event != nil {
+		found, err := w.store.Deliveries().Of(ctx, c.caller.AppID, *s.event)
 		return listOf("deliveries", found, "", deliveryBodyOf), err
 	}
-	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, in.span)
+	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, s.span)
 	return listOf("deliveries", found, string(next), deliveryBodyOf), err
 }
 
@@ -161,22 +167,27 @@ type redeliverIn struct {
 	Since      *int64  `json:"since"`
 	Status     *string `json:"status"`
 	Cursor     *string `json:"cursor"`
-
-	span store.DeliverySpan // only its Endpoint counts when an event is named
 }
 
-func (in *redeliverIn) check(*call) (err error) {
+func (in redeliverIn) parse(*call) (s selected, err error) {
 	if err := required("/endpointId", in.EndpointID); err != nil {
-		return err
+		return s, err
 	}
 	if err := either(in.EventID != nil, in.Since != nil, "Name either an event or the time since when."); err != nil {
-		return err
+		return s, err
 	}
-	if in.EventID != nil && (in.Status != nil || in.Cursor != nil) {
-		return problem.Invalid("/eventId", "conflict", "status and cursor go with since.")
+	if in.EventID != nil {
+		if in.Status != nil || in.Cursor != nil {
+			return s, problem.Invalid("/eventId", "conflict", "status and cursor go with since.")
+		}
+		e := eventID(*in.EventID)
+		s.event = &e
 	}
-	in.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
-	return err
+	s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
+	if s.span.Status == "" {
+		s.span.Status = store.DeliveryFailed
+	}
+	return s, err
 }
 
 type redeliverBody struct {
@@ -184,19 +195,16 @@ type redeliverBody struct {
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
-func (w webhooks) redeliver(ctx context.Context, c *call, in redeliverIn) (redeliverBody, error) {
-	if in.EventID != nil {
+func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliverBody, error) {
+	if s.event != nil {
 		if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 			return redeliverBody{}, err
 		}
-		queued, failed := w.again(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: in.span.Endpoint, Event: eventID(*in.EventID)})
+		queued, failed := w.again(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: s.span.Endpoint, Event: *s.event})
 		return redeliverBody{Queued: queued}, failed[0]
 	}
-	in.span.Limit, in.span.OnePage = w.store.Limits.Redelivered, true
-	if in.span.Status == "" {
-		in.span.Status = store.DeliveryFailed
-	}
-	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, in.span)
+	s.span.Limit, s.span.OnePage = w.store.Limits.Redelivered, true
+	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, s.span)
 	if err != nil {
 		return redeliverBody{}, err
 	}

@@ -29,15 +29,15 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 	w := webhooks{s, refusal, q}
 	return newGroup("webhooks", map[string]handler{
 		"createWebhookEndpoint": handle(w.create),
-		"getWebhookEndpoint":    handle(w.get),
+		"getWebhookEndpoint":    handleAs[endpointIn](w.get),
 		"listWebhookEndpoints":  handle(w.list),
 		"updateWebhookEndpoint": handle(w.update),
-		"deleteWebhookEndpoint": handle(w.delete),
-		"testWebhookEndpoint":   handle(w.test),
+		"deleteWebhookEndpoint": handleAs[endpointIn](w.delete),
+		"testWebhookEndpoint":   handleAs[endpointIn](w.test),
 		"listWebhookEvents":     handle(w.events),
 		"getWebhookEvent":       handle(w.event),
-		"listWebhookDeliveries": handle(w.deliveries),
-		"redeliverWebhooks":     handle(w.redeliver),
+		"listWebhookDeliveries": handleAs[deliveriesIn](w.deliveries),
+		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
 	}, nil)
 }
 
@@ -125,16 +125,13 @@ func (w webhooks) checkEndpoint(url *string, events []string, description *strin
 // endpointIn is a body that names an endpoint.
 type endpointIn struct {
 	EndpointID *string `json:"endpointId"`
-
-	id id.Endpoint
 }
 
-func (in *endpointIn) check(*call) error {
+func (in endpointIn) parse(*call) (id.Endpoint, error) {
 	if err := required("/endpointId", in.EndpointID); err != nil {
-		return err
+		return "", err
 	}
-	in.id = endpointID(*in.EndpointID)
-	return nil
+	return endpointID(*in.EndpointID), nil
 }
 
 // counted returns the body of an endpoint with the number of its deliveries that are held.
@@ -145,8 +142,8 @@ func (w webhooks) counted(ctx context.Context, h store.Endpoint) (endpointBody, 
 	return body, err
 }
 
-func (w webhooks) get(ctx context.Context, c *call, in endpointIn) (endpointBody, error) {
-	found, err := w.store.Endpoint(ctx, c.caller.AppID, in.id)
+func (w webhooks) get(ctx context.Context, c *call, h id.Endpoint) (endpointBody, error) {
+	found, err := w.store.Endpoint(ctx, c.caller.AppID, h)
 	if err != nil {
 		return endpointBody{}, err
 	}
@@ -197,18 +194,18 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 	return w.counted(ctx, changed)
 }
 
-func (w webhooks) delete(ctx context.Context, c *call, in endpointIn) (okBody, error) {
-	return okBody{true}, w.store.DeleteEndpoint(ctx, c.caller.AppID, in.id, c.caller.KeyID)
+func (w webhooks) delete(ctx context.Context, c *call, h id.Endpoint) (okBody, error) {
+	return okBody{true}, w.store.DeleteEndpoint(ctx, c.caller.AppID, h, c.caller.KeyID)
 }
 
 type testBody struct {
 	EventID id.Event `json:"eventId"`
 }
 
-func (w webhooks) test(ctx context.Context, c *call, in endpointIn) (testBody, error) {
+func (w webhooks) test(ctx context.Context, c *call, h id.Endpoint) (testBody, error) {
 	if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 		return testBody{}, err
 	}
-	e, err := w.store.Deliveries().Test(ctx, c.caller.OrgID, c.caller.AppID, in.id, "This is a test of your webhook endpoint.")
+	e, err := w.store.Deliveries().Test(ctx, c.caller.OrgID, c.caller.AppID, h, "This is a test of your webhook endpoint.")
 	return testBody{e}, err
 }

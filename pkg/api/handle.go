@@ -34,18 +34,45 @@ func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error
 		if err := c.readOrg(); err != nil {
 			return answer{}, err
 		}
-		out, err := f(ctx, c, in)
-		switch out := any(out).(type) {
-		case answer:
-			return out, err
-		case none:
-			return answer{status: http.StatusNoContent}, err
+		return rendered(f(ctx, c, in))
+	}
+}
+
+// parsed is a request that turns itself into what its use case takes. The error is the fault of a value.
+type parsed[Wanted any] interface {
+	parse(c *call) (Wanted, error)
+}
+
+// handleAs makes a handler as handle does, for a request that parses itself: f gets what parse returns.
+func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c *call, wanted Wanted) (Out, error)) handler {
+	return func(ctx context.Context, c *call) (answer, error) {
+		var in In
+		if err := c.decode(&in); err != nil {
+			return answer{}, err
 		}
+		wanted, err := in.parse(c)
 		if err != nil {
 			return answer{}, err
 		}
-		return ok(out), nil
+		if err := c.readOrg(); err != nil {
+			return answer{}, err
+		}
+		return rendered(f(ctx, c, wanted))
 	}
+}
+
+// rendered returns the answer that has a handler's result.
+func rendered[Out any](out Out, err error) (answer, error) {
+	switch out := any(out).(type) {
+	case answer:
+		return out, err
+	case none:
+		return answer{status: http.StatusNoContent}, err
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(out), nil
 }
 
 // created returns the answer 201 of a create. A replayed answer has a header that says so.

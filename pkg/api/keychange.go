@@ -18,17 +18,14 @@ type keyChangeIn struct {
 	Name     *string                    `json:"name"`
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
-
-	change store.KeyChange
 }
 
-func (in *keyChangeIn) check(c *call) (err error) {
-	in.change, err = keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
-	return err
+func (in keyChangeIn) parse(c *call) (store.KeyChange, error) {
+	return keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
 }
 
-func (k keys) update(ctx context.Context, c *call, in keyChangeIn) (keyBody, error) {
-	changed, err := k.store.UpdateKey(ctx, c.actor(), c.org, c.keyID(), in.change)
+func (k keys) update(ctx context.Context, c *call, change store.KeyChange) (keyBody, error) {
+	changed, err := k.store.UpdateKey(ctx, c.actor(), c.org, c.keyID(), change)
 	return keyBodyOf(changed), err
 }
 

@@ -30,10 +30,10 @@ func Keys(s *store.Store, prefix string, console []string, maxAge time.Duration)
 	k := keys{s, prefix}
 	g := newGroup("keys", map[string]handler{
 		"listKeys":  handle(k.list),
-		"createKey": handle(k.create),
-		"updateKey": handle(k.update),
-		"revokeKey": handle(k.revoke),
-		"rotateKey": handle(k.rotate),
+		"createKey": handleAs[keyIn](k.create),
+		"updateKey": handleAs[keyChangeIn](k.update),
+		"revokeKey": handleAs[revokeIn](k.revoke),
+		"rotateKey": handleAs[rotateIn](k.rotate),
 	}, console)
 	g.maxAge = maxAge
 	return g
@@ -107,24 +107,22 @@ type keyIn struct {
 
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
-
-	wanted store.NewKey
 }
 
-func (in *keyIn) check(c *call) error {
+func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
 	change, err := keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
 	if err != nil {
-		return err
+		return wanted, err
 	}
-	in.wanted.Name, in.wanted.Scopes, in.wanted.Metadata = orZero(change.Name), orZero(change.Scopes), change.Metadata
+	wanted.Name, wanted.Scopes, wanted.Metadata = orZero(change.Name), orZero(change.Scopes), change.Metadata
 	if in.AppID != nil {
-		in.wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
+		wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
-	in.wanted.ExpiresIn, err = life(in.ExpiresIn)
-	return err
+	wanted.ExpiresIn, err = life(in.ExpiresIn)
+	return wanted, err
 }
 
-func (k keys) create(ctx context.Context, c *call, in keyIn) (answer, error) {
+func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer, error) {
 	if err := c.recent(); err != nil {
 		return answer{}, err
 	}
@@ -132,27 +130,29 @@ func (k keys) create(ctx context.Context, c *call, in keyIn) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	in.wanted.Prefix = k.prefix
-	return created(k.store.CreateKey(ctx, c.actor(), c.org, in.wanted, once))
+	wanted.Prefix = k.prefix
+	return created(k.store.CreateKey(ctx, c.actor(), c.org, wanted, once))
 }
 
-// revokeIn is the query of a revocation: endpointsToo disables the key's endpoints as well, linksToo
+// revocation is the query of a revocation: endpointsToo disables the key's endpoints as well, linksToo
 // revokes its links.
-type revokeIn struct{ endpointsToo, linksToo bool }
+type revocation struct{ endpointsToo, linksToo bool }
 
-func (in *revokeIn) check(c *call) (err error) {
-	if in.endpointsToo, err = c.only("endpoints", "disable"); err == nil {
-		in.linksToo, err = c.only("links", "revoke")
+type revokeIn struct{}
+
+func (revokeIn) parse(c *call) (r revocation, err error) {
+	if r.endpointsToo, err = c.only("endpoints", "disable"); err == nil {
+		r.linksToo, err = c.only("links", "revoke")
 	}
-	return err
+	return r, err
 }
 
-func (k keys) revoke(ctx context.Context, c *call, in revokeIn) (none, error) {
+func (k keys) revoke(ctx context.Context, c *call, r revocation) (none, error) {
 	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
-	if err == nil && in.linksToo { // the key stays revoked if this fails, and its links are dead if the next fails
+	if err == nil && r.linksToo { // the key stays revoked if this fails, and its links are dead if the next fails
 		err = k.store.RevokeLinksOf(ctx, c.actor(), c.org, c.keyID())
 	}
-	if err == nil && in.endpointsToo {
+	if err == nil && r.endpointsToo {
 		err = k.store.DisableEndpointsOf(ctx, c.actor(), c.org, c.keyID())
 	}
 	return none{}, err
@@ -165,26 +165,24 @@ type rotateIn struct {
 
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
-
-	rotation store.Rotation
 }
 
-func (in *rotateIn) check(c *call) (err error) {
+func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 	if err := required("/graceSeconds", in.GraceSeconds); err != nil {
-		return err
+		return r, err
 	}
 	if *in.GraceSeconds < 0 || *in.GraceSeconds > maxGrace {
-		return problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
+		return r, problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
 	}
-	in.rotation.Grace = time.Duration(*in.GraceSeconds) * time.Second
-	if in.rotation.KeyChange, err = keyChangeOf(c, nil, in.Scopes, in.Metadata); err != nil {
-		return err
+	r.Old, r.Grace = c.keyID(), time.Duration(*in.GraceSeconds)*time.Second
+	if r.KeyChange, err = keyChangeOf(c, nil, in.Scopes, in.Metadata); err != nil {
+		return r, err
 	}
-	in.rotation.ExpiresIn, err = life(in.ExpiresIn)
-	return err
+	r.ExpiresIn, err = life(in.ExpiresIn)
+	return r, err
 }
 
-func (k keys) rotate(ctx context.Context, c *call, in rotateIn) (answer, error) {
+func (k keys) rotate(ctx context.Context, c *call, r store.Rotation) (answer, error) {
 	if err := c.recent(); err != nil {
 		return answer{}, err
 	}
@@ -192,6 +190,6 @@ func (k keys) rotate(ctx context.Context, c *call, in rotateIn) (answer, error) 
 	if err != nil {
 		return answer{}, err
 	}
-	in.rotation.Old, in.rotation.Prefix = c.keyID(), k.prefix
-	return created(k.store.RotateKey(ctx, c.actor(), c.org, in.rotation, once))
+	r.Prefix = k.prefix
+	return created(k.store.RotateKey(ctx, c.actor(), c.org, r, once))
 }

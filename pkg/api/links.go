@@ -19,10 +19,10 @@ type links struct{ store *store.Store }
 func Links(s *store.Store) http.Handler {
 	l := links{s}
 	return newGroup("links", map[string]handler{
-		"createLink": handle(l.create),
-		"getLink":    handle(l.get),
+		"createLink": handleAs[newLinkIn](l.create),
+		"getLink":    handleAs[linkIn](l.get),
 		"listLinks":  handle(l.list),
-		"revokeLink": handle(l.revoke),
+		"revokeLink": handleAs[linkIn](l.revoke),
 		"claimLink":  handle(l.claim),
 	}, nil)
 }
@@ -60,31 +60,29 @@ type newLinkIn struct {
 	ClientUserID *string            `json:"clientUserId"`
 	Metadata     map[string]*string `json:"metadata"`
 	ExpiresIn    *int64             `json:"expiresIn"`
-
-	wanted store.NewLink
 }
 
-func (in *newLinkIn) check(c *call) (err error) {
+func (in newLinkIn) parse(c *call) (wanted store.NewLink, err error) {
 	if err := required("/clientUserId", in.ClientUserID); err != nil {
-		return err
+		return wanted, err
 	}
-	in.wanted = store.NewLink{
+	wanted = store.NewLink{
 		OrgID: c.caller.OrgID, AppID: c.caller.AppID, ClientUserID: *in.ClientUserID, ExpiresIn: link.DefaultLife * time.Second,
 		By: c.caller.KeyID,
 	}
-	in.wanted.Metadata, err = metadataOf(in.Metadata)
+	wanted.Metadata, err = metadataOf(in.Metadata)
 	switch {
 	case err != nil:
-		return err
+		return wanted, err
 	case !link.ValidClientUserID(*in.ClientUserID):
-		return problem.Invalid("/clientUserId", "length", "The value must have 1 to 128 characters, none of them a control character.")
+		return wanted, problem.Invalid("/clientUserId", "length", "The value must have 1 to 128 characters, none of them a control character.")
 	case in.ExpiresIn != nil && (*in.ExpiresIn < link.MinLife || *in.ExpiresIn > link.MaxLife):
-		return problem.Invalid("/expiresIn", "range", "The value must be from 60 to 604800 seconds.")
+		return wanted, problem.Invalid("/expiresIn", "range", "The value must be from 60 to 604800 seconds.")
 	}
 	if in.ExpiresIn != nil {
-		in.wanted.ExpiresIn = time.Duration(*in.ExpiresIn) * time.Second
+		wanted.ExpiresIn = time.Duration(*in.ExpiresIn) * time.Second
 	}
-	return nil
+	return wanted, nil
 }
 
 // newLinkBody is the only answer that holds a link's token.
@@ -99,16 +97,16 @@ func newLinkBodyOf(l store.MintedLink) newLinkBody {
 	return newLinkBody{l.ID, l.Token.Text.Reveal(), link.Pending, l.ExpiresAt}
 }
 
-func (l links) create(ctx context.Context, c *call, in newLinkIn) (answer, error) {
+func (l links) create(ctx context.Context, c *call, wanted store.NewLink) (answer, error) {
 	once, err := onceOf(c, newLinkBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
 	// Each link causes one event when it ends.
-	if in.wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
+	if wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
-	return created(l.store.CreateLink(ctx, in.wanted, once))
+	return created(l.store.CreateLink(ctx, wanted, once))
 }
 
 // metadataOf checks a link's metadata. It returns nil for nil.
@@ -132,25 +130,22 @@ func metadataOf(in map[string]*string) (map[string]string, error) {
 // linkIn is a body that names a link.
 type linkIn struct {
 	LinkID *string `json:"linkId"`
-
-	id id.Link
 }
 
-func (in *linkIn) check(*call) error {
+func (in linkIn) parse(*call) (id.Link, error) {
 	if err := required("/linkId", in.LinkID); err != nil {
-		return err
+		return "", err
 	}
-	in.id = idOr(id.NoLink, id.ParseLink, *in.LinkID)
-	return nil
+	return idOr(id.NoLink, id.ParseLink, *in.LinkID), nil
 }
 
-func (l links) get(ctx context.Context, c *call, in linkIn) (linkBody, error) {
-	found, err := l.store.Link(ctx, c.caller.AppID, in.id)
+func (l links) get(ctx context.Context, c *call, wanted id.Link) (linkBody, error) {
+	found, err := l.store.Link(ctx, c.caller.AppID, wanted)
 	return l.bodyOf(found), err
 }
 
-func (l links) revoke(ctx context.Context, c *call, in linkIn) (linkBody, error) {
-	revoked, err := l.store.RevokeLink(ctx, c.caller.AppID, in.id)
+func (l links) revoke(ctx context.Context, c *call, wanted id.Link) (linkBody, error) {
+	revoked, err := l.store.RevokeLink(ctx, c.caller.AppID, wanted)
 	return l.bodyOf(revoked), err
 }
 

@@ -20,8 +20,8 @@ func Members(s *store.Store, console []string, maxAge time.Duration) http.Handle
 	m := members{s}
 	g := newGroup("members", map[string]handler{
 		"listMembers":  handle(m.list),
-		"addMember":    handle(m.add),
-		"updateMember": handle(m.changeRole),
+		"addMember":    handleAs[memberIn](m.add),
+		"updateMember": handleAs[roleIn](m.changeRole),
 		"removeMember": handle(m.remove),
 		"leaveOrg":     handle(m.leave),
 	}, console)
@@ -62,35 +62,38 @@ func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], e
 type memberIn struct {
 	Email *string `json:"email"`
 	Role  *string `json:"role"`
-
-	folded string // the email
-	role   org.Role
 }
 
-func (in *memberIn) check(*call) (err error) {
+// invitation names a user by the form in which addresses are compared.
+type invitation struct {
+	email string
+	role  org.Role
+}
+
+func (in memberIn) parse(*call) (i invitation, err error) {
 	if err := required("/email", in.Email); err != nil {
-		return err
+		return i, err
 	}
-	var valid bool
-	if in.folded, valid = org.FoldEmail(*in.Email); !valid {
-		return problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 ASCII characters.")
+	email, valid := org.FoldEmail(*in.Email)
+	if !valid {
+		return i, problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 ASCII characters.")
 	}
-	in.role = org.Member
+	i = invitation{email, org.Member}
 	if in.Role != nil {
-		in.role, err = parseRole(*in.Role)
+		i.role, err = parseRole(*in.Role)
 	}
-	return err
+	return i, err
 }
 
-func (m members) add(ctx context.Context, c *call, in memberIn) (answer, error) {
-	if err := c.giving(in.role); err != nil {
+func (m members) add(ctx context.Context, c *call, i invitation) (answer, error) {
+	if err := c.giving(i.role); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, func(id.User) okBody { return okBody{true} })
 	if err != nil {
 		return answer{}, err
 	}
-	return created(m.store.AddMember(ctx, c.actor(), c.org, in.folded, in.role, once))
+	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once))
 }
 
 func parseRole(s string) (org.Role, error) {
@@ -104,23 +107,20 @@ func parseRole(s string) (org.Role, error) {
 // roleIn is a body with a role.
 type roleIn struct {
 	Role *string `json:"role"`
-
-	role org.Role
 }
 
-func (in *roleIn) check(*call) (err error) {
+func (in roleIn) parse(*call) (org.Role, error) {
 	if err := required("/role", in.Role); err != nil {
-		return err
+		return "", err
 	}
-	in.role, err = parseRole(*in.Role)
-	return err
+	return parseRole(*in.Role)
 }
 
-func (m members) changeRole(ctx context.Context, c *call, in roleIn) (memberBody, error) {
-	if err := c.giving(in.role); err != nil {
+func (m members) changeRole(ctx context.Context, c *call, role org.Role) (memberBody, error) {
+	if err := c.giving(role); err != nil {
 		return memberBody{}, err
 	}
-	changed, err := m.store.ChangeRole(ctx, c.actor(), c.org, c.userID(), in.role)
+	changed, err := m.store.ChangeRole(ctx, c.actor(), c.org, c.userID(), role)
 	return memberBodyOf(changed), err
 }
 

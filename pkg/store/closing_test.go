@@ -282,6 +282,22 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	wants(t, create(eve), problem.LimitReached)
 }
 
+func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
+	c := connect(t)
+	c.Limits.OrgsCreated = 3
+	create := func() (store.Created[store.Org], error) { return c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{}) }
+	for range 2 {
+		made, err := create()
+		wants(t, err, "")
+		wants(t, c.DeleteOrg(ctx, admin(c.ada), made.Made.ID), "")
+	}
+	c.pass(dayLong)
+	for range 2 {
+		wants(t, second(create()), "")
+	}
+	wants(t, second(create()), problem.LimitReached)
+}
+
 // TestACreatorWithoutTheMapHoldsBackNoDeletion: a row of another release, or a restored one.
 func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	c := connect(t)

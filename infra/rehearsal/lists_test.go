@@ -23,23 +23,3 @@ var unchanged = []string{"AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table", "AW
 
 // undeleted are types that moto can create and cannot delete. They go with their function or API.
 var undeleted = []string{"AWS::ApiGateway::Deployment", "AWS::Lambda::Permission"}
-
-// listed are findings of parliament 1.6.4 in the roles that are no faults, with the reason.
-var listed = map[string]string{
-	unknownCondition("DeliverRole", "kms:KeySpec", "kms:Sign"):         ofTheKey,
-	unknownCondition("DeliverRole", "kms:KeyUsage", "kms:Sign"):        ofTheKey,
-	unknownCondition("RotateRole", "kms:KeySpec", "kms:GetPublicKey"):  ofTheKey,
-	unknownCondition("RotateRole", "kms:KeyUsage", "kms:GetPublicKey"): ofTheKey,
-	unknownCondition("RotateRole", "kms:KeySpec", "kms:DisableKey"):    ofTheKey,
-	unknownCondition("RotateRole", "kms:KeyUsage", "kms:DisableKey"):   ofTheKey,
-	`FanoutRole RESOURCE_MISMATCH [{"action": "dynamodb:ListStreams", "required_format": "*"}]`: "AWS's guide gives Lambda the action " +
-		`on table/…/stream/* ("IAM policy to allow an AWS Lambda function to access DynamoDB stream records"); its reference names no resource`,
-}
-
-func unknownCondition(role, key, action string) string {
-	return role + ` UNKNOWN_CONDITION_FOR_ACTION "Unknown condition ` + key + ` for action ` + action + `"`
-}
-
-// ofTheKey is a reason: AWS's reference lists the condition for the type of resource "key", not for
-// the action, and parliament reads only those of the action.
-const ofTheKey = "a condition of the key"

@@ -104,17 +104,7 @@ def account():
     return found
 
 
-def policies(policies):
-    from parliament import analyze_policy_string
-
-    return [
-        " ".join([name, finding.issue, json.dumps(finding.detail)])
-        for name, document in sorted(policies.items())
-        for finding in analyze_policy_string(json.dumps(document)).findings
-    ]
-
-
-DO = {"apply": apply, "delete": delete, "account": account, "policies": policies}
+DO = {"apply": apply, "delete": delete, "account": account}
 
 
 def serve():

@@ -169,22 +169,3 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 	}
 	return wrong
 }
-
-func alarmPlants() []plant {
-	return []plant{
-		{"an alarm looks at the least of a queue", alarms, "FanoutDeadLettersAlarm", `"Statistic":"Maximum"`, `"Statistic":"Minimum"`},
-		{"anyone can page the operator", alarms, "AuthorizerErrorsAlarm", `errors - FILL(unknown, 0)`, `errors`},
-		{"anyone can page the operator by the gateway's errors", alarms, "ApiErrorsAlarm", `errors - FILL(unknown, 0)`, `errors`},
-		{"an alarm computes with what no code counts", dashboard, "AuthorizerErrorsAlarm", `"UnknownKeys"`, `"Unknown"`},
-		{"an alarm is switched off", alarms, "DeliveryDeadLettersAlarm", `"Period"`, `"ActionsEnabled":false,"Period"`},
-		{"a sweep that does not run is well", alarms, "OldestDueAlarm", `"breaching"`, `"notBreaching"`},
-		{"an alarm is forgotten", alarms, "", `"SweepErrorsAlarm":{"Condition":"Alarms"`, `"SweepErrorsAlarm":{"Condition":"OwnIssuer"`},
-		{"an alarm goes nowhere", alarmsAreHeard, "StreamAgeAlarm", `"AlarmActions"`, `"InsufficientDataActions"`},
-		{"an alarm names no section", alarmsAreHeard, "StreamAgeAlarm", `Runbook: `, `See `},
-		{"an alarm names another section", alarmsAreHeard, "StreamAgeAlarm", `Runbook: Webhooks are late`, `Runbook: Webhooks`},
-		{"an alarm looks at what no code counts", dashboard, "OldestDueAlarm", `"MetricName":"OldestDue"`, `"MetricName":"Oldest"`},
-		{"an alarm is not shown", dashboard, "Dashboard", `${StreamAgeAlarm.Arn}`, `${QueueAgeAlarm.Arn}`},
-		{"a metric is not shown", dashboard, "Dashboard", `\"ColdStarts\"`, `\"Colds\"`},
-		{"the dashboard is no JSON", dashboard, "Dashboard", `{\"widgets\": [`, `{\"widgets\": `},
-	}
-}

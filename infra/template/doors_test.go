@@ -106,21 +106,3 @@ func lastUses(tpl *translated.Template) (wrong []string) {
 	}
 	return wrong
 }
-
-func doorPlants() []plant {
-	return []plant{
-		{"any account may call a shared authorizer", doors, "KeyAuthorizerOfOtherAccounts", `,"PrincipalOrgID":{"Ref":"ConsumerOrganizationId"}`, ``},
-		{"any source may call a shared authorizer", doors, "MemberAuthorizerOfThisAccount", `/authorizers/*`, `/*`},
-		{"a second function has a URL", doors, "", `"KeyAuthorizerLogs":{`, `"Other":{"Type":"AWS::Lambda::Url","Properties":{"AuthType":"NONE","TargetFunctionArn":{"Ref":"KeyAuthorizerFunction"}}},"KeyAuthorizerLogs":{`},
-		{"a page of any origin may ask the function URL", doors, "ForwardAuthFunctionUrl", `"AuthType"`, `"Cors":{"AllowOrigins":["*"]},"AuthType"`},
-		{"the function URL streams", doors, "ForwardAuthFunctionUrl", `"AuthType"`, `"InvokeMode":"RESPONSE_STREAM","AuthType"`},
-		{"another function is open to all", doors, "MemberAuthorizerOfOtherAccounts", `"MemberAuthorizerFunction"`, `"KeysFunction"`},
-		{"a parameter names the other authorizer", doors, "KeyAuthorizerArn", `"KeyAuthorizerFunction"`, `"MemberAuthorizerFunction"`},
-		{"a door writes keys", doorRights, "ForwardAuthRole", `["USED#*"]`, `["KEYS#*"]`},
-		{"a door reads every row", doorRights, "GuardPolicy", `"IDN#*"`, `"*"`},
-		{"a door reads many rows at once", doorRights, "KeyAuthorizerRole", `"dynamodb:GetItem"`, `"dynamodb:Query"`},
-		{"a door writes what the index needs", lastUses, "GuardPolicy", `"lastUsedAt"`, `"due","dueAt","lastUsedAt"`},
-		{"a door writes any attribute", lastUses, "KeyAuthorizerRole", `"dynamodb:Attributes"`, `"dynamodb:Nothing"`},
-		{"the function URL has no lid", functionProperties, "ForwardAuthFunction", `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},`, ``},
-	}
-}

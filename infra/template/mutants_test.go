@@ -159,7 +159,7 @@ func found(t *testing.T, mutant *translated.Template) bool {
 	if err := os.WriteFile(path, []byte(`{"template":`+quoted(mutant.Raw)+`,"code":`+quoted(mutant.Code)+`}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.failfast", "-test.skip", "^(TestPlantedFaultsAreFound|TestMutantsOfTheTemplateAreFound)$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.failfast", "-test.skip", "^TestMutantsOfTheTemplateAreFound$")
 	cmd.Env = append(os.Environ(), mutantVariable+"="+path)
 	var failed *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {

@@ -207,23 +207,3 @@ func schedules(tpl *translated.Template) (wrong []string) {
 	}
 	return wrong
 }
-
-func resourcePlants() []plant {
-	return []plant{
-		{"the table may be deleted", durable, "Table", `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":false`},
-		{"the table goes with the stack", durable, "Table", `"DeletionPolicy":"Retain"`, `"DeletionPolicy":"Delete"`},
-		{"rows are forgotten by another attribute", durable, "Table", `"purgeAt"`, `"expiresAt"`},
-		{"a property of the table is no literal", literal, "Table", `"AttributeName":"PK"`, `"AttributeName":{"Ref":"AWS::Region"}`},
-		{"the owner's key is not used", literal, "Table", `{"Ref":"TableKeyArn"}`, `"alias/aws/dynamodb"`},
-		{"the index holds whole rows", index, "Table", "INCLUDE", "ALL"},
-		{"a function may take longer than its caller waits", sizes, "OrgsFunction", `"Timeout":6`, `"Timeout":60`},
-		{"a function is compiled for one processor", sizes, "OrgsFunction", `{"Ref":"Architecture"}`, `"x86_64"`},
-		{"a variable is missing", environments, "KeysFunction", `"KEY_PREFIX"`, `"PREFIX"`},
-		{"a variable that is not read", environments, "OrgsFunction", `"TABLE"`, `"ISSUER":"x","TABLE"`},
-		{"an endpoint of this machine", environments, "OrgsFunction", `{"Ref":"EndpointDynamoDB"}`, `"http://127.0.0.1:8000"`},
-		{"the signing key is for another algorithm", signingKey, "SigningKey", "ECC_NIST_P256", "ECC_NIST_P384"},
-		{"the stream carries rows", durable, "Table", "KEYS_ONLY", "NEW_IMAGE"},
-		{"the signing key goes with the stack", signingKey, "SigningKey", `"RetainExceptOnCreate"`, `"Delete"`},
-		{"the rotation runs once a day", schedules, "RotateFunctionQuarterHourly", "rate(15 minutes)", "rate(1 day)"},
-	}
-}

@@ -161,22 +161,3 @@ func silent(tpl *translated.Template) []string {
 		return wrong
 	})
 }
-
-func responsePlants() []plant {
-	return []plant{
-		{"a response is missing", problems, "Api", `"THROTTLED":`, `"THROTTELED":`},
-		{"a status is another", problems, "Api", `"statusCode":"503"`, `"statusCode":"500"`},
-		{"a title is another", problems, "Api", `Too many requests\",\"status`, `Slow down\",\"status`},
-		{"a code is another", problems, "Api", `\"code\":\"rate_limited\"`, `\"code\":\"internal\"`},
-		{"a template is no JSON", problems, "Api", `\"status\":429,`, `\"status\":429`},
-		{"a request id that a client sets", problems, "Api", "$context.extendedRequestId", "$context.requestId"},
-		{"a denial is not 401", problems, "Api", `\"status\":401,\"detail\":\"$context`, `\"status\":403,\"detail\":\"$context`},
-		{"a body sticks to the prompt", problems, "Api", `\"$context.extendedRequestId\"}\n`, `\"$context.extendedRequestId\"}`},
-		{"a challenge for every denial", headers, "Api", `"context.authorizer.challenge"`, `"'Bearer'"`},
-		{"no content type", headers, "Api", "gatewayresponse.header.Content-Type", "gatewayresponse.header.Content"},
-		{"a page cannot read Retry-After", headers, "Api", `"gatewayresponse.header.Access-Control-Expose-Headers":"'Retry-After'",`, ``},
-		{"503 without Retry-After", headers, "Api", `"gatewayresponse.header.Retry-After":"'1'"`, `"gatewayresponse.header.Retry":"'1'"`},
-		{"the message is echoed", silent, "Api", "Send the header", "$context.error.messageString"},
-		{"the path is echoed", silent, "Api", "There is no such route.", "There is no $context.path."},
-	}
-}

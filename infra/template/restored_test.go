@@ -12,9 +12,6 @@ import (
 
 func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
 
-// tableARN is the ARN of the table in use, as each role in the template has it.
-const tableARN = `{"Fn::If":["Restored",{"Fn::Select":[0,{"Fn::Split":["/stream/",{"Ref":"TableStreamArn"}]}]},{"Fn::GetAtt":["Table","Arn"]}]}`
-
 // restored wants a stack with TableStreamArn to differ from one without only in the name of the
 // table, and to name its own table only in the table's resource.
 func restored(tpl *translated.Template) (wrong []string) {
@@ -63,15 +60,4 @@ func onTable(tpl *translated.Template, own, stream string) (map[string]string, e
 		out["output "+name] = quoted(value)
 	}
 	return out, nil
-}
-
-func restoredPlants() []plant {
-	return []plant{
-		{"a role reaches the old table", restored, "OrgsRole", tableARN, `{"Fn::GetAtt":["Table","Arn"]}`},
-		{"the sweep reads the old index", restored, "SweepRole", `{"Arn":` + tableARN + `}`, `{"Arn":{"Fn::GetAtt":["Table","Arn"]}}`},
-		{"the old stream is read", restored, "FanoutFunctionNewEvents", `{"Fn::If":["Restored",{"Ref":"TableStreamArn"},{"Fn::GetAtt":["Table","StreamArn"]}]}`, `{"Fn::GetAtt":["Table","StreamArn"]}`},
-		{"an alarm watches the old table", restored, "TableErrorsAlarm", `{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]}`, `{"Ref":"Table"}`},
-		{"an output names the old table", restored, "Outputs/TableName", `{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]}`, `{"Ref":"Table"}`},
-		{"a function writes into the old table", restored, "OrgsFunction", `{"Fn::Select":[1,{"Fn::Split":["/",{"Ref":"TableStreamArn"}]}]}`, `{"Ref":"Table"}`},
-	}
 }

@@ -171,20 +171,3 @@ func throttled(tpl *translated.Template) (wrong []string) {
 	}
 	return wrong
 }
-
-func routePlants() []plant {
-	const credentials = `"security":[{"Credentials":[]}]`
-	return []plant{
-		{"a route is open", closed, "Api", credentials, `"security":[{"NONE":[]}]`},
-		{"a route says nothing of security", closed, "Api", credentials, `"x-nothing":0`},
-		{"a preflight for another route", closed, "Api", `"/app/get":{"post"`, `"/app/get":{"options"`},
-		{"answers of the authorizer are kept", uncached, "Api", `"authorizerResultTtlInSeconds":0`, `"identitySource":"method.request.header.Authorization","authorizerResultTtlInSeconds":300`},
-		{"an identity source", uncached, "Api", `"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":0,"identitySource":"method.request.header.Authorization"`},
-		{"a path is misspelt", sameRoutes, "Api", `"/app/get"`, `"/app/got"`},
-		{"a method is another", sameRoutes, "Api", `"/app/get":{"post"`, `"/app/get":{"put"`},
-		{"a route goes to another function", sameRoutes, "Api", `functions/${AppsFunction.Arn}`, `functions/${KeysFunction.Arn}`},
-		{"a route may not call its function", callable, "AppsFunctionGetAppPermissionlive", "/POST/app/get", "/POST/app/got"},
-		{"a function may be called on every route", callable, "AppsFunctionGetAppPermissionlive", "/POST/app/get", "/*/*"},
-		{"no throttle", throttled, "ApiliveStage", `"ThrottlingRateLimit"`, `"Nothing"`},
-	}
-}

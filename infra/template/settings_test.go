@@ -361,28 +361,3 @@ func differences(what string, got, want map[string]string) (wrong []string) {
 	}
 	return wrong
 }
-
-func settingPlants() []plant {
-	return []plant{
-		{"a default is another", defaults, "Parameters/EmailsAreVerified", `"Default":"false"`, `"Default":"true"`},
-		{"webhooks may go to this machine", defaults, "Parameters/WebhookAllowCidrs", `"Default":""`, `"Default":"127.0.0.0/8"`},
-		{"a parameter lost its default", defaults, "Parameters/Audience", `"Default":""`, `"Default":"x"`},
-		{"a page of any origin may call /v1", defaults, "Parameters/ConsoleOrigins", `"Default":""`, `"Default":"*"`},
-		{"a parameter takes any value", defaults, "Parameters/KeyPrefix", `"AllowedPattern"`, `"NoPattern"`},
-		{"a variable has another's source", variables, "AuthorizerFunction", `"JWKS_URL":{"Ref":"JwksUrl"}`, `"JWKS_URL":{"Ref":"UserinfoUrl"}`},
-		{"a variable is a literal", variables, "RotateFunction", `{"Ref":"RotationDays"}`, `"90"`},
-		{"the issuer of webhooks is always the API", variables, "DeliverFunction", `{"Ref":"WebhookIssuer"}`, `{"Ref":"AWS::NoValue"}`},
-		{"a method logs what it carries", settings, "ApiliveStage", `"HttpMethod":"*",`, `"HttpMethod":"*","DataTraceEnabled":true,`},
-		{"the gateway logs credentials", settings, "ApiliveStage", `$context.authorizer.principalId`, `$context.identity.apiKey`},
-		{"a queue is plain", settings, "DeliveryQueue", `"SqsManagedSseEnabled":true`, `"SqsManagedSseEnabled":false`},
-		{"messages wait before they show", settings, "DeliveryQueue", `"VisibilityTimeout"`, `"DelaySeconds":900,"VisibilityTimeout"`},
-		{"a schedule is switched off", settings, "SweepFunctionMinutely", `"ScheduleExpression"`, `"State":"DISABLED","ScheduleExpression"`},
-		{"a source is switched off", settings, "FanoutFunctionNewEvents", `"BatchSize"`, `"Enabled":false,"BatchSize"`},
-		{"a function is switched off", functionProperties, "KeysFunction", `"Runtime"`, `"ReservedConcurrentExecutions":0,"Runtime"`},
-		{"Lambda drops a delivery after 16 rounds", functionProperties, "DeliverFunction", `"RecursiveLoop":"Allow",`, ``},
-		{"a sweep is tried again an hour later", settings, "SweepFunctionEventInvokeConfig", `"MaximumEventAgeInSeconds":60,`, ``},
-		{"keys of the issuer in plain text", defaults, "Parameters/JwksUrl", `https://.+|http://(localhost|127[.]0[.]0[.]1)(:[0-9]+)?(/.*)?`, `https?://.+`},
-		{"a function logs everything", functionProperties, "KeysFunction", `"ApplicationLogLevel":"INFO"`, `"ApplicationLogLevel":"DEBUG"`},
-		{"a queue is open to others", types, "", `"DeliveryQueue":{`, `"Open":{"Type":"AWS::SQS::QueuePolicy"},"DeliveryQueue":{`},
-	}
-}

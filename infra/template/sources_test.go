@@ -83,16 +83,3 @@ func deadLetters(tpl *translated.Template) (wrong []string) {
 	}
 	return wrong
 }
-
-func sourcePlants() []plant {
-	return []plant{
-		{"every change is fanned out", sources, "FanoutFunctionNewEvents", `INSERT`, `MODIFY`},
-		{"the stream is read from its end", sources, "FanoutFunctionNewEvents", `TRIM_HORIZON`, `LATEST`},
-		{"a poisoned record stops its shard", sources, "FanoutFunctionNewEvents", `"BisectBatchOnFunctionError":true`, `"BisectBatchOnFunctionError":false`},
-		{"one message fails its batch", sources, "DeliverFunctionWaking", `"FunctionResponseTypes"`, `"Nothing"`},
-		{"a message shows again while it is worked on", sources, "DeliveryQueue", `"VisibilityTimeout":180`, `"VisibilityTimeout":30`},
-		{"dead letters are forgotten", deadLetters, "FanoutDeadLetters", `1209600`, `60`},
-		{"no alarm watches", deadLetters, "DeliveryDeadLettersAlarm", `"DeliveryDeadLetters"`, `"DeliveryQueue"`},
-		{"dead letters go nowhere", deadLetters, "DeliveryQueue", `"maxReceiveCount":5`, `"maxReceiveCount":500`},
-	}
-}

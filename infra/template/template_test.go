@@ -2,7 +2,7 @@
 // document that CloudFormation would get, with SAM's defaults.
 //
 // Each promise is a check, which returns faults. A test wants it to return none, and
-// TestPlantedFaultsAreFound wants it to return some for a template with a planted fault.
+// TestMutantsOfTheTemplateAreFound wants the checks to return some for a template that was changed at random.
 package template_test
 
 import (
@@ -65,61 +65,6 @@ func holds(t *testing.T, checks ...check) {
 	}
 }
 
-// plant is a fault: old becomes new in the translated text of a resource, or of all resources when
-// none is named. A resource "Parameters/X" is a parameter. The template must still resolve.
-type plant struct {
-	fault    string
-	found    check
-	resource string
-	old, new string
-}
-
-func TestPlantedFaultsAreFound(t *testing.T) {
-	tpl := template(t)
-	for _, plants := range [][]plant{routePlants(), responsePlants(), rolePlants(), resourcePlants(), sourcePlants(), settingPlants(), alarmPlants(), restoredPlants(), doorPlants()} {
-		for _, p := range plants {
-			t.Run(p.fault, func(t *testing.T) {
-				if wrong := p.found(planted(t, tpl, p)); len(wrong) == 0 {
-					t.Error("nothing was found")
-				}
-			})
-		}
-	}
-}
-
-func planted(t *testing.T, tpl *translated.Template, p plant) *translated.Template {
-	t.Helper()
-	var raw map[string]any
-	parse(t, text(t, tpl.Raw), &raw)
-	section, name, named := strings.Cut(p.resource, "/")
-	if !named {
-		section, name = "Resources", p.resource
-	}
-	all, _ := raw[section].(map[string]any)
-	before := text(t, all)
-	if name != "" {
-		before = text(t, all[name])
-	}
-	after := strings.Replace(before, p.old, p.new, 1)
-	if after == before {
-		t.Fatalf("%s has no %s", p.resource, p.old)
-	}
-	var changed map[string]any
-	parse(t, after, &changed)
-	if name == "" {
-		raw[section] = changed
-	} else {
-		all[name] = changed
-	}
-	faulty := *tpl
-	faulty.Raw = raw
-	out, err := faulty.Resolve(options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // text returns a value as JSON with sorted names and without escapes.
 func text(t *testing.T, v any) string {
 	t.Helper()
@@ -130,13 +75,6 @@ func text(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(out.String())
-}
-
-func parse(t *testing.T, text string, v any) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), v); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
 }
 
 // object returns a value of a translated document as an object, or nil.

@@ -35,6 +35,19 @@ func signingKeys(t *testing.T, tb *storetest.Table) store.SigningKeys {
 	return keys
 }
 
+// TestAMadeKeyIsUsedOnce: the next rotation must not publish the active key again.
+func TestAMadeKeyIsUsedOnce(t *testing.T) {
+	tb := storetest.New(t)
+	l := lease(t, tb)
+	for _, c := range []struct{ made, kid, arn, left string }{{"arn:other", "a", "arn:a", "arn:other"}, {"arn:b", "b", "arn:b", ""}} {
+		wants(t, tb.KeepMadeKey(ctx, l, c.made), "")
+		wants(t, tb.ActivateSigningKey(ctx, l, signingKeys(t, tb), jwk(c.kid), c.arn), "")
+		if keys := signingKeys(t, tb); keys.Made != c.left {
+			t.Errorf("%s was made and %s activated: %q is left", c.made, c.arn, keys.Made)
+		}
+	}
+}
+
 func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.UnixMilli(1_800_000_000_000)

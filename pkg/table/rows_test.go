@@ -203,9 +203,9 @@ func TestARefusalAfterATryWithoutAnAnswerIsAFault(t *testing.T) {
 		first string // the first try's answer: a __type, or the beginning of a status
 		fault bool
 	}{
-		"no answer": {"hang up", true}, "a 500": {"500", true}, "a 503": {"503", true}, "a 400 that may be repeated": {`{"__type":"ThrottlingException"}`, false}, "an answer": {"", false},
+		"no answer": {"hang up", true}, "no answer, then a conflict": {"hang up\n" + cancelled("TransactionConflict"), true}, "a 500": {"500", true}, "a 503": {"503", true}, "a 400 that may be repeated": {`{"__type":"ThrottlingException"}`, false}, "an answer": {"", false},
 	} {
-		answers := []string{c.first, refused}
+		answers := append(strings.Split(c.first, "\n"), refused)
 		if c.first == "" {
 			answers = answers[1:]
 		}

@@ -43,7 +43,7 @@ var exercises = []exercise{
 	}, nil},
 	{"event", 11, map[string]string{
 		"./pkg/webhook":    "TestAFilterIsATypeOfTheContractOrTheStar",
-		"./pkg/store":      "TestMemberAddedDescribesTheMembership|TestRowsAndCallsAreAsWritten",
+		"./pkg/store":      "TestMemberAddedDescribesTheMembership|TestCallsAreAsWritten",
 		"./pkg/api":        "TestEveryTypeOfEventIsAsDocumented",
 		"./infra/contract": "TestTheDocumentIsThatOfTheTables|TestEachTypeOfWebhookHasItsOwnData|TestTokensHaveTheClaimsOfTheDocument",
 		"./infra/template": "TestRolesReachOnlyTheirPartitions|TestEveryRightIsWrittenDown",

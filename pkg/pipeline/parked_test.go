@@ -86,6 +86,31 @@ func TestWhatIsParkedFor90HoursFails(t *testing.T) {
 	}
 }
 
+// TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater: nothing is left for the held ones of the endpoint.
+func TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater(t *testing.T) {
+	t.Parallel()
+	s, r := tripped(t, 6)
+	r.parks(6)
+	r.enables(false)
+	for range 4 {
+		r.event()
+	}
+	s.stream(t)
+	if got := r.statuses(); got["held"] != 4 || r.parked() != 6 {
+		t.Fatalf("%v, and %d are parked", got, r.parked())
+	}
+	r.answers(nil)
+	r.enables(true)
+	s.Limits.Queued = 6
+	s.minutes(t, 5)
+	for range 8 { // what failed before waits for its next attempt
+		s.later(t, 10*time.Minute)
+	}
+	if got := r.statuses(); got["delivered"] != 10 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

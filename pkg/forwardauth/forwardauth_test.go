@@ -53,10 +53,10 @@ func ask(h http.Handler, method, target, credential string) *httptest.ResponseRe
 
 func TestA200CarriesEveryHeader(t *testing.T) {
 	key, f, h := door(t)
-	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro 100%\n", "a:1 b", map[string]string{"plan": "ä"}
+	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
 	byKey := map[string]string{
 		"V": "1", "Kind": "key", "Org-Id": string(f.Org), "App-Id": string(f.Key.AppID), "Key-Id": string(f.Key.ID), "Key-Prefix": f.Key.Prefix,
-		"Key-Name": "B%C3%BCro 100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
+		"Key-Name": "B%C3%BCro ~100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
 		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "",
 	}
 	byUser := map[string]string{
@@ -137,6 +137,9 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 		}
 		if w.Header().Get("X-Latchkey-Kind") != "" {
 			t.Errorf("%s: a refusal with a principal", name)
+		}
+		if challenge := w.Header().Get("WWW-Authenticate"); (challenge != "") != (c.status == 401) {
+			t.Errorf("%s: a %d with the challenge %q", name, c.status, challenge)
 		}
 	}
 	cut := httptest.NewRequest("GET", "/authorize-member?org="+o, nil)

@@ -11,36 +11,36 @@ import (
 	"latchkey/pkg/store"
 )
 
-// lane is the rows of one kind that one org has, in a queue for each of its apps.
-type lane struct {
+// queueKey names a queue: the rows of one kind that one org has. In it each app has its turn.
+type queueKey struct {
 	kind store.DueKind
 	org  id.Org
 }
 
-// dealer hands out the rows that are due, one of each lane in turn, so that many rows of one
-// org do not hold up those of another. Inside a lane each app has its turn.
+// dealer hands out the rows that are due, one of each queue in turn, so that many rows of one
+// org do not hold up those of another.
 type dealer struct {
 	mu     sync.Mutex
-	lanes  map[lane]*roundRobin[id.App, store.Due]
-	turns  []lane // the lanes that have rows; the first is next
+	queues map[queueKey]*roundRobin[id.App, store.Due]
+	turns  []queueKey // the queues that have rows; the first is next
 	failed []error
 }
 
-func newDealer() *dealer { return &dealer{lanes: map[lane]*roundRobin[id.App, store.Due]{}} }
+func newDealer() *dealer { return &dealer{queues: map[queueKey]*roundRobin[id.App, store.Due]{}} }
 
 // add puts rows at the end of their queues.
 func (d *dealer) add(rows ...store.Due) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, row := range rows {
-		l := lane{row.Kind, row.Org}
-		if d.lanes[l] == nil {
-			d.lanes[l] = &roundRobin[id.App, store.Due]{queues: map[id.App][]store.Due{}}
+		l := queueKey{row.Kind, row.Org}
+		if d.queues[l] == nil {
+			d.queues[l] = &roundRobin[id.App, store.Due]{queues: map[id.App][]store.Due{}}
 		}
-		if len(d.lanes[l].turns) == 0 {
+		if len(d.queues[l].turns) == 0 {
 			d.turns = append(d.turns, l)
 		}
-		d.lanes[l].add(row.App, row)
+		d.queues[l].add(row.App, row)
 	}
 }
 
@@ -49,7 +49,7 @@ func (d *dealer) add(rows ...store.Due) {
 func (d *dealer) seen() (n, strays int, oldest int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for l, of := range d.lanes {
+	for l, of := range d.queues {
 		for _, rows := range of.queues {
 			n += len(rows)
 			if l.kind == store.DueStray {
@@ -66,7 +66,7 @@ func (d *dealer) seen() (n, strays int, oldest int64) {
 	return n, strays, oldest
 }
 
-// next returns the next row of the next lane. ok is false when no row waits.
+// next returns the next row of the next queue. ok is false when no row waits.
 func (d *dealer) next() (row store.Due, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,8 +75,8 @@ func (d *dealer) next() (row store.Due, ok bool) {
 	}
 	l := d.turns[0]
 	d.turns = d.turns[1:]
-	row = d.lanes[l].next()
-	if len(d.lanes[l].turns) > 0 {
+	row = d.queues[l].next()
+	if len(d.queues[l].turns) > 0 {
 		d.turns = append(d.turns, l)
 	}
 	return row, true

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// onePart is how many deliveries of an endpoint are processed before another endpoint
+	// batchSize is how many deliveries of an endpoint are processed before another endpoint
 	// has its turn.
-	onePart = 50
+	batchSize = 50
 
 	// lookAgain is when the sweep reads an endpoint again which may still have parked
 	// deliveries, or whose probe is under way.
 	lookAgain = time.Minute
 )
 
-// endpoint processes a part of the deliveries that wait for an endpoint: parked ones, which
+// endpoint processes some of the deliveries that wait for an endpoint: parked ones, which
 // wait for its breaker, and held ones, which wait until it is enabled or deleted.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
@@ -28,51 +28,51 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	if err != nil || !ok {
 		return false, err
 	}
-	took := r.take(onePart)
-	if took == 0 {
+	reserved := r.take(batchSize)
+	if reserved == 0 {
 		return false, nil // the next run goes on
 	}
-	p := part{run: r, to: h, may: took}
+	b := batch{run: r, to: h, may: reserved}
 	probing := h.Enabled && h.OpenUntil != 0 // the breaker's time is over: one attempt
 	if probing {
-		p.may = 1
+		b.may = 1
 	}
-	err = errors.Join(p.parked(ctx), p.held(ctx))
-	r.giveBack(took - len(p.woken))
-	wake(ctx, r.Queue, 0, p.woken...)
+	err = errors.Join(b.parked(ctx), b.held(ctx))
+	r.giveBack(reserved - len(b.woken))
+	wake(ctx, r.Queue, 0, b.woken...)
 	if err != nil {
 		return false, err // the next run does them again
 	}
-	more = p.dealt >= onePart || p.look.Held && !probing
-	p.look.Began, p.look.Again = began, began.Add(lookAgain)
+	more = b.dealt >= batchSize || b.look.Held && !probing
+	b.look.Began, b.look.Again = began, began.Add(lookAgain)
 	if more {
-		p.look.Again = began
+		b.look.Again = began
 	}
-	return more, r.Store.Deliveries().LookedAt(ctx, h, p.look)
+	return more, r.Store.Deliveries().LookedAt(ctx, h, b.look)
 }
 
-// part is a part of the deliveries that wait for one endpoint.
-type part struct {
+// batch is some of the deliveries that wait for one endpoint.
+type batch struct {
 	*run
 	to    store.Endpoint
-	may   int // how many deliveries the part may still wake
+	may   int // how many deliveries the batch may still wake
 	dealt int // how many parked deliveries are no longer parked
 	woken []webhook.Message
 	look  store.Looked
 }
 
-// parked processes up to onePart parked deliveries. It begins behind those that this run has
+// parked processes up to batchSize parked deliveries. It begins behind those that this run has
 // processed, because the index may still have them.
-func (p *part) parked(ctx context.Context) error {
-	from := p.passed(p.to.ID, 0)
-	found, err := p.Store.Deliveries().Parked(ctx, p.to.ID, from, onePart)
+func (b *batch) parked(ctx context.Context) error {
+	from := b.passed(b.to.ID, 0)
+	found, err := b.Store.Deliveries().Parked(ctx, b.to.ID, from, batchSize)
 	failed := []error{err}
-	p.look.Parked = from != 0 || len(found) > 0
+	b.look.Parked = from != 0 || len(found) > 0
 	for _, d := range found {
-		ok, err := p.one(ctx, d)
+		ok, err := b.one(ctx, d)
 		if ok {
-			p.dealt++
-			p.passed(p.to.ID, d.At)
+			b.dealt++
+			b.passed(b.to.ID, d.At)
 		}
 		failed = append(failed, err)
 	}
@@ -80,23 +80,23 @@ func (p *part) parked(ctx context.Context) error {
 }
 
 // one processes a parked delivery. ok is false when it stays parked.
-func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
-	of := webhook.DeliveryID{App: p.to.AppID, Endpoint: p.to.ID, Event: d.Event}
+func (b *batch) one(ctx context.Context, d store.Due) (ok bool, err error) {
+	of := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}
 	switch {
 	case d.Kind == store.DueStray:
-		return false, p.Store.DropStray(ctx, d)
-	case p.to.Deleted:
-		err = p.Store.Deliveries().Cancel(ctx, of)
-	case !p.to.Enabled:
-		err = p.Store.Deliveries().Hold(ctx, of)
-	case p.Store.Now().Sub(time.UnixMilli(d.At)) > webhook.Lifetime:
-		err = p.Store.Deliveries().GiveUp(ctx, of)
-	case p.may == 0:
+		return false, b.Store.DropStray(ctx, d)
+	case b.to.Deleted:
+		err = b.Store.Deliveries().Cancel(ctx, of)
+	case !b.to.Enabled:
+		err = b.Store.Deliveries().Hold(ctx, of)
+	case b.Store.Now().Sub(time.UnixMilli(d.At)) > webhook.Lifetime:
+		err = b.Store.Deliveries().GiveUp(ctx, of)
+	case b.may == 0:
 		return false, nil
 	default:
-		ok, err = p.Store.Deliveries().Unpark(ctx, d)
+		ok, err = b.Store.Deliveries().Unpark(ctx, d)
 		if ok {
-			p.wakes(of)
+			b.wakes(of)
 		}
 		return ok, err
 	}
@@ -105,39 +105,39 @@ func (p *part) one(ctx context.Context, d store.Due) (ok bool, err error) {
 
 // held releases held deliveries, or cancels all deliveries that wait for a deleted endpoint. It
 // ends at the first that fails.
-func (p *part) held(ctx context.Context) error {
-	most := p.may
-	if p.to.Deleted {
-		most = 2 * onePart
+func (b *batch) held(ctx context.Context) error {
+	most := b.may
+	if b.to.Deleted {
+		most = 2 * batchSize
 	}
-	p.look.Held, p.look.Next = p.to.Releasing, p.to.ReleaseFrom
-	if !p.to.Releasing || most == 0 {
+	b.look.Held, b.look.Next = b.to.Releasing, b.to.ReleaseFrom
+	if !b.to.Releasing || most == 0 {
 		return nil
 	}
-	waiting, next, err := p.Store.Deliveries().WaitingFor(ctx, p.to, most)
+	waiting, next, err := b.Store.Deliveries().WaitingFor(ctx, b.to, most)
 	if err != nil {
 		return err
 	}
 	for _, d := range waiting {
 		ok := false
 		switch {
-		case !p.to.Deleted:
-			ok, err = p.Store.Deliveries().Release(ctx, p.to, d.DeliveryID)
+		case !b.to.Deleted:
+			ok, err = b.Store.Deliveries().Release(ctx, b.to, d.DeliveryID)
 		case d.Status == store.DeliveryPending || d.Status == store.DeliveryHeld:
-			err = p.Store.Deliveries().Cancel(ctx, d.DeliveryID)
+			err = b.Store.Deliveries().Cancel(ctx, d.DeliveryID)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Event, err)
 		}
 		if ok {
-			p.wakes(d.DeliveryID)
+			b.wakes(d.DeliveryID)
 		}
 	}
-	p.look.Held, p.look.Next = next != "", next
+	b.look.Held, b.look.Next = next != "", next
 	return nil
 }
 
-func (p *part) wakes(d webhook.DeliveryID) {
-	p.may--
-	p.woken = append(p.woken, webhook.Message{Org: p.to.OrgID, DeliveryID: d})
+func (b *batch) wakes(d webhook.DeliveryID) {
+	b.may--
+	b.woken = append(b.woken, webhook.Message{Org: b.to.OrgID, DeliveryID: d})
 }

@@ -194,7 +194,7 @@ func (t *txn) announce(o id.Org, k MintedKey) {
 		row := usedRow(o, k.ID)
 		t.Update(row, nil, nil, dueAt(DueKey, row, at), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))
 	}
-	t.event(happening{org: o, app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: webhook.KeyData{
+	t.event(newEvent{org: o, app: k.AppID, kind: webhook.KeyCreated, at: k.CreatedAt, data: webhook.KeyData{
 		KeyID: k.ID, KeyPrefix: k.Minted.Prefix, Name: k.Name, AppID: k.AppID, ExpiresAt: webhook.OrNull(k.ExpiresAt),
 	}})
 }
@@ -210,7 +210,7 @@ func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	t := s.begin()
 	t.Update(usedRow(o, k), attrDue.Present(), table.Raced, notDue())
 	if ok && found.ActiveAt(now) {
-		t.event(happening{org: o, app: found.AppID, kind: webhook.KeyExpiring, at: now, data: found.data()})
+		t.event(newEvent{org: o, app: found.AppID, kind: webhook.KeyExpiring, at: now, data: found.data()})
 	}
 	return ignoreRaced(t.Commit(ctx))
 }

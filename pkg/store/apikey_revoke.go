@@ -71,7 +71,7 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
 		changes: Changes{"revokedAt": {To: now}},
 	})
-	t.event(happening{org: o, app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})
+	t.event(newEvent{org: o, app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})
 	return t.Commit(ctx)
 }
 

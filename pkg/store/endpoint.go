@@ -157,6 +157,6 @@ func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, no tab
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string) (id.Event, error) {
 	t := ds.s.begin()
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
-	e := t.event(happening{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
+	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
 	return e, t.Commit(ctx)
 }

@@ -61,7 +61,7 @@ func (ds Deliveries) DisableEndpoint(ctx context.Context, h Endpoint, why webhoo
 	t.Update(row, when, table.Raced,
 		attrEnabled.Set(false), attrDisabledReason.Set(why), attrDisabledAt.Set(now), table.Add(attrVersion, 1), attrReleaseFrom.Remove(),
 		dueAt(DueEndpoint, row, now)) // what is parked is to be held
-	t.event(happening{
+	t.event(newEvent{
 		org: h.OrgID, app: h.AppID, kind: webhook.EndpointDisabled, at: now, except: h.ID,
 		data: webhook.DisabledData{EndpointID: h.ID, URL: webhook.Origin(h.URL), Reason: why, DisabledAt: now},
 	})

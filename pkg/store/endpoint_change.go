@@ -158,7 +158,7 @@ func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by chan
 	if kind == webhook.EndpointUpdated {
 		data.Changed = slices.Sorted(maps.Keys(changes))
 	}
-	t.event(happening{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: by.paid})
+	t.event(newEvent{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: by.paid})
 }
 
 // Receiver reads an endpoint again, right before something is sent to it. ok is false when the

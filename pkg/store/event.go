@@ -23,8 +23,8 @@ const (
 	shownAfter = 10 * time.Second
 )
 
-// happening is an event to be written in the transaction that causes it.
-type happening struct {
+// newEvent is an event to be written in the transaction that causes it.
+type newEvent struct {
 	org          id.Org
 	app          id.App
 	kind         webhook.Type
@@ -36,7 +36,7 @@ type happening struct {
 
 // event adds an event to the transaction that causes it, so that none is lost. It returns the
 // event's id.
-func (t *txn) event(h happening) id.Event {
+func (t *txn) event(h newEvent) id.Event {
 	data, err := json.Marshal(h.data)
 	t.Fail(err)
 	at := time.UnixMilli(h.at)

@@ -37,8 +37,8 @@ func linkData(l link.Link, now int64) webhook.LinkData {
 }
 
 // endOf is the event of a link's end.
-func endOf(l link.Link, kind webhook.Type, now int64) happening {
-	return happening{org: l.OrgID, app: l.AppID, kind: kind, at: now, data: linkData(l, now), paid: l.Paid}
+func endOf(l link.Link, kind webhook.Type, now int64) newEvent {
+	return newEvent{org: l.OrgID, app: l.AppID, kind: kind, at: now, data: linkData(l, now), paid: l.Paid}
 }
 
 // NewLink describes a link to create.

@@ -260,3 +260,26 @@ func TestAccessTokenIsDistinguishedFromAnAPIKey(t *testing.T) {
 		}
 	}
 }
+
+func TestATokenHasEightKiBAtMost(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier()
+	sized := func(size int) string { // base64 has no text of 1 in 4 lengths: the header makes up for it
+		for extra := range 4 {
+			h := with(i.header(), object{"x": long(extra)})
+			pad := (size-len(i.token(h, i.payload())))*3/4 - 20
+			for n := pad; n < pad+40; n++ {
+				if raw := i.token(h, with(i.payload(), object{"pad": long(n)})); len(raw) == size {
+					return raw
+				}
+			}
+		}
+		t.Fatalf("no token of %d bytes", size)
+		return ""
+	}
+	for size, want := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
+		if _, err := v.Verify(t.Context(), sized(size)); (err == nil) != want {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}

@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
@@ -302,4 +305,47 @@ func TestWithoutReportsTheAnswersAreTheSame(t *testing.T) {
 	if status, code, _ := ask(t, h, "x "+key); status != 503 || code != "unavailable" {
 		t.Errorf("%d %s", status, code)
 	}
+}
+
+// manyKeys has a table for each key's org.
+type manyKeys struct {
+	*authntest.Table
+	of map[id.Org]*authntest.Table
+}
+
+func (m manyKeys) APIKey(ctx context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
+	runtime.Gosched() // others have their turn
+	return m.of[o].APIKey(ctx, o, k)
+}
+
+func TestRequestsAtOnceHaveTheirOwnPrincipals(t *testing.T) {
+	all := manyKeys{&authntest.Table{}, map[id.Org]*authntest.Table{}}
+	var keys []string
+	for range 8 {
+		key, f := authntest.Minted(t)
+		keys, all.of[f.Key.OrgID] = append(keys, key), f
+	}
+	h := guard.On(authn.New(all, nil)).Handler(whoCalls)
+	parsed := func(key string) string {
+		p, err := apikey.Parse(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(p.Key)
+	}
+	var wg sync.WaitGroup
+	for _, key := range keys {
+		want := parsed(key)
+		wg.Go(func() {
+			for range 2000 {
+				r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+				r.Header.Set("Authorization", "Bearer "+key)
+				if h.ServeHTTP(w, r); w.Body.String() != want {
+					t.Errorf("%d %s, want %s", w.Code, w.Body, want)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

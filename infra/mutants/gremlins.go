@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"latchkey/infra/mutants/copied"
@@ -130,7 +132,7 @@ func between(ctx context.Context, root, bin string) (env []string, program strin
 	if err := errors.Join(errTool, errSelf, errGo, os.MkdirAll(bin, 0o755), os.Symlink(self, filepath.Join(bin, "go"))); err != nil {
 		return nil, "", err
 	}
-	return append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), realGoEnv+"="+goCommand, "GOFLAGS=-vet=off -ldflags=-s"),
+	return append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), realGoEnv+"="+goCommand, "GOFLAGS=-vet=off -ldflags=-s -gcflags=-l"),
 		strings.TrimSpace(string(out)), nil
 }
 
@@ -215,6 +217,7 @@ const (
 // killed mutant, also of one that does not compile: exit code 2 says that. It takes what Go's
 // coverage has no block for (constants, the conditions of cases) for not covered: see tried. And it bounds
 // a compilation together with its tests, so that a busy machine seems to kill: here only the tests are bounded.
+// The first test that fails ends the tests of a mutant, also those that run in parallel.
 func asGo(args []string) int {
 	if i := slices.Index(args, "-timeout") + 1; i > 0 {
 		args[i] = "30s"
@@ -222,12 +225,19 @@ func asGo(args []string) int {
 			args[i] = "10m"
 		}
 	}
-	out, err := exec.Command(os.Getenv(realGoEnv), args...).CombinedOutput()
-	_, _ = os.Stdout.Write(out)
+	profile := slices.Index(args, "-coverprofile") + 1
+	ofMutant := args[0] == "test" && profile == 0
+	if ofMutant {
+		args = slices.Insert(args, 1, "-v") // says at once that a test has failed
+	}
+	out, err := untilFailure(exec.Command(os.Getenv(realGoEnv), args...), ofMutant)
+	_, _ = os.Stdout.WriteString(out)
 	var failed *exec.ExitError
-	switch profile := slices.Index(args, "-coverprofile") + 1; {
-	case errors.As(err, &failed) && strings.Contains(string(out), "[build failed]"):
+	switch {
+	case errors.As(err, &failed) && strings.Contains(out, "[build failed]"):
 		return 2
+	case errors.As(err, &failed) && failed.ExitCode() < 0: // ended at the first failure
+		return 1
 	case errors.As(err, &failed):
 		return failed.ExitCode()
 	case err != nil:
@@ -240,6 +250,36 @@ func asGo(args []string) int {
 		}
 	}
 	return 0
+}
+
+// untilFailure runs a command and returns its output. If stop is set, a test that fails ends the command and
+// its children.
+func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	cmd.Stdout, cmd.Stderr = write, write
+	err = cmd.Start()
+	_ = write.Close()
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	lines := bufio.NewReader(read)
+	for {
+		line, end := lines.ReadString('\n')
+		out.WriteString(line)
+		if stop && strings.HasPrefix(line, "--- FAIL: ") {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			break
+		}
+		if end != nil {
+			break
+		}
+	}
+	return out.String(), cmd.Wait()
 }
 
 // block is a line of a coverage profile: what lies between two positions, and how often it ran.

@@ -25,8 +25,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
+	"latchkey/infra/lab"
 	"latchkey/infra/lab/backing"
-	"latchkey/infra/local/stack"
 )
 
 // platform is what the smoke test runs on. It does what differs between AWS and the local stack.
@@ -202,12 +202,12 @@ func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/info", stack.PortsFrom(port).Control))
+	res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	var info stack.Info
+	var info lab.Info
 	if err := json.NewDecoder(res.Body).Decode(&info); err != nil {
 		t.Fatal(err)
 	}

@@ -73,12 +73,12 @@ func ReadTable(path string) (*Table, error) {
 	if len(tables) != 1 {
 		return nil, fmt.Errorf("%s has %d tables, not one", path, len(tables))
 	}
-	return tableOf(tables[0])
+	return TableOf(tables[0])
 }
 
-// tableOf converts the properties of an AWS::DynamoDB::Table. CloudFormation and the API use the same
+// TableOf converts the properties of an AWS::DynamoDB::Table. CloudFormation and the API use the same
 // names, so JSON converts them.
-func tableOf(properties map[string]any) (*Table, error) {
+func TableOf(properties map[string]any) (*Table, error) {
 	out := &Table{Create: &dynamodb.CreateTableInput{}}
 	for name, to := range map[string]any{
 		"AttributeDefinitions": &out.Create.AttributeDefinitions, "KeySchema": &out.Create.KeySchema,
@@ -102,18 +102,13 @@ func tableOf(properties map[string]any) (*Table, error) {
 	return out, nil
 }
 
-// CreateTable creates a table with the schema of the template at templatePath, and waits until the
-// table can be used. An existing table of that name is kept. Error: ErrOtherTable when its key,
-// indexes or stream differ.
-func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
-	table, err := ReadTable(templatePath)
-	if err != nil {
-		return err
-	}
-	table.Create.TableName = &name
+// CreateIn creates a table with this schema, and waits until it can be used. An existing table of that name is
+// kept. Error: ErrOtherTable when its key, indexes or stream differ.
+func (t *Table) CreateIn(ctx context.Context, db *dynamodb.Client, name string) error {
+	t.Create.TableName = &name
 	var exists *types.ResourceInUseException
-	if _, err := db.CreateTable(ctx, table.Create); errors.As(err, &exists) {
-		return table.sameAs(ctx, db, name)
+	if _, err := db.CreateTable(ctx, t.Create); errors.As(err, &exists) {
+		return t.sameAs(ctx, db, name)
 	} else if err != nil {
 		return fmt.Errorf("creating table %s: %w", name, err)
 	}
@@ -121,11 +116,20 @@ func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name st
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, 30*time.Second); err != nil {
 		return err
 	}
-	if table.TimeToLive == nil || !aws.ToBool(table.TimeToLive.Enabled) {
+	if t.TimeToLive == nil || !aws.ToBool(t.TimeToLive.Enabled) {
 		return nil
 	}
-	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: table.TimeToLive})
+	_, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: t.TimeToLive})
 	return err
+}
+
+// CreateTable creates the only table of the template at templatePath; see CreateIn.
+func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
+	table, err := ReadTable(templatePath)
+	if err != nil {
+		return err
+	}
+	return table.CreateIn(ctx, db, name)
 }
 
 // ErrOtherTable means that another template made the table.

@@ -1,5 +1,14 @@
 package translated
 
+// Tables returns the properties of each table, by the table's name.
+func (t *Template) Tables() map[string]map[string]any {
+	out := make(map[string]map[string]any)
+	for _, id := range t.Named("AWS::DynamoDB::Table") {
+		out[t.tableName(id)] = t.Resources[id].Properties
+	}
+	return out
+}
+
 // HashKeys returns the attribute of the partition key of each table, by the table's name, and of
 // each index, by <table>/index/<name>. A table that is not the template's, but whose stream feeds a
 // function, is taken for a copy of the template's only table.

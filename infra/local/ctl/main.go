@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"latchkey/infra/lab"
 	"latchkey/infra/local/stack"
 	"latchkey/infra/tools"
 )
@@ -38,7 +39,7 @@ type settings struct {
 
 func main() {
 	var o settings
-	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; those after it are used too, see stack.Ports")
+	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; those after it are used too, see lab.Ports")
 	flag.StringVar(&o.kind, "kind", string(stack.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
 	flag.StringVar(&o.email, "email", "", "token: the person's email")
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
@@ -91,7 +92,7 @@ func token(ctx context.Context, o settings) error {
 	if o.email == "" && kind != stack.Service {
 		return errors.New("whose token? Give EMAIL=, and NAME= if you like")
 	}
-	issuer := stack.IssuerURL(stack.PortsFrom(o.port).Issuer)
+	issuer := stack.IssuerURL(lab.PortsFrom(o.port).Issuer)
 	t, err := stack.IssueToken(ctx, issuer, kind, o.sub, o.email, o.name)
 	if err != nil {
 		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, o.port)
@@ -103,7 +104,7 @@ func token(ctx context.Context, o settings) error {
 func control(ctx context.Context, port int, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	address := fmt.Sprintf("http://127.0.0.1:%d%s", stack.PortsFrom(port).Control, path)
+	address := fmt.Sprintf("http://127.0.0.1:%d%s", lab.PortsFrom(port).Control, path)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func control(ctx context.Context, port int, path string) error {
 func cleanData(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/info", stack.PortsFrom(port).Control), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control), nil)
 	if err != nil {
 		return err
 	}

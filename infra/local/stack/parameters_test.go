@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"latchkey/infra/lab"
 	"latchkey/infra/tools"
 )
 
@@ -13,8 +14,8 @@ func TestNothingHereLooksAtAnAccountOfAWS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Stack{options: Options{Template: filepath.Join(root, "template.yaml"), Parameters: map[string]string{"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:a", "RotationDays": "1"}}}
-	got, err := s.parameters()
+	s := &Stack{template: filepath.Join(root, "template.yaml"), given: map[string]string{"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:a", "RotationDays": "1"}}
+	got, err := s.parameters(&lab.Site{})
 	if err != nil || got["AlarmTopicArn"] != "" || got["RotationDays"] != "1" {
 		t.Errorf("%v, %v", got, err)
 	}

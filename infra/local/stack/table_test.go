@@ -1,36 +1,38 @@
-package stack
+package stack_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/backing"
+	"latchkey/infra/local/stack"
 )
 
-// TestATableOfAnotherTemplateNamesTheRemedy starts with the rows of a template with another index.
+const toy = "../../lab/testdata/template.yaml"
+
+// TestATableOfAnotherTemplateNamesTheRemedy starts with the rows of a template with another key.
 func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
-	db, err := backing.StartDynamoDB(t.Context(), backing.DynamoDBOptions{})
+	o := stack.Options{Template: toy, Dir: t.TempDir()}
+	s, err := stack.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Stop() })
-	const ours = "../../../template.yaml"
-	text, err := os.ReadFile(ours)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(toy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(other, []byte(strings.Replace(string(text), "IndexName: due", "IndexName: new", 1)), 0o644); err != nil {
+	o.Template = strings.Replace(toy, "template.yaml", "another-table.tmp.yaml", 1)
+	if err := os.WriteFile(o.Template, []byte(strings.ReplaceAll(string(text), "AttributeName: SK", "AttributeName: Other")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := makeTable(t.Context(), db.Endpoint, ours); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := makeTable(t.Context(), db.Endpoint, other); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
+	t.Cleanup(func() { _ = os.Remove(o.Template) })
+	if s, err := stack.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
 		t.Errorf("the rows of another template: %v", err)
+		if err == nil {
+			_ = s.Close()
+		}
 	}
 }

@@ -82,8 +82,8 @@ func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 	if n := one.asked.Load(); n != 0 {
 		t.Errorf("the start asked the tenant %d times", n)
 	}
-	if i := s.Info(); s.OwnIssuer() || i.Issuer != one.URL || i.Audience != audience {
-		t.Errorf("%+v", i)
+	if s.OwnIssuer() || s.Issuer != one.URL {
+		t.Errorf("its issuer is %s", s.Issuer)
 	}
 	for what, c := range map[string]struct {
 		bearer string
@@ -91,14 +91,14 @@ func TestAStackOfATenantAsksNoIssuerOfItsOwn(t *testing.T) {
 	}{
 		"the tenant's token": {one.token(t, audience), 200}, "a token for another API": {one.token(t, stack.Audience), 401}, "none": {"", 401},
 	} {
-		if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "Bearer "+c.bearer); status != c.status {
+		if status, body := get(t, s.URL+"/v1/orgs", "Bearer "+c.bearer); status != c.status {
 			t.Errorf("%s: %d %s", what, status, body)
 		}
 	}
 	if _, err := s.Token(t.Context(), stack.User, "", "ada@example.com", "Ada"); err == nil || !strings.Contains(err.Error(), one.URL) {
 		t.Errorf("a token of the stack: %v", err)
 	}
-	if status, _ := ask(t, "GET", s.Control+"/userinfo"); status != 404 {
+	if status, _ := get(t, s.Control+"/userinfo", ""); status != 404 {
 		t.Errorf("userinfo of the stack: %d", status)
 	}
 	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) {

@@ -46,3 +46,11 @@ func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, na
 	}
 	return answer.AccessToken, nil
 }
+
+// Token returns a token of the stack's own issuer; see IssueToken.
+func (s *Stack) Token(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
+	if !s.ownIssuer {
+		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)
+	}
+	return IssueToken(ctx, s.Issuer, kind, sub, email, name)
+}

@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func (s *Stack) startSchedules(background context.Context) error {
 	for _, schedule := range schedules {
 		sc := &scheduled{Schedule: schedule}
 		s.schedules = append(s.schedules, sc)
-		s.pumps.Go(func() { s.keepCalling(background, sc) })
+		s.feeding.Go(func() { s.keepCalling(background, sc) })
 	}
 	return nil
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
-
-	"latchkey/pkg/boot"
-	"latchkey/pkg/pipeline/signing"
 )
 
 type call struct {
@@ -24,13 +21,16 @@ type call struct {
 }
 
 func main() {
-	e := boot.New()
-	config := e.AWS()
-	db, keys := e.DynamoDB(config), signing.Client(config, e.Optional("AWS_ENDPOINT_URL_KMS", ""))
-	table, key := e.Required("TABLE"), e.Required("KEY")
-	if e.Err() != nil {
-		os.Exit(1)
+	config := aws.Config{
+		Region: os.Getenv("AWS_REGION"), BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL")),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{
+				AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: os.Getenv("AWS_SESSION_TOKEN"),
+			}, nil
+		}),
 	}
+	db, keys := dynamodb.NewFromConfig(config), kms.NewFromConfig(config)
+	table, key := os.Getenv("TABLE"), os.Getenv("KEY")
 	row := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "tick"}, "SK": &types.AttributeValueMemberS{Value: "tick"}}
 	lambda.Start(func(ctx context.Context, raw json.RawMessage) (events.APIGatewayProxyResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)

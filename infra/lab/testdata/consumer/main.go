@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-const body = `{"TableName":"latchkey"}`
+const body = `{"TableName":"Table"}`
 
 func main() {
 	base := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/invocation/"

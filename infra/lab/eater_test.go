@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"latchkey/infra/lab"
 	"latchkey/infra/lab/backing"
-	"latchkey/infra/local/stack"
 )
 
 const feed = "testdata/feed.yaml"
@@ -34,7 +34,7 @@ type call struct {
 }
 
 // calls returns the lines that a function has printed.
-func calls(t *testing.T, s *stack.Stack, function string) []call {
+func calls(t *testing.T, s *lab.Stack, function string) []call {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.LogDir, function+".log"))
 	if err != nil {
@@ -51,7 +51,7 @@ func calls(t *testing.T, s *stack.Stack, function string) []call {
 }
 
 // got returns the names that start with prefix: by call, as they came, and in one list, as they were done.
-func got(t *testing.T, s *stack.Stack, function, prefix string) (came [][]string, done []string) {
+func got(t *testing.T, s *lab.Stack, function, prefix string) (came [][]string, done []string) {
 	t.Helper()
 	for _, c := range calls(t, s, function) {
 		var names []string
@@ -87,12 +87,12 @@ func until(t *testing.T, what string, holds func() bool) {
 
 // put writes rows in one transaction, so that they come in few batches. Each row is "name" or
 // "name=what to do".
-func put(t *testing.T, s *stack.Stack, pk string, rows ...string) {
+func put(t *testing.T, s *lab.Stack, pk string, rows ...string) {
 	t.Helper()
 	var items []types.TransactWriteItem
 	for _, row := range rows {
 		name, do, _ := strings.Cut(row, "=")
-		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.TableName, Item: map[string]types.AttributeValue{
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: aws.String("Table"), Item: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: name}, "do": &types.AttributeValueMemberS{Value: do},
 			"list": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberS{Value: "x"}}},
 		}}})
@@ -103,7 +103,7 @@ func put(t *testing.T, s *stack.Stack, pk string, rows ...string) {
 	}
 }
 
-func send(t *testing.T, s *stack.Stack, name, do string) {
+func send(t *testing.T, s *lab.Stack, name, do string) {
 	t.Helper()
 	url, err := s.QueueURL("Jobs")
 	if err != nil {
@@ -118,7 +118,7 @@ func send(t *testing.T, s *stack.Stack, name, do string) {
 	}
 }
 
-func depth(t *testing.T, s *stack.Stack, queue string) stack.Depth {
+func depth(t *testing.T, s *lab.Stack, queue string) lab.Depth {
 	t.Helper()
 	d, err := s.QueueDepth(context.Background(), queue)
 	if err != nil {

@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 	var wrong []error
 	for _, typ := range unserved {
 		for _, name := range t.Named(typ) {
-			wrong = append(wrong, fmt.Errorf("%s: the local stack serves no %s of a consumer", name, typ))
+			wrong = append(wrong, fmt.Errorf("%s: the lab serves no %s of a consumer", name, typ))
 		}
 	}
 	api, errAPI := t.API()
@@ -66,7 +66,7 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "another"):
 			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway ask %s for another API", name, a.Function))
 		case shared && a.TTL > 0:
-			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS (make check-consumers says how to mend it)", name, a.TTL))
+			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
 		}
 	}
 	_, err := gateway.New(api, nil, nil)
@@ -83,9 +83,10 @@ func (s *Stack) openConsumer() error {
 	if err != nil {
 		return err
 	}
-	if s.options.Throttle {
-		g.Throttle()
+	if err := s.listen(s.Ports.Consumer); err != nil {
+		return err
 	}
-	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.ports.Consumer]))
+	s.Consumer = loopback(s.Ports.Consumer)
+	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.Ports.Consumer]))
 	return nil
 }

@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/lab"
 	"latchkey/infra/lab/backing"
-	"latchkey/infra/local/stack"
 )
 
-func message(t *testing.T, s *stack.Stack) {
+func message(t *testing.T, s *lab.Stack) {
 	if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != s.DataPlane.SQS+"/000000000000/Jobs Jobs" {
 		t.Errorf("the queue in the environment: %d %s", status, body)
 	}
@@ -20,7 +20,7 @@ func message(t *testing.T, s *stack.Stack) {
 		send(t, s, fmt.Sprintf("message-%02d", i), "")
 	}
 	until(t, "all messages", func() bool { _, done := got(t, s, "QueueFunction", "message-"); return len(done) >= 20 })
-	until(t, "an empty queue", func() bool { return depth(t, s, "Jobs") == stack.Depth{} })
+	until(t, "an empty queue", func() bool { return depth(t, s, "Jobs") == lab.Depth{} })
 	for _, c := range calls(t, s, "QueueFunction") {
 		for _, i := range c.Items {
 			if i.Group != "group-"+i.Name || i.Receives != "1" {
@@ -30,7 +30,7 @@ func message(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func deadLetters(t *testing.T, s *stack.Stack) {
+func deadLetters(t *testing.T, s *lab.Stack) {
 	dead := depth(t, s, "DeadJobs").Visible
 	send(t, s, "dead-once", "once")
 	send(t, s, "dead-poison", "poison")
@@ -41,12 +41,12 @@ func deadLetters(t *testing.T, s *stack.Stack) {
 	if came, done := got(t, s, "QueueFunction", "dead-poison"); len(came) != 2 || len(done) != 0 {
 		t.Errorf("the message that always fails came %v, done %v", came, done)
 	}
-	if d := depth(t, s, "Jobs"); d != (stack.Depth{}) {
+	if d := depth(t, s, "Jobs"); d != (lab.Depth{}) {
 		t.Errorf("left in the queue: %+v", d)
 	}
 }
 
-func killed(t *testing.T, s *stack.Stack) {
+func killed(t *testing.T, s *lab.Stack) {
 	send(t, s, "killed", "slow-once")
 	until(t, "the call", func() bool { came, _ := got(t, s, "QueueFunction", "killed"); return len(came) == 1 })
 	if err := s.KillFunction("QueueFunction"); err != nil {
@@ -64,8 +64,8 @@ func killed(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func queueRestarted(t *testing.T, s *stack.Stack) {
-	if depth(t, s, "GivenUp") == (stack.Depth{}) {
+func queueRestarted(t *testing.T, s *lab.Stack) {
+	if depth(t, s, "GivenUp") == (lab.Depth{}) {
 		t.Error("nothing to lose: the test proves nothing")
 	}
 	if err := s.StopQueue(); err != nil {
@@ -77,14 +77,14 @@ func queueRestarted(t *testing.T, s *stack.Stack) {
 	if err := s.StartQueue(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if d := depth(t, s, "GivenUp"); d != (stack.Depth{}) {
+	if d := depth(t, s, "GivenUp"); d != (lab.Depth{}) {
 		t.Errorf("a new queue has messages: %+v", d)
 	}
 	send(t, s, "restarted", "")
 	until(t, "a message", func() bool { _, done := got(t, s, "QueueFunction", "restarted"); return len(done) == 1 })
 }
 
-func kmsBack(t *testing.T, s *stack.Stack) {
+func kmsBack(t *testing.T, s *lab.Stack) {
 	address := strings.TrimPrefix(s.DataPlane.KMS, "http://")
 	reach := func() error {
 		c, err := net.DialTimeout("tcp", address, time.Second)
@@ -120,7 +120,7 @@ func kmsBack(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func scheduleNow(t *testing.T, s *stack.Stack) {
+func scheduleNow(t *testing.T, s *lab.Stack) {
 	before := len(calls(t, s, "TickFunction"))
 	if err := s.RunSchedule(context.Background(), "TickFunction"); err != nil {
 		t.Fatal(err)

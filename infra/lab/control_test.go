@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 
 // TestAPageMayNotUseTheControlEndpoint sends what a browser sends for a page, of this machine or of another.
 func TestAPageMayNotUseTheControlEndpoint(t *testing.T) {
-	h := (&Stack{template: template(t)}).controlHandler()
+	h := (&Stack{Site: &Site{}, Services: &Services{}}).controlHandler()
 	for origin, want := range map[string]int{"": 200, "null": 403, "https://evil.example": 403, "http://127.0.0.1:3000": 403} {
 		r := httptest.NewRequest(http.MethodGet, "/info", nil)
 		r.Header.Set("Origin", origin)

@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/stack"
+	"latchkey/infra/lab"
 )
 
 func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 	t.Parallel()
-	o := stack.Options{Template: feed, Dir: t.TempDir()}
-	first, err := stack.Start(t.Context(), o)
+	o := lab.Options{Template: feed, Dir: t.TempDir()}
+	first, err := lab.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	const minute = 400 * time.Millisecond
-	s := start(t, stack.Options{Template: feed, Minute: minute})
+	s := start(t, lab.Options{Template: feed, Minute: minute})
 	seen := func() []call { return calls(t, s, "TickFunction") }
 	begun, before := time.Now(), len(seen())
 	time.Sleep(1700 * time.Millisecond)
@@ -73,7 +73,7 @@ func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 
 func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	dir := t.TempDir()
-	s, err := stack.Start(t.Context(), stack.Options{Template: feed, Dir: dir})
+	s, err := lab.Start(t.Context(), lab.Options{Template: feed, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

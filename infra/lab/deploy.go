@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"context"
@@ -7,24 +7,20 @@ import (
 	"strings"
 )
 
-// Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters
-// that are not given keep their values. Requests fail meanwhile. The database, the KMS, the queues
-// and the issuer go on, and Reserve stays in effect. Access begins anew. After an error the stack
-// cannot be used: Close it.
+// Deploy changes the running stack as CloudFormation does when it gets other parameters: these are all. Nil
+// keeps them. Requests fail meanwhile. The services go on, and Reserve stays in effect. Access begins anew. After
+// an error the stack cannot be used: Close it.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
 	s.halt()
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = cancel
-	all := maps.Clone(s.options.Parameters)
-	if all == nil {
-		all = map[string]string{}
+	if parameters != nil {
+		s.options.Parameters = parameters
 	}
-	maps.Copy(all, parameters)
-	s.options.Parameters = all
-	if err := s.takePorts(); err != nil {
+	if err := s.Site.open(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.translate, s.makeQueues, s.makeKeys, s.build, s.startFunctions} {
+	for _, step := range []func(context.Context) error{s.translate, s.remake, s.build, s.startFunctions} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -34,6 +30,11 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 		wrong = append(wrong, s.lambda.Stop(function, stopped))
 	}
 	return errors.Join(append(wrong, s.open(ctx, background))...)
+}
+
+// remake creates the queues and keys that are new in the template.
+func (s *Stack) remake(ctx context.Context) error {
+	return errors.Join(s.makeQueues(ctx, s.template), s.makeKeys(ctx))
 }
 
 // DeployConsumer is Deploy for another template of the consumer.
@@ -49,7 +50,7 @@ func (s *Stack) Reserve(function string, copies int) error {
 	return s.lambda.Stop(function, copies == 0)
 }
 
-// Outputs returns the stack's outputs, with the API's URL on this machine.
+// Outputs returns the stack's outputs, with the API's URL on this machine for those that end in ApiUrl.
 func (s *Stack) Outputs() map[string]string {
 	out := maps.Clone(s.template.Outputs)
 	for name := range out {

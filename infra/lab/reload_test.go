@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/local/stack"
+	"latchkey/infra/lab"
 )
 
 // TestAFunctionWhoseCodeChangesIsServedAnew changes the functions of a consumer, in Go and in JavaScript.
@@ -39,7 +39,7 @@ func TestAFunctionWhoseCodeChangesIsServedAnew(t *testing.T) {
 	write("unused/main.go", "package main\n\nfunc main() {}\n")
 	var mu sync.Mutex
 	var lines []string
-	s := start(t, stack.Options{
+	s := start(t, lab.Options{
 		Template: door, Consumer: filepath.Join(dir, "template.yaml"), Reload: true,
 		ConsumerParameters: map[string]string{"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:AuthorizerFunction"},
 		Progress:           func(line string) { mu.Lock(); defer mu.Unlock(); lines = append(lines, line) },
@@ -71,13 +71,13 @@ func TestAFunctionWhoseCodeChangesIsServedAnew(t *testing.T) {
 	}
 	change("main.go", `"go %v`, `"changed %v`)
 	until("a change of Go", func() bool { return first("/go") == "changed" })
-	until("the replacement of that function only", func() bool { return strings.Contains(said()+"\n", " s: "+stack.ConsumerPrefix+"AuthorizerFunction\n") })
-	if strings.Contains(said(), " s: "+stack.ConsumerPrefix+"NodeFunction") {
+	until("the replacement of that function only", func() bool { return strings.Contains(said()+"\n", " s: "+lab.ConsumerPrefix+"AuthorizerFunction\n") })
+	if strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") {
 		t.Error("the function in JavaScript is replaced too")
 	}
 	change("node/index.js", "`node $", "`also $")
 	until("a change of JavaScript", func() bool { return first("/node/a") == "also" })
-	until("the replacement of that function only", func() bool { return strings.Contains(said(), " s: "+stack.ConsumerPrefix+"NodeFunction") })
+	until("the replacement of that function only", func() bool { return strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") })
 	if strings.Contains(said(), "UnusedFunction") { // after the change of Go, which is dealt with before that of JavaScript
 		t.Error("a function whose code has not changed is replaced")
 	}

@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // again with their ARNs. It keeps a key of an earlier run if the KMS still knows it.
 func (s *Stack) makeKeys(ctx context.Context) error {
 	o := s.resolveOptions(s.template.Parameters)
-	client := backing.NewKMSClient(s.kms.Endpoint)
+	client := backing.NewKMSClient(s.DataPlane.KMS)
 	path := filepath.Join(s.dir, "kms-keys.json")
 	known := map[string]string{} // ARN by logical id
 	if b, err := os.ReadFile(path); err == nil {

@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"latchkey/infra/local/stack"
+	"latchkey/infra/lab"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // logical id of the authorizer, one is JavaScript, and one Python.
 func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 	t.Parallel()
-	s := start(t, stack.Options{Template: door, Consumer: consumer, ConsumerParameters: map[string]string{
+	s := start(t, lab.Options{Template: door, Consumer: consumer, ConsumerParameters: map[string]string{
 		"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:AuthorizerFunction",
 	}})
 	for range 2 {
@@ -34,7 +34,7 @@ func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 			t.Errorf("the consumer's route on the stack's API: %d", status)
 		}
 		// A function of the consumer has no role of the stack's.
-		if denied := strings.Join(s.Access().Denied(), " "); !strings.Contains(denied, stack.ConsumerPrefix+"AuthorizerFunction dynamodb:Scan") {
+		if denied := strings.Join(s.Access().Denied(), " "); !strings.Contains(denied, lab.ConsumerPrefix+"AuthorizerFunction dynamodb:Scan") {
 			t.Errorf("denied: %s", denied)
 		}
 		if status, body := ask(t, "GET", s.URL+"/open"); status != 200 {
@@ -53,7 +53,7 @@ func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 // TestFunctionURLIsServedWhereTheTemplateHasOne turns the URL on in the running stack.
 func TestFunctionURLIsServedWhereTheTemplateHasOne(t *testing.T) {
 	t.Parallel()
-	s := start(t, stack.Options{Template: door})
+	s := start(t, lab.Options{Template: door})
 	if len(s.FunctionURLs) != 0 || s.Outputs()["DoorUrl"] != "" {
 		t.Errorf("a URL that is off: %v", s.FunctionURLs)
 	}

@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"context"
@@ -18,19 +18,6 @@ import (
 	"latchkey/infra/lab/pump"
 	"latchkey/infra/lab/translated"
 )
-
-// makeQueues creates the template's queues, as CloudFormation would.
-func (s *Stack) makeQueues(ctx context.Context) error {
-	queues, err := s.template.Queues()
-	if err != nil {
-		return err
-	}
-	var wanted []backing.Queue
-	for _, q := range queues {
-		wanted = append(wanted, q.Queue)
-	}
-	return backing.CreateQueues(ctx, backing.NewSQSClient(s.queue.Endpoint), wanted)
-}
 
 // startPumps starts to feed the functions from the streams and queues that the template maps to them.
 func (s *Stack) startPumps(ctx, background context.Context) error {
@@ -62,7 +49,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 		run = append(run, p.Run)
 	}
 	for _, r := range run {
-		s.pumps.Go(func() { r(background) })
+		s.feeding.Go(func() { r(background) })
 	}
 	return nil
 }

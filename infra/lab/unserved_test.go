@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"encoding/json"
@@ -12,12 +12,12 @@ import (
 // had. A cache is served, and named.
 func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	const path = "testdata/consumer/template.yaml"
-	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: StackName})
+	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: "lab"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := translated.Options{FunctionPrefix: ConsumerPrefix, SSM: first.SSMParameters()}
-	o.Parameters = map[string]string{"PlainArn": o.SSM["/latchkey/authorizer-arn"]}
+	o.Parameters = map[string]string{"PlainArn": o.SSM["/lab/authorizer-arn"]}
 	whole, err := translated.Translate(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +38,9 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
 		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"java21"`, "function NodeFunction"},
-		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the local stack serves no AWS::Lambda::EventSourceMapping"},
-		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the local stack serves no AWS::Lambda::Url"},
-		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the local stack serves no AWS::Events::Rule"},
+		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the lab serves no AWS::Lambda::EventSourceMapping"},
+		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the lab serves no AWS::Lambda::Url"},
+		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the lab serves no AWS::Events::Rule"},
 		"a misspelt answer": {"ACCESS_DENIED", "ACCES_DENIED", "ACCES_DENIED"},
 	} {
 		changed := *whole

@@ -1,4 +1,4 @@
-package stack
+package lab
 
 import (
 	"net/http"
@@ -22,7 +22,7 @@ func (s *Stack) startAccess() error {
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
 	}, func(d *iam.DeniedError) {
 		if strings.HasPrefix(d.Function, ConsumerPrefix) {
-			s.options.Progress("refused: " + d.Error() + " (the local stack does not read the roles of a consumer)")
+			s.options.Progress("refused: " + d.Error() + " (the roles of a consumer are not read here)")
 			return
 		}
 		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
@@ -30,7 +30,7 @@ func (s *Stack) startAccess() error {
 	if err != nil {
 		return err
 	}
-	s.serve(&http.Server{Handler: s.proxy, ReadHeaderTimeout: 5 * time.Second}, s.listens[s.ports.AWS])
+	s.serve(&http.Server{Handler: s.proxy, ReadHeaderTimeout: 5 * time.Second}, s.listens[s.Ports.AWS])
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package stack_test
+package lab_test
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"latchkey/infra/lab"
 	"latchkey/infra/lab/backing"
-	"latchkey/infra/local/stack"
 )
 
 func TestFunctionsAreFed(t *testing.T) {
 	t.Parallel()
 	requests := &lines{}
-	s := start(t, stack.Options{Template: feed, Requests: requests})
+	s := start(t, lab.Options{Template: feed, Requests: requests})
 	for _, c := range []struct {
 		name string
-		test func(*testing.T, *stack.Stack)
+		test func(*testing.T, *lab.Stack)
 	}{
 		{"records come in order and only those that fit", inOrder},
 		{"records and messages come soon", soon},
@@ -45,7 +45,7 @@ func TestFunctionsAreFed(t *testing.T) {
 	}
 }
 
-func inOrder(t *testing.T, s *stack.Stack) {
+func inOrder(t *testing.T, s *lab.Stack) {
 	put(t, s, "OTHER#1", "order-other")
 	var want []string
 	for i := range 12 {
@@ -62,7 +62,7 @@ func inOrder(t *testing.T, s *stack.Stack) {
 }
 
 // soon writes records and messages one by one, and measures the time until each reaches its function.
-func soon(t *testing.T, s *stack.Stack) {
+func soon(t *testing.T, s *lab.Stack) {
 	const n = 40
 	for what, one := range map[string]struct {
 		function string
@@ -95,7 +95,7 @@ func soon(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func tailOnly(t *testing.T, s *stack.Stack) {
+func tailOnly(t *testing.T, s *lab.Stack) {
 	put(t, s, "EVTS#1", "tail-1", "tail-2=once", "tail-3")
 	until(t, "all records", func() bool { _, done := got(t, s, "StreamFunction", "tail-"); return len(done) >= 4 })
 	// tail-3 was done in both calls: the function may handle records behind a failed one.
@@ -104,7 +104,7 @@ func tailOnly(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func poisonGivenUp(t *testing.T, s *stack.Stack) {
+func poisonGivenUp(t *testing.T, s *lab.Stack) {
 	given := depth(t, s, "GivenUp").Visible
 	put(t, s, "EVTS#1", "poison-1", "poison-2=poison", "poison-3", "poison-4")
 	until(t, "the others", func() bool {
@@ -153,7 +153,7 @@ func poisonGivenUp(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func thrownGivenUp(t *testing.T, s *stack.Stack) {
+func thrownGivenUp(t *testing.T, s *lab.Stack) {
 	given := depth(t, s, "GivenUp")
 	put(t, s, "EVTS#1", "throw-1", "throw-2", "throw-3=throw", "throw-4", "throw-5")
 	until(t, "the others", func() bool { _, done := got(t, s, "StreamFunction", "throw-"); return len(done) >= 4 })
@@ -167,7 +167,7 @@ func thrownGivenUp(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func skipped(t *testing.T, s *stack.Stack) {
+func skipped(t *testing.T, s *lab.Stack) {
 	put(t, s, "EVTS#1", "skip-first=slow")
 	until(t, "the slow call", func() bool { came, _ := got(t, s, "StreamFunction", "skip-first"); return len(came) > 0 })
 	put(t, s, "EVTS#1", "skip-lost")
@@ -181,7 +181,7 @@ func skipped(t *testing.T, s *stack.Stack) {
 	}
 }
 
-func dbAway(t *testing.T, s *stack.Stack) {
+func dbAway(t *testing.T, s *lab.Stack) {
 	put(t, s, "EVTS#1", "away-1")
 	if err := s.StopDB(); err != nil {
 		t.Fatal(err)

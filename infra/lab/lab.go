@@ -1,0 +1,219 @@
+// Package lab runs a SAM template on one machine: the gateway serves the template's API and calls the
+// functions, which are compiled as deployed and use DynamoDB Local, a KMS and queues. Streams, queues and
+// schedules call the functions that the template maps to them, and each call of a function to AWS is held to
+// its role. In two lines:
+//
+//	s, err := lab.Start(ctx, lab.Options{Template: "template.yaml"})
+//	defer s.Close()
+//
+// A function finds AWS at AWS_ENDPOINT_URL, as the SDKs do. What the lab cannot serve of a template is an error
+// at the start.
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"latchkey/infra/lab/gateway"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/lambda"
+	"latchkey/infra/lab/pump"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
+)
+
+// Options are the options of a stack. All but Template may be missing.
+type Options struct {
+	Template   string
+	Port       int               // of the gateway; the others follow it (Ports). 0: free ones
+	Site       *Site             // its addresses, if Listen was called before; nil: those of Port
+	Dir        string            // state and logs; "": a temporary folder
+	Name       string            // the stack's name; "": lab
+	Parameters map[string]string // of the template
+	Names      map[string]string // of resources, by logical id; others are made up
+	Issuer     *Issuer           // nil: the stack has no token issuer
+	Requests   io.Writer         // gets one line a request; nil: no lines
+	Progress   tools.Progress    // nil: standard error
+	MaxCopies  int               // of one function; 0: lambda's default
+	Emulator   []string          // settings of the queues' emulator, NAME=value; tests use its other services
+	Throttle   bool              // requests over the templates' limits are refused
+	Reload     bool              // functions whose code changes are built anew, and served when they compile
+	Minute     time.Duration     // the length of a schedule's minute; 0: a minute
+
+	Consumer           string            // a second template, whose API is served beside this one's; "": none
+	ConsumerParameters map[string]string // of that template
+
+	Marker   string                  // a header of the answers that the gateway itself gives; "": none
+	Control  map[string]http.Handler // more of the control endpoint, by pattern
+	Received func(pump.Message)      // gets each message that a function is fed from a queue; may be nil
+}
+
+// Stack is a running template: a site, services, and what is between them.
+type Stack struct {
+	*Site
+	*Services
+
+	options   Options
+	root      string
+	dir       string
+	urls      []translated.FunctionURL
+	sources   sources
+	consumer  consumer        // its api is nil: there is none
+	built     map[string]bool // programs, by their paths
+	template  *translated.Template
+	api       *translated.API
+	lambda    *lambda.Service
+	access    *iam.Authority
+	proxy     *iam.Proxy
+	requests  *log.Logger // nil: no lines
+	failed    chan error
+	once      sync.Once
+	temporary bool // dir goes with the stack
+	stop      context.CancelFunc
+	feeding   sync.WaitGroup // what calls functions, but for requests
+	streams   []*pump.Stream
+	schedules []*scheduled
+	stopped   map[string]bool // functions whose reserved concurrency is 0
+}
+
+// Start starts a stack and returns when it serves. It fails when a port is taken, when the lab cannot serve the
+// template, and with a *tools.MissingError when a program is not on this machine.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	if o.Progress == nil {
+		o.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
+	}
+	o.Name = cmp.Or(o.Name, "lab")
+	if o.Site == nil {
+		var err error
+		if o.Site, err = Listen(o.Port); err != nil {
+			return nil, err
+		}
+	}
+	s := &Stack{Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool)}
+	s.Site.fail = s.fail
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = cancel
+	for _, step := range []func(context.Context) error{s.place, s.translate, s.startServices, s.startFunctions, s.callSchedules} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	if err := s.open(ctx, background); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// place sets the paths of the state and the logs, and checks what the start needs of this machine.
+func (s *Stack) place(context.Context) error {
+	_, errTemplate := os.Stat(s.options.Template)
+	root, errRoot := tools.Root()
+	if err := errors.Join(tools.Missing(), errTemplate, errRoot); err != nil {
+		return err
+	}
+	s.root, s.dir = root, s.options.Dir
+	if s.dir == "" {
+		var err error
+		if s.dir, err = os.MkdirTemp("", s.options.Name+"-"); err != nil {
+			return err
+		}
+		s.temporary = true
+	}
+	o := s.options
+	s.Services = &Services{
+		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, of: s.Ports, emulator: o.Emulator, issues: o.Issuer, progress: o.Progress, fail: s.fail,
+	}
+	return os.MkdirAll(s.LogDir, 0o755)
+}
+
+// startServices starts the services, and builds the functions meanwhile. It then creates the tables, the queues
+// and the keys.
+func (s *Stack) startServices(ctx context.Context) error {
+	if err := atOnce(ctx, append(s.steps(), s.build)); err != nil {
+		return err
+	}
+	if err := s.makeTables(ctx, s.template); err != nil {
+		return err
+	}
+	if err := s.makeQueues(ctx, s.template); err != nil {
+		return err
+	}
+	return s.makeKeys(ctx)
+}
+
+// open starts to serve the API and the control endpoint, and to call the functions from schedules,
+// streams and queues.
+func (s *Stack) open(ctx, background context.Context) error {
+	if s.options.Requests != nil {
+		s.requests = log.New(s.options.Requests, "", log.Ltime)
+	}
+	g, err := s.gatewayOf(s.api)
+	if err != nil {
+		return err
+	}
+	if err := s.startSchedules(background); err != nil {
+		return err
+	}
+	if err := s.startPumps(ctx, background); err != nil {
+		return err
+	}
+	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.Ports.Gateway]))
+	for _, u := range s.urls {
+		s.serve(gateway.NewServer(gateway.NewFunctionURL(u.Function, s.lambda, s.requests)), gateway.Mend(s.listens[s.urlPorts[u.ID]]))
+	}
+	if err := s.openConsumer(); err != nil {
+		return err
+	}
+	s.serve(&http.Server{Handler: s.controlHandler(), ReadHeaderTimeout: 5 * time.Second}, s.listens[s.Ports.Control])
+	if s.options.Reload {
+		s.feeding.Go(func() { s.reload(background) })
+	}
+	return nil
+}
+
+// fail keeps the reason why the stack cannot go on. Only the first one counts.
+func (s *Stack) fail(err error) {
+	select {
+	case s.failed <- err:
+	default:
+	}
+}
+
+// Failed returns a channel that gets the reason when a part of the stack ended by itself. The stack
+// cannot be used then: Close it.
+func (s *Stack) Failed() <-chan error { return s.failed }
+
+// halt ends the functions and all that calls them. The services behind them go on.
+func (s *Stack) halt() {
+	s.stop()
+	_ = s.Site.Close()
+	if s.lambda != nil {
+		s.lambda.Close()
+	}
+	s.feeding.Wait()
+	s.lambda, s.streams, s.schedules = nil, nil, nil
+}
+
+// Close ends every process of the stack. Afterwards all that was acknowledged is on disk.
+func (s *Stack) Close() error {
+	var err error
+	s.once.Do(func() {
+		s.halt()
+		if s.Services != nil {
+			err = s.Services.stop()
+		}
+		if s.temporary {
+			_ = os.RemoveAll(s.dir)
+		}
+	})
+	return err
+}

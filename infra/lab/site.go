@@ -1,0 +1,145 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+)
+
+// Ports are the ports of a stack, all on 127.0.0.1.
+type Ports struct {
+	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS, Consumer int
+
+	URLs int // of the first function URL; the others follow. 0: free ones
+}
+
+// PortsFrom returns the ports of the stack whose gateway listens on port.
+func PortsFrom(port int) Ports {
+	var p Ports
+	for i, of := range p.all() {
+		*of = port + i
+	}
+	p.URLs = p.Consumer + 1
+	return p
+}
+
+// all returns the ports but for those of function URLs.
+func (p *Ports) all() []*int {
+	return []*int{&p.Gateway, &p.Control, &p.DynamoDB, &p.KMS, &p.Issuer, &p.Runtime, &p.Queue, &p.AWS, &p.Consumer}
+}
+
+// Site is where a stack is served on this machine: its addresses, and the servers on them.
+type Site struct {
+	URL          string            // base URL of the API
+	Consumer     string            // base URL of the consumer's API; "": there is no consumer
+	Control      string            // base URL of the control endpoint
+	AWS          string            // base URL of the endpoint where the functions call AWS
+	FunctionURLs map[string]string // base URL of each function URL, by its function's logical id
+	Ports        Ports
+
+	urlPorts map[string]int // of the function URLs, by their logical ids
+	listens  map[int]net.Listener
+	servers  []*http.Server
+	fail     func(error) // gets the reason when a server ends by itself
+}
+
+// Listen takes the ports from the given one on, or free ones if it is 0, so that no second stack can use this
+// one's state. It listens on those that this process always serves, and checks that the others are free.
+func Listen(port int) (*Site, error) {
+	s := &Site{Ports: PortsFrom(port), urlPorts: make(map[string]int)}
+	if port == 0 {
+		s.Ports = Ports{}
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.URL, s.Control, s.AWS = loopback(s.Ports.Gateway), loopback(s.Ports.Control), loopback(s.Ports.AWS)
+	return s, nil
+}
+
+// check listens on every port, and replaces 0 by a free port. It keeps all listeners open until the end, so that
+// no port is chosen twice.
+func (s *Site) check() error {
+	for _, port := range s.Ports.all() {
+		l, err := listenOn(*port)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }()
+		*port = l.Addr().(*net.TCPAddr).Port
+	}
+	return nil
+}
+
+// open listens on the ports that this process always serves.
+func (s *Site) open() error {
+	s.listens = make(map[int]net.Listener)
+	for _, p := range []int{s.Ports.Gateway, s.Ports.Control, s.Ports.AWS} {
+		if err := s.listen(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Site) listen(port int) error {
+	l, err := listenOn(port)
+	if err == nil {
+		s.listens[port] = l
+	}
+	return err
+}
+
+// openURL listens on the port of a function URL, which it keeps as long as the stack runs. n is its number.
+func (s *Site) openURL(id string, n int) error {
+	if s.Ports.URLs != 0 {
+		s.urlPorts[id] = s.Ports.URLs + n
+	}
+	l, err := listenOn(s.urlPorts[id])
+	if err != nil {
+		return err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	s.listens[port], s.urlPorts[id] = l, port
+	return nil
+}
+
+// listenOn listens on a port of 127.0.0.1, or on a free one if port is 0.
+func listenOn(port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
+	}
+	return l, nil
+}
+
+func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
+
+// serve starts a server on a listener.
+func (s *Site) serve(server *http.Server, l net.Listener) {
+	s.servers = append(s.servers, server)
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(err)
+		}
+	}()
+}
+
+// Close ends the servers, and leaves the ports.
+func (s *Site) Close() error {
+	var wrong []error
+	for _, server := range s.servers {
+		wrong = append(wrong, server.Close())
+	}
+	for _, l := range s.listens {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // a server's is closed with it
+			wrong = append(wrong, err)
+		}
+	}
+	s.servers, s.listens = nil, nil
+	return errors.Join(wrong...)
+}

@@ -25,7 +25,11 @@ export BASE_URL TOKEN_CMD STACK
 # Recipes read these from the environment, so that a quote in a name is only a quote.
 export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
-CTL = go run ./infra/local/ctl -port $(PORT)
+# ctl and tests are compiled as the functions are, so that all share what is compiled. ctl takes the place of the shell:
+# "go run" would not pass SIGTERM on.
+AS_DEPLOYED = CGO_ENABLED=0 GOFLAGS='-trimpath -tags=lambda.norpc -ldflags=-s'
+BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/local/ctl
+CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
 .PHONY: help run token receiver stack sam test t e2e load smoke doors exercises mutants clients bench bench-gate lint deploy undeploy check-consumers build generate home
@@ -36,8 +40,8 @@ help: ## this list
 ##@ Run it
 
 run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
-	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
-	@exec .local/bin/ctl -port $(PORT) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(THROTTLE),-throttle) run # not "go run", which passes no SIGTERM on
+	@mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/lab/parts/install
+	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(THROTTLE),-throttle) run
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token
@@ -50,8 +54,7 @@ stack: ## changes the running stack: DO=stop-db, start-db, pause-db, resume-db, 
 	@$(CTL) -function "$$FUNCTION" '$(DO)'
 
 sam: ## the same functions under sam local start-api (needs a Docker engine)
-	@mkdir -p .local/bin && go build -o .local/bin/ctl ./infra/local/ctl
-	@exec .local/bin/ctl -port $(PORT) sam # as above
+	@$(CTL) sam
 
 ##@ Test it
 
@@ -62,7 +65,7 @@ sam: ## the same functions under sam local start-api (needs a Docker engine)
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline
 PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e ./infra/docs/exercises),$(shell go list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
-GO_TEST = $(ALONE) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
+GO_TEST = $(ALONE) $(AS_DEPLOYED) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
 	@$(GO_TEST) -p 3 -exec '$(CURDIR)/infra/test/minute' $(PACKAGES)

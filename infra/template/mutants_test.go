@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"testing"
 
-	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/lab/translated"
 	"latchkey/infra/tools"
 )
@@ -86,7 +86,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 // translator returns a function that translates a template, without resolving it.
 func translator(t *testing.T, root string) func(string) (*translated.Template, error) {
 	t.Helper()
-	python, err := backing.Python(t.Context(), nil)
+	python, err := parts.Python(t.Context(), nil)
 	many, errMany := os.ReadFile("testdata/translate_many.py")
 	one, errOne := os.ReadFile(filepath.Join(root, "infra", "lab", "translated", "translate.py"))
 	if err := errors.Join(err, errMany, errOne); err != nil {

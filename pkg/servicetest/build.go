@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// program is the built program infra/local/ctl.
+// program is the built program infra/local/testkit.
 type program struct{ root, path string } // the module's folder, and the file
 
 // built is the program as it was when this test program first needed it.
@@ -24,7 +24,7 @@ func build() (p program, err error) {
 		return p, err
 	}
 	p.root = filepath.Dir(string(mod))
-	p.path = filepath.Join(p.root, ".local", "test", "ctl")
+	p.path = filepath.Join(p.root, ".local", "test", "testkit")
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o750); err != nil {
 		return p, err
 	}
@@ -41,7 +41,7 @@ func build() (p program, err error) {
 	if err != nil {
 		return p, err
 	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/ctl") // else each commit changes it
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/testkit") // else each commit changes it
 	cmd.Dir = p.root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("go build: %w\n%s", err, out)

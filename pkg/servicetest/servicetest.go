@@ -1,4 +1,4 @@
-// Package servicetest runs verbs of the program infra/local/ctl beside tests: real services, and the
+// Package servicetest runs verbs of the program infra/local/testkit beside tests: real services, and the
 // checks of answers against the contract and of calls against the template's roles. It compares texts with
 // files too.
 package servicetest
@@ -34,12 +34,12 @@ type Service struct {
 // Start starts a verb with its flags before it. The process ends with its input: at Stop, and at the
 // latest when the test program ends, also when it is killed.
 func Start(verb ...string) (*Service, error) {
-	ctl, err := built()
+	testkit, err := built()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(ctl.path, verb...)
-	cmd.Dir = ctl.root
+	cmd := exec.Command(testkit.path, verb...)
+	cmd.Dir = testkit.root
 	// Go's test cache then knows that the tests depend on the documents that the verbs read.
 	for _, read := range []string{"template.yaml", "infra/openapi.yaml"} {
 		if _, err := os.Stat(filepath.Join(cmd.Dir, read)); err != nil {
@@ -63,7 +63,7 @@ func Start(verb ...string) (*Service, error) {
 func (s *Service) Read(answer any) error {
 	err := s.output.Decode(answer)
 	if err != nil {
-		err = fmt.Errorf("ctl %s: %w\n%s", s.verb, errors.Join(err, s.Stop()), s.said.Bytes())
+		err = fmt.Errorf("testkit %s: %w\n%s", s.verb, errors.Join(err, s.Stop()), s.said.Bytes())
 	}
 	return err
 }

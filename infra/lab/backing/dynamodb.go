@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/tools"
 )
 
@@ -22,7 +23,7 @@ type DynamoDBOptions struct {
 // StartDynamoDB starts a DynamoDB Local and returns when it answers. All regions and credentials
 // see the same tables. Without Java or Maven the error is a *tools.MissingError.
 func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Process, error) {
-	dir, err := javaProgram(ctx, "dynamodb", "Loopback.java", o.Progress)
+	dir, err := parts.DynamoDB(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}

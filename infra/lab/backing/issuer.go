@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/tools"
 )
 
@@ -41,7 +42,7 @@ type Issuer struct {
 // StartIssuer starts a token issuer that signs with ES256. Without Java or Maven the error is a
 // *tools.MissingError.
 func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
-	dir, err := javaProgram(ctx, "issuer", "Issuer.java", o.Progress)
+	dir, err := parts.Issuer(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,19 @@ package backing
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os/exec"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/tools"
 )
+
+//go:embed kms.py
+var kmsScript string
 
 // KMSOptions are the options of a KMS. The zero value uses a free port.
 type KMSOptions struct {
@@ -21,11 +26,11 @@ type KMSOptions struct {
 // StartKMS starts a KMS and returns when the KMS has tested that it signs a digest correctly. Its
 // keys are gone when it ends. Without Python the error is a *tools.MissingError.
 func StartKMS(ctx context.Context, o KMSOptions) (*Process, error) {
-	python, err := Python(ctx, o.Progress)
+	python, err := parts.Python(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	script, err := tools.File("kms.py", embedded("python/kms.py"))
+	script, err := tools.File("kms.py", kmsScript)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package backing
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,8 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/tools"
 )
+
+//go:embed sqs.py
+var sqsScript string
 
 // QueueOptions are the options of a server of queues. The zero value uses a free port.
 type QueueOptions struct {
@@ -26,11 +31,11 @@ type QueueOptions struct {
 // CreateQueues creates its queues. Queues and messages are gone when it ends. Without Python the
 // error is a *tools.MissingError.
 func StartQueue(ctx context.Context, o QueueOptions) (*Process, error) {
-	python, err := Python(ctx, o.Progress)
+	python, err := parts.Python(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	script, err := tools.File("sqs.py", embedded("python/sqs.py"))
+	script, err := tools.File("sqs.py", sqsScript)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/tools"
 )
 
@@ -114,7 +114,7 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 }
 
 func transform(ctx context.Context, path string, o Options) (map[string]any, map[string]string, error) {
-	python, err := backing.Python(ctx, o.Progress)
+	python, err := parts.Python(ctx, o.Progress)
 	if err != nil {
 		return nil, nil, err
 	}

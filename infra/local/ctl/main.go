@@ -1,7 +1,5 @@
 // Command ctl has the verbs of the Makefile for this machine: it runs the stack, gets a token, stops and
-// starts the database and the KMS, calls a scheduled function, and deletes the table's data. Tests run
-// four more: two serve a database or a KMS, one checks answers against infra/openapi.yaml, and one
-// checks calls against the roles in template.yaml.
+// starts the database and the KMS, calls a scheduled function, and deletes the table's data.
 package main
 
 import (
@@ -23,7 +21,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data | serve-db | serve-kms | check-answers | check-calls"
+const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data"
 
 type settings struct {
 	port                   int
@@ -33,8 +31,6 @@ type settings struct {
 	throttle               bool
 
 	consumer, consumerParameters string
-
-	database string
 }
 
 func main() {
@@ -50,7 +46,6 @@ func main() {
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
 	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
-	flag.StringVar(&o.database, "database", "", "serve-db: the base URL of a running database, in place of a new one")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -75,14 +70,6 @@ func do(ctx context.Context, verb string, o settings) error {
 		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
 	case "clean-data":
 		return cleanData(ctx, o.port)
-	case "serve-db":
-		return serveDB(ctx, o.database)
-	case "serve-kms":
-		return serveKMS(ctx)
-	case "check-answers":
-		return checkAnswers()
-	case "check-calls":
-		return checkCalls(ctx)
 	}
 	return errors.New(usage)
 }

@@ -1,0 +1,57 @@
+// Package parts installs what the services of the lab are made of: packages of Python and programs of Java. It links
+// little, so that a new machine installs them while it compiles the rest.
+package parts
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"sync"
+
+	"latchkey/infra/tools"
+)
+
+//go:embed requirements.txt
+var requirements string
+
+//go:embed pom java
+var files embed.FS
+
+// Python returns the path of the interpreter of the lab's virtual environment (moto, the SAM translator, PyYAML).
+// It installs the environment if needed. Without Python the error is a *tools.MissingError.
+func Python(ctx context.Context, say tools.Progress) (string, error) {
+	return tools.VirtualEnv(ctx, "python", requirements, say)
+}
+
+// DynamoDB returns the folder of the program that starts DynamoDB Local. It installs the program if needed. Without
+// Java or Maven the error is a *tools.MissingError.
+func DynamoDB(ctx context.Context, say tools.Progress) (string, error) {
+	return java(ctx, "dynamodb", "Loopback.java", say)
+}
+
+// Issuer is DynamoDB for the token issuer.
+func Issuer(ctx context.Context, say tools.Progress) (string, error) {
+	return java(ctx, "issuer", "Issuer.java", say)
+}
+
+// Install installs all parts at once.
+func Install(ctx context.Context) error {
+	all := []func(context.Context, tools.Progress) (string, error){Python, DynamoDB, Issuer}
+	failed := make([]error, len(all))
+	var done sync.WaitGroup
+	for i, part := range all {
+		done.Go(func() { _, failed[i] = part(ctx, nil) })
+	}
+	done.Wait()
+	return errors.Join(failed...)
+}
+
+// java returns the folder of a program: the jars that a pom names, and our own class that starts them.
+func java(ctx context.Context, name, source string, say tools.Progress) (string, error) {
+	pom, errPom := files.ReadFile("pom/" + name + ".xml")
+	class, errClass := files.ReadFile("java/" + source)
+	if err := errors.Join(errPom, errClass); err != nil {
+		return "", err
+	}
+	return tools.JavaProgram(ctx, name, string(pom), source, string(class), say)
+}

@@ -1,0 +1,38 @@
+// Command testkit serves tests of pkg, which may not import infra: two verbs serve a database or a KMS, one checks
+// answers against infra/openapi.yaml, and one checks calls against the roles in template.yaml.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	database := flag.String("database", "", "serve-db: the base URL of a running database, in place of a new one")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := do(ctx, flag.Arg(0), *database); err != nil {
+		fmt.Fprintln(os.Stderr, "testkit: "+err.Error())
+		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
+	}
+}
+
+func do(ctx context.Context, verb, database string) error {
+	switch verb {
+	case "serve-db":
+		return serveDB(ctx, database)
+	case "serve-kms":
+		return serveKMS(ctx)
+	case "check-answers":
+		return checkAnswers()
+	case "check-calls":
+		return checkCalls(ctx)
+	}
+	return errors.New("usage: testkit [-database URL] serve-db | serve-kms | check-answers | check-calls")
+}

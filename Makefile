@@ -124,8 +124,8 @@ check-consumers: ## lists the authorizers of your account that ask the stack's a
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
 
-generate: ## writes what is generated: infra/vectors/webhooks.json
-	@UPDATE_GENERATED=1 go test -count=1 -run '^TestFileIsWhatTheGeneratorMakes$$' ./infra/vectors
+generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml, infra/vectors/webhooks.json
+	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/vectors ./pkg/store
 
 home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))

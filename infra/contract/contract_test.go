@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,32 +11,28 @@ import (
 
 	"latchkey/infra/contract"
 	"latchkey/pkg/apikey"
+	"latchkey/pkg/link"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
 )
 
-// checks compare the document with the repository's own tables. Each returns the
-// differences; plants_test.go shows that each finds its fault.
+// checks are the rules of the document that a schema cannot express. Each returns what breaks
+// it; plants_test.go shows that each finds its fault.
 var checks = map[string]func(*openapi3.T) []string{
 	"operations": checkOperations,
 	"parameters": checkParameters,
-	"security":   checkSecurity,
-	"roles":      checkRoles,
-	"codes":      checkCodes,
 	"all codes":  checkAllCodes,
 	"problems":   checkProblems,
 	"examples":   checkExamples,
 	"bodies":     checkBodies,
 	"caching":    checkCaching,
 	"retries":    checkRetries,
-	"the key":    checkKey,
-	"the token":  checkToken,
-	"events":     checkEvents,
+	"secrets":    checkSecrets,
 	"data":       checkData,
 }
 
-func TestTheDocumentIsThatOfTheTables(t *testing.T) {
+func TestTheDocumentFollowsItsRules(t *testing.T) {
 	c, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -139,52 +134,54 @@ func TestHEADIsServedOnPublicReads(t *testing.T) {
 	}
 }
 
-// checkSecurity reports an operation whose security differs from its route's credential. A
-// public operation needs an empty security: without any, the document's default would apply.
-func checkSecurity(doc *openapi3.T) []string {
-	takes := map[principal.Credential]string{principal.UserToken: "[userToken]", principal.APIKey: "[apiKey]", principal.Public: "[]"}
+// checkAllCodes reports a code of the product that no operation has, and that the document does not name
+// as such.
+func checkAllCodes(doc *openapi3.T) []string {
+	used := contract.Codes(doc.Extensions)
+	for _, op := range operations(doc) {
+		used = append(used, contract.Codes(op.Extensions)...)
+	}
+	var known []string
+	for _, code := range problem.Codes() {
+		known = append(known, string(code))
+	}
+	return onlyIn("x-error-codes", used, known)
+}
+
+// checkProblems reports an error answer without examples, and an example that is under another status than
+// that of its code, or lists errors where it must not.
+func checkProblems(doc *openapi3.T) []string {
 	var wrong []string
-	ops := operations(doc)
-	for _, r := range route.All() {
-		op := ops[r.Name()]
-		if op == nil {
-			continue
-		}
-		got := "none"
-		if op.Security != nil {
-			names := []string{}
-			for _, one := range *op.Security {
-				names = append(names, slices.Sorted(maps.Keys(one))...)
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			shown := problems(ref)
+			if status >= "400" && len(shown) == 0 {
+				wrong = append(wrong, name+": no code for "+status)
 			}
-			got = fmt.Sprint(names)
-		}
-		if got != takes[r.Takes] {
-			wrong = append(wrong, fmt.Sprintf("%s: security %s, the route takes %s", r.Name(), got, r.Takes))
+			for _, p := range shown {
+				code := problem.Code(fmt.Sprint(p["code"]))
+				if status != "default" && fmt.Sprint(code.Status()) != status {
+					wrong = append(wrong, fmt.Sprintf("%s: %s is under %s", name, code, status))
+				}
+				if invalid, _ := p["errors"].([]any); p["type"] != code.Type() || !contract.ErrorsFit(string(code), len(invalid)) {
+					wrong = append(wrong, fmt.Sprintf("%s: the example of %s: type %v, errors %v", name, code, p["type"], invalid))
+				}
+			}
 		}
 	}
 	return wrong
 }
 
-func checkRoles(doc *openapi3.T) []string {
-	var wrong []string
-	ops := operations(doc)
-	for _, r := range route.All() {
-		var may []string
-		for _, role := range r.May.List() {
-			may = append(may, string(role))
-		}
-		op := ops[r.Name()]
-		if op == nil {
-			continue
-		}
-		if got := contract.Roles(op); !slices.Equal(got, may) {
-			wrong = append(wrong, fmt.Sprintf("%s: x-roles %v, the route has %v", r.Name(), got, may))
-		}
-		if len(may) > 0 && !strings.HasPrefix(op.Description, "Roles: "+strings.Join(may, ", ")+".") {
-			wrong = append(wrong, r.Name()+": the description does not begin with the roles")
+// problems returns the examples of an error answer.
+func problems(ref *openapi3.ResponseRef) []map[string]any {
+	var out []map[string]any
+	if media := ref.Value.Content.Get("application/problem+json"); media != nil {
+		for _, example := range media.Examples {
+			p, _ := example.Value.Value.(map[string]any) // an example that is no object has no code, which the checks report
+			out = append(out, p)
 		}
 	}
-	return wrong
+	return out
 }
 
 // checkExamples reports each body without an example. Parse has validated the examples.
@@ -295,15 +292,46 @@ func checkRetries(doc *openapi3.T) []string {
 	return wrong
 }
 
-// checkKey checks that the key in the document is well formed, with the id and the prefix
-// that are beside it.
-func checkKey(doc *openapi3.T) []string {
-	example, _ := doc.Components.Responses["CreatedKey"].Value.Content.Get("application/json").Example.(map[string]any)
-	text, _ := example["key"].(string)
-	prefix, _ := example["prefix"].(string)
-	key, err := apikey.Parse(text)
-	if err != nil || string(key.Key) != example["id"] || prefix == "" || !strings.HasPrefix(text, prefix) {
-		return []string{fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, example["id"], prefix)}
+// checkSecrets checks that the key and the link token in the document are well formed, each with
+// the id that is beside it, and the key with its prefix.
+func checkSecrets(doc *openapi3.T) []string {
+	shown := func(response, member string) (text string, example map[string]any) {
+		example, _ = doc.Components.Responses[response].Value.Content.Get("application/json").Example.(map[string]any)
+		text, _ = example[member].(string)
+		return text, example
 	}
-	return nil
+	var wrong []string
+	text, beside := shown("CreatedKey", "key")
+	prefix, _ := beside["prefix"].(string)
+	if key, err := apikey.Parse(text); err != nil || string(key.Key) != beside["id"] || prefix == "" || !strings.HasPrefix(text, prefix) {
+		wrong = append(wrong, fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, beside["id"], prefix))
+	}
+	text, beside = shown("CreatedLink", "token")
+	if token, err := link.ParseToken(text); err != nil || string(token.Link) != beside["id"] {
+		wrong = append(wrong, fmt.Sprintf("the token of the document: %v, of %s, beside %v", err, token.Link, beside["id"]))
+	}
+	return wrong
+}
+
+// checkData checks that the events in the document's examples have the data of their type.
+func checkData(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for _, ref := range op.Responses.Map() {
+			media := ref.Value.Content.Get("application/json")
+			if media == nil {
+				continue
+			}
+			shown := []any{media.Example}
+			for _, e := range media.Examples {
+				shown = append(shown, e.Value.Value)
+			}
+			for _, v := range shown {
+				if err := contract.CheckData(doc, media.Schema.Value, v); err != nil {
+					wrong = append(wrong, name+": "+err.Error())
+				}
+			}
+		}
+	}
+	return wrong
 }

@@ -9,15 +9,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Codes returns the x-error-codes of an operation or of the document.
-func Codes(extensions map[string]any) []string { return texts(extensions[codesKey]) }
-
-// Roles returns the x-roles of an operation, nil when it has none.
-func Roles(op *openapi3.Operation) []string { return texts(op.Extensions["x-roles"]) }
-
-// texts returns the values of a list as strings.
-func texts(list any) []string {
-	values, _ := list.([]any)
+// Codes returns the x-error-codes of an operation, or of the document: codes that no route has to itself.
+func Codes(extensions map[string]any) []string {
+	values, _ := extensions["x-error-codes"].([]any)
 	var out []string
 	for _, v := range values {
 		out = append(out, fmt.Sprint(v))

@@ -1,5 +1,5 @@
 // Package docs_test checks the documents: their words and links, and the headings, tests,
-// commands, files, routes, roles, errors, events and parameters that they name.
+// commands, files and parameters that they name.
 package docs_test
 
 import (

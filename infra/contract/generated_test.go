@@ -1,0 +1,282 @@
+package contract_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
+	"latchkey/pkg/servicetest"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// TestMakeGenerateChangesNothing makes what is generated of the OpenAPI document from the tables of the
+// code, and the tables of infra/docs from both.
+func TestMakeGenerateChangesNothing(t *testing.T) {
+	var document string
+	servicetest.Generated(t, "../openapi.yaml", func(text string) (string, error) {
+		var err error
+		document, err = generate(text)
+		return document, err
+	})
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []struct{ file, name, text string }{
+		{"api.md", "routes", routeTable(doc)},
+		{"api.md", "codes", codeTable()},
+		{"contract.md", "roles", roleTable()},
+		{"webhooks.md", "events", eventTable(document)},
+	} {
+		servicetest.Generated(t, "../docs/"+table.file, func(text string) (string, error) {
+			return servicetest.Insert(text, table.name, table.text)
+		})
+	}
+}
+
+// TestARouteWithoutItsDescriptionIsNotGenerated wants generate to refuse a document that has no place for
+// what it writes, or that describes what is no route.
+func TestARouteWithoutItsDescriptionIsNotGenerated(t *testing.T) {
+	for name, p := range map[string]plant{
+		"no sentence of roles": {"", "description: 'Roles: admin, member.'", "description: 'For some.'"},
+		"no such route":        {"", "  /app/get:\n", "  /app/got:\n"},
+		"no list of codes":     {"", "    ErrorCode:\n", "    ErrorCodes:\n"},
+		"an event too few":     {"", "      | `test` | ", "      | test | "},
+		"no data of events":    {"", "      x-data:\n", "      x-datum:\n"},
+	} {
+		if _, err := generate(string(spoiled(t, p.old, p.new))); err == nil {
+			t.Errorf("%s: generated", name)
+		}
+	}
+}
+
+// generatedLines follow the name of an operation.
+var generatedLines = regexp.MustCompile(`\A(?:      (?:security: .*|x-(?:roles|error-codes): \[[^\]]*\])\n)*`)
+
+// roleSentence begins the description of an operation that not every user may call.
+var roleSentence = regexp.MustCompile(`Roles: [a-z, ]+\.`)
+
+// problemHead has of an example what every error of its code has.
+var problemHead = regexp.MustCompile(`( +)type: urn:latchkey:problem:(\w+)\n(?: +title: .*\n)?(?: +status: .*\n)?`)
+
+// generate writes into the OpenAPI document what the tables of the code know: the credential and the roles
+// of each operation; the roles, codes, types of events and statuses that there are; and what all errors of
+// a code share. The codes of an operation are those of its examples.
+func generate(text string) (string, error) {
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
+	if err != nil {
+		return "", err
+	}
+	text = problemHead.ReplaceAllStringFunc(text, func(head string) string {
+		m := problemHead.FindStringSubmatch(head)
+		code := problem.Code(m[2])
+		return fmt.Sprintf("%[1]stype: %[2]s\n%[1]stitle: %[3]s\n%[1]sstatus: %[4]d\n", m[1], code.Type(), code.Title(), code.Status())
+	})
+	const id = "\n      operationId: "
+	blocks := strings.Split(text, id)
+	ops := map[string]string{}
+	for name, op := range operations(doc) {
+		ops[op.OperationID] = name
+	}
+	for i, block := range blocks[1:] {
+		operation, rest, _ := strings.Cut(block, "\n")
+		r := slices.IndexFunc(route.All(), func(r route.Route) bool { return r.Name() == ops[operation] })
+		if r < 0 {
+			return "", fmt.Errorf("%s is no route: %s", operation, ops[operation])
+		}
+		rest, err = ofRoute(route.All()[r], operations(doc)[ops[operation]], generatedLines.ReplaceAllString(rest, ""))
+		if err != nil {
+			return "", err
+		}
+		blocks[i+1] = operation + "\n" + rest
+	}
+	text, err = setData(strings.Join(blocks, id))
+	if err != nil {
+		return "", err
+	}
+	return setEnums(text)
+}
+
+// ofRoute returns the rest of an operation's block with what is generated before it.
+func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error) {
+	schemes := map[principal.Credential]string{principal.UserToken: "{ userToken: [] }", principal.APIKey: "{ apiKey: [] }"}
+	lines := list("      security", []string{schemes[r.Takes]})
+	if roles := r.May.List(); len(roles) > 0 {
+		lines += list("      x-roles", roles)
+		at := roleSentence.FindStringIndex(rest)
+		if at == nil {
+			return "", fmt.Errorf("%s: the description does not begin with the roles", r.Name())
+		}
+		rest = rest[:at[0]] + "Roles: " + joined(roles) + "." + rest[at[1]:]
+	}
+	var codes []problem.Code
+	for _, code := range problem.Codes() {
+		if shows(op, code) {
+			codes = append(codes, code)
+		}
+	}
+	if len(codes) > 0 {
+		lines += list("      x-error-codes", codes)
+	}
+	return lines + rest, nil
+}
+
+// shows reports whether an operation has an example of an error.
+func shows(op *openapi3.Operation, code problem.Code) bool {
+	for status, ref := range op.Responses.Map() {
+		for _, p := range problems(ref) {
+			if status != "default" && p["code"] == string(code) { // default is for codes that do not exist yet
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// eventRow is a row of the document's table of events: a type, when it happens, the schema of its data.
+var eventRow = regexp.MustCompile("(?m)^ +\\| `([a-z.]+)` \\| (.*) \\| `([A-Z]\\w*)` \\|$")
+
+// setData writes x-data, which names the schema of the data of each type of event, from the table of events.
+func setData(text string) (string, error) {
+	var types []webhook.Type
+	data := ""
+	for _, m := range eventRow.FindAllStringSubmatch(text, -1) {
+		types = append(types, webhook.Type(m[1]))
+		data += fmt.Sprintf("        %s: %s\n", m[1], m[3])
+	}
+	place := regexp.MustCompile(`\n      x-data:\n(?:        .*\n)+`)
+	if !slices.Equal(types, webhook.AllTypes()) || !place.MatchString(text) {
+		return "", fmt.Errorf("the table of events has %v, and the code %v; or there is no x-data", types, webhook.AllTypes())
+	}
+	return place.ReplaceAllString(text, "\n      x-data:\n"+data), nil
+}
+
+// setEnums writes the lists of values.
+func setEnums(text string) (string, error) {
+	types := webhook.AllTypes()
+	names := []string{"EVERY_EVENT"}
+	for _, kind := range types {
+		names = append(names, strings.ToUpper(strings.ReplaceAll(string(kind), ".", "_"))+"_EVENT")
+	}
+	for _, e := range []struct{ schema, list string }{
+		{"Role", list("      enum", org.AllRoles())},
+		{"ErrorCode", list("      enum", problem.Codes())},
+		{"EventFilter", list("      enum", append([]webhook.Type{"'*'"}, types...))},
+		{"EventFilter", list("      x-enum-varnames", names)},
+		{"EventType", list("      x-extensible-enum", types)},
+		{"DeliveryStatus", list("      enum", store.DeliveryStatuses())},
+	} {
+		key, _, _ := strings.Cut(e.list, "[")
+		place := regexp.MustCompile(`(\n    ` + e.schema + `:\n(?:      .*\n)*?)` + key + `\[[^\]]*\]\n`)
+		if !place.MatchString(text) {
+			return "", fmt.Errorf("the schema %s has no %s", e.schema, key)
+		}
+		text = place.ReplaceAllString(text, "${1}"+e.list)
+	}
+	return text, nil
+}
+
+// list returns a list of YAML in lines of up to 120 characters.
+func list[T ~string](key string, values []T) string {
+	out, line := "", key+": ["
+	for i, v := range values {
+		item := string(v) + ", "
+		if i == len(values)-1 {
+			item = string(v) + "]"
+		}
+		if len(line+item) > 120 {
+			out += strings.TrimSuffix(line, " ") + "\n"
+			line = strings.Repeat(" ", 8)
+		}
+		line += item
+	}
+	return out + line + "\n"
+}
+
+func joined[T ~string](values []T) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, string(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// routeTable returns the routes for people: without HEAD and OPTIONS.
+func routeTable(doc *openapi3.T) string {
+	out := "| Route | Credential | Role | Query | What it does |\n|---|---|---|---|---|\n"
+	credentials := map[principal.Credential]string{principal.UserToken: "access token", principal.APIKey: "API key", principal.Public: "none"}
+	for _, r := range route.All() {
+		op := operations(doc)[r.Name()]
+		if op == nil || r.Method == http.MethodOptions {
+			continue
+		}
+		role := joined(r.May.List())
+		switch {
+		case r.May == route.AnyMember:
+			role = "any member"
+		case r.Takes == principal.UserToken:
+			role = cmp.Or(role, "any user")
+		}
+		query := ""
+		if len(r.Query) > 0 {
+			query = "`" + strings.Join(r.Query, "` `") + "`"
+		}
+		out += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", r.Name(), credentials[r.Takes], role, query, op.Summary)
+	}
+	return out
+}
+
+// roleTable returns the routes that members of each role may use.
+func roleTable() string {
+	out := "| Role | May use |\n|---|---|\n"
+	for _, role := range org.AllRoles() {
+		var may []string
+		all := true
+		for _, r := range route.All() {
+			switch {
+			case slices.Contains(r.May.List(), role):
+				may = append(may, "`"+r.Name()+"`")
+			case r.May != route.NoOrg:
+				all = false
+			}
+		}
+		if all {
+			may = []string{"every route of the org"}
+		}
+		out += fmt.Sprintf("| %s | %s |\n", role, strings.Join(may, " "))
+	}
+	return out
+}
+
+// eventTable returns the document's table of events without the schemas of their data.
+func eventTable(document string) string {
+	out := "| Event | When |\n|---|---|\n"
+	for _, m := range eventRow.FindAllStringSubmatch(document, -1) {
+		out += fmt.Sprintf("| `%s` | %s |\n", m[1], m[2])
+	}
+	return out
+}
+
+// codeTable returns the codes by their status.
+func codeTable() string {
+	out, status := "| Status | `code` |\n|---|---|", 0
+	for _, code := range problem.Codes() {
+		if code.Status() != status {
+			status = code.Status()
+			out += fmt.Sprintf("\n| %d |", status)
+		}
+		out += fmt.Sprintf(" `%s`", code)
+	}
+	return strings.ReplaceAll(out, "`\n", "` |\n") + " |\n"
+}

@@ -48,7 +48,7 @@ const (
 func (r Roles) List() []org.Role {
 	switch r {
 	case AnyMember:
-		return []org.Role{org.Admin, org.Member, org.Viewer}
+		return org.AllRoles()
 	case MayRead:
 		return []org.Role{org.Admin, org.Member}
 	case AdminsOnly:

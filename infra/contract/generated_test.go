@@ -36,7 +36,6 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	for _, table := range []struct{ file, name, text string }{
 		{"api.md", "routes", routeTable(doc)},
 		{"api.md", "codes", codeTable()},
-		{"contract.md", "roles", roleTable()},
 		{"webhooks.md", "events", eventTable(document)},
 	} {
 		servicetest.Generated(t, "../docs/"+table.file, func(text string) (string, error) {
@@ -233,28 +232,6 @@ func routeTable(doc *openapi3.T) string {
 			query = "`" + strings.Join(r.Query, "` `") + "`"
 		}
 		out += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", r.Name(), credentials[r.Takes], role, query, op.Summary)
-	}
-	return out
-}
-
-// roleTable returns the routes that members of each role may use.
-func roleTable() string {
-	out := "| Role | May use |\n|---|---|\n"
-	for _, role := range org.AllRoles() {
-		var may []string
-		all := true
-		for _, r := range route.All() {
-			switch {
-			case slices.Contains(r.May.List(), role):
-				may = append(may, "`"+r.Name()+"`")
-			case r.May != route.NoOrg:
-				all = false
-			}
-		}
-		if all {
-			may = []string{"every route of the org"}
-		}
-		out += fmt.Sprintf("| %s | %s |\n", role, strings.Join(may, " "))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -183,6 +184,42 @@ func TestRoleMatrix(t *testing.T) {
 	}
 	for name := range rows {
 		t.Errorf("%s has a row, and is no route that takes a credential", name)
+	}
+}
+
+// TestTheMatrixIsTheContracts holds the rows to the words of the contract, each with the routes that it means here.
+func TestTheMatrixIsTheContracts(t *testing.T) {
+	text, err := os.ReadFile("../../infra/docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n| Role | May |\n|---|---|\n")
+	section, _, _ = strings.Cut(section, "\n\n")
+	const of, leave = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave"
+	words := map[string][]string{ // nil: every route of an org
+		"| admin | do everything in the org |":                                            nil,
+		"| member | read the org, its members, its API keys and its apps, and leave it |": {of, of + "/members", of + "/keys", of + "/apps", leave},
+		"| viewer | read the org itself, and leave it |":                                  {of, leave},
+	}
+	said := strings.Split(section, "\n")
+	if len(said) != len(allRoles) {
+		t.Errorf("the contract has %d roles", len(said))
+	}
+	for _, line := range said {
+		routes, ok := words[line]
+		if !ok {
+			t.Errorf("the matrix does not know the words %q", line)
+			continue
+		}
+		role := strings.Fields(line)[1]
+		for name, r := range good() {
+			if !strings.Contains(name, "{orgId}") {
+				continue
+			}
+			if may := slices.Contains(strings.Split(r.may, ", "), role); may != (routes == nil || slices.Contains(routes, name)) {
+				t.Errorf("%s for %s: %t in the matrix, and another word in the contract", name, role, may)
+			}
+		}
 	}
 }
 

@@ -32,13 +32,13 @@ const mostFiles = 7
 // pkg/store/testdata: a new row gives every later row another id, so the test writes them, and the rights too.
 var exercises = []exercise{
 	{"route", map[string]string{
-		"./pkg/api":        "TestRoleMatrix|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",
+		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",
 		"./infra/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
 		"./infra/template": "TestTheTemplateServesTheRoutesOfTheTableByTheirFunctions|TestEveryRouteMayCallItsFunctionAndNothingElseMay",
 		"./pkg":            "TestImportsRunOneWay",
 	}, nil},
 	{"role", map[string]string{
-		"./pkg/api":        "TestRoleMatrix|TestARowOfTheMatrixForTheCallerThemselves",
+		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
 		"./infra/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
 		"./infra/consumer": "TestThePrincipalsAreThoseOfTheSchema",
 	}, nil},

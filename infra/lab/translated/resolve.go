@@ -19,7 +19,7 @@ type resolver struct {
 	lists      map[string]bool // parameters that are comma lists
 	conditions map[string]any
 	mappings   map[string]any
-	resources  map[string]map[string]any
+	resources  map[string]map[string]any // those whose condition holds
 	options    Options
 	asking     map[string]bool // conditions under evaluation, to find a circle
 }
@@ -28,12 +28,25 @@ func newResolver(doc map[string]any, o Options) (*resolver, error) {
 	r := &resolver{parameters: map[string]string{}, lists: map[string]bool{}, resources: map[string]map[string]any{}, options: o, asking: map[string]bool{}}
 	r.conditions, _ = doc["Conditions"].(map[string]any)
 	r.mappings, _ = doc["Mappings"].(map[string]any)
-	resources, _ := doc["Resources"].(map[string]any)
-	for name, v := range resources {
-		r.resources[name], _ = v.(map[string]any)
-	}
 	declared, _ := doc["Parameters"].(map[string]any)
-	return r, r.setParameters(declared)
+	if err := r.setParameters(declared); err != nil {
+		return nil, err
+	}
+	resources, _ := doc["Resources"].(map[string]any)
+	return r, r.setResources(resources)
+}
+
+func (r *resolver) setResources(declared map[string]any) error {
+	var wrong []error
+	for name, v := range declared {
+		resource, _ := v.(map[string]any)
+		holds, err := r.condition(resource)
+		if holds {
+			r.resources[name] = resource
+		}
+		wrong = append(wrong, err)
+	}
+	return errors.Join(wrong...)
 }
 
 func (r *resolver) setParameters(declared map[string]any) error {

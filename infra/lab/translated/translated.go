@@ -153,11 +153,6 @@ func transform(ctx context.Context, path string, o Options) (map[string]any, map
 func (t *Template) resolveResources(r *resolver) error {
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(r.resources)) {
-		keep, err := r.condition(r.resources[name])
-		if err != nil || !keep {
-			wrong = append(wrong, err)
-			continue
-		}
 		typ, _ := r.resources[name]["Type"].(string)
 		properties, err := r.resolve(r.resources[name]["Properties"])
 		if err != nil {

@@ -196,6 +196,7 @@ func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 		"GetAtt of a name that is not there": {`["Key","Arn"]`, `["Kez","Arn"]`, "Kez"},
 		"attribute that is not there":        {`["Key","Arn"]`, `["Key","Arm"]`, "Key.Arm"},
 		"Ref of a name that is not there":    {`{"Ref":"Table"}`, `{"Ref":"Tabel"}`, "Tabel"},
+		"Ref of a resource that is off":      {`{"Ref":"Needed"}`, `{"Ref":"Horn"}`, "Horn"},
 		"Sub of a name that is not there":    {`"${Stage}/`, `"${Stag}/`, "Stag"},
 		"condition that is not there":        {`{"Fn::If":["IsLoud"`, `{"Fn::If":["IsLod"`, "IsLod"},
 		"map key that is not there":          {`{"Ref":"Stage"},"memory"`, `{"Ref":"Stage"},"memry"`, "memry"},

@@ -1,0 +1,137 @@
+package template_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/lab/translated"
+)
+
+func TestTwoStacksOfOneAccountShareNoName(t *testing.T) { holds(t, ownNames) }
+
+func TestADeletedStackLeavesItsTableAndItsFirstKey(t *testing.T) { holds(t, kept) }
+
+func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) { holds(t, switched) }
+
+// everything has parameters that switch on what is off by default.
+var everything = map[string]string{
+	"AlarmTopicArn": topicOfTests, "ApiAccessLog": "true", "DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c",
+	"DisableExecuteApi": "true", "WebAcl": "rate-limited", "WebhookIssuer": "https://api.example.com/hooks", "AuthorizerConcurrency": "5",
+	"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k", "KeyTagNames": "team", "KeyTagValues": "payments", "ConsoleOrigins": "https://a.example",
+	"ForwardAuth": "true", "ForwardAuthSecret": strings.Repeat("s", 40), "ConsumerOrganizationId": organizationOfTests,
+}
+
+// othersNames are the properties that name something other than their resource. The name of a
+// domain is a parameter.
+var othersNames = []string{
+	"AWS::ApiGateway::BasePathMapping.DomainName", "AWS::ApiGateway::DomainName.DomainName", "AWS::ApiGateway::Stage.StageName", "AWS::CloudWatch::Alarm.MetricName",
+	"AWS::Lambda::EventInvokeConfig.FunctionName", "AWS::Lambda::EventSourceMapping.FunctionName", "AWS::Lambda::Permission.FunctionName",
+}
+
+// namesIn returns the names that a stack gives to its resources, by resource and property.
+// CloudFormation makes up a name for each other resource.
+func namesIn(tpl *translated.Template, stack string) (map[string]string, error) {
+	resolved, err := tpl.Resolve(translated.Options{StackName: stack, Parameters: with(everything, map[string]string{"Issuer": "https://issuer.example"})})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for logical, r := range resolved.Resources {
+		for property, value := range r.Properties {
+			if strings.HasSuffix(property, "Name") && !slices.Contains(othersNames, r.Type+"."+property) {
+				out[logical+"."+property] = fmt.Sprint(value)
+			}
+		}
+	}
+	return out, nil
+}
+
+func ownNames(tpl *translated.Template) (wrong []string) {
+	first, errFirst := namesIn(tpl, "first")
+	second, errSecond := namesIn(tpl, "second")
+	if errFirst != nil || errSecond != nil {
+		return []string{fmt.Sprint(errFirst, errSecond)}
+	}
+	for of, name := range first {
+		if name == second[of] {
+			wrong = append(wrong, fmt.Sprintf("two stacks have %s %s", of, name))
+		}
+	}
+	if len(first) < 20 {
+		wrong = append(wrong, fmt.Sprintf("only %d names: %v", len(first), first))
+	}
+	return wrong
+}
+
+// kept wants the table and the key to have no name of their own, so that a new stack can have others.
+func kept(tpl *translated.Template) (wrong []string) {
+	want := []string{"SigningKey", "Table"}
+	var got []string
+	for name, r := range object(tpl.Raw["Resources"]) {
+		if policy := object(r)["DeletionPolicy"]; policy != nil && policy != "Delete" {
+			got = append(got, name)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		wrong = append(wrong, fmt.Sprintf("a deleted stack leaves %q", got))
+	}
+	names, err := namesIn(tpl, "first")
+	if err != nil {
+		return append(wrong, err.Error())
+	}
+	for of := range names {
+		if logical, _, _ := strings.Cut(of, "."); slices.Contains(want, logical) {
+			wrong = append(wrong, "the stack names what it leaves: "+of)
+		}
+	}
+	return wrong
+}
+
+// switched wants each form of the stack to refer only to resources that it has, and to have the
+// same table and key. Another table or key would be an empty one.
+func switched(tpl *translated.Template) (wrong []string) {
+	conditions := object(tpl.Raw["Conditions"])
+	probe := *tpl
+	probe.Raw = maps.Clone(tpl.Raw)
+	outputs := maps.Clone(object(tpl.Raw["Outputs"]))
+	for name := range conditions {
+		outputs["If"+name] = map[string]any{"Condition": name, "Value": "it holds"}
+	}
+	probe.Raw["Outputs"] = outputs
+	const own, restored = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/1"
+	plain := map[string]string{"Issuer": "https://issuer.example"}
+	on, off, stays := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, parameters := range []map[string]string{
+		plain, with(everything, plain), with(everything, map[string]string{"Issuer": "https://issuer.example", "WebAclArn": own, "DisableExecuteApi": "false", "TableStreamArn": restored}),
+	} {
+		form, err := probe.Resolve(translated.Options{Parameters: parameters})
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		for name := range conditions {
+			_, holds := form.Outputs["If"+name]
+			on[name], off[name] = on[name] || holds, off[name] || !holds
+		}
+		table := maps.Clone(form.Resources["Table"].Properties)
+		delete(table, "SSESpecification") // a table changes its key and stays
+		stays[quoted(table)+quoted(form.Resources["SigningKey"].Properties)] = true
+	}
+	for name := range conditions {
+		if !on[name] || !off[name] {
+			wrong = append(wrong, "condition "+name+" is never switched")
+		}
+	}
+	if len(stays) != 1 || len(conditions) < 8 {
+		wrong = append(wrong, fmt.Sprintf("the table and the key are %v; %d conditions", slices.Collect(maps.Keys(stays)), len(conditions)))
+	}
+	return wrong
+}
+
+func with(of, more map[string]string) map[string]string {
+	out := maps.Clone(of)
+	maps.Copy(out, more)
+	return out
+}

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -235,34 +234,6 @@ func oldKeyGoes(r *rehearsal, _ string) {
 	r.arrives()
 }
 
-// keepLogs writes the log line of a refused request to the emulator. The emulator cannot search
-// logs: it returns all lines.
-func keepLogs(r *rehearsal) {
-	answer := r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: r.owner.key + "x"}, http.StatusUnauthorized, "invalid_credentials")
-	r.about = answer.str("requestId")
-	group, stream := "/latchkey/latchkey/authorizer", "1"
-	const target = "Logs_20140328."
-	moto(r.t, r.s, "logs", target+"CreateLogGroup", map[string]any{"logGroupName": group})
-	moto(r.t, r.s, "logs", target+"CreateLogStream", map[string]any{"logGroupName": group, "logStreamName": stream})
-	found := regexp.MustCompile(`(?m)^.*"requestId":"` + regexp.QuoteMeta(r.about) + `".*$`).Find(logs(r.t, r.s))
-	if found == nil {
-		r.t.Fatalf("the log has no request %s", r.about)
-	}
-	moto(r.t, r.s, "logs", target+"PutLogEvents", map[string]any{
-		"logGroupName": group, "logStreamName": stream, "logEvents": []any{map[string]any{"timestamp": time.Now().Add(-time.Minute).UnixMilli(), "message": string(found)}},
-	})
-}
-
-func requestID(r *rehearsal) []string { return []string{r.about} }
-
-func requestIsFound(r *rehearsal, printed string) {
-	r.prints(printed, "/latchkey/latchkey/authorizer", `"Complete"`)
-}
-
-func gatewayMayLog(r *rehearsal, printed string) {
-	r.prints(printed, "None", "role/apigateway-logs", `"cloudwatchRoleArn": "arn:aws:iam::000000000000:role/apigateway-logs"`)
-}
-
 func queueIsCounted(r *rehearsal, printed string) { r.prints(printed, "\t", "\t") }
 
 // overdueLink makes a link that only the sweep ends.
@@ -270,11 +241,10 @@ func overdueLink(r *rehearsal) {
 	r.about, _ = r.owner.link(r.t, "late")
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
 	setRow(r.t, r.s, rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.about}, "SET expiresAt = :past, dueAt = :past", past)
-	moto(r.t, r.s, "events", "AWSEvents.PutRule", map[string]any{"Name": "SweepFunctionMinutely", "ScheduleExpression": "rate(1 minute)", "State": "ENABLED"})
 }
 
 func sweepRuns(r *rehearsal, printed string) {
-	r.prints(printed, `"StatusCode": 200`, "ENABLED")
+	r.prints(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
 	r.hook.one(r.t, "link.expired", r.about)
 }
@@ -315,20 +285,4 @@ func lettersAreGone(r *rehearsal, _ string) {
 			r.t.Errorf("%s: %+v %v", queue, d, err)
 		}
 	}
-}
-
-func limitsAreRaised(r *rehearsal, printed string) {
-	r.prints(printed, "Deployed.")
-	if r.given["ThrottleRate"] != "2000" || r.given["ThrottleBurst"] != "1000" {
-		r.t.Errorf("deployed with %v", r.given)
-	}
-	r.keyIs(r.owner.key, http.StatusOK, "")
-}
-
-func quotasAreAsked(r *rehearsal, printed string) {
-	var want []string
-	for _, q := range knownQuotas {
-		want = append(want, q.name+"\t10")
-	}
-	r.prints(printed, append(want, `"DesiredValue": 1000`, "Concurrent executions\t", "PENDING")...)
 }

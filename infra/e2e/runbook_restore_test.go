@@ -1,13 +1,10 @@
 package e2e_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
-	"maps"
 	"net/http"
-	"net/url"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -15,9 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/tools"
-	"latchkey/pkg/verify"
 )
 
 // restored has what the restore must undo or keep.
@@ -27,55 +23,16 @@ type restored struct {
 	kid                    string // the signing key that was revoked since then
 }
 
-// ServeHTTP is a stand-in for make, whose arguments are the lines of the body. It changes the local
-// stack for make deploy, and then checks it as infra/deploy does.
-func (r *rehearsal) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	body, err := io.ReadAll(req.Body)
-	if err == nil {
-		err = r.deploy(req.Context(), strings.Split(strings.TrimSpace(string(body)), "\n"))
+// deploy changes the local stack, as make deploy changes a stack. A deployment forgets denied
+// calls, so it looks at them first.
+func (r *rehearsal) deploy(parameters map[string]string) {
+	r.t.Helper()
+	for _, denied := range r.s.Access().Denied() {
+		r.t.Errorf("missing in the template's roles: %s", denied)
 	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	if err := r.s.Deploy(r.t.Context(), parameters); err != nil {
+		r.t.Fatal(err)
 	}
-	_, _ = fmt.Fprintln(w, "Deployed.") // an error: the client is gone
-}
-
-func (r *rehearsal) deploy(ctx context.Context, words []string) error {
-	if words[0] != "deploy" {
-		return fmt.Errorf("make %v: only deploy is played", words)
-	}
-	r.given = map[string]string{}
-	for _, w := range words[1:] {
-		name, value, _ := strings.Cut(w, "=")
-		if parameter, ok := map[string]string{"ISSUER": "Issuer", "AUDIENCE": "Audience"}[name]; ok {
-			r.given[parameter] = value
-			continue
-		}
-		parameters, err := tools.ParseParameters(value)
-		if err != nil || name != "PARAMETERS" {
-			return fmt.Errorf("%s: %w", w, err)
-		}
-		maps.Copy(r.given, parameters)
-	}
-	if len(r.given) > 0 {
-		for _, denied := range r.s.Access().Denied() {
-			r.t.Errorf("missing in the template's roles: %s", denied)
-		}
-		if err := r.s.Deploy(context.WithoutCancel(ctx), r.given); err != nil {
-			return err
-		}
-	}
-	if _, err := r.s.Invoke(ctx, "RotateFunction", []byte("{}")); err != nil {
-		return fmt.Errorf("the rotation cannot be called: %w", err)
-	}
-	for path, status := range map[string]int{"/.well-known/jwks.json": 200, "/v1/orgs": 401, "/no/such/route": 404} {
-		a, err := r.tg.try(ctx, call{method: "GET", path: path})
-		if err != nil || a.status != status {
-			return errors.Join(err, fmt.Errorf("the deployed API is wrong: GET %s answers %d instead of %d", path, a.status, status))
-		}
-	}
-	return nil
 }
 
 // damage sets the restore point, and then revokes keys, which the restore undoes.
@@ -88,13 +45,42 @@ func damage(r *rehearsal) {
 	second := time.Now().Truncate(time.Second).Add(time.Second)
 	time.Sleep(time.Until(second))
 	r.past.since = second.UTC().Format(time.RFC3339)
-	r.tables.keep(r.s.TableName, second.Unix())
+	r.restore()
 	keys := "/v1/orgs/" + r.owner.org + "/keys/"
 	r.owner.owner.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
 	r.past.lost = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
 	lostID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // the restored table does not have this key
 	r.owner.owner.want(r.t, "DELETE", keys+lostID, "", http.StatusNoContent, "")
 	revoke(r.t, r.s, r.past.kid)
+}
+
+// inUse is the table that the runbook restores into.
+const inUse = "latchkey-restored"
+
+// restore makes a table with the rows of now. As AWS documents of a restored table, it has the key and
+// the indexes of the source, and none of the other settings.
+func (r *rehearsal) restore() {
+	r.t.Helper()
+	schema, err := backing.ReadTable(filepath.Join(rootOf(r.t), "template.yaml"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	schema.Create.TableName, schema.Create.StreamSpecification = aws.String(inUse), nil
+	if _, err := r.db.CreateTable(r.t.Context(), schema.Create); err != nil {
+		r.t.Fatal(err)
+	}
+	pages := dynamodb.NewScanPaginator(r.db, &dynamodb.ScanInput{TableName: &r.s.TableName, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, row := range page.Items {
+			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(inUse), Item: row}); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
 }
 
 func apiIsClosed(r *rehearsal, _ string) {
@@ -104,35 +90,36 @@ func apiIsClosed(r *rehearsal, _ string) {
 	}
 }
 
-// inUse is the table that the runbook restores into.
-const inUse = "latchkey-restored"
-
 // tableIsRestored wants the restored table to have the settings of the stack's own table.
 func tableIsRestored(r *rehearsal, _ string) {
-	table, err := r.tables.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(inUse)})
-	if err != nil {
+	got, want := r.settings(inUse), r.settings(r.s.TableName)
+	want.protected = true // in the template; the local stack leaves it out
+	if got != want {
+		r.t.Errorf("the restored table has %+v, want %+v", got, want)
+	}
+}
+
+// settings are what a restore does not bring back. Backups are not here: DynamoDB Local has none.
+type settings struct {
+	protected   bool
+	stream      types.StreamViewType // "": there is none
+	expires     types.TimeToLiveStatus
+	expiryField string
+}
+
+func (r *rehearsal) settings(table string) (out settings) {
+	r.t.Helper()
+	about, errTable := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	rows, errRows := r.db.DescribeTimeToLive(r.t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	if err := errors.Join(errTable, errRows); err != nil {
 		r.t.Fatal(err)
 	}
-	own, err := r.tables.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &r.s.TableName})
-	if err != nil {
-		r.t.Fatal(err)
+	if stream := about.Table.StreamSpecification; stream != nil && aws.ToBool(stream.StreamEnabled) {
+		out.stream = stream.StreamViewType
 	}
-	if got, want := table.Table.StreamSpecification, own.Table.StreamSpecification; got == nil || got.StreamViewType != want.StreamViewType || !aws.ToBool(got.StreamEnabled) {
-		r.t.Errorf("stream: %+v", got)
-	}
-	ttl := func(name string) types.TimeToLiveDescription {
-		out, err := r.tables.db.DescribeTimeToLive(r.t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		return *out.TimeToLiveDescription
-	}
-	if got, want := ttl(inUse), ttl(r.s.TableName); aws.ToString(got.AttributeName) != aws.ToString(want.AttributeName) || got.TimeToLiveStatus != want.TimeToLiveStatus {
-		r.t.Errorf("time to live: %+v, want %+v", got, want)
-	}
-	if !r.tables.protected[inUse] || r.tables.backups[inUse] < 2 {
-		r.t.Errorf("protected: %v; backups asked for %d times", r.tables.protected[inUse], r.tables.backups[inUse])
-	}
+	out.protected = aws.ToBool(about.Table.DeletionProtectionEnabled)
+	out.expires, out.expiryField = rows.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(rows.TimeToLiveDescription.AttributeName)
+	return out
 }
 
 func auditIsShown(r *rehearsal, printed string) {
@@ -144,7 +131,7 @@ func auditIsShown(r *rehearsal, printed string) {
 
 // onRestored reads a row of the restored table.
 func (r *rehearsal) onRestored(k rowKey) map[string]types.AttributeValue {
-	out, err := r.tables.db.GetItem(r.t.Context(), &dynamodb.GetItemInput{TableName: aws.String(inUse), Key: k.attributes(), ConsistentRead: aws.Bool(true)})
+	out, err := r.db.GetItem(r.t.Context(), &dynamodb.GetItemInput{TableName: aws.String(inUse), Key: k.attributes(), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -153,30 +140,19 @@ func (r *rehearsal) onRestored(k rowKey) map[string]types.AttributeValue {
 
 func signingKeysAreBack(r *rehearsal, _ string) {
 	for _, k := range []rowKey{verificationRow(r.past.kid), {"VKEYS", "STATE"}, verificationRow(signingKeys(r.t, r.s).ActiveKid)} {
-		if got, want := fmt.Sprint(plain(r.onRestored(k))), fmt.Sprint(plain(getRow(r.t, r.s, k))); got != want || want == "map[]" {
-			r.t.Errorf("%v is %s, want %s", k, got, want)
+		if got, want := r.onRestored(k), getRow(r.t, r.s, k); len(want) == 0 || !reflect.DeepEqual(got, want) {
+			r.t.Errorf("%v is %v, want %v", k, got, want)
 		}
 	}
 }
 
-// plain returns the texts and numbers of a row.
-func plain(row map[string]types.AttributeValue) map[string]string {
-	out := map[string]string{}
-	for name, v := range row {
-		switch v := v.(type) {
-		case *types.AttributeValueMemberS:
-			out[name] = v.Value
-		case *types.AttributeValueMemberN:
-			out[name] = v.Value
-		default:
-			out[name] = fmt.Sprintf("%T", v)
-		}
+// useRestored points the stack at the restored table, whose stream DynamoDB Local puts in a region of its own.
+func useRestored(r *rehearsal) {
+	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(inUse)})
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	return out
-}
-
-func stackIsOnIt(r *rehearsal, printed string) {
-	r.prints(printed, "the rotation cannot be called", "\n"+inUse+"\n")
+	r.deploy(map[string]string{"TableStreamArn": strings.Replace(aws.ToString(out.Table.LatestStreamArn), ":ddblocal:", ":"+backing.Region+":", 1)})
 	if r.s.TableName != inUse {
 		r.t.Fatalf("the stack uses %s", r.s.TableName)
 	}
@@ -186,7 +162,7 @@ func stackIsOnIt(r *rehearsal, printed string) {
 // apiIsOpen wants good keys to be good, keys that were revoked since the restore point to be
 // refused, and webhooks and the sweep to work.
 func apiIsOpen(r *rehearsal, printed string) {
-	r.prints(printed, `"StatusCode": 200`, "Deployed.")
+	r.prints(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	r.keyIs(r.past.revoked, http.StatusUnauthorized, "key_revoked")
@@ -234,14 +210,10 @@ func usersFile(r *rehearsal) {
 
 func newIssuer(r *rehearsal) []string { return []string{r.otherIssuer()} }
 
-func usersAreAdopted(r *rehearsal, printed string) {
-	r.prints(printed, "stranger@example.com is not known")
-}
-
-func audience(*rehearsal) []string { return []string{stack.Audience} }
-
+// usersKeepTheirOrgs changes the stack's issuer.
 func usersKeepTheirOrgs(r *rehearsal, printed string) {
-	r.prints(printed, "Deployed.")
+	r.prints(printed, "stranger@example.com is not known")
+	r.deploy(map[string]string{"Issuer": r.otherIssuer(), "Audience": stack.Audience})
 	moved := r.at(r.otherIssuer(), "moves@example.com")
 	for range 2 { // the first request updates the user's rows
 		if l := moved.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 1 || l[0]["id"] != r.org {
@@ -250,29 +222,4 @@ func usersKeepTheirOrgs(r *rehearsal, printed string) {
 	}
 	r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "token_invalid")
 	r.keyIs(r.owner.key, http.StatusOK, "")
-}
-
-const ownDomain = "api.example.com"
-
-func domain(*rehearsal) []string { return []string{ownDomain} }
-
-func certificateIsIssued(r *rehearsal, printed string) { r.prints(printed, "CNAME") }
-
-func domainIsUsed(r *rehearsal, printed string) {
-	r.prints(printed, "Deployed.", "d-", "ZLOCAL")
-	if r.given["DomainName"] != ownDomain || !strings.HasPrefix(r.given["CertificateArn"], "arn:aws:acm:") || r.given["WebhookIssuer"] != r.s.URL {
-		r.t.Errorf("deployed with %v", r.given)
-	}
-	r.arrives() // the receiver knows only the old base URL
-}
-
-func webhooksNameTheDomain(r *rehearsal, _ string) {
-	v, err := verify.New(verify.Config{BaseURL: r.s.URL, EndpointID: r.hook.endpoint, Issuer: (&url.URL{Scheme: "https", Host: ownDomain}).String()})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.hook.mu.Lock()
-	r.hook.verifier = v
-	r.hook.mu.Unlock()
-	r.arrives()
 }

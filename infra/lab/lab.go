@@ -44,7 +44,6 @@ type Options struct {
 	Requests   io.Writer         // gets one line a request; nil: no lines
 	Progress   tools.Progress    // nil: standard error
 	MaxCopies  int               // of one function; 0: lambda's default
-	Emulator   []string          // settings of the queues' emulator, NAME=value; tests use its other services
 	Throttle   bool              // requests over the templates' limits are refused
 	Reload     bool              // functions whose code changes are built anew, and served when they compile
 	Minute     time.Duration     // the length of a schedule's minute; 0: a minute
@@ -130,7 +129,7 @@ func (s *Stack) place(context.Context) error {
 	}
 	o := s.options
 	s.Services = &Services{
-		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, of: s.Ports, emulator: o.Emulator, issues: o.Issuer, progress: o.Progress, fail: s.fail,
+		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, of: s.Ports, issues: o.Issuer, progress: o.Progress, fail: s.fail,
 	}
 	return os.MkdirAll(s.LogDir, 0o755)
 }

@@ -19,7 +19,6 @@ type Services struct {
 
 	dir      string // of their data
 	of       Ports
-	emulator []string
 	issues   *Issuer
 	progress tools.Progress
 	fail     func(error) // gets the reason when a service ends by itself
@@ -64,7 +63,7 @@ func (s *Services) startKMS(ctx context.Context) error {
 }
 
 func (s *Services) startQueue(ctx context.Context) error {
-	p, err := backing.StartQueue(ctx, backing.QueueOptions{Port: s.of.Queue, Settings: s.emulator, LogPath: s.log("sqs"), Progress: s.progress})
+	p, err := backing.StartQueue(ctx, backing.QueueOptions{Port: s.of.Queue, LogPath: s.log("sqs"), Progress: s.progress})
 	return s.own(&s.queue, &s.DataPlane.SQS, p, err)
 }
 

@@ -2,10 +2,11 @@ package standin
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 )
 
@@ -13,18 +14,14 @@ import (
 type Live struct {
 	Outputs func() map[string]string
 
-	// Services answer for services that the stand-in does not have, by the name in a
-	// signature; "" answers for all others.
-	Services map[string]http.Handler
+	// Services are the endpoints of services that the stack has, by the name in a signature.
+	Services map[string]string
 
-	// Invoke calls a function by its name. Error: ErrThrottled, or the function's failure.
+	// Invoke calls a function by its name. Error: the function's failure.
 	Invoke func(function string, payload []byte) ([]byte, error)
 	// Reserve sets a function's reserved concurrency; less than 0 removes it.
 	Reserve func(function string, copies int) error
 }
-
-// ErrThrottled means that Lambda does not call a function because of its concurrency.
-var ErrThrottled = errors.New("the function is throttled")
 
 // Lead adds a stack that runs elsewhere. The caller must call it before the first request.
 func (s *Standin) Lead(name string, live Live) {
@@ -39,15 +36,16 @@ func (s *Standin) serveLive(w http.ResponseWriter, r *http.Request, service stri
 		s.serveFunction(w, r, path)
 		return true
 	}
-	switch service {
-	case "sts", "cloudformation", "s3", "lambda":
+	endpoint, ok := s.live.Services[service]
+	if !ok {
 		return false
 	}
-	handler, ok := s.live.Services[service]
-	if !ok {
-		handler = s.live.Services[""]
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return true
 	}
-	handler.ServeHTTP(w, r)
+	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) }}).ServeHTTP(w, r)
 	return true
 }
 
@@ -89,15 +87,12 @@ func (s *Standin) invoke(w http.ResponseWriter, function string, payload []byte)
 		payload = []byte("{}")
 	}
 	out, err := s.live.Invoke(function, payload)
-	switch {
-	case errors.Is(err, ErrThrottled):
-		refuse(w, http.StatusTooManyRequests, "TooManyRequestsException", "Rate Exceeded.")
-	case err != nil:
+	if err != nil {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		answer(w, map[string]any{"errorMessage": err.Error(), "errorType": "error"})
-	default:
-		_, _ = w.Write(out) // an error: the client is gone
+		return
 	}
+	_, _ = w.Write(out) // an error: the client is gone
 }
 
 func refuse(w http.ResponseWriter, status int, code, message string) {

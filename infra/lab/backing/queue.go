@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -22,7 +21,6 @@ var sqsScript string
 // QueueOptions are the options of a server of queues. The zero value uses a free port.
 type QueueOptions struct {
 	Port     int            // 0: a free one
-	Settings []string       // of the emulator, as NAME=value in its environment
 	LogPath  string         // "": the log is only for error messages
 	Progress tools.Progress // nil: standard error
 }
@@ -41,11 +39,7 @@ func StartQueue(ctx context.Context, o QueueOptions) (*Process, error) {
 	}
 	return start(ctx, child{
 		name: "sqs", port: o.Port, logPath: o.LogPath,
-		command: func(port int) (*exec.Cmd, error) {
-			cmd := exec.Command(python, script, fmt.Sprint(port))
-			cmd.Env = append(os.Environ(), o.Settings...)
-			return cmd, nil
-		},
+		command: func(port int) (*exec.Cmd, error) { return exec.Command(python, script, fmt.Sprint(port)), nil },
 	})
 }
 

@@ -16,7 +16,6 @@ import (
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
 	"latchkey/pkg/servicetest"
-	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
@@ -174,7 +173,7 @@ func setEnums(text string) (string, error) {
 		{"EventFilter", list("      enum", append([]webhook.Type{"'*'"}, types...))},
 		{"EventFilter", list("      x-enum-varnames", names)},
 		{"EventType", list("      x-extensible-enum", types)},
-		{"DeliveryStatus", list("      enum", store.DeliveryStatuses())},
+		{"DeliveryStatus", list("      enum", webhook.DeliveryStatuses())},
 	} {
 		key, _, _ := strings.Cut(e.list, "[")
 		place := regexp.MustCompile(`(\n    ` + e.schema + `:\n(?:      .*\n)*?)` + key + `\[[^\]]*\]\n`)

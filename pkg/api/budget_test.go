@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/route"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // charged are the routes that charge the budget of an app.
@@ -70,7 +71,7 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 	var events []string
 	for range 3 {
 		e := d.testEvent(t, h)
-		d.settle(t, e, h, store.DeliveryFailed)
+		d.settle(t, e, h, webhook.DeliveryFailed)
 		events = append(events, e)
 	}
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}

@@ -55,15 +55,15 @@ func (w webhooks) event(ctx context.Context, c *call, in eventIn) (webhook.Event
 func eventID(text string) id.Event { return idOr(id.NoEvent, id.ParseEvent, text) }
 
 type deliveryBody struct {
-	EventID       id.Event             `json:"eventId"`
-	EndpointID    id.Endpoint          `json:"endpointId"`
-	EventType     webhook.Type         `json:"eventType"`
-	Status        store.DeliveryStatus `json:"status"`
-	Attempts      int                  `json:"attempts"`
-	NextAttemptAt *int64               `json:"nextAttemptAt"`
-	DeliveredAt   *int64               `json:"deliveredAt"`
-	CreatedAt     int64                `json:"createdAt"`
-	LastAttempt   *attemptBody         `json:"lastAttempt"`
+	EventID       id.Event               `json:"eventId"`
+	EndpointID    id.Endpoint            `json:"endpointId"`
+	EventType     webhook.Type           `json:"eventType"`
+	Status        webhook.DeliveryStatus `json:"status"`
+	Attempts      int                    `json:"attempts"`
+	NextAttemptAt *int64                 `json:"nextAttemptAt"`
+	DeliveredAt   *int64                 `json:"deliveredAt"`
+	CreatedAt     int64                  `json:"createdAt"`
+	LastAttempt   *attemptBody           `json:"lastAttempt"`
 }
 
 type attemptBody struct {
@@ -149,8 +149,8 @@ func spanOf(endpoint *string, since *int64, status, after *string) (span store.D
 		span.Since = time.UnixMilli(at)
 	}
 	if status != nil {
-		span.Status = store.DeliveryStatus(*status)
-		if !slices.Contains(store.DeliveryStatuses(), span.Status) {
+		span.Status = webhook.DeliveryStatus(*status)
+		if !slices.Contains(webhook.DeliveryStatuses(), span.Status) {
 			return span, problem.Invalid("/status", "enum", "The value must be pending, delivered, failed, held or cancelled.")
 		}
 	}
@@ -185,7 +185,7 @@ func (in redeliverIn) parse(*call) (s selected, err error) {
 	}
 	s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
 	if s.span.Status == "" {
-		s.span.Status = store.DeliveryFailed
+		s.span.Status = webhook.DeliveryFailed
 	}
 	return s, err
 }

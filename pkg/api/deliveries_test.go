@@ -26,14 +26,14 @@ func (d *desk) testEvent(t *testing.T, h string) string {
 }
 
 // settle ends a delivery as deliver would: failed, or delivered at once.
-func (d *desk) settle(t *testing.T, e, h string, as store.DeliveryStatus) {
+func (d *desk) settle(t *testing.T, e, h string, as webhook.DeliveryStatus) {
 	t.Helper()
 	work, ok, err := d.Deliveries().Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	status := 200
-	if as == store.DeliveryFailed {
+	if as == webhook.DeliveryFailed {
 		status = 500
 	}
 	if ok, err = d.Deliveries().LeaseAttempt(t.Context(), work, "attempt-1"); err != nil || !ok {
@@ -161,10 +161,10 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 		d.pass(time.Second)
 		events = append(events, d.testEvent(t, first))
 		if i%2 == 0 {
-			d.settle(t, events[i+1], first, store.DeliveryFailed)
+			d.settle(t, events[i+1], first, webhook.DeliveryFailed)
 		}
 	}
-	d.settle(t, events[2], first, store.DeliveryDelivered)
+	d.settle(t, events[2], first, webhook.DeliveryDelivered)
 	of := fmt.Sprintf(`"endpointId":%q`, first)
 	for limit := 1; limit <= 6; limit++ {
 		page := func(fields string) []string {
@@ -224,8 +224,8 @@ func TestARedeliveryWithoutAStatusSendsOnlyWhatFailed(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	failed, delivered := d.testEvent(t, h), d.testEvent(t, h)
-	d.settle(t, failed, h, store.DeliveryFailed)
-	d.settle(t, delivered, h, store.DeliveryDelivered)
+	d.settle(t, failed, h, webhook.DeliveryFailed)
+	d.settle(t, delivered, h, webhook.DeliveryDelivered)
 	d.woken.messages = nil
 	r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, "")
 	if r.num("queued") != 1 || d.status(t, failed, h) != "pending" || d.status(t, delivered, h) != "delivered" {
@@ -241,7 +241,7 @@ func TestARedeliveryThatCannotBeWrittenIsAnError(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	for range 2 {
-		d.settle(t, d.testEvent(t, h), h, store.DeliveryFailed)
+		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
 	d.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1) // the budget is asked by updates
 	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 503, problem.Unavailable)
@@ -254,7 +254,7 @@ func TestARedeliveryThatCannotBeWrittenIsAnError(t *testing.T) {
 func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
-	outcomes := []store.DeliveryStatus{store.DeliveryFailed, store.DeliveryDelivered, store.DeliveryFailed}
+	outcomes := []webhook.DeliveryStatus{webhook.DeliveryFailed, webhook.DeliveryDelivered, webhook.DeliveryFailed}
 	var events []string
 	from := d.at.UnixMilli()
 	for _, as := range outcomes {
@@ -291,7 +291,7 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 		t.Errorf("pending: %s", r.text)
 	}
 	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, events[1]), 409, problem.Conflict)
-	d.settle(t, events[0], h, store.DeliveryFailed)
+	d.settle(t, events[0], h, webhook.DeliveryFailed)
 	d.pass(time.Minute)
 	d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":false}`, h), 200, "")
 	d.woken.messages = nil

@@ -8,7 +8,6 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
-	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
@@ -75,7 +74,7 @@ func TestOneCallRedeliversNoMoreThanItsLimit(t *testing.T) {
 	d.Limits.Redelivered = 3
 	h := d.newEndpoint(t)
 	for range 4 {
-		d.settle(t, d.testEvent(t, h), h, store.DeliveryFailed)
+		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
 	d.woken.messages = nil
 	first := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, "")

@@ -45,20 +45,20 @@ func TestOnlyA2xxIsADelivery(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	for status, want := range map[int]store.DeliveryStatus{
-		100: store.DeliveryPending, 101: store.DeliveryPending, 102: store.DeliveryPending, 103: store.DeliveryPending, 199: store.DeliveryPending,
-		200: store.DeliveryDelivered, 201: store.DeliveryDelivered, 202: store.DeliveryDelivered, 204: store.DeliveryDelivered, 299: store.DeliveryDelivered,
-		300: store.DeliveryPending, 301: store.DeliveryPending, 302: store.DeliveryPending, 303: store.DeliveryPending, 304: store.DeliveryPending,
-		307: store.DeliveryPending, 308: store.DeliveryPending, 399: store.DeliveryPending, 400: store.DeliveryPending, 404: store.DeliveryPending,
-		409: store.DeliveryPending, 429: store.DeliveryPending, 499: store.DeliveryPending, 500: store.DeliveryPending, 599: store.DeliveryPending,
-		600: store.DeliveryPending, 999: store.DeliveryPending,
+	for status, want := range map[int]webhook.DeliveryStatus{
+		100: webhook.DeliveryPending, 101: webhook.DeliveryPending, 102: webhook.DeliveryPending, 103: webhook.DeliveryPending, 199: webhook.DeliveryPending,
+		200: webhook.DeliveryDelivered, 201: webhook.DeliveryDelivered, 202: webhook.DeliveryDelivered, 204: webhook.DeliveryDelivered, 299: webhook.DeliveryDelivered,
+		300: webhook.DeliveryPending, 301: webhook.DeliveryPending, 302: webhook.DeliveryPending, 303: webhook.DeliveryPending, 304: webhook.DeliveryPending,
+		307: webhook.DeliveryPending, 308: webhook.DeliveryPending, 399: webhook.DeliveryPending, 400: webhook.DeliveryPending, 404: webhook.DeliveryPending,
+		409: webhook.DeliveryPending, 429: webhook.DeliveryPending, 499: webhook.DeliveryPending, 500: webhook.DeliveryPending, 599: webhook.DeliveryPending,
+		600: webhook.DeliveryPending, 999: webhook.DeliveryPending,
 	} {
 		e, err := r.attempt(ctx, answering{Result: outbound.Result{Status: status, Answer: "said"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := r.work(e)
-		if w.Status != want || w.Attempts != 1 || (w.DeliveredAt != 0) != (want == store.DeliveryDelivered) || (w.NextAttempt > s.Now().UnixMilli()) != (want == store.DeliveryPending) {
+		if w.Status != want || w.Attempts != 1 || (w.DeliveredAt != 0) != (want == webhook.DeliveryDelivered) || (w.NextAttempt > s.Now().UnixMilli()) != (want == webhook.DeliveryPending) {
 			t.Errorf("%d: %+v, want %s", status, w.Delivery, want)
 		}
 		redirected := status >= 300 && status < 400
@@ -99,7 +99,7 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 		s.pump(t)
 		_ = l.Close()
 		w := r.work(e)
-		if w.Status != store.DeliveryPending || w.Attempts != 1 || w.Last == nil || w.Last.Error == nil || *w.Last.Error != want || (w.Last.Status != nil) != (status >= 300) {
+		if w.Status != webhook.DeliveryPending || w.Attempts != 1 || w.Last == nil || w.Last.Error == nil || *w.Last.Error != want || (w.Last.Status != nil) != (status >= 300) {
 			t.Errorf("%d: %+v, %+v", status, w.Delivery, w.Last)
 		}
 		s.queue.lose()
@@ -112,8 +112,8 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	for status, want := range map[int]store.DeliveryStatus{
-		204: store.DeliveryDelivered, 500: store.DeliveryPending, 410: store.DeliveryHeld, 0: store.DeliveryPending,
+	for status, want := range map[int]webhook.DeliveryStatus{
+		204: webhook.DeliveryDelivered, 500: webhook.DeliveryPending, 410: webhook.DeliveryHeld, 0: webhook.DeliveryPending,
 	} {
 		r := s.receiver(t, nil)
 		over, end := context.WithCancel(ctx)
@@ -131,7 +131,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 			t.Errorf("%d: the last attempt is %+v", status, w.Last)
 		}
 		h := r.now()
-		if want == store.DeliveryPending && (h.Failures != 1 || s.queue.lose() != 1) || h.Enabled != (status != http.StatusGone) {
+		if want == webhook.DeliveryPending && (h.Failures != 1 || s.queue.lose() != 1) || h.Enabled != (status != http.StatusGone) {
 			t.Errorf("%d: the endpoint is %+v", status, h)
 		}
 		if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
@@ -163,7 +163,7 @@ func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
 	if err := d.Message(over, webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}}); err != nil {
 		t.Error(err)
 	}
-	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 || w.Last != nil {
+	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 || w.Last != nil {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.pass(15 * time.Second)

@@ -25,10 +25,6 @@ const (
 
 	// signAgain is how long an attempt that could not be signed waits for its next try.
 	signAgain = 15 * time.Second
-
-	// early is how long before its time an attempt may be made: clocks of two machines
-	// differ.
-	early = time.Second
 )
 
 // Signer signs digests. signing.Keys implements it.
@@ -70,36 +66,29 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 // fault of the table: the queue brings the message again.
 func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	w, ok, err := d.Store.Deliveries().Work(ctx, m.DeliveryID)
-	if err != nil || !ok || w.Status != store.DeliveryPending {
+	if err != nil || !ok {
 		return err
 	}
-	now := d.Store.Now()
-	switch {
-	case w.To.Deleted:
-		return d.Store.Deliveries().Cancel(ctx, w.DeliveryID)
-	case !w.To.Enabled:
-		return unlessBusy(ctx, d.Store.Deliveries().Hold(ctx, w.DeliveryID))
-	case w.NextAttempt > now.Add(early).UnixMilli():
-		return nil // this message is of an earlier attempt; another message wakes the next one
-	case now.Sub(time.UnixMilli(w.StartedAt)) > webhook.Lifetime:
-		return d.Store.Deliveries().GiveUp(ctx, w.DeliveryID)
-	case w.To.OpenUntil != 0:
-		if open, err := d.probe(ctx, w, now); err != nil || !open {
+	deliveries := d.Store.Deliveries()
+	switch w.Step(w.To.Receiver, d.Store.Now()) {
+	case webhook.StepCancel:
+		return deliveries.Cancel(ctx, w.DeliveryID)
+	case webhook.StepHold:
+		return unlessBusy(ctx, deliveries.Hold(ctx, w.DeliveryID))
+	case webhook.StepGiveUp:
+		return deliveries.GiveUp(ctx, w.DeliveryID)
+	case webhook.StepPark:
+		return deliveries.Park(ctx, w, w.To.OpenUntil)
+	case webhook.StepProbe: // without the probe it is left to the sweep, because w has an old state of the endpoint
+		if taken, err := deliveries.Probe(ctx, w.To); err != nil || !taken {
 			return err
 		}
+		return d.attempt(ctx, w)
+	case webhook.StepAttempt:
+		return d.attempt(ctx, w)
+	default:
+		return nil // this message is of an earlier attempt; another message wakes the next one
 	}
-	return d.attempt(ctx, w)
-}
-
-// probe reports whether an attempt may be made on an endpoint whose breaker has opened. When
-// the breaker's time is over, one attempt may; before that, the delivery is parked and not
-// signed. A delivery that loses the race for the probe is left to the sweep, because w has an
-// old state of the endpoint.
-func (d *Deliver) probe(ctx context.Context, w store.Work, now time.Time) (bool, error) {
-	if w.To.OpenUntil <= now.UnixMilli() {
-		return d.Store.Deliveries().Probe(ctx, w.To)
-	}
-	return false, d.Store.Deliveries().Park(ctx, w, w.To.OpenUntil)
 }
 
 func messageOf(w store.Work) webhook.Message {
@@ -127,7 +116,6 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	result := d.Post.Post(ctx, w.To.URL, http.Header{
 		"Content-Type": {webhook.ContentType}, "Webhook-Id": {string(w.Event)}, "User-Agent": {userAgent},
 	}, []byte(token))
-	w.Attempts++
 	return d.record(ctx, w, jti, at, result)
 }
 
@@ -203,31 +191,25 @@ func (d *Deliver) forgetKey() {
 func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.Time, r outbound.Result) error {
 	ctx, cancel := timeToRecord(ctx)
 	defer cancel()
-	out := store.Attempted{Last: lastAttempt(jti, at, r), Status: store.DeliveryDelivered}
+	now, deliveries := d.Store.Now(), d.Store.Deliveries()
+	round, wait := w.Tried(delivered(r), r.RetryAfter, random(), now)
+	queued := round.Status == webhook.DeliveryPending && wait <= webhook.MaxDelay
+	recorded := deliveries.RecordAttempt(ctx, w, store.Attempted{Last: lastAttempt(jti, at, r), Status: round.Status, Next: round.NextAttempt, Queued: queued})
 	if delivered(r) {
-		d.delivered.Add(ctx, metric.AttemptsDelivered, d.Store.Now())
-		return errors.Join(d.Store.Deliveries().RecordAttempt(ctx, w, out), d.Store.Deliveries().Succeeded(ctx, w.To))
+		d.delivered.Add(ctx, metric.AttemptsDelivered, now)
+		return errors.Join(recorded, deliveries.Succeeded(ctx, w.To))
 	}
-	now := d.Store.Now()
 	d.failed.Add(ctx, metric.AttemptsFailed, now)
-	wait, more := webhook.Next(w.Attempts, r.RetryAfter, random())
-	out.Status = store.DeliveryFailed
-	if more {
-		out.Status, out.Next, out.Queued = store.DeliveryPending, now.Add(wait).UnixMilli(), wait <= webhook.MaxDelay
+	if recorded != nil {
+		return recorded
 	}
-	if err := d.Store.Deliveries().RecordAttempt(ctx, w, out); err != nil {
-		return err
+	if why := w.To.Disables(r.Status, now); why != "" {
+		return errors.Join(deliveries.DisableEndpoint(ctx, w.To, why), deliveries.Hold(ctx, w.DeliveryID))
 	}
-	switch {
-	case r.Status == http.StatusGone:
-		return errors.Join(d.Store.Deliveries().DisableEndpoint(ctx, w.To, webhook.DisabledByGone), d.Store.Deliveries().Hold(ctx, w.DeliveryID))
-	case w.To.Hopeless(now):
-		return errors.Join(d.Store.Deliveries().DisableEndpoint(ctx, w.To, webhook.DisabledByFailing), d.Store.Deliveries().Hold(ctx, w.DeliveryID))
-	}
-	if out.Queued {
+	if queued {
 		wake(ctx, d.Queue, wait, messageOf(w))
 	}
-	return d.Store.Deliveries().Failed(ctx, w.To)
+	return deliveries.Failed(ctx, w.To)
 }
 
 // timeToRecord returns a context with time to write the result of an attempt. The result must be

@@ -39,18 +39,18 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	admin := func(s *stack) store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
 	changes := map[string]struct {
 		change func(s *stack, r *receiver) error
-		status store.DeliveryStatus
+		status webhook.DeliveryStatus
 	}{
 		"by an admin": {func(s *stack, r *receiver) error {
 			_, err := s.EnableEndpoint(ctx, admin(s), s.org, s.app, r.ID, false)
 			return err
-		}, store.DeliveryHeld},
+		}, webhook.DeliveryHeld},
 		"by its app": {func(s *stack, r *receiver) error {
 			no := false
 			_, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no})
 			return err
-		}, store.DeliveryHeld},
-		"deleted": {func(s *stack, r *receiver) error { return s.DeleteEndpoint(ctx, s.app, r.ID, "") }, store.DeliveryCancelled},
+		}, webhook.DeliveryHeld},
+		"deleted": {func(s *stack, r *receiver) error { return s.DeleteEndpoint(ctx, s.app, r.ID, "") }, webhook.DeliveryCancelled},
 	}
 	for _, step := range []string{"read", "lease", "sign", "read again", "post"} {
 		for name, c := range changes {
@@ -132,7 +132,7 @@ func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
 	s.deliver.Signer, s.deliver.Post = hooks, hooks
 	s.pump(t)
 	r.wants("away", 0)
-	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 || s.Faults.Pending() {
+	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 || s.Faults.Pending() {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.deliver.Signer = s.signer

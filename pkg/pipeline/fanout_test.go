@@ -10,6 +10,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
 	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
 )
 
 // claim makes a link.claimed event of an app.
@@ -72,7 +73,7 @@ func TestATestEventGoesOnlyToItsEndpoint(t *testing.T) {
 	if got := r.all()[0]; got.event != string(e) || got.kind != "test" || string(got.data) != `{"message":"hello"}` {
 		t.Errorf("%+v", got)
 	}
-	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 1 || w.Last == nil || *w.Last.Status != http.StatusNoContent || w.Last.ID != r.all()[0].jti {
+	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 || w.Last == nil || *w.Last.Status != http.StatusNoContent || w.Last.ID != r.all()[0].jti {
 		t.Errorf("%+v", w.Delivery)
 	}
 }

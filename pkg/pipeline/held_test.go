@@ -228,7 +228,7 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 	}
 	// The deliveries of the app's event show it.
 	got, err := s.Deliveries().Of(ctx, s.app, late)
-	if err != nil || len(got) != 1 || got[0].Status != store.DeliveryCancelled {
+	if err != nil || len(got) != 1 || got[0].Status != webhook.DeliveryCancelled {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, row := range s.Rows(t) {

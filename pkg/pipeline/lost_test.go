@@ -15,6 +15,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
 )
 
 func TestAnEventWhoseStreamRecordIsLostIsFannedOutByTheSweep(t *testing.T) {
@@ -68,7 +69,7 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 	for range 12 {
 		s.later(t, 10*time.Minute)
 	}
-	if w := r.work(e); w.Status != store.DeliveryDelivered {
+	if w := r.work(e); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
@@ -188,14 +189,14 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 						break
 					}
 					w := r.work(e)
-					for try := 0; try < 4 && w.Status != store.DeliveryDelivered; try++ {
+					for try := 0; try < 4 && w.Status != webhook.DeliveryDelivered; try++ {
 						s.later(t, 5*time.Minute)
 						if h := r.now(); !h.Enabled {
 							r.enable()
 						}
 						w = r.work(e)
 					}
-					if got := len(r.all()); w.Status != store.DeliveryDelivered || got < 1 || got > most {
+					if got := len(r.all()); w.Status != webhook.DeliveryDelivered || got < 1 || got > most {
 						t.Errorf("call %d, after: %v: %s, %d requests, %d messages failed", n, after, w.Status, got, failed)
 					}
 					if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
@@ -286,10 +287,10 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	s.Faults.Next = under
 	s.minutes(t, 7)
 	bad.wants("its row is well", 4) // its own event, and three links that expired
-	if w := pending.work(badDelivery); w.Status != store.DeliveryDelivered {
+	if w := pending.work(badDelivery); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
-	if w := pending.work(badEvent); w.Status != store.DeliveryDelivered {
+	if w := pending.work(badEvent); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
@@ -315,11 +316,11 @@ func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	r.enables(false)
 	others()
 	s.pump(t)
-	if met := !s.Faults.Pending(); !met || r.statuses()[store.DeliveryPending] != 1 {
+	if met := !s.Faults.Pending(); !met || r.statuses()[webhook.DeliveryPending] != 1 {
 		t.Fatalf("hold met others: %v; %v", met, r.statuses())
 	}
 	s.minutes(t, 3)
-	if r.statuses()[store.DeliveryHeld] != 1 {
+	if r.statuses()[webhook.DeliveryHeld] != 1 {
 		t.Errorf("after the sweep: %v", r.statuses())
 	}
 	r.wants("held", 1)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
@@ -81,7 +80,7 @@ func TestWhatIsParkedFor90HoursFails(t *testing.T) {
 	if got := r.statuses(); got["failed"] != 60 {
 		t.Errorf("%v", got)
 	}
-	if w := r.work(fresh); w.Status != store.DeliveryPending {
+	if w := r.work(fresh); w.Status != webhook.DeliveryPending {
 		t.Errorf("a fresh one: %+v", w.Delivery)
 	}
 }
@@ -116,20 +115,20 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 	s := newStack(t)
 	for name, v := range map[string]struct {
 		change func(r *receiver)
-		want   store.DeliveryStatus
+		want   webhook.DeliveryStatus
 	}{
-		"disabled by its app": {func(r *receiver) { r.enables(false) }, store.DeliveryHeld},
+		"disabled by its app": {func(r *receiver) { r.enables(false) }, webhook.DeliveryHeld},
 		"disabled by its answer": {func(r *receiver) {
 			if err := s.Deliveries().DisableEndpoint(ctx, r.now(), webhook.DisabledByGone); err != nil {
 				t.Error(err)
 			}
-		}, store.DeliveryHeld},
-		"disabled and enabled": {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, store.DeliveryDelivered},
+		}, webhook.DeliveryHeld},
+		"disabled and enabled": {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, webhook.DeliveryDelivered},
 		"deleted": {func(r *receiver) {
 			if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 				t.Error(err)
 			}
-		}, store.DeliveryCancelled},
+		}, webhook.DeliveryCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.trip(t, 6)
@@ -171,7 +170,7 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 		t.Fatalf("%d are parked, %v", r.parked(), err)
 	}
 	s.minutes(t, 2)
-	if got := r.work(late); got.Status != store.DeliveryDelivered || got.Attempts != 1 {
+	if got := r.work(late); got.Status != webhook.DeliveryDelivered || got.Attempts != 1 {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -300,7 +299,7 @@ func (s *stack) pumpAny() {
 // delivered returns an error as long as one of the receiver's deliveries is not delivered.
 func (r *receiver) delivered() error {
 	all := r.statuses()
-	delete(all, store.DeliveryDelivered)
+	delete(all, webhook.DeliveryDelivered)
 	if len(all) > 0 {
 		return fmt.Errorf("also %v", all)
 	}

@@ -191,11 +191,11 @@ func (r *receiver) work(e id.Event) store.Work {
 }
 
 // statuses counts the receiver's deliveries by status.
-func (r *receiver) statuses() map[store.DeliveryStatus]int {
-	out := map[store.DeliveryStatus]int{}
+func (r *receiver) statuses() map[webhook.DeliveryStatus]int {
+	out := map[webhook.DeliveryStatus]int{}
 	for _, row := range r.stack.Rows(r.t) {
 		if attr(row, "PK") == "DLV#"+string(r.ID) {
-			out[store.DeliveryStatus(attr(row, "status"))]++
+			out[webhook.DeliveryStatus(attr(row, "status"))]++
 		}
 	}
 	return out

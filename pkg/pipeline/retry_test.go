@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
@@ -35,7 +34,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 		r.wants(step.String(), i+1)
 		w := r.work(e)
 		wait := time.UnixMilli(w.NextAttempt).Sub(s.Now())
-		if w.Status != store.DeliveryPending || w.Attempts != i+1 || wait < step*8/10-time.Millisecond || wait > step*12/10 {
+		if w.Status != webhook.DeliveryPending || w.Attempts != i+1 || wait < step*8/10-time.Millisecond || wait > step*12/10 {
 			t.Fatalf("after %d: %s, the next in %s, want about %s", w.Attempts, w.Status, wait, step)
 		}
 		if w.Last == nil || *w.Last.Status != http.StatusInternalServerError || w.Last.At != s.Now().UnixMilli() {
@@ -49,7 +48,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	}
 	s.pump(t)
 	r.wants("the last", 11)
-	if w := r.work(e); w.Status != store.DeliveryFailed || w.Attempts != 11 || w.NextAttempt != 0 {
+	if w := r.work(e); w.Status != webhook.DeliveryFailed || w.Attempts != 11 || w.NextAttempt != 0 {
 		t.Errorf("in the end: %+v", w.Delivery)
 	}
 	for range 5 {
@@ -77,7 +76,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 		t.Fatalf("%v, %v", wakes, err)
 	}
 	s.minutes(t, 7) // a breaker may be open, and the sweep wakes the delivery
-	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 1 {
+	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 {
 		t.Errorf("redelivered: %+v", w.Delivery)
 	}
 }
@@ -131,7 +130,7 @@ func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	r.answers(nil)
 	burst("late", 2)
 	burst("after its delivery", 2)
-	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 2 {
+	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 2 {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
@@ -147,7 +146,7 @@ func TestWhatIsNotDoneIn90HoursIsGivenUp(t *testing.T) {
 	s.pass(90*time.Hour + time.Second)
 	s.sweeps(t)
 	s.pump(t)
-	if w := r.work(e); w.Status != store.DeliveryFailed {
+	if w := r.work(e); w.Status != webhook.DeliveryFailed {
 		t.Errorf("%+v", w.Delivery)
 	}
 	r.wants("given up", 0)
@@ -167,7 +166,7 @@ func TestADeliveryThatDiedInTheMiddleIsTriedAgain(t *testing.T) {
 	r.wants("while another has it", 0)
 	s.minutes(t, 2)
 	r.wants("its lease is over", 1)
-	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 2 {
+	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 2 {
 		t.Errorf("%+v", w.Delivery)
 	}
 }

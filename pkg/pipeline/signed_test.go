@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
@@ -19,14 +18,14 @@ func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
 	s.signer.away.Store(true)
 	s.pump(t)
 	w := r.work(e)
-	if w.Status != store.DeliveryPending || w.Attempts != 0 || w.Last != nil || time.UnixMilli(w.NextAttempt).Sub(s.Now()) != 15*time.Second {
+	if w.Status != webhook.DeliveryPending || w.Attempts != 0 || w.Last != nil || time.UnixMilli(w.NextAttempt).Sub(s.Now()) != 15*time.Second {
 		t.Errorf("%+v", w.Delivery)
 	}
 	for range 6 {
 		s.later(t, 5*time.Minute)
 	}
 	r.wants("KMS is away", 0)
-	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 {
+	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
 		t.Errorf("%+v", w.Delivery)
 	}
 	if h := r.now(); h.Failures != 0 {
@@ -36,7 +35,7 @@ func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
 	s.pass(15 * time.Second) // only the queue wakes it
 	s.pump(t)
 	r.wants("KMS is back", 1)
-	if w := r.work(e); w.Status != store.DeliveryDelivered || w.Attempts != 1 {
+	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
@@ -49,7 +48,7 @@ func TestWithoutAnActiveKeyDeliveriesWaitAndCountNoAttempt(t *testing.T) {
 	s.stream(t)
 	s.pump(t)
 	s.minutes(t, 3)
-	if w := r.work(e); w.Status != store.DeliveryPending || w.Attempts != 0 {
+	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
 		t.Errorf("%+v", w.Delivery)
 	}
 	r.wants("no key", 0)

@@ -63,7 +63,7 @@ func (s *stack) dueEndpoint(t *testing.T) due {
 	s.stream(t)
 	r.enable()
 	return due{"endpoint", string(s.app) + "/" + string(r.ID), func() bool {
-		return s.value(t, "DLV#"+string(r.ID), string(e), "status") == string(store.DeliveryPending)
+		return s.value(t, "DLV#"+string(r.ID), string(e), "status") == string(webhook.DeliveryPending)
 	}}
 }
 

@@ -81,20 +81,22 @@ func (b *batch) parked(ctx context.Context) error {
 
 // one processes a parked delivery. ok is false when it stays parked.
 func (b *batch) one(ctx context.Context, d store.Due) (ok bool, err error) {
-	of := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}
-	switch {
-	case d.Kind == store.DueStray:
+	if d.Kind == store.DueStray {
 		return false, b.Store.DropStray(ctx, d)
-	case b.to.Deleted:
-		err = b.Store.Deliveries().Cancel(ctx, of)
-	case !b.to.Enabled:
-		err = b.Store.Deliveries().Hold(ctx, of)
-	case b.Store.Now().Sub(time.UnixMilli(d.At)) > webhook.Lifetime:
-		err = b.Store.Deliveries().GiveUp(ctx, of)
-	case b.may == 0:
-		return false, nil
+	}
+	of, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
+	switch (webhook.Round{Status: webhook.DeliveryPending, StartedAt: d.At}).Step(b.to.Receiver, b.Store.Now()) {
+	case webhook.StepCancel:
+		err = deliveries.Cancel(ctx, of)
+	case webhook.StepHold:
+		err = deliveries.Hold(ctx, of)
+	case webhook.StepGiveUp:
+		err = deliveries.GiveUp(ctx, of)
 	default:
-		ok, err = b.Store.Deliveries().Unpark(ctx, d)
+		if b.may == 0 {
+			return false, nil
+		}
+		ok, err = deliveries.Unpark(ctx, d)
 		if ok {
 			b.wakes(of)
 		}
@@ -123,7 +125,7 @@ func (b *batch) held(ctx context.Context) error {
 		switch {
 		case !b.to.Deleted:
 			ok, err = b.Store.Deliveries().Release(ctx, b.to, d.DeliveryID)
-		case d.Status == store.DeliveryPending || d.Status == store.DeliveryHeld:
+		case d.Status.Waits():
 			err = b.Store.Deliveries().Cancel(ctx, d.DeliveryID)
 		}
 		if err != nil {

@@ -93,7 +93,7 @@ func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	}
 	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
 	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
-	if got := c.work(t, h.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != store.DeliveryPending {
+	if got := c.work(t, h.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != webhook.DeliveryPending {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -106,15 +106,15 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "slow")), "")
 	c.pass(time.Minute)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, c.work(t, h.ID, e), "next")), "")
-	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: store.DeliveryFailed}), "")
-	if got := c.work(t, h.ID, e); got.Status != store.DeliveryPending || got.Last != nil {
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: webhook.DeliveryFailed}), "")
+	if got := c.work(t, h.ID, e); got.Status != webhook.DeliveryPending || got.Last != nil {
 		t.Errorf("%+v", got.Delivery)
 	}
 	status, body := 200, "ok"
 	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
-	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: store.DeliveryDelivered}), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: webhook.DeliveryDelivered}), "")
 	got := c.work(t, h.ID, e)
-	if got.Status != store.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 ||
+	if got.Status != webhook.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 ||
 		*got.Last.Body != "ok" || got.NextAttempt != 0 {
 		t.Errorf("%+v", got.Delivery)
 	}
@@ -131,10 +131,10 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "a")), "")
 	c.enable(t, h.ID, false)
 	c.Faults.Before("TransactWriteItems", func() {
-		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: store.DeliveryDelivered}), "")
+		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: webhook.DeliveryDelivered}), "")
 	})
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
-	if got := c.work(t, h.ID, w.Event); got.Status != store.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
+	if got := c.work(t, h.ID, w.Event); got.Status != webhook.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -256,17 +256,17 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	e := c.fanned(t, h.ID)
-	for _, status := range []store.DeliveryStatus{store.DeliveryFailed, store.DeliveryDelivered, store.DeliveryCancelled} {
+	for _, status := range []webhook.DeliveryStatus{webhook.DeliveryFailed, webhook.DeliveryDelivered, webhook.DeliveryCancelled} {
 		w := c.work(t, h.ID, e)
 		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, string(status))), "")
-		if status == store.DeliveryCancelled {
+		if status == webhook.DeliveryCancelled {
 			wants(t, c.Deliveries().Cancel(ctx, w.DeliveryID), "")
 		} else {
 			wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
 		}
 		c.pass(time.Hour)
 		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
-		if got := c.work(t, h.ID, e); !queue || err != nil || got.Status != store.DeliveryPending || got.Attempts != 0 ||
+		if got := c.work(t, h.ID, e); !queue || err != nil || got.Status != webhook.DeliveryPending || got.Attempts != 0 ||
 			got.StartedAt != c.Now().UnixMilli() || got.NextAttempt != got.StartedAt {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
@@ -274,7 +274,7 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute)
 	c.enable(t, h.ID, false)
-	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != store.DeliveryHeld {
+	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != webhook.DeliveryHeld {
 		t.Errorf("disabled: %v, %v", queue, err)
 	}
 	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})), problem.DeliveryNotFound)

@@ -36,7 +36,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	event := c.fanned(t, h.ID)
 	w := c.work(t, h.ID, event)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "jti")), "")
-	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: store.DeliveryFailed}), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: webhook.DeliveryFailed}), "")
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
 	signing := lease(t, c.Table)

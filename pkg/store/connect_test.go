@@ -193,7 +193,7 @@ func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
 }
 
 // status returns the status of a delivery.
-func (c *connected) status(t *testing.T, h id.Endpoint, e id.Event) store.DeliveryStatus {
+func (c *connected) status(t *testing.T, h id.Endpoint, e id.Event) webhook.DeliveryStatus {
 	t.Helper()
 	return c.work(t, h, e).Status
 }

@@ -14,23 +14,6 @@ import (
 // takes it.
 const overdueAfter = time.Minute
 
-// DeliveryStatus is the status of a delivery.
-type DeliveryStatus string
-
-// The statuses. Pending and held deliveries wait. The others have ended, and can be redelivered.
-const (
-	DeliveryPending   DeliveryStatus = "pending"
-	DeliveryDelivered DeliveryStatus = "delivered"
-	DeliveryFailed    DeliveryStatus = "failed"
-	DeliveryHeld      DeliveryStatus = "held"      // its endpoint is disabled
-	DeliveryCancelled DeliveryStatus = "cancelled" // its endpoint was deleted
-)
-
-// DeliveryStatuses returns all statuses.
-func DeliveryStatuses() []DeliveryStatus {
-	return []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryHeld, DeliveryCancelled}
-}
-
 // LastAttempt is the result of the last attempt, and the format of the attribute last.
 type LastAttempt struct {
 	ID         string  `json:"id"` // jti of its token
@@ -44,24 +27,22 @@ type LastAttempt struct {
 // Delivery is one event for one endpoint. Times are in milliseconds; 0: not set.
 type Delivery struct {
 	webhook.DeliveryID
+	webhook.Round
 	Org         id.Org
 	EventType   webhook.Type
-	Status      DeliveryStatus
-	Attempts    int
-	NextAttempt int64
 	DeliveredAt int64
 	CreatedAt   int64
-	StartedAt   int64 // of this round of attempts
 	Last        *LastAttempt
 }
 
 func deliveryFrom(r *table.Reading) Delivery {
 	return Delivery{
 		DeliveryID: webhook.DeliveryID{App: attrAppID.From(r), Endpoint: id.Endpoint(r.PK(pkDelivery)), Event: id.Event(r.SK(""))},
-		Org:        attrOrgID.From(r), EventType: attrEventType.From(r),
-		Status: attrStatus.From(r), Attempts: attrAttempts.From(r), NextAttempt: attrNextAttempt.OrZero(r),
-		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r), StartedAt: attrStartedAt.OrZero(r),
-		Last: attrLast.OrZero(r),
+		Round: webhook.Round{
+			Status: attrStatus.From(r), Attempts: attrAttempts.From(r), NextAttempt: attrNextAttempt.OrZero(r), StartedAt: attrStartedAt.OrZero(r),
+		},
+		Org: attrOrgID.From(r), EventType: attrEventType.From(r),
+		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r), Last: attrLast.OrZero(r),
 	}
 }
 
@@ -71,7 +52,7 @@ func firstAttempt(row table.Key, now int64, late time.Duration) table.Change {
 	first := now + late.Milliseconds()
 	return table.Changes(
 		dueAt(DueDelivery, row, first+overdueAfter.Milliseconds()),
-		attrStatus.Set(DeliveryPending), attrNextAttempt.Set(first), attrStartedAt.Set(now), attrAttempts.Set(0),
+		attrStatus.Set(webhook.DeliveryPending), attrNextAttempt.Set(first), attrStartedAt.Set(now), attrAttempts.Set(0),
 	)
 }
 
@@ -114,9 +95,9 @@ func (ds Deliveries) Of(ctx context.Context, a id.App, e id.Event) (found []Deli
 // DeliverySpan selects deliveries of an endpoint.
 type DeliverySpan struct {
 	Endpoint id.Endpoint
-	Since    time.Time      // of the event; zero: from the first
-	Status   DeliveryStatus // "": any
-	After    id.Event       // begin behind this one
+	Since    time.Time              // of the event; zero: from the first
+	Status   webhook.DeliveryStatus // "": any
+	After    id.Event               // begin behind this one
 	Limit    int
 	OnePage  bool // search one page of deliveries, not deliveryPages
 }
@@ -182,6 +163,6 @@ func (ds Deliveries) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil
 	}
-	held, _, err := ds.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: ds.s.Limits.Held, OnePage: true})
+	held, _, err := ds.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryHeld, After: h.ReleaseFrom, Limit: ds.s.Limits.Held, OnePage: true})
 	return len(held), err
 }

@@ -36,7 +36,7 @@ func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok
 	if delivery.Row == nil || event.Row == nil {
 		return Work{}, false, nil
 	}
-	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: d.Endpoint, AppID: d.App, Deleted: true}}
+	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: d.Endpoint, AppID: d.App, Receiver: webhook.Receiver{Deleted: true}}}
 	if to.Row != nil {
 		w.To = endpointFrom(&to)
 	}
@@ -49,7 +49,7 @@ func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok
 // since it was read.
 func (ds Deliveries) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
 	until := ds.s.now() + leaseFor.Milliseconds()
-	unchanged := table.All(attrStatus.Is(DeliveryPending), attrAttempts.Is(w.Attempts), attrNextAttempt.Is(w.NextAttempt))
+	unchanged := table.All(attrStatus.Is(webhook.DeliveryPending), attrAttempts.Is(w.Attempts), attrNextAttempt.Is(w.NextAttempt))
 	return ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), unchanged, nil,
 		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, deliveryRow(w.DeliveryID), until)) // it may be parked
 }
@@ -57,7 +57,7 @@ func (ds Deliveries) LeaseAttempt(ctx context.Context, w Work, jti string) (ok b
 // ReturnAttempt gives back a leased attempt that was not made. It is due again at a time, in
 // milliseconds.
 func (ds Deliveries) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
-	leased := table.All(attrStatus.Is(DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
+	leased := table.All(attrStatus.Is(webhook.DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
 	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), leased, nil,
 		attrAttempts.Set(w.Attempts), attrNextAttempt.Set(at), attrDueAt.Set(at+overdueAfter.Milliseconds()))
 	return err
@@ -66,8 +66,8 @@ func (ds Deliveries) ReturnAttempt(ctx context.Context, w Work, jti string, at i
 // Attempted is the result of an attempt, and the state of the delivery after it.
 type Attempted struct {
 	Last   LastAttempt
-	Status DeliveryStatus // delivered, failed, or pending until Next
-	Next   int64          // milliseconds
+	Status webhook.DeliveryStatus // delivered, failed, or pending until Next
+	Next   int64                  // milliseconds
 	// Queued means that a message of the queue will wake the next attempt. Otherwise the
 	// sweep does.
 	Queued bool
@@ -78,34 +78,34 @@ type Attempted struct {
 func (ds Deliveries) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 	var next table.Change
 	switch a.Status {
-	case DeliveryPending:
+	case webhook.DeliveryPending:
 		at := a.Next
 		if a.Queued {
 			at += overdueAfter.Milliseconds()
 		}
 		next = table.Changes(attrNextAttempt.Set(a.Next), attrDueAt.Set(at))
-	case DeliveryDelivered:
+	case webhook.DeliveryDelivered:
 		next = table.Changes(attrDeliveredAt.Set(ds.s.now()), endAttempts())
 	default:
 		next = endAttempts()
 	}
-	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrLease.Is(a.Last.ID)), nil,
+	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(webhook.DeliveryPending), attrLease.Is(a.Last.ID)), nil,
 		attrStatus.Set(a.Status), attrLast.Set(&a.Last), next)
 	return err
 }
 
 // GiveUp makes a delivery failed without another attempt.
 func (ds Deliveries) GiveUp(ctx context.Context, d webhook.DeliveryID) error {
-	return ds.end(ctx, d, DeliveryFailed)
+	return ds.end(ctx, d, webhook.DeliveryFailed)
 }
 
 // Cancel cancels a delivery that waits for a deleted endpoint.
 func (ds Deliveries) Cancel(ctx context.Context, d webhook.DeliveryID) error {
-	return ds.end(ctx, d, DeliveryCancelled)
+	return ds.end(ctx, d, webhook.DeliveryCancelled)
 }
 
-func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as DeliveryStatus) error {
-	_, err := ds.s.db.Mark(ctx, deliveryRow(d), attrStatus.In(DeliveryPending, DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
+func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as webhook.DeliveryStatus) error {
+	_, err := ds.s.db.Mark(ctx, deliveryRow(d), attrStatus.In(webhook.DeliveryPending, webhook.DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
 	return err
 }
 
@@ -114,7 +114,7 @@ func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as DeliveryS
 func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) error {
 	t := ds.s.begin()
 	t.Check(endpointRow(d.App, d.Endpoint), isDisabled(), table.Raced)
-	t.Update(deliveryRow(d), attrStatus.Is(DeliveryPending), table.Raced, attrStatus.Set(DeliveryHeld), endAttempts())
+	t.Update(deliveryRow(d), attrStatus.Is(webhook.DeliveryPending), table.Raced, attrStatus.Set(webhook.DeliveryHeld), endAttempts())
 	return ignoreRaced(t.Commit(ctx))
 }
 
@@ -133,7 +133,7 @@ func (ds Deliveries) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	}
 	now := ds.s.Now()
 	until := now.Add(max(requeueAfter, now.Sub(time.UnixMilli(startedAt))/4))
-	return ds.s.db.Mark(ctx, delivery, table.All(attrStatus.Is(DeliveryPending), attrDueAt.Is(d.At)), nil,
+	return ds.s.db.Mark(ctx, delivery, table.All(attrStatus.Is(webhook.DeliveryPending), attrDueAt.Is(d.At)), nil,
 		attrDueAt.Set(until.UnixMilli()), attrMovedBy.Prove(rand.Text()))
 }
 
@@ -152,7 +152,7 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue boo
 		}
 		queue = endpoint.Enabled
 		now := ds.s.now()
-		ended := table.All(table.Exists, attrStatus.Not(DeliveryPending),
+		ended := table.All(table.Exists, attrStatus.Not(webhook.DeliveryPending),
 			table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds())))
 		return ds.again(ctx, endpoint, d, ended, attrAgainAt.Set(now))
 	})
@@ -165,7 +165,7 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue boo
 // Release begins a new round of attempts for a held delivery of an endpoint. ok is false when the delivery is no
 // longer held, or its endpoint is disabled again.
 func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (ok bool, err error) {
-	err = ds.again(ctx, h, d, attrStatus.Is(DeliveryHeld), nil)
+	err = ds.again(ctx, h, d, attrStatus.Is(webhook.DeliveryHeld), nil)
 	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
 		return false, nil
 	}
@@ -177,7 +177,7 @@ var errNotAgain = errors.New("store: the delivery is in another state")
 // again begins a new round of attempts on a condition, with another change.
 func (ds Deliveries) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
 	row := deliveryRow(d)
-	begin := table.Changes(attrStatus.Set(DeliveryHeld), endAttempts())
+	begin := table.Changes(attrStatus.Set(webhook.DeliveryHeld), endAttempts())
 	if h.Enabled {
 		begin = firstAttempt(row, ds.s.now(), 0)
 	}

@@ -110,7 +110,7 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 		}
 	})
 	e := c.test(t, h.ID)
-	if got := c.status(t, h.ID, e); got != store.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != before+1 {
+	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != before+1 {
 		t.Errorf("the delivery is %s", got)
 	}
 }

@@ -212,7 +212,7 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	if calls := c.Faults.Calls(); len(calls) != 1 {
 		t.Errorf("a count has the calls %v", calls)
 	}
-	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: store.DeliveryFailed, Limit: 100, OnePage: true})
+	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryFailed, Limit: 100, OnePage: true})
 	if calls := c.Faults.Calls(); len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
 		t.Errorf("%d found, go on behind %s, %v, with %v", len(found), next, err, calls)
 	}

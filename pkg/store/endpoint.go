@@ -18,7 +18,6 @@ type Endpoint struct {
 	URL            string
 	Description    string
 	Events         []string // types of events, or webhook.Every
-	Enabled        bool
 	DisabledReason webhook.DisabledReason
 	DisabledAt     int64
 	CreatedAt      int64
@@ -27,13 +26,12 @@ type Endpoint struct {
 	CreatedByKey id.Key
 	URLSetByKey  id.Key // the key that changed the URL or the event types last
 
-	webhook.Breaker
+	webhook.Receiver
 
 	// ReleaseFrom is the last event whose held delivery was processed since the endpoint was
 	// enabled again or deleted. Releasing means that more held deliveries may follow.
 	ReleaseFrom id.Event
 	Releasing   bool
-	Deleted     bool
 
 	version     int64
 	parksUntil  int64
@@ -44,10 +42,13 @@ type Endpoint struct {
 func endpointFrom(r *table.Reading) Endpoint {
 	return Endpoint{
 		ID: id.Endpoint(r.SK(skEndpoint)), AppID: id.App(r.PK(pkEndpoints)), OrgID: attrOrgID.From(r),
-		URL: attrURL.From(r), Description: attrDescription.From(r), Events: attrEvents.From(r), Enabled: attrEnabled.From(r),
+		URL: attrURL.From(r), Description: attrDescription.From(r), Events: attrEvents.From(r),
 		DisabledReason: attrDisabledReason.OrZero(r), DisabledAt: attrDisabledAt.OrZero(r),
-		CreatedAt: attrCreatedAt.From(r), UpdatedAt: attrUpdatedAt.From(r), Deleted: attrDeletedAt.OrZero(r) != 0,
-		Breaker:     webhook.Breaker{Failures: attrFailures.OrZero(r), OpenUntil: attrOpenUntil.OrZero(r), FailingSince: attrFailingSince.OrZero(r)},
+		CreatedAt: attrCreatedAt.From(r), UpdatedAt: attrUpdatedAt.From(r),
+		Receiver: webhook.Receiver{
+			Enabled: attrEnabled.From(r), Deleted: attrDeletedAt.OrZero(r) != 0,
+			Breaker: webhook.Breaker{Failures: attrFailures.OrZero(r), OpenUntil: attrOpenUntil.OrZero(r), FailingSince: attrFailingSince.OrZero(r)},
+		},
 		ReleaseFrom: attrReleaseFrom.OrZero(r), Releasing: attrReleaseFrom.IsIn(r.Row),
 		CreatedByKey: attrCreatedByKey.OrZero(r), URLSetByKey: attrURLSetByKey.OrZero(r),
 		urlByKey: attrURLByKey.OrZero(r), eventsByKey: attrEventsByKey.OrZero(r),
@@ -71,7 +72,7 @@ type NewEndpoint struct {
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
 	now := s.Now()
 	h := Endpoint{
-		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Enabled: true,
+		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Receiver: webhook.Receiver{Enabled: true},
 		URL: wanted.URL, Description: wanted.Description, Events: wanted.Events,
 		CreatedByKey: wanted.By, URLSetByKey: wanted.By, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
 	}

@@ -71,7 +71,7 @@ func (ds Deliveries) DisableEndpoint(ctx context.Context, h Endpoint, why webhoo
 // WaitingFor lists the held deliveries of an enabled endpoint, or all deliveries of a deleted
 // one, from where the last run ended. next is "" at the end.
 func (ds Deliveries) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []Delivery, next id.Event, err error) {
-	span := DeliverySpan{Endpoint: h.ID, Status: DeliveryHeld, After: h.ReleaseFrom, Limit: limit}
+	span := DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryHeld, After: h.ReleaseFrom, Limit: limit}
 	if h.Deleted {
 		span.Status = ""
 	}
@@ -102,7 +102,7 @@ func (h Endpoint) open(until int64) table.Change {
 // Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
 // changed since it was read stays as it is.
 func (ds Deliveries) Park(ctx context.Context, w Work, until int64) error {
-	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
+	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(webhook.DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
 		attrNextAttempt.Set(until), attrDue.Set(parkedIn(w.Endpoint)), attrDueAt.Set(w.StartedAt))
 	return err
 }
@@ -118,7 +118,7 @@ func (ds Deliveries) Parked(ctx context.Context, h id.Endpoint, from int64, limi
 // change by it when the answer was lost.
 func (ds Deliveries) Unpark(ctx context.Context, d Due) (bool, error) {
 	row, now := deliveryRow(d.Delivery()), ds.s.now()
-	return ds.s.db.Mark(ctx, row, table.All(attrStatus.Is(DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
+	return ds.s.db.Mark(ctx, row, table.All(attrStatus.Is(webhook.DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
 		attrNextAttempt.Set(now), dueAt(DueDelivery, row, now+overdueAfter.Milliseconds()), attrMovedBy.Prove(rand.Text()))
 }
 

@@ -106,11 +106,11 @@ func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []En
 		row := deliveryRow(d)
 		begin := firstAttempt(row, now, late)
 		if h.Enabled {
-			send = append(send, Delivery{DeliveryID: d, Org: e.org, StartedAt: now, NextAttempt: now + late.Milliseconds()})
+			send = append(send, Delivery{DeliveryID: d, Org: e.org, Round: webhook.Round{StartedAt: now, NextAttempt: now + late.Milliseconds()}})
 		} else {
 			// If the endpoint was enabled again meanwhile, the delivery would never be
 			// released. So the endpoint must still be disabled.
-			begin = table.Changes(attrStatus.Set(DeliveryHeld), attrAttempts.Set(0))
+			begin = table.Changes(attrStatus.Set(webhook.DeliveryHeld), attrAttempts.Set(0))
 			t.Check(endpointRow(e.app, h.ID), isDisabled(), table.Raced)
 		}
 		t.Put(row, table.Absent, table.Raced, begin,

@@ -53,7 +53,7 @@ func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 			t.Fatalf("%d deliveries, %d to be sent, %v", len(got), sent.Load(), err)
 		}
 		for _, d := range got {
-			if d.Status != store.DeliveryPending || d.EventType != webhook.LinkClaimed || d.Attempts != 0 || d.NextAttempt != c.Now().UnixMilli() || d.App != c.app {
+			if d.Status != webhook.DeliveryPending || d.EventType != webhook.LinkClaimed || d.Attempts != 0 || d.NextAttempt != c.Now().UnixMilli() || d.App != c.app {
 				t.Errorf("%+v", d)
 			}
 		}
@@ -76,7 +76,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		}
 		c.Faults.Heal()
 		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "") // the stream brings it again
-		if got := c.status(t, h.ID, e); got != store.DeliveryPending {
+		if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
 			t.Errorf("%+v: %s", f, got)
 		}
 		c.pass(2 * time.Minute) // and the sweep finds the delivery, queued or not
@@ -127,18 +127,18 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	for name, v := range map[string]struct {
 		enabled bool
 		change  func(c *connected, t *testing.T, h id.Endpoint)
-		want    []store.DeliveryStatus
+		want    []webhook.DeliveryStatus
 	}{
-		"disabled":              {true, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, false) }, []store.DeliveryStatus{"pending"}}, // deliver holds it
-		"enabled":               {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true) }, []store.DeliveryStatus{"pending"}},
-		"enabled and released":  {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.settled(t, h) }, []store.DeliveryStatus{"pending"}},
-		"enabled and disabled":  {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true); enable(c, h, false) }, []store.DeliveryStatus{"held"}},
-		"deleted, was enabled":  {true, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, []store.DeliveryStatus{"cancelled"}},
+		"disabled":              {true, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, false) }, []webhook.DeliveryStatus{"pending"}}, // deliver holds it
+		"enabled":               {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true) }, []webhook.DeliveryStatus{"pending"}},
+		"enabled and released":  {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.settled(t, h) }, []webhook.DeliveryStatus{"pending"}},
+		"enabled and disabled":  {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true); enable(c, h, false) }, []webhook.DeliveryStatus{"held"}},
+		"deleted, was enabled":  {true, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, []webhook.DeliveryStatus{"cancelled"}},
 		"deleted, was disabled": {false, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, nil},
 		"forgotten, was enabled": {true, func(c *connected, t *testing.T, h id.Endpoint) {
 			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
 			c.settled(t, h)
-		}, []store.DeliveryStatus{"pending"}}, // deliver cancels it
+		}, []webhook.DeliveryStatus{"pending"}}, // deliver cancels it
 		"forgotten, was disabled": {false, func(c *connected, t *testing.T, h id.Endpoint) {
 			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
 			c.settled(t, h)
@@ -160,7 +160,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			c.settled(t, h.ID)
 			got, err := c.Deliveries().Of(ctx, c.app, e)
 			wants(t, err, "")
-			var statuses []store.DeliveryStatus
+			var statuses []webhook.DeliveryStatus
 			for _, d := range got {
 				statuses = append(statuses, d.Status)
 			}
@@ -185,7 +185,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	w := c.work(t, h.ID, e)
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
-	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
+	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
 	// The endpoint is enabled again: the message that found it disabled must not hold the delivery.
@@ -195,12 +195,12 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	w = c.work(t, h.ID, e)
 	c.enable(t, h.ID, true)
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
-	if got := c.status(t, h.ID, e); got != store.DeliveryPending {
+	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("enabled: %s", got)
 	}
 	c.enable(t, h.ID, false)
 	wants(t, c.Deliveries().Hold(ctx, c.work(t, h.ID, e).DeliveryID), "")
-	if got := c.status(t, h.ID, e); got != store.DeliveryHeld {
+	if got := c.status(t, h.ID, e); got != webhook.DeliveryHeld {
 		t.Errorf("disabled: %s", got)
 	}
 }
@@ -210,14 +210,14 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	all, one, other, off := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked"), c.endpoint(t)
 	c.enable(t, off.ID, false)
 	c.stream(t)
-	to := func(e id.Event) map[id.Endpoint]store.DeliveryStatus {
+	to := func(e id.Event) map[id.Endpoint]webhook.DeliveryStatus {
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
 		wants(t, err, "")
 		got, err := c.Deliveries().Of(ctx, c.app, e)
 		wants(t, err, "")
-		out, sent := map[id.Endpoint]store.DeliveryStatus{}, 0
+		out, sent := map[id.Endpoint]webhook.DeliveryStatus{}, 0
 		for _, d := range got {
-			if out[d.Endpoint] = d.Status; d.Status == store.DeliveryPending {
+			if out[d.Endpoint] = d.Status; d.Status == webhook.DeliveryPending {
 				sent++
 			}
 		}

@@ -155,11 +155,11 @@ func (c *connected) everyAttempt(t *testing.T) {
 	for _, queued := range []bool{false, true} {
 		wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(h), "again"), store.Attempted{
 			Last:   store.LastAttempt{ID: "again", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
-			Status: store.DeliveryPending, Next: c.Now().UnixMilli() + 9, Queued: queued,
+			Status: webhook.DeliveryPending, Next: c.Now().UnixMilli() + 9, Queued: queued,
 		}), "")
 	}
 	wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(h), "last"), store.Attempted{
-		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: store.DeliveryFailed,
+		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: webhook.DeliveryFailed,
 	}), "")
 	due := pending(h)
 	c.pass(time.Hour)
@@ -175,7 +175,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 	_, _, err := c.Deliveries().WaitingFor(ctx, on, 10)
 	wants(t, err, "")
 	wants(t, c.Deliveries().LookedAt(ctx, on, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
-	for _, status := range store.DeliveryStatuses() {
+	for _, status := range webhook.DeliveryStatuses() {
 		_, _, err = c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
 		wants(t, err, "")
 	}

@@ -293,7 +293,7 @@ func (c *connected) everyDelivery(t *testing.T) {
 	for _, name := range []string{"delivered", "again"} {
 		w := c.work(t, h.ID, made[name])
 		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, name)), "")
-		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: store.DeliveryDelivered}), "")
+		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: webhook.DeliveryDelivered}), "")
 	}
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, made["failed"]).DeliveryID), "")
 	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, made["cancelled"]).DeliveryID), "")

@@ -227,11 +227,11 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 		return nil
 	})
 	wants(t, errors.Join(err, first), "")
-	if got := c.status(t, h.ID, e); released || got != store.DeliveryHeld {
+	if got := c.status(t, h.ID, e); released || got != webhook.DeliveryHeld {
 		t.Errorf("released: %v, %s", released, got)
 	}
 	h = c.enable(t, h.ID, true)
-	if ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); !ok || err != nil || c.status(t, h.ID, e) != store.DeliveryPending {
+	if ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); !ok || err != nil || c.status(t, h.ID, e) != webhook.DeliveryPending {
 		t.Errorf("enabled again: %v, %v", ok, err)
 	}
 }

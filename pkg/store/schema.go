@@ -136,7 +136,7 @@ const (
 	attrEndpoints = table.JSON[[]id.Endpoint]("endpoints") // the endpoints that have a delivery
 
 	// Of deliveries.
-	attrStatus      = table.Text[DeliveryStatus]("status")
+	attrStatus      = table.Text[webhook.DeliveryStatus]("status")
 	attrAttempts    = table.Number[int]("attempts")
 	attrNextAttempt = table.Int("nextAttemptAt")
 	attrStartedAt   = table.Int("startedAt") // when this round of attempts began: at fan-out, or when it was redelivered

@@ -1,6 +1,9 @@
 package webhook
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Breaker is the state of the breaker of an endpoint. Times are in milliseconds; 0: not set.
 type Breaker struct {
@@ -21,8 +24,18 @@ func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok boo
 // Probe returns how long the breaker stays open for all other attempts while one is made.
 func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakOver) }
 
-// Hopeless reports whether every attempt has failed for so long that the endpoint is disabled.
-func (b Breaker) Hopeless(now time.Time) bool { return b.failing(now) >= DisableAfter }
+// Disables returns why an endpoint is disabled after an attempt that it did not take, or "": it answered that it
+// is gone, or has failed at every attempt for DisableAfter.
+func (b Breaker) Disables(status int, now time.Time) DisabledReason {
+	switch {
+	case status == http.StatusGone:
+		return DisabledByGone
+	case b.failing(now) >= DisableAfter:
+		return DisabledByFailing
+	default:
+		return ""
+	}
+}
 
 // failing returns how long every attempt has failed.
 func (b Breaker) failing(now time.Time) time.Duration {

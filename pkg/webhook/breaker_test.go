@@ -32,11 +32,24 @@ func TestABreakerOpensAfterFiveFailuresOverTenSeconds(t *testing.T) {
 	}
 }
 
-func TestAnEndpointIsHopelessAfterFiveDays(t *testing.T) {
+func TestAnEndpointIsDisabledWhenGoneOrAfterFiveDays(t *testing.T) {
 	const since = 1_000_000
 	b := webhook.Breaker{FailingSince: since}
 	end := time.UnixMilli(since).Add(webhook.DisableAfter)
-	if b.Hopeless(end.Add(-1)) || !b.Hopeless(end) || (webhook.Breaker{}).Hopeless(end) {
-		t.Error("not after five days")
+	for _, c := range []struct {
+		b      webhook.Breaker
+		status int
+		now    time.Time
+		want   webhook.DisabledReason
+	}{
+		{b, 500, end.Add(-1), ""},
+		{b, 500, end, webhook.DisabledByFailing},
+		{webhook.Breaker{}, 500, end, ""},
+		{webhook.Breaker{}, 410, end, webhook.DisabledByGone},
+		{b, 410, end, webhook.DisabledByGone},
+	} {
+		if got := c.b.Disables(c.status, c.now); got != c.want {
+			t.Errorf("%+v, %d: %q", c.b, c.status, got)
+		}
 	}
 }

@@ -1,0 +1,95 @@
+package webhook
+
+import "time"
+
+// DeliveryStatus is the status of a delivery.
+type DeliveryStatus string
+
+// The statuses. Pending and held deliveries wait. The others have ended, and can be redelivered.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliveryDelivered DeliveryStatus = "delivered"
+	DeliveryFailed    DeliveryStatus = "failed"
+	DeliveryHeld      DeliveryStatus = "held"      // its endpoint is disabled
+	DeliveryCancelled DeliveryStatus = "cancelled" // its endpoint was deleted
+)
+
+// DeliveryStatuses returns all statuses.
+func DeliveryStatuses() []DeliveryStatus {
+	return []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryHeld, DeliveryCancelled}
+}
+
+// Waits reports whether a delivery of the status is pending or held.
+func (s DeliveryStatus) Waits() bool { return s == DeliveryPending || s == DeliveryHeld }
+
+// Round is the state of a delivery in its current round of attempts. Times are in milliseconds; 0: not set.
+type Round struct {
+	Status      DeliveryStatus
+	Attempts    int
+	NextAttempt int64
+	StartedAt   int64
+}
+
+// Receiver is the state of an endpoint, as far as it decides about deliveries.
+type Receiver struct {
+	Enabled bool
+	Deleted bool
+	Breaker
+}
+
+// Step is what a delivery needs now.
+type Step int
+
+// The steps.
+const (
+	StepNone    Step = iota // nothing is due
+	StepCancel              // its endpoint was deleted
+	StepHold                // its endpoint is disabled
+	StepGiveUp              // it was tried for Lifetime
+	StepPark                // the breaker is open, until Breaker.OpenUntil
+	StepProbe               // the breaker's time is over: one delivery of the endpoint may be tried
+	StepAttempt             // an attempt
+)
+
+// early is how long before its time an attempt may be made: clocks of two machines differ.
+const early = time.Second
+
+// Step returns what the delivery needs now.
+func (r Round) Step(to Receiver, now time.Time) Step {
+	switch {
+	case r.Status != DeliveryPending:
+		return StepNone
+	case to.Deleted:
+		return StepCancel
+	case !to.Enabled:
+		return StepHold
+	case r.NextAttempt > now.Add(early).UnixMilli():
+		return StepNone
+	case now.Sub(time.UnixMilli(r.StartedAt)) > Lifetime:
+		return StepGiveUp
+	case to.OpenUntil == 0:
+		return StepAttempt
+	case to.OpenUntil > now.UnixMilli():
+		return StepPark
+	default:
+		return StepProbe
+	}
+}
+
+// Tried returns the round after one more attempt, and for a pending one how long the next attempt waits: see Next
+// for retryAfter and random.
+func (r Round) Tried(delivered bool, retryAfter time.Duration, random float64, now time.Time) (Round, time.Duration) {
+	r.Attempts++
+	wait, more := Next(r.Attempts, retryAfter, random)
+	switch {
+	case delivered:
+		r.Status = DeliveryDelivered
+	case !more:
+		r.Status = DeliveryFailed
+	default:
+		r.NextAttempt = now.Add(wait).UnixMilli()
+		return r, wait
+	}
+	r.NextAttempt = 0
+	return r, 0
+}

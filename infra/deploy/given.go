@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"latchkey/infra/tools"
@@ -23,14 +25,12 @@ type given struct {
 
 func readGiven(lookup func(string) (string, bool)) (given, error) {
 	env := func(name string) string { v, _ := lookup(name); return v }
-	g := given{stack: or(env("STACK"), "latchkey"), region: or(env("REGION"), or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))), parameters: map[string]string{}}
+	g := given{stack: cmp.Or(env("STACK"), "latchkey"), region: cmp.Or(env("REGION"), env("AWS_REGION"), env("AWS_DEFAULT_REGION")), parameters: map[string]string{}}
 	more, err := tools.ParseParameters(env("PARAMETERS"))
 	if err != nil {
 		return g, err
 	}
-	for name, value := range more {
-		g.parameters[name] = value
-	}
+	maps.Copy(g.parameters, more)
 	for variable, name := range map[string]string{"ISSUER": "Issuer", "AUDIENCE": "Audience"} {
 		if env(variable) == "" {
 			continue
@@ -73,11 +73,4 @@ func architecture(name string) (string, error) {
 		return "x86_64", nil
 	}
 	return "", fmt.Errorf("ARCH=%s: the functions run on arm64 or amd64", name)
-}
-
-func or(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

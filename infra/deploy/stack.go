@@ -20,11 +20,10 @@ type declaration struct {
 
 // deployedStack is the stack as CloudFormation describes it.
 type deployedStack struct {
-	StackStatus       string
-	StackStatusReason string
-	Parameters        []struct{ ParameterKey, ParameterValue string }
-	Outputs           []output
-	Tags              []tag
+	StackStatus string
+	Parameters  []struct{ ParameterKey, ParameterValue string }
+	Outputs     []output
+	Tags        []tag
 }
 
 type output struct{ OutputKey, OutputValue string }

@@ -6,12 +6,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // changeSet is a change set of a stack.
 type changeSet struct {
 	name, status, reason string
 	template             string
+	parts                template // of template
 	parameters           map[string]string
 	tags                 []fields
 }
@@ -45,8 +48,11 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	if at := in.Get("TemplateURL"); at != "" {
 		c.template = string(s.objects[strings.TrimPrefix(at, s.URL+"/")])
 	}
+	if err := yaml.Unmarshal([]byte(c.template), &c.parts); err != nil {
+		return "", invalid("Template format error: %v", err)
+	}
 	var err error
-	if c.parameters, err = k.parametersOf(in, c.template); err != nil {
+	if c.parameters, err = k.parametersOf(in, c.parts); err != nil {
 		return "", err
 	}
 	// Without a list the stack keeps its tags; an empty list removes them.
@@ -82,11 +88,7 @@ func members(in url.Values, list string, names ...string) []fields {
 
 // parametersOf returns the values that the template's parameters would get: the given value, the
 // stack's, or the default.
-func (k *Stack) parametersOf(in url.Values, text string) (map[string]string, error) {
-	t, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
+func (k *Stack) parametersOf(in url.Values, t template) (map[string]string, error) {
 	out := map[string]string{}
 	for name, p := range t.Parameters {
 		if p.Default != nil {
@@ -132,14 +134,10 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t, err := parse(c.template)
-	if err != nil {
-		return "", err
-	}
 	var changes []fields
-	for _, logical := range slices.Sorted(maps.Keys(t.Resources)) {
+	for _, logical := range slices.Sorted(maps.Keys(c.parts.Resources)) {
 		changes = append(changes, fields{{"Type", "Resource"}, {"ResourceChange", fields{
-			{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", t.Resources[logical].Type},
+			{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", c.parts.Resources[logical].Type},
 		}}})
 	}
 	return xml(fields{
@@ -182,12 +180,12 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	if s.faults.Execution != "" && k.Name != bucketStack {
 		s.event(k, "Api", "AWS::ApiGateway::RestApi", kind+"_FAILED", s.faults.Execution)
 		if kind == "CREATE" {
-			k.Template, k.Parameters = c.template, c.parameters
+			k.Template, k.parts, k.Parameters = c.template, c.parts, c.parameters
 		}
 		s.become(k, undone)
 		return "", nil
 	}
-	k.Template, k.Parameters, k.tags = c.template, c.parameters, c.tags
+	k.Template, k.parts, k.Parameters, k.tags = c.template, c.parts, c.parameters, c.tags
 	s.become(k, kind+"_COMPLETE")
 	return "", nil
 }

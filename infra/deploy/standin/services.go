@@ -65,9 +65,7 @@ func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 		call = "lambda:InvokeFunction"
 	}
 	if refused := s.noted(call); refused != "" {
-		w.Header().Set("X-Amzn-ErrorType", "AccessDeniedException")
-		w.WriteHeader(http.StatusForbidden)
-		answer(w, map[string]any{"Message": refused})
+		refuse(w, http.StatusForbidden, "AccessDeniedException", refused)
 		return
 	}
 	if !isCall {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // bucketStack is the SAM CLI's own stack, which has the bucket for uploads.
@@ -20,7 +18,8 @@ type Stack struct {
 	Template     string
 	Parameters   map[string]string
 
-	live   *Live // nil: the stack does not run
+	parts  template // of Template
+	live   *Live    // nil: the stack does not run
 	tags   []fields
 	sets   []*changeSet
 	events []fields
@@ -35,15 +34,6 @@ type template struct {
 	Resources map[string]struct {
 		Type string `yaml:"Type"`
 	} `yaml:"Resources"`
-}
-
-func parse(text string) (template, error) {
-	var t template
-	err := yaml.Unmarshal([]byte(text), &t)
-	if err != nil {
-		err = invalid("Template format error: %v", err)
-	}
-	return t, err
 }
 
 func (k *Stack) id() string {
@@ -122,14 +112,10 @@ func (s *Standin) describeEvents(k *Stack, _ url.Values) (string, error) {
 }
 
 func (s *Standin) describeResources(k *Stack, _ url.Values) (string, error) {
-	t, err := parse(k.Template)
-	if err != nil {
-		return "", err
-	}
 	var all []fields
-	for _, logical := range slices.Sorted(maps.Keys(t.Resources)) {
+	for _, logical := range slices.Sorted(maps.Keys(k.parts.Resources)) {
 		all = append(all, fields{
-			{"LogicalResourceId", logical}, {"PhysicalResourceId", k.physical(logical)}, {"ResourceType", t.Resources[logical].Type},
+			{"LogicalResourceId", logical}, {"PhysicalResourceId", k.physical(logical)}, {"ResourceType", k.parts.Resources[logical].Type},
 			{"Timestamp", "2026-01-01T00:00:00Z"}, {"ResourceStatus", "CREATE_COMPLETE"},
 		})
 	}

@@ -11,8 +11,6 @@ import (
 
 func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, doors) }
 
-func TestADoorReachesWhatItsChecksRead(t *testing.T) { holds(t, doorRights) }
-
 func TestADoorNotesNothingButALastUse(t *testing.T) { holds(t, lastUses) }
 
 // doorPermissions has every permission of the owner's doors: who may call which function. SAM
@@ -54,34 +52,6 @@ func doors(tpl *translated.Template) (wrong []string) {
 		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
 		if got := without(rawProperties(tpl, name+"Arn")); got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))
-		}
-	}
-	return wrong
-}
-
-// doorRights wants each door to read the rows of its checks by GetItem, to write the time of a last
-// use, and nothing else.
-func doorRights(tpl *translated.Template) (wrong []string) {
-	const key, identity, membership, use = "GetItem KEYS#*", "GetItem IDN#*", "GetItem ORG#*", "UpdateItem USED#*"
-	wanted := map[string][]string{
-		"KeyAuthorizerRole": {key, use}, "MemberAuthorizerRole": {identity, membership},
-		"ForwardAuthRole": {identity, key, membership, use}, "GuardPolicy": {identity, key, membership, use},
-	}
-	all, wrong := statements(tpl)
-	got := map[string][]string{}
-	for _, s := range all {
-		if _, door := wanted[s.role]; !door || s.service() == "logs" {
-			continue
-		}
-		for _, a := range s.actions {
-			for _, k := range s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys") {
-				got[s.role] = append(got[s.role], strings.TrimPrefix(a, "dynamodb:")+" "+k)
-			}
-		}
-	}
-	for role, rights := range wanted {
-		if slices.Sort(got[role]); !slices.Equal(got[role], rights) {
-			wrong = append(wrong, fmt.Sprintf("%s may %v, want %v", role, got[role], rights))
 		}
 	}
 	return wrong

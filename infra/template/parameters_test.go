@@ -1,0 +1,210 @@
+package template_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"latchkey/infra/lab/translated"
+)
+
+func TestEveryParameterTakesItsDefault(t *testing.T) { holds(t, defaults) }
+
+func TestSwitchesAreOnOrOff(t *testing.T) { holds(t, switches) }
+
+func TestLogsAreKeptForATimeThatCloudWatchTakes(t *testing.T) { holds(t, retention) }
+
+func TestSecretParametersAreNotShown(t *testing.T) { holds(t, secret) }
+
+func TestVariablesAreNamedAfterTheirParameters(t *testing.T) { holds(t, variables) }
+
+// parametersOf returns the parameters as the template declares them, in the order of their names.
+func parametersOf(tpl *translated.Template) (names []string, declared map[string]map[string]any) {
+	declared = map[string]map[string]any{}
+	for name, p := range object(tpl.Raw["Parameters"]) {
+		declared[name] = object(p)
+	}
+	return slices.Sorted(maps.Keys(declared)), declared
+}
+
+// allowed returns the values that a parameter is limited to, as texts, or nil.
+func allowed(p map[string]any) (values []string) {
+	for _, v := range list(p["AllowedValues"]) {
+		values = append(values, fmt.Sprint(v))
+	}
+	return values
+}
+
+// takes reports whether CloudFormation takes a value of a parameter. It applies the pattern to the whole value.
+func takes(p map[string]any, value string) bool {
+	if values := allowed(p); values != nil && !slices.Contains(values, value) {
+		return false
+	}
+	if pattern, has := p["AllowedPattern"].(string); has && !regexp.MustCompile("^(?:"+pattern+")$").MatchString(value) {
+		return false
+	}
+	if p["Type"] != "Number" {
+		return true
+	}
+	number, err := strconv.ParseFloat(value, 64)
+	least, hasLeast := p["MinValue"].(float64)
+	most, hasMost := p["MaxValue"].(float64)
+	return err == nil && (!hasLeast || number >= least) && (!hasMost || number <= most)
+}
+
+// defaults wants each parameter but Issuer to have a default that CloudFormation takes. A number is a whole
+// one of 0 or more.
+func defaults(tpl *translated.Template) (wrong []string) {
+	names, declared := parametersOf(tpl)
+	for _, name := range names {
+		p := declared[name]
+		if p["Type"] != "String" && p["Type"] != "Number" {
+			wrong = append(wrong, fmt.Sprintf("%s is a %v", name, p["Type"]))
+		}
+		value, has := p["Default"]
+		if has != (name != "Issuer") || has && !takes(p, fmt.Sprint(value)) {
+			wrong = append(wrong, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
+		}
+		if p["Type"] == "Number" && takes(p, "-1") && !strings.Contains(name, "Throttle") { // a throttle has no bound
+			wrong = append(wrong, name+" takes -1")
+		}
+	}
+	return wrong
+}
+
+// switches wants a parameter that can be on to be off by default. Nothing compares it with a third value.
+func switches(tpl *translated.Template) (wrong []string) {
+	names, declared := parametersOf(tpl)
+	found := 0
+	for _, name := range names {
+		values := allowed(declared[name])
+		if len(values) == 0 || name == "LogRetentionDays" {
+			continue
+		}
+		found++
+		if len(values) != 2 || values[0] == "true" && (values[1] != "false" || declared[name]["Default"] != "false") {
+			wrong = append(wrong, fmt.Sprintf("%s is one of %q, by default %v", name, values, declared[name]["Default"]))
+		}
+	}
+	if found < 6 {
+		wrong = append(wrong, fmt.Sprintf("%d parameters have two values", found))
+	}
+	return wrong
+}
+
+// retention wants the days to be among those of PutRetentionPolicy.
+func retention(tpl *translated.Template) (wrong []string) {
+	days := []string{"1", "3", "5", "7", "14", "30", "60", "90", "120", "150", "180", "365", "400", "545", "731", "1096", "1827", "2192", "2557", "2922", "3288", "3653"}
+	_, declared := parametersOf(tpl)
+	values := allowed(declared["LogRetentionDays"])
+	if len(values) < 2 {
+		wrong = append(wrong, fmt.Sprintf("LogRetentionDays is one of %q", values))
+	}
+	for _, v := range values {
+		if !slices.Contains(days, v) {
+			wrong = append(wrong, "CloudWatch keeps logs for no "+v+" days")
+		}
+	}
+	return wrong
+}
+
+func secret(tpl *translated.Template) (wrong []string) {
+	names, declared := parametersOf(tpl)
+	for _, name := range names {
+		if strings.HasSuffix(name, "Secret") && (declared[name]["NoEcho"] != true || takes(declared[name], "short")) {
+			wrong = append(wrong, fmt.Sprintf("%s is %v", name, declared[name]))
+		}
+	}
+	return wrong
+}
+
+// otherNames are the variables that a parameter has under another name.
+var otherNames = map[string]string{
+	"EndpointDynamoDB": "AWS_ENDPOINT_URL_DYNAMODB", "EndpointKMS": "AWS_ENDPOINT_URL_KMS", "EndpointSQS": "AWS_ENDPOINT_URL_SQS",
+	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET", "ForwardAuthOldSecret": "OLD_SECRET",
+	"DeliveryQueue": "QUEUE_URL", "AWS::StackName": "STACK",
+}
+
+var word = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// variables wants a variable that has one value of a parameter to be named after it. The check environments tests
+// which function has which variable.
+func variables(tpl *translated.Template) (wrong []string) {
+	named := 0
+	for _, function := range tpl.Named("AWS::Lambda::Function") {
+		for name, source := range object(object(rawProperties(tpl, function)["Environment"])["Variables"]) {
+			of, is := object(source)["Ref"].(string)
+			if !is {
+				continue
+			}
+			named++
+			wanted := otherNames[of]
+			if wanted == "" {
+				wanted = strings.ToUpper(word.ReplaceAllString(of, "${1}_${2}"))
+			}
+			if name != wanted {
+				wrong = append(wrong, fmt.Sprintf("%s of %s is %s, want it in %s", name, function, of, wanted))
+			}
+		}
+	}
+	if named < 100 {
+		wrong = append(wrong, fmt.Sprintf("%d variables are of parameters", named))
+	}
+	return wrong
+}
+
+// tried wants a parameter to take these values, and to refuse those with false.
+func tried(t *testing.T, parameter string, values map[string]bool) {
+	t.Helper()
+	_, declared := parametersOf(template(t))
+	for value, good := range values {
+		if takes(declared[parameter], value) != good {
+			t.Errorf("%s takes %q: %v", parameter, value, !good)
+		}
+	}
+}
+
+// TestTheIssuersURLsAreOverTLS permits plain text only on this machine: anyone could replace a key on its way.
+func TestTheIssuersURLsAreOverTLS(t *testing.T) {
+	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl"} {
+		tried(t, parameter, map[string]bool{
+			"": parameter != "Issuer", "https://issuer.example/?a=b": true, "http://localhost:3009/latchkey": true, "http://127.0.0.1:3009": true,
+			"http://issuer.example": false, "http://localhost.example": false, "http://127.0.0.1.example/": false, "http://127a0b0c1/": false,
+			"https://": false, "issuer.example": false, "ftp://issuer.example": false,
+		})
+	}
+}
+
+func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
+	tried(t, "ConsoleOrigins", map[string]bool{
+		"": true, "https://console.example.com": true, "http://localhost:5173": true, "https://a.example,https://b.example": true,
+		"https://a.example, https://b.example:8443": true, "*": false, "null": false, "https://*": false, "console.example.com": false,
+		"https://a.example/": false, "https://A.example": false, "https://a.example,": false, "https://a.example;https://b.example": false,
+		"https://a.example:": false, "ftp://a.example": false, "https://user@a.example": false,
+	})
+}
+
+// TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks have a parameter of
+// their own, so that a value copied from a laptop opens none on AWS.
+func TestWebhooksReachOnlyThisMachine(t *testing.T) {
+	tried(t, "WebhookAllowCidrs", map[string]bool{
+		"": true, "127.0.0.0/8": true, "127.0.0.1/32": true, "127.0.0.0/8,::1/128": true, "127.0.0.0/8, 127.1.0.0/16": true,
+		"10.0.0.0/8": false, "127.0.0.0/1": false, "127.0.0.0/7": false, "0.0.0.0/0": false, "::/0": false, "127.0.0.0/8,10.0.0.0/8": false,
+	})
+}
+
+// TestWebhooksReachNoNetworkOfThePlatform tries values of WebhookAllowPrivateCidrs: at 169.254.169.254 a cloud gives
+// credentials to its machines, and a wide network has everything inside.
+func TestWebhooksReachNoNetworkOfThePlatform(t *testing.T) {
+	tried(t, "WebhookAllowPrivateCidrs", map[string]bool{
+		"": true, "10.0.0.0/8": true, "10.0.0.0/8, 192.168.0.0/16": true, "172.16.0.0/12,fd00::/8": true, "10.1.2.3/32": true,
+		"2001:db8:1::/48": true, "168.0.0.0/8": true, "170.1.0.0/16": true, "100.64.0.0/10": true,
+		"0.0.0.0/0": false, "0.0.0.0/1,128.0.0.0/1": false, "10.0.0.0/7": false, "10.0.0.0/33": false, "::/0": false, "fc00::/7": false,
+		"169.254.0.0/16": false, "10.0.0.0/8,169.254.169.254/32": false, "169.0.0.0/8": false, "fe80::/10": false, "febf::1/128": false,
+		"::ffff:169.254.169.254/128": false, "::/8": false, "10.0.0.0": false, "localhost": false, "10.0.0.0/8 192.168.0.0/16": false,
+	})
+}

@@ -22,6 +22,13 @@ type api struct {
 	servers []*httptest.Server
 }
 
+// way is a base URL by which a program reaches the API.
+type way struct {
+	name string
+	url  string
+	code string // replaces each error's code; "": codes stay
+}
+
 // startAPI starts the local stack and the proxies in front of it.
 func startAPI(ctx context.Context, say tools.Progress) (*api, error) {
 	s, err := stack.Start(ctx, stack.Options{Progress: say})
@@ -48,33 +55,25 @@ func (a *api) token(ctx context.Context, email string) (string, error) {
 	return stack.IssueToken(ctx, a.stack.Issuer, stack.User, "", email, "Client")
 }
 
-// key makes an API key, by an access token, in an org of its own.
-func (a *api) key(ctx context.Context, token string) (string, error) {
-	var org struct{ ID string }
-	var key struct{ Key string }
-	err := a.post(ctx, token, "/v1/orgs", `{"name":"Acme"}`, &org)
-	if err == nil {
-		err = a.post(ctx, token, "/v1/orgs/"+org.ID+"/keys", "{}", &key)
-	}
-	return key.Key, err
-}
+// made is what is read of an org or an API key that was made.
+type made struct{ ID, Key string }
 
-func (a *api) post(ctx context.Context, token, path, body string, into any) error {
+// post makes something by an access token.
+func (a *api) post(ctx context.Context, token, path, body string) (m made, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.URL+path, strings.NewReader(body))
 	if err != nil {
-		return err
+		return m, err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return m, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusCreated {
-		return fmt.Errorf("%s: %s", path, res.Status)
+		return m, fmt.Errorf("%s: %s", path, res.Status)
 	}
-	return json.NewDecoder(res.Body).Decode(into)
+	return m, json.NewDecoder(res.Body).Decode(&m)
 }
 
 // close stops the stack and the proxies, and returns an error that ended the stack early.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -22,22 +21,23 @@ func schemathesis(ctx context.Context, a *api) error {
 	if err != nil {
 		return err
 	}
-	key, err := a.key(ctx, token)
+	org, err := a.post(ctx, token, "/v1/orgs", `{"name":"Acme"}`)
 	if err != nil {
 		return err
 	}
-	var found []report
-	for _, run := range []struct{ credential, routes string }{
-		{key, "--exclude-path-regex"},
-		{token, "--include-path-regex"},
-	} {
-		reports, err := a.fuzz(ctx, run.credential, run.routes, "^/v1")
-		if err != nil {
-			return err
-		}
-		found = append(found, reports...)
+	key, err := a.post(ctx, token, "/v1/orgs/"+org.ID+"/keys", "{}")
+	if err != nil {
+		return err
 	}
-	return against("schemathesis", found)
+	withKey, err := a.fuzz(ctx, key.Key, "--exclude-path-regex", "^/v1")
+	if err != nil {
+		return err
+	}
+	withToken, err := a.fuzz(ctx, token, "--include-path-regex", "^/v1")
+	if err != nil {
+		return err
+	}
+	return compare("schemathesis", append(withKey, withToken...), listed)
 }
 
 // fuzz runs all phases of Schemathesis and returns the checks that failed. The seed is
@@ -77,34 +77,29 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 
 // event has the fields that are read from a line of Schemathesis's report.
 type event struct {
-	ScenarioFinished *struct {
-		Status   string
-		Recorder struct {
-			Label string
-			Cases map[string]struct {
-				Parent string `json:"parent_id"` // the case that it follows
-			}
-			Checks map[string][]struct {
-				Name   string
-				Status string
-			}
-			Interactions map[string]struct {
-				Request  exchange
-				Response *exchange
-			}
-		}
-	}
-	EngineFinished *struct {
+	ScenarioFinished *struct{ Recorder scenario }
+	EngineFinished   *struct {
 		StopReason string `json:"stop_reason"`
 	}
 	NonFatalError, FatalError json.RawMessage
 }
 
-// exchange is a request or an answer.
-type exchange struct {
+// scenario has what was tried by the ids of its cases.
+type scenario struct {
+	Label string
+	Cases map[string]struct {
+		Parent string `json:"parent_id"` // the case that it follows
+	}
+	Checks       map[string][]struct{ Name, Status string }
+	Interactions map[string]struct {
+		Request  struct{ Body content }
+		Response *response
+	}
+}
+
+type response struct {
 	Status  int                 `json:"status_code"`
 	Headers map[string][]string // by names in lower case
-	Body    content
 	Content content
 }
 
@@ -114,14 +109,11 @@ type content struct {
 
 // readEvents returns the checks that failed. A run that was not completed, or that tried
 // nothing, is an error.
-func readEvents(text []byte) ([]report, error) {
-	var found []report
+func readEvents(text []byte) (found []report, err error) {
 	tried, ended := 0, false
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 256<<20)
-	for lines.Scan() {
+	for lines := json.NewDecoder(bytes.NewReader(text)); lines.More(); {
 		var e event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		if err := lines.Decode(&e); err != nil {
 			return nil, err
 		}
 		if wrong := cmp.Or(string(e.NonFatalError), string(e.FatalError)); wrong != "" {
@@ -131,13 +123,9 @@ func readEvents(text []byte) ([]report, error) {
 			ended = e.EngineFinished.StopReason == "completed"
 		}
 		if e.ScenarioFinished != nil {
-			cases, failed := e.failed()
-			tried += cases
-			found = append(found, failed...)
+			tried += len(e.ScenarioFinished.Recorder.Checks)
+			found = append(found, e.ScenarioFinished.Recorder.failed()...)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, err
 	}
 	if !ended || tried == 0 {
 		return nil, fmt.Errorf("schemathesis did not come to its end: %d cases", tried)
@@ -145,38 +133,35 @@ func readEvents(text []byte) ([]report, error) {
 	return found, nil
 }
 
-// failed returns how many cases a scenario had, and its checks that failed.
-func (e event) failed() (cases int, found []report) {
-	r := e.ScenarioFinished.Recorder
-	for id, checks := range r.Checks {
+// failed returns the checks of a scenario that failed.
+func (s scenario) failed() (found []report) {
+	for id, checks := range s.Checks {
 		for _, c := range checks {
-			if c.Status != "success" {
-				i := r.Interactions[id]
-				where := r.Label + " " + i.Response.said()
-				if before := r.Interactions[r.Cases[id].Parent].Response; c.Name == "ensure_resource_availability" && before.replayed() {
-					where += " after a replay"
-				}
-				found = append(found, report{"schemathesis", c.Name, where, string(i.Request.Body.Base64)})
+			if c.Status == "success" {
+				continue
 			}
+			where := s.Label + " " + s.Interactions[id].Response.said()
+			before := s.Interactions[s.Cases[id].Parent].Response
+			if c.Name == "ensure_resource_availability" && before != nil && len(before.Headers["idempotency-replayed"]) > 0 {
+				where += " after a replay"
+			}
+			found = append(found, report{"schemathesis", c.Name, where, string(s.Interactions[id].Request.Body.Base64)})
 		}
 	}
-	return len(r.Checks), found
+	return found
 }
 
-// replayed reports whether an answer is that of an earlier request with the same Idempotency-Key.
-func (x *exchange) replayed() bool { return x != nil && len(x.Headers["idempotency-replayed"]) > 0 }
-
 // said names an answer: the status, the code of an error, and each invalid value.
-func (x *exchange) said() string {
-	if x == nil {
+func (r *response) said() string {
+	if r == nil {
 		return "no answer"
 	}
 	var problem struct {
 		Code   string
 		Errors []struct{ Pointer, Code string }
 	}
-	_ = json.Unmarshal(x.Content.Base64, &problem) // an answer without a problem document has no code
-	said := strings.TrimSpace(fmt.Sprint(x.Status, " ", problem.Code))
+	_ = json.Unmarshal(r.Content.Base64, &problem) // an answer without a problem document has no code
+	said := strings.TrimSpace(fmt.Sprint(r.Status, " ", problem.Code))
 	for _, e := range problem.Errors {
 		said += " " + e.Pointer + " " + e.Code
 	}

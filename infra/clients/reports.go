@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// report is one thing that a tool found.
+type report struct {
+	tool, rule, where string
+	example           string // a request that shows the fault; "": none
+}
+
+// noFault is a report that is no fault, with the reason. where is a regular expression for the whole of report.where.
+type noFault struct{ tool, rule, where, reason string }
+
+// listed has the reports that are no faults.
+var listed = []noFault{
+	{"redocly", "info-license", `#/info`,
+		"The API is its owner's, who decides on a licence. The document has none to name."},
+	{"redocly", "no-unused-components", `#/components/schemas/[A-Za-z]+Data`,
+		"An event's data has them by x-data. A reference would need oneOf, which breaks clients at the first new type."},
+	{"redocly", "no-unused-components", `#/components/schemas/ErrorCode`,
+		"Generators make constants of it. `code` does not refer to it: an enum breaks clients at the first new code."},
+	{"redocly", "no-unused-components", `#/components/responses/RouteNotFound`,
+		"It is the answer on paths that are not in the document."},
+
+	{"schemathesis", "unsupported_method", `.* 404 route_not_found`,
+		"What is not listed in the document, a method too, is 404 route_not_found; none is 405."},
+	{"schemathesis", "unsupported_method", `POST /webhook_verification_key/get 400 invalid_kid`,
+		"A GET there is the route of a key named `get`: API Gateway chooses by path and method together."},
+	{"schemathesis", "positive_data_acceptance", `.* 400 invalid_cursor`,
+		"A cursor is good only as an answer gave it; a schema cannot say so."},
+	{"schemathesis", "positive_data_acceptance", `.* 422 idempotency_key_reused`,
+		"Schemathesis sends one Idempotency-Key, of the least or the greatest length, with different bodies."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/members|Stateful tests) 422 user_not_found`,
+		"A member must have signed in before; a schema cannot say so."},
+	{"schemathesis", "positive_data_acceptance", `(POST /webhook_endpoint/(create|update)|Stateful tests) 422 validation_failed /url url_not_allowed`,
+		"A URL is https on port 443 of a public host. The host's addresses are looked up, so no pattern can say it."},
+	{"schemathesis", "positive_data_acceptance", `(POST /webhook_delivery/(list|redeliver)|Stateful tests) 422 validation_failed /eventId (required|conflict)`,
+		"Which members go together is in their descriptions: generators invent names for a schema that says it, or break."},
+	{"schemathesis", "positive_data_acceptance", `.* 422 validation_failed /(name|description|device/name|device/platform) length`,
+		"Which characters are hidden or visible is Unicode's to say; no pattern that every tool reads can."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys|PATCH /v1/orgs/\{orgId\}/keys/\{keyId\}|Stateful tests).* 422 validation_failed /metadata length`,
+		"Metadata is measured in bytes of its JSON; a schema counts members and characters only."},
+	{"schemathesis", "response_schema_conformance", `GET /openapi.yaml 200`,
+		"The answer is YAML. The schema says text, as generators take it; Schemathesis reads an object out of it."},
+	{"schemathesis", "ensure_resource_availability", `Stateful tests 404 [a-z_]+ after a replay`,
+		"A create that is sent again with its Idempotency-Key is answered as the first time, though what it made may be deleted since."},
+}
+
+// compare returns an error for each report of a tool that the list lacks, and for each entry of the
+// tool that was not reported. Entries of Schemathesis need not be reported: its requests
+// depend on the API's answers.
+func compare(tool string, found []report, list []noFault) error {
+	used := map[int]bool{}
+	var errs []error
+	seen := map[string]bool{}
+	for _, f := range found {
+		if seen[f.rule+" "+f.where] {
+			continue
+		}
+		seen[f.rule+" "+f.where] = true
+		i := slices.IndexFunc(list, func(l noFault) bool {
+			return l.tool == tool && l.rule == f.rule && regexp.MustCompile("^(?:"+l.where+")$").MatchString(f.where)
+		})
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("%s %s %s\n    %.500s", tool, f.rule, f.where, f.example))
+		}
+		used[i] = true
+	}
+	for i, l := range list {
+		if l.tool == tool && !used[i] && tool != "schemathesis" {
+			errs = append(errs, fmt.Errorf("%s: listed and not reported: %s %s", tool, l.rule, l.where))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -99,7 +99,7 @@ clients: ## generates clients of the contract, compiles and runs them; lints it;
 	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)
 
 bench: ## measures what the functions cost against baselines, and writes infra/bench/results.json and its table: [RUN=words a figure's name begins with]
-	@go run ./infra/bench -only '$(RUN)'
+	@go run ./infra/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
 
 bench-gate: ## the same, and fails where a figure misses its goal or is more than 5 % worse than the committed one
 	@go run ./infra/bench -gate
@@ -125,7 +125,7 @@ build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
 
 generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml, infra/vectors/webhooks.json
-	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/vectors ./pkg/store
+	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/vectors ./infra/bench ./pkg/store
 
 home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))

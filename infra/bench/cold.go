@@ -8,7 +8,6 @@ import (
 	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"math/big"
@@ -28,7 +27,7 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 		return 0, 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	chain, ca, err := newChain()
+	chain, root, err := newChain()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -38,20 +37,17 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 	defer server.Close()
 	embedded, err := os.ReadFile("pkg/boot/amazon-roots.pem")
 	one, all := filepath.Join(dir, "one.pem"), filepath.Join(dir, "all.pem")
-	if err := errors.Join(err, os.WriteFile(one, ca, 0o600), os.WriteFile(all, append(embedded, ca...), 0o600)); err != nil {
+	if err := errors.Join(err, os.WriteFile(one, root, 0o600), os.WriteFile(all, append(embedded, root...), 0o600)); err != nil {
 		return 0, 0, err
 	}
-	address := strings.TrimPrefix(server.URL, "https://")
-	value, err = b.least(ctx, startRuns, program{
-		path: b.programs + "/authorizer", events: [][]byte{authorizerEvent("POST", "/app/get", b.key)}, good: allowed,
-		env: append(b.env(), "AWS_ENDPOINT_URL_DYNAMODB=https://"+address, "GOGC="+b.gogc, "SSL_CERT_FILE="+all, "SSL_CERT_DIR="+dir+"/none"),
-	})
-	if err != nil {
+	first := b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(1)
+	first.env = append(first.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.URL, "SSL_CERT_FILE="+all, "SSL_CERT_DIR="+dir+"/none")
+	if value, err = least(ctx, startRuns, first); err != nil {
 		return 0, 0, err
 	}
-	base, err = b.least(ctx, startRuns, program{
-		path: b.baseline + "/handshake", events: [][]byte{[]byte(`{}`)}, good: func(answer []byte) bool { return bytes.Contains(answer, []byte("hello")) },
-		env: []string{"CA=" + one, "ADDRESS=" + address},
+	base, err = least(ctx, startRuns, program{
+		path: b.baseline + "/handshake", event: []byte(`{}`), calls: 1, good: func(answer []byte) bool { return bytes.Contains(answer, []byte("hello")) },
+		env: []string{"CA=" + one, "ADDRESS=" + strings.TrimPrefix(server.URL, "https://")},
 	})
 	return value, base, err
 }
@@ -59,34 +55,31 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 // newChain returns a server's certificate with two authorities above it, and a third that signs these,
 // as PEM.
 func newChain() (chain tls.Certificate, root []byte, err error) {
+	ca := x509.Certificate{
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	leaf := ca
+	leaf.IsCA, leaf.IPAddresses, leaf.ExtKeyUsage = false, []net.IP{net.IPv4(127, 0, 0, 1)}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	var parent *x509.Certificate
 	var signer crypto.Signer
-	for i, name := range []string{"root", "first", "second", "127.0.0.1"} {
+	for i, c := range []x509.Certificate{ca, ca, ca, leaf} {
 		key, err := rsa.GenerateKey(rand.Reader, 2048)
 		if err != nil {
 			return chain, nil, err
 		}
-		leaf := i == 3
-		c := &x509.Certificate{
-			SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-			IsCA: !leaf, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		}
-		if leaf {
-			c.IPAddresses, c.ExtKeyUsage = []net.IP{net.IPv4(127, 0, 0, 1)}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		}
+		c.SerialNumber, c.Subject.CommonName = big.NewInt(int64(i+1)), []string{"root", "first", "second", "127.0.0.1"}[i]
 		if parent == nil {
-			parent, signer = c, key
+			parent, signer = &c, key
 		}
-		der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), signer)
+		der, err := x509.CreateCertificate(rand.Reader, &c, parent, key.Public(), signer)
 		if err != nil {
 			return chain, nil, err
 		}
-		if i == 0 {
-			root = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-		} else {
-			chain.Certificate = append([][]byte{der}, chain.Certificate...)
-		}
-		parent, signer, chain.PrivateKey = c, key, key
+		chain.Certificate = append([][]byte{der}, chain.Certificate...)
+		parent, signer, chain.PrivateKey = &c, key, key
 	}
+	root = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain.Certificate[3]})
+	chain.Certificate = chain.Certificate[:3]
 	return chain, root, nil
 }

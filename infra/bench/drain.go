@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,13 +25,11 @@ const fewWaiting, manyWaiting = 5_000, 100_000
 // draining is the sweep and the deliver function over one table, with a queue in memory.
 type draining struct {
 	*world
-	endpoint string    // of the table
-	rows     [2]string // a delivery that waits and its event, in DynamoDB's JSON
-	made     int       // clones of these rows
-	sweep    pipeline.Sweep
-	deliver  pipeline.Deliver
-	sender   *outbound.Sender
-	posts    atomic.Int64 // that the receiver took
+	rows    []string // a delivery that waits and its event
+	sweep   pipeline.Sweep
+	deliver pipeline.Deliver
+	sender  *outbound.Sender
+	posts   atomic.Int64 // that the receiver took
 
 	mu     sync.Mutex
 	queued []webhook.Message
@@ -41,20 +37,21 @@ type draining struct {
 
 // drain measures the microseconds of a delivery that a run of the sweep queues, from the run's start, while
 // many wait, beside one while no more wait than a run queues. The receiver answers after answersAfter.
-func drain(ctx context.Context, b *bench) (value, base int64, err error) {
-	database, err := startLoaded(ctx, b.world)
+func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
+	w, err := newWorld(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer database.Stop() //nolint:errcheck // it ends with this program anyway
-	table := storeOn(database, boot.NewHTTPClient())
+	defer w.close() //nolint:errcheck // it ends with this program anyway
+	table := w.store(boot.NewHTTPClient())
 	table.Now = func() time.Time { return time.Now().Add(5 * time.Minute) } // what waits is due
 	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	d := &draining{world: b.world, endpoint: database.Endpoint, sender: outbound.NewSender(guard)}
-	app, endpoint, event := string(b.message.App), string(b.message.Endpoint), string(b.message.Event)
-	d.rows = [2]string{string(b.services.rows[[2]string{"DLV#" + endpoint, event}]), string(b.services.rows[[2]string{"EVTS#" + app, event}])}
+	d := &draining{world: w, sender: outbound.NewSender(guard)}
 	d.sweep = pipeline.Sweep{Store: table, Queue: d, FanOut: pipeline.FanOut{Store: table, Queue: d}}
 	d.deliver = pipeline.Deliver{Store: table, Queue: d, Signer: d, Post: d, Issuer: "https://bench.test"}
+	if d.rows, err = w.rowsOf(ctx, string(w.message.Event)); err != nil {
+		return 0, 0, err
+	}
 	if _, err := d.run(ctx, fewWaiting); err != nil { // DynamoDB Local compiles what runs often
 		return 0, 0, err
 	}
@@ -66,7 +63,11 @@ func drain(ctx context.Context, b *bench) (value, base int64, err error) {
 
 // run adds deliveries that wait, runs the sweep once and makes the attempts that it queues.
 func (d *draining) run(ctx context.Context, waiting int) (int64, error) {
-	if err := d.wait(ctx, waiting); err != nil {
+	events := make([]string, waiting)
+	for i := range events {
+		events[i] = string(id.Source{}.NewEvent(time.Now()))
+	}
+	if err := d.clone(ctx, d.rows, string(d.message.Event), events); err != nil {
 		return 0, err
 	}
 	begun := time.Now()
@@ -82,19 +83,6 @@ func (d *draining) run(ctx context.Context, waiting int) (int64, error) {
 		failed = append(failed, fmt.Errorf("%d deliveries are queued, %d sent and %d queued again", len(queued), d.posts.Load(), len(d.queued)))
 	}
 	return took.Microseconds() / int64(max(len(queued), 1)), errors.Join(failed...)
-}
-
-// wait adds deliveries that wait, spread over the shards of the index.
-func (d *draining) wait(ctx context.Context, n int) error {
-	shard := regexp.MustCompile(`(DUE#delivery#)\d`)
-	chunks := make([][]string, (n+9)/10)
-	for i := range n {
-		d.made++
-		clone := strings.NewReplacer(string(d.message.Event), string(id.Source{}.NewEvent(time.Now())))
-		delivery := shard.ReplaceAllString(clone.Replace(d.rows[0]), fmt.Sprint("${1}", d.made%8))
-		chunks[i/10] = append(chunks[i/10], delivery, clone.Replace(d.rows[1]))
-	}
-	return errors.Join(parallel.Each(4, chunks, func(_ int, rows []string) error { return put(ctx, d.endpoint, rows) })...)
 }
 
 // Send keeps messages in memory.

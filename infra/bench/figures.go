@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // bench has the programs to measure.
@@ -17,12 +17,15 @@ type bench struct {
 	programs string // a folder of functions, as make build makes them for this machine
 	baseline string // the baselines, built alike
 	arm      string // the functions as they are deployed
+	gogc     string // of the functions, by the template
 
-	grown func() (map[string]cost, error) // measures at its first call
-
-	mu        sync.Mutex
-	baselines map[string]func() (int64, error)
+	// What several figures have is measured at the first of them.
+	hello, read func() (int64, error)
+	grown       func() (map[string]cost, error)
 }
+
+// measurement returns a value, and that of the baseline, 0 for none.
+type measurement func(context.Context, *bench) (value, base int64, err error)
 
 // figure is one number of the table, or its ratio to a baseline.
 type figure struct {
@@ -30,7 +33,7 @@ type figure struct {
 	What    string
 	Base    string  // the baseline in words, "" for none
 	Goal    float64 // the most that the ratio may be, or the value without a baseline
-	measure func(context.Context, *bench) (value, base int64, err error)
+	measure measurement
 }
 
 // alone reports whether a figure is measured before the others, which would disturb its times.
@@ -62,18 +65,6 @@ func (r result) String() string {
 		return fmt.Sprintf("%.3f", r.Ratio)
 	}
 	return strconv.FormatInt(r.Value, 10)
-}
-
-func (f figure) of(ctx context.Context, b *bench) (result, error) {
-	value, base, err := f.measure(ctx, b)
-	if err != nil {
-		return result{}, fmt.Errorf("%s: %w", f.Name, err)
-	}
-	r := result{Value: value, Base: base}
-	if base != 0 {
-		r.Ratio = math.Round(float64(value)/float64(base)*1000) / 1000
-	}
-	return r, nil
 }
 
 // figures returns every figure, those first that take longest.
@@ -117,20 +108,20 @@ const startRuns = 3
 
 // start measures the instructions until a function asks for its first event, without the connection
 // that it opens.
-func start(name string) func(context.Context, *bench) (int64, int64, error) {
+func start(name string) measurement {
 	return func(ctx context.Context, b *bench) (int64, int64, error) {
-		value, err := b.least(ctx, startRuns, program{path: b.programs + "/" + name, env: append(b.unreachable(), "GOGC="+b.gogc)})
+		p := b.calls(name, nil, nil)(0)
+		p.env = append(p.env, "AWS_ENDPOINT_URL_DYNAMODB=http://[", "AWS_ENDPOINT_URL_KMS=http://[", "AWS_ENDPOINT_URL_SQS=http://[")
+		value, err := least(ctx, startRuns, p)
 		if err != nil {
 			return 0, 0, err
 		}
-		base, err := b.once("hello", func() (int64, error) {
-			return b.least(ctx, 3*startRuns, program{path: b.baseline + "/hello"}) // it divides every other start
-		})
+		base, err := b.hello()
 		return value, base, err
 	}
 }
 
-func (b *bench) least(ctx context.Context, runs int, p program) (int64, error) {
+func least(ctx context.Context, runs int, p program) (int64, error) {
 	least := int64(math.MaxInt64)
 	for range runs {
 		got, err := instructionsOf(ctx, p)
@@ -140,18 +131,6 @@ func (b *bench) least(ctx context.Context, runs int, p program) (int64, error) {
 		least = min(least, got)
 	}
 	return least, nil
-}
-
-// once measures a baseline that several figures have, at the first of them.
-func (b *bench) once(name string, measure func() (int64, error)) (int64, error) {
-	b.mu.Lock()
-	first, ok := b.baselines[name]
-	if !ok {
-		first = sync.OnceValues(measure)
-		b.baselines[name] = first
-	}
-	b.mu.Unlock()
-	return first()
 }
 
 // perCall returns what one more call costs: two thirds of the calls of a long run, by a short one.
@@ -165,25 +144,17 @@ func perCall(ctx context.Context, calls int, with func(calls int) program) (int6
 }
 
 // loop returns a baseline, which makes its calls without events.
-func (b *bench) loop(folder, name string) func(int) program {
+func (b *bench) loop(name string, env ...string) func(int) program {
 	return func(n int) program {
-		return program{path: folder + "/" + name, env: append(b.env(), fmt.Sprint("COUNT=", n))}
+		return program{path: b.baseline + "/" + name, env: slices.Concat(b.env(), env, []string{fmt.Sprint("COUNT=", n)})}
 	}
 }
 
 // calls returns a function that gets the same event n times.
-func (b *bench) calls(folder, name string, event []byte, good func([]byte) bool) func(int) program {
+func (b *bench) calls(function string, event []byte, good func([]byte) bool) func(int) program {
 	return func(n int) program {
-		return program{path: folder + "/" + name, env: append(b.env(), "GOGC="+b.gogc), events: repeat(event, n), good: good}
+		return program{path: b.programs + "/" + function, env: append(b.env(), "GOGC="+b.gogc), event: event, calls: n, good: good}
 	}
-}
-
-func repeat(event []byte, n int) [][]byte {
-	out := make([][]byte, n)
-	for i := range out {
-		out[i] = event
-	}
-	return out
 }
 
 func allowed(answer []byte) bool { return bytes.Contains(answer, []byte(`"Effect":"Allow"`)) }
@@ -191,62 +162,47 @@ func allowed(answer []byte) bool { return bytes.Contains(answer, []byte(`"Effect
 // checks is how many credentials are checked to measure one.
 const checks = 120
 
-// read measures one GetItem.
-func (b *bench) read(ctx context.Context) (int64, error) {
-	return b.once("getitem", func() (int64, error) {
-		return perCall(ctx, checks, b.loop(b.baseline, "getitem"))
-	})
-}
-
 // check measures a warm check of a credential by an authorizer.
-func check(function, method, resource string, credential func(*world) string) func(context.Context, *bench) (int64, int64, error) {
+func check(function, method, resource string, credential func(*world) string) measurement {
 	return func(ctx context.Context, b *bench) (int64, int64, error) {
-		return b.against(ctx, b.calls(b.programs, function, authorizerEvent(method, resource, credential(b.world)), allowed))
+		return b.against(ctx, b.calls(function, authorizerEvent(method, resource, credential(b.world)), allowed))
 	}
-}
-
-// against returns what one call costs, beside one GetItem.
-func (b *bench) against(ctx context.Context, with func(calls int) program) (value, base int64, err error) {
-	got, err := perCall(ctx, checks, with)
-	if err != nil {
-		return 0, 0, err
-	}
-	read, err := b.read(ctx)
-	return got, read, err
 }
 
 // guarded measures a check of a key by package guard.
 func guarded(ctx context.Context, b *bench) (int64, int64, error) {
-	loop := b.loop(b.baseline, "guard")
-	return b.against(ctx, func(calls int) program {
-		p := loop(calls)
-		p.env = append(p.env, "KEY="+b.key)
-		return p
-	})
+	return b.against(ctx, b.loop("guard", "KEY="+b.key))
 }
 
-func delivery(ctx context.Context, b *bench) (int64, int64, error) {
+// against returns what one call costs, beside one GetItem.
+func (b *bench) against(ctx context.Context, with func(calls int) program) (value, base int64, err error) {
+	if value, err = perCall(ctx, checks, with); err == nil {
+		base, err = b.read()
+	}
+	return value, base, err
+}
+
+func delivery(ctx context.Context, b *bench) (value, base int64, err error) {
 	const deliveries = 90
 	body := fmt.Sprintf(`{"appId":%q,"endpointId":%q,"eventId":%q}`, b.message.App, b.message.Endpoint, b.message.Event)
 	event := fmt.Appendf(nil, `{"Records":[{"messageId":"1","body":%q}]}`, body)
-	got, err := perCall(ctx, deliveries, b.calls(b.programs, "deliver", event, func(answer []byte) bool {
+	value, err = perCall(ctx, deliveries, b.calls("deliver", event, func(answer []byte) bool {
 		return bytes.Contains(answer, []byte(`"batchItemFailures":[]`))
 	}))
-	if err != nil {
-		return 0, 0, err
+	if err == nil {
+		base, err = perCall(ctx, deliveries, b.loop("attempt", "URL="+b.services.URL))
 	}
-	base, err := perCall(ctx, deliveries, b.loop(b.baseline, "attempt"))
-	return got, base, err
+	return value, base, err
 }
 
 func resident(ctx context.Context, b *bench) (int64, int64, error) {
 	const checks = 3000
-	value, err := residentOf(ctx, b.calls(b.programs, "authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(checks))
+	value, err := residentOf(ctx, b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(checks))
 	return value, 0, err
 }
 
 // size measures the program that is deployed.
-func size(name string) func(context.Context, *bench) (int64, int64, error) {
+func size(name string) measurement {
 	return func(_ context.Context, b *bench) (int64, int64, error) {
 		info, err := os.Stat(b.arm + "/" + name)
 		if err != nil {

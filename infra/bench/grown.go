@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"latchkey/pkg/authn"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/id"
-	"latchkey/pkg/parallel"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 )
@@ -66,121 +64,82 @@ func (c *counting) Do(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// growing is an org whose number of API keys grows.
-type growing struct {
-	*world
-	endpoint string
-	client   *counting
-	table    *store.Store
-	rows     []string // of an API key and of its last use, in DynamoDB's JSON
-	ids      []string // of the clones of that key
-}
-
-// grow measures the reads of an org while it grows.
-func grow(ctx context.Context, w *world) (map[string]cost, error) {
-	database, err := startLoaded(ctx, w)
+// grow measures the reads of an org while the number of its API keys grows.
+func grow(ctx context.Context) (map[string]cost, error) {
+	w, err := newWorld(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer database.Stop() //nolint:errcheck // it ends with this program anyway
-	g := &growing{world: w, endpoint: database.Endpoint, client: &counting{Client: boot.NewHTTPClient()}}
-	g.table = storeOn(database, g.client)
-	for k, row := range w.services.rows {
-		if k[1] == "KEY#"+string(w.keyID) {
-			g.rows = append(g.rows, string(row))
-		}
+	defer w.close() //nolint:errcheck // it ends with this program anyway
+	rows, err := w.rowsOf(ctx, string(w.keyID))
+	if err != nil {
+		return nil, err
 	}
-	return g.measure(ctx)
-}
-
-func (g *growing) measure(ctx context.Context) (map[string]cost, error) {
-	out := map[string]cost{}
-	first := func() string { return "" }
-	for _, step := range []struct {
-		keys int
-		name string
-		read func(context.Context) error
-	}{
-		{fewInPages, "page of few", g.list(first)},
-		{fewInChecks, "check among few", g.check()},
-		{manyInPages, "page of many", g.list(first)},
-		{manyInPages, "middle of many", g.list(func() string { return g.ids[len(g.ids)/2] })},
-		{manyInChecks, "check among many", g.check()},
-	} {
-		if err := g.growTo(ctx, step.keys); err != nil {
-			return nil, err
-		}
-		one, err := g.cost(ctx, step.read)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", step.name, err)
-		}
-		out[step.name] = one
-	}
-	return out, nil
-}
-
-// check returns what checks the API key.
-func (g *growing) check() func(context.Context) error {
-	authorizer := authn.New(g.table, nil)
-	return func(ctx context.Context) error {
-		_, err := authorizer.Authorize(ctx, principal.APIKey, []string{"Bearer " + g.key})
+	client := &counting{Client: boot.NewHTTPClient()}
+	table := w.store(client)
+	check := func() error {
+		_, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key})
 		return err
 	}
-}
-
-// list returns what reads a page of 50 keys behind one that after names when the page is read.
-func (g *growing) list(after func() string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		keys, _, err := g.table.Keys(ctx, g.actor, g.org, "", store.Page{Limit: 50, After: after()})
+	var ids []string // of the copies of the key
+	page := func(after string) error {
+		keys, _, err := table.Keys(ctx, w.actor, w.org, "", store.Page{Limit: 50, After: after})
 		if err == nil && len(keys) != 50 {
 			err = fmt.Errorf("a page has %d keys", len(keys))
 		}
 		return err
 	}
+	out := map[string]cost{}
+	for _, step := range []struct {
+		keys int
+		name string
+		read func() error
+	}{
+		{fewInPages, "page of few", func() error { return page("") }},
+		{fewInChecks, "check among few", check},
+		{manyInPages, "page of many", func() error { return page("") }},
+		{manyInPages, "middle of many", func() error { return page(ids[len(ids)/2]) }},
+		{manyInChecks, "check among many", check},
+	} {
+		had := len(ids)
+		for len(ids) < step.keys {
+			ids = append(ids, string(id.Source{}.NewKey(time.Now())))
+		}
+		err := w.clone(ctx, rows, string(w.keyID), ids[had:])
+		slices.Sort(ids)
+		if err == nil {
+			out[step.name], err = client.cost(step.read)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return out, nil
 }
 
 // cost returns the middle cost of a read, after some to warm up: DynamoDB Local compiles what runs often.
-func (g *growing) cost(ctx context.Context, read func(context.Context) error) (cost, error) {
+func (c *counting) cost(read func() error) (cost, error) {
 	const warm, all = 400, 600
 	var times []time.Duration
 	var last cost
 	for i := range all {
-		g.client.sum = cost{}
+		c.sum = cost{}
 		begun := time.Now()
-		if err := read(ctx); err != nil {
+		if err := read(); err != nil {
 			return cost{}, err
 		}
 		if i >= warm {
 			times = append(times, time.Since(begun))
 		}
-		last = g.client.sum
+		last = c.sum
 	}
 	slices.Sort(times)
 	last.took = times[len(times)/2]
 	return last, nil
 }
 
-// growTo adds clones of the key's rows, until there are this many keys.
-func (g *growing) growTo(ctx context.Context, keys int) error {
-	var chunks [][]string
-	const atOnce = 12 // keys, of two rows each: BatchWriteItem takes 25 rows
-	for len(g.ids) < keys {
-		var chunk []string
-		for range min(atOnce, keys-len(g.ids)) {
-			clone := string(id.Source{}.NewKey(time.Now()))
-			g.ids = append(g.ids, clone)
-			for _, row := range g.rows {
-				chunk = append(chunk, strings.ReplaceAll(row, string(g.keyID), clone))
-			}
-		}
-		chunks = append(chunks, chunk)
-	}
-	slices.Sort(g.ids)
-	return errors.Join(parallel.Each(4, chunks, func(_ int, rows []string) error { return put(ctx, g.endpoint, rows) })...)
-}
-
 // units compares the read units of two reads, which must be the same, as must the calls.
-func units(many, few string) func(context.Context, *bench) (int64, int64, error) {
+func units(many, few string) measurement {
 	return func(_ context.Context, b *bench) (int64, int64, error) {
 		all, err := b.grown()
 		x, y := all[many], all[few]
@@ -192,7 +151,7 @@ func units(many, few string) func(context.Context, *bench) (int64, int64, error)
 }
 
 // times compares the times of two reads, in microseconds.
-func times(many, few string) func(context.Context, *bench) (int64, int64, error) {
+func times(many, few string) measurement {
 	return func(_ context.Context, b *bench) (int64, int64, error) {
 		all, err := b.grown()
 		return all[many].took.Microseconds(), all[few].took.Microseconds(), err

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,12 +26,8 @@ import (
 
 const (
 	resultsFile = "infra/bench/results.json"
-	tableFile   = "infra/docs/speed.md"
 	tolerance   = 1.05 // of the committed figure
 	side        = 2    // programs that are measured at the same time
-
-	// begin and end are the lines around the table.
-	begin, end = "<!-- figures: printed by make bench -->\n", "<!-- end of figures -->"
 )
 
 // results is the content of results.json.
@@ -41,17 +38,16 @@ type results struct {
 
 func main() {
 	gate := flag.Bool("gate", false, "compare with the committed figures, and write nothing")
-	old := flag.String("functions", "", "a folder of functions to measure in place of this tree's; figures of large tables, drain, guard and sizes are this tree's still")
-	only := flag.String("only", "", "measure the figures whose names begin so")
+	only := flag.String("only", "", "measure the figures whose names begin so, and write nothing")
 	flag.Parse()
 	slog.SetLogLoggerLevel(slog.LevelError) // what the product logs is not printed
-	if err := run(context.Background(), *gate, *old, *only); err != nil {
+	if err := run(context.Background(), *gate, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, gate bool, old, only string) error {
+func run(ctx context.Context, gate bool, only string) error {
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		return errors.New("valgrind is missing: install Debian's package valgrind")
 	}
@@ -59,14 +55,19 @@ func run(ctx context.Context, gate bool, old, only string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Chdir(root); err != nil {
-		return err
-	}
-	b, end, err := prepare(ctx, root, old)
+	out, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer func() { _ = os.RemoveAll(out) }()
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	b, err := prepare(ctx, root, out)
+	if err != nil {
+		return err
+	}
+	defer b.close() //nolint:errcheck // it ends with this program anyway
 	chosen := slices.DeleteFunc(figures(), func(f figure) bool { return !strings.HasPrefix(f.Name, only) || gate && !f.gated() })
 	measured, err := measure(ctx, b, chosen)
 	if err != nil {
@@ -79,10 +80,14 @@ func run(ctx context.Context, gate bool, old, only string) error {
 		}
 		return compare(committed.Figures, measured, chosen)
 	}
-	if only != "" || old != "" {
+	if only != "" {
 		return nil
 	}
-	return write(measured, chosen)
+	text, err := json.MarshalIndent(results{time.Now().UTC().Format(time.DateOnly), measured}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(resultsFile, append(text, '\n'), 0o644)
 }
 
 // functions returns the names of the functions.
@@ -97,54 +102,47 @@ func functions() []string {
 	return folders
 }
 
-// prepare builds the programs and starts what answers them.
-func prepare(ctx context.Context, root, old string) (b *bench, end func(), err error) {
-	out, err := os.MkdirTemp("", "bench-")
-	if err != nil {
-		return nil, nil, err
+// prepare builds the programs, the baselines under out as make build does, and starts what answers them.
+func prepare(ctx context.Context, root, out string) (b *bench, err error) {
+	builds := filepath.Join(root, ".local/build")
+	b = &bench{programs: builds + "/linux-" + runtime.GOARCH, arm: builds + "/linux-arm64", baseline: out}
+	for _, command := range []string{
+		"make build ARCH=" + runtime.GOARCH, "make build ARCH=arm64",
+		"env CGO_ENABLED=0 GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o " + out + "/ ./infra/bench/baseline/...",
+	} {
+		words := strings.Fields(command)
+		if text, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w\n%s", command, err, text)
+		}
 	}
-	b = &bench{
-		programs: filepath.Join(root, ".local/build/linux-"+runtime.GOARCH), arm: filepath.Join(root, ".local/build/linux-arm64"),
-		baseline: out + "/baseline", baselines: map[string]func() (int64, error){},
-	}
-	err = errors.Join(
-		command(ctx, "make", "build", "ARCH="+runtime.GOARCH), command(ctx, "make", "build", "ARCH=arm64"),
-		goBuild(ctx, b.baseline, "-ldflags=-s", "./infra/bench/baseline/..."))
-	if err == nil {
+	b.hello = sync.OnceValues(func() (int64, error) {
+		return least(ctx, 3*startRuns, program{path: b.baseline + "/hello"}) // it divides every other start
+	})
+	b.read = sync.OnceValues(func() (int64, error) { return perCall(ctx, checks, b.loop("getitem")) })
+	b.grown = sync.OnceValues(func() (map[string]cost, error) { return grow(ctx) })
+	if b.gogc, err = gogc(); err == nil {
 		b.world, err = newWorld(ctx)
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(out))
-	}
-	if old != "" {
-		b.programs = old
-	}
-	b.grown = sync.OnceValues(func() (map[string]cost, error) { return grow(ctx, b.world) })
-	return b, func() { b.close(); _ = os.RemoveAll(out) }, nil
-}
-
-// goBuild builds programs as make build does.
-func goBuild(ctx context.Context, out string, args ...string) error {
-	return command(ctx, "env", append([]string{"CGO_ENABLED=0", "GOFLAGS=", "go", "build", "-trimpath", "-tags=lambda.norpc", "-o", out + "/"}, args...)...)
-}
-
-func command(ctx context.Context, name string, args ...string) error {
-	if text, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, text)
-	}
-	return nil
+	return b, err
 }
 
 func measure(ctx context.Context, b *bench, list []figure) (map[string]result, error) {
 	var mu sync.Mutex
 	out := map[string]result{}
 	one := func(_ int, f figure) error {
-		r, err := f.of(ctx, b)
+		value, base, err := f.measure(ctx, b)
+		r := result{Value: value, Base: base}
+		if base != 0 {
+			r.Ratio = math.Round(float64(value)/float64(base)*1000) / 1000
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		out[f.Name] = r
 		fmt.Printf("%-20s %10d %10d %7.3f\n", f.Name, r.Value, r.Base, r.Ratio)
-		return err
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		return nil
 	}
 	failed := parallel.Each(1, slices.DeleteFunc(slices.Clone(list), func(f figure) bool { return !f.alone() }), one)
 	failed = append(failed, parallel.Each(side, slices.DeleteFunc(slices.Clone(list), figure.alone), one)...)
@@ -178,40 +176,4 @@ func read() (results, error) {
 	}
 	var r results
 	return r, json.Unmarshal(text, &r)
-}
-
-// write writes the results, and their table into the documentation.
-func write(measured map[string]result, list []figure) error {
-	r := results{time.Now().UTC().Format(time.DateOnly), measured}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(resultsFile, append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	doc, err := os.ReadFile(tableFile)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(doc), begin)
-	_, after, ends := strings.Cut(rest, end)
-	if !found || !ends {
-		return fmt.Errorf("%s has no place for the figures", tableFile)
-	}
-	return os.WriteFile(tableFile, []byte(before+begin+table(r, list)+end+after), 0o644)
-}
-
-func table(r results, list []figure) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s.\n\n| Figure | Count | Against | Ratio | Goal |\n|---|---|---|---|---|\n", r.Date)
-	for _, f := range slices.SortedFunc(slices.Values(list), func(x, y figure) int { return strings.Compare(x.Name, y.Name) }) {
-		got := r.Figures[f.Name]
-		ratio, goal := "", fmt.Sprintf("≤ %.0f", f.Goal)
-		if got.Base != 0 {
-			ratio, goal = fmt.Sprintf("%.2f ×", got.Ratio), fmt.Sprintf("≤ %g ×", f.Goal)
-		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", f.What, got.Value, f.Base, ratio, goal)
-	}
-	return b.String()
 }

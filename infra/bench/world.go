@@ -9,48 +9,86 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/golang-jwt/jwt/v5"
 
+	"latchkey/infra/lab/backing"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/id"
 	roles "latchkey/pkg/org"
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
-const tableName = "bench"
+const (
+	tableName = "bench"
+	bareKey   = "BARE" // PK and SK of the row that the baselines read, which has no other attributes
 
-// bareRow is the key of the row that the baselines read, which has no other attributes.
-var bareRow = [2]string{"BARE", "BARE"}
+	// answersAfter is how long the services wait. The SDK drops a connection whose answer arrives
+	// before its own goroutine waits for it.
+	answersAfter = time.Millisecond
 
-// world has an org with an API key, a user and a delivery that is due, and the fake services that
-// answer with their rows.
+	// signature is one of KMS: DER of r and s, in base64.
+	signature = "MEQCIAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAiACAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg=="
+)
+
+// world is a DynamoDB Local that has an org with an API key, a user and a delivery that is due, and the
+// services that the functions call: AWS, the issuer of access tokens and the receiver of webhooks.
 type world struct {
-	services *services
-	issuer   *httptest.Server
-	key      string // an API key's text
+	database *backing.Process
+	services *httptest.Server
+	known    sync.Map // the database's answers by operation and request: it is slow on a busy machine
+	keys     []byte   // the key set of the issuer
+	token    string   // an access token of a known user
+	key      string   // an API key's text
 	keyID    id.Key
 	org      id.Org
 	actor    store.Actor // its admin
-	token    string      // an access token of a known user
 	message  webhook.Message
-	gogc     string // of the functions, by the template
 }
 
-func (w *world) close() {
+// newWorld fills a table of DynamoDB Local by the product's own use cases.
+func newWorld(ctx context.Context) (*world, error) {
+	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+	if err != nil {
+		return nil, err
+	}
+	w := &world{database: database}
+	w.services = httptest.NewServer(http.HandlerFunc(w.serve))
+	err = backing.CreateTable(ctx, backing.NewDynamoDBClient(database.Endpoint), "template.yaml", tableName)
+	if err == nil {
+		err = w.sign()
+	}
+	if err == nil {
+		err = w.fill(ctx)
+	}
+	if err == nil {
+		err = w.put(ctx, []string{fmt.Sprintf(`{"PK":{"S":%q},"SK":{"S":%q}}`, bareKey, bareKey)})
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *world) close() error {
 	w.services.Close()
-	w.issuer.Close()
+	return w.database.Stop()
 }
 
 // env returns the environment of every function.
@@ -59,40 +97,191 @@ func (w *world) env() []string {
 	return []string{
 		"AWS_ENDPOINT_URL_DYNAMODB=" + aws, "AWS_ENDPOINT_URL_KMS=" + aws, "AWS_ENDPOINT_URL_SQS=" + aws,
 		"TABLE=" + tableName, "STACK=bench", "QUEUE_URL=" + aws + "/queue", "SIGNING_KEY_ARN=arn", "WEBHOOK_ISSUER=https://bench.test",
-		"WEBHOOK_ALLOW_CIDRS=127.0.0.0/8", "ISSUER=" + w.issuer.URL, "JWKS_URL=" + w.issuer.URL, "AUDIENCE=bench",
-		"PK=" + bareRow[0], "SK=" + bareRow[1], "URL=" + aws,
+		"WEBHOOK_ALLOW_CIDRS=127.0.0.0/8", "ISSUER=" + aws, "JWKS_URL=" + aws, "AUDIENCE=bench", "PK=" + bareKey, "SK=" + bareKey,
+		"ORG_PARAMETER=orgId", "API_GATEWAY=" + aws, "KEY_AUTHORIZER=arn:key", "MEMBER_AUTHORIZER=arn:member",
 	}
 }
 
-// unreachable returns the environment of a function that opens no connection at its start.
-func (w *world) unreachable() []string {
-	return append(w.env(), "AWS_ENDPOINT_URL_DYNAMODB=http://[", "AWS_ENDPOINT_URL_KMS=http://[", "AWS_ENDPOINT_URL_SQS=http://[")
+// serve passes each read on to DynamoDB Local once. It takes every write and keeps none, so that one delivery can be
+// attempted any number of times. A GET gets the key set.
+func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the program has gone
+	}
+	time.Sleep(answersAfter)
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	answer, media := []byte(`{}`), "application/x-amz-json-1.0"
+	switch operation {
+	case "GetItem", "BatchGetItem":
+		if known, ok := w.known.Load(operation + string(body)); ok {
+			answer = known.([]byte)
+		} else if answer, err = w.call(r.Context(), operation, string(body)); err == nil {
+			w.known.Store(operation+string(body), answer)
+		}
+	case "Sign":
+		answer = fmt.Appendf(nil, `{"KeyId":"bench","Signature":%q,"SigningAlgorithm":"ECDSA_SHA_256"}`, signature)
+	case "SendMessageBatch":
+		answer = []byte(`{"Successful":[],"Failed":[]}`)
+	case "UpdateItem", "TransactWriteItems":
+	case "":
+		if r.Method == http.MethodGet {
+			answer, media = w.keys, "application/json"
+		}
+	default:
+		err = fmt.Errorf("no answer to %s", operation)
+	}
+	rw.Header().Set("Content-Type", media)
+	if err != nil {
+		rw.WriteHeader(http.StatusInternalServerError)
+		answer = []byte(err.Error())
+	}
+	_, _ = rw.Write(answer) // the program that has gone is found by its answers
 }
 
-// newWorld fills a table of DynamoDB Local by the product's own use cases, and takes its rows.
-func newWorld(ctx context.Context) (*world, error) {
-	database, err := startTable(ctx)
+// call makes one call of DynamoDB Local, which checks no signature.
+func (w *world) call(ctx context.Context, operation, body string) (answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.database.Endpoint, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	defer database.Stop() //nolint:errcheck // it ends with this program anyway
-	w := &world{}
-	if w.gogc, err = gogc(); err != nil {
-		return nil, err
+	req.Header = http.Header{
+		"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Target": {"DynamoDB_20120810." + operation},
+		"Authorization": {"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"},
 	}
-	signer, err := w.startIssuer()
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	w.services = newServices(nil)
-	if err := w.fill(ctx, storeOn(database, boot.NewHTTPClient()), signer); err != nil {
+	answer, err = io.ReadAll(res.Body)
+	if err = errors.Join(err, res.Body.Close()); err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %.200s", operation, answer)
+	}
+	return answer, err
+}
+
+// put writes rows in DynamoDB's JSON, 25 at most.
+func (w *world) put(ctx context.Context, rows []string) error {
+	requests := `{"PutRequest":{"Item":` + strings.Join(rows, `}},{"PutRequest":{"Item":`) + `}}`
+	answer, err := w.call(ctx, "BatchWriteItem", fmt.Sprintf(`{"RequestItems":{%q:[%s]}}`, tableName, requests))
+	if err == nil && !strings.Contains(string(answer), `"UnprocessedItems":{}`) {
+		err = fmt.Errorf("rows are not written: %.200s", answer)
+	}
+	return err
+}
+
+// rowsOf returns the rows, in DynamoDB's JSON, whose sort keys end in an id.
+func (w *world) rowsOf(ctx context.Context, id string) (rows []string, err error) {
+	answer, err := w.call(ctx, "Scan", fmt.Sprintf(`{"TableName":%q}`, tableName))
+	if err != nil {
 		return nil, err
 	}
-	if w.services.rows, err = rowsOf(ctx, database.Endpoint); err != nil {
+	var out struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(answer, &out); err != nil {
 		return nil, err
 	}
-	w.services.rows[bareRow] = json.RawMessage(`{"PK":{"S":"BARE"},"SK":{"S":"BARE"}}`)
-	return w, nil
+	for _, item := range out.Items {
+		var key struct{ SK struct{ S string } }
+		if err := json.Unmarshal(item, &key); err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(key.SK.S, id) {
+			rows = append(rows, string(item))
+		}
+	}
+	if len(rows) != 2 {
+		return nil, fmt.Errorf("%d rows of %s", len(rows), id)
+	}
+	return rows, nil
+}
+
+var shard = regexp.MustCompile(`(DUE#delivery#)\d`)
+
+// clone adds copies of two rows, in each of which one of the ids takes the place of old. The copies are spread
+// over the shards of the index.
+func (w *world) clone(ctx context.Context, rows []string, old string, ids []string) error {
+	const shards = 8
+	return errors.Join(parallel.Each(4, slices.Collect(slices.Chunk(ids, shards)), func(_ int, ids []string) error {
+		var copies []string
+		for i, id := range ids {
+			for _, row := range rows {
+				copies = append(copies, shard.ReplaceAllString(strings.ReplaceAll(row, old, id), fmt.Sprint("${1}", i)))
+			}
+		}
+		return w.put(ctx, copies)
+	})...)
+}
+
+// store returns a store that calls the database by an HTTP client.
+func (w *world) store(client aws.HTTPClient) *store.Store {
+	config := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil)
+	config.HTTPClient = client
+	return store.New(dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.BaseEndpoint = &w.database.Endpoint }), tableName)
+}
+
+// sign makes the key set of the issuer, and a token of it.
+func (w *world) sign() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return err
+	}
+	public, err := webhook.ParsePublicKey(der)
+	if err != nil {
+		return err
+	}
+	w.keys = fmt.Appendf(nil, `{"keys":[{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}]}`, public.Kid, public.X, public.Y)
+	now := time.Now()
+	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
+		"iss": w.services.URL, "sub": "alice", "aud": "bench", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"email": "alice@example.com", "email_verified": true, "name": "Alice", "client_id": "app", "scope": "openid profile",
+	})
+	t.Header["typ"], t.Header["kid"] = "at+jwt", public.Kid
+	w.token, err = t.SignedString(key)
+	return err
+}
+
+// fill makes the rows.
+func (w *world) fill(ctx context.Context) error {
+	table := w.store(boot.NewHTTPClient())
+	tokens := accesstoken.New(accesstoken.Config{Issuer: w.services.URL, JWKSURL: w.services.URL, Audience: "bench"}, boot.NewIssuerClient(), time.Now)
+	p, err := authn.New(table, tokens).Authorize(ctx, principal.UserToken, []string{"Bearer " + w.token})
+	if err != nil {
+		return err
+	}
+	org, err := table.CreateOrg(ctx, p.UserID, "Acme", store.Once[store.Org]{})
+	if err != nil {
+		return err
+	}
+	w.org, w.actor = org.Made.ID, store.Actor{User: p.UserID, May: []roles.Role{roles.Admin}}
+	key, err := table.CreateKey(ctx, w.actor, w.org, store.NewKey{Name: "bench", Prefix: "lk"}, store.Once[store.MintedKey]{})
+	if err != nil {
+		return err
+	}
+	w.key, w.keyID = key.Made.Minted.Key.Reveal(), key.Made.ID
+	app := id.DefaultApp(w.org)
+	endpoint, err := table.CreateEndpoint(ctx, store.NewEndpoint{
+		OrgID: w.org, AppID: app, URL: w.services.URL + "/hook", Events: []string{webhook.Every}, By: w.keyID,
+	}, store.Once[store.Endpoint]{})
+	if err != nil {
+		return err
+	}
+	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, "hello")
+	if err != nil {
+		return err
+	}
+	if _, err := table.Deliveries().FanOut(ctx, app, event); err != nil {
+		return err
+	}
+	w.message = webhook.Message{Org: w.org, DeliveryID: webhook.DeliveryID{App: app, Endpoint: endpoint.Made.ID, Event: event}}
+	lease, err := table.LeaseSigningKeys(ctx, time.Minute)
+	if err != nil {
+		return err
+	}
+	return table.ActivateSigningKey(ctx, lease, store.SigningKeys{}, webhook.JWK{Kid: "bench", X: "x", Y: "y"}, "arn:aws:kms:us-east-1:123456789012:key/bench")
 }
 
 // gogc returns the pace of the garbage collector that the template sets.
@@ -108,105 +297,25 @@ func gogc() (string, error) {
 	return string(found[1]), nil
 }
 
-// startIssuer serves the key set of an issuer, and makes a token of it.
-func (w *world) startIssuer() (token string, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", err
-	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		return "", err
-	}
-	public, err := webhook.ParsePublicKey(der)
-	if err != nil {
-		return "", err
-	}
-	w.issuer = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(rw, `{"keys":[{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}]}`, public.Kid, public.X, public.Y)
-	}))
-	now := time.Now()
-	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
-		"iss": w.issuer.URL, "sub": "alice", "aud": "bench", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
-		"email": "alice@example.com", "email_verified": true, "name": "Alice", "client_id": "app", "scope": "openid profile",
-	})
-	t.Header["typ"], t.Header["kid"] = "at+jwt", public.Kid
-	w.token, err = t.SignedString(key)
-	return w.token, err
-}
-
-// fill makes the rows.
-func (w *world) fill(ctx context.Context, table *store.Store, token string) error {
-	tokens := accesstoken.New(accesstoken.Config{Issuer: w.issuer.URL, JWKSURL: w.issuer.URL, Audience: "bench"}, boot.NewIssuerClient(), time.Now)
-	p, err := authn.New(table, tokens).Authorize(ctx, principal.UserToken, []string{"Bearer " + token})
-	if err != nil {
-		return err
-	}
-	org, err := table.CreateOrg(ctx, p.UserID, "Acme", store.Once[store.Org]{})
-	if err != nil {
-		return err
-	}
-	actor := store.Actor{User: p.UserID, May: []roles.Role{roles.Admin}}
-	key, err := table.CreateKey(ctx, actor, org.Made.ID, store.NewKey{Name: "bench", Prefix: "lk"}, store.Once[store.MintedKey]{})
-	if err != nil {
-		return err
-	}
-	w.key, w.keyID, w.org, w.actor = key.Made.Minted.Key.Reveal(), key.Made.ID, org.Made.ID, actor
-	owner := authn.New(table, tokens)
-	p, err = owner.Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key})
-	if err != nil {
-		return err
-	}
-	endpoint, err := table.CreateEndpoint(ctx, store.NewEndpoint{
-		OrgID: p.OrgID, AppID: p.AppID, URL: w.services.URL + "/hook", Events: []string{webhook.Every}, By: p.KeyID,
-	}, store.Once[store.Endpoint]{})
-	if err != nil {
-		return err
-	}
-	event, err := table.Deliveries().Test(ctx, p.OrgID, p.AppID, endpoint.Made.ID, "hello")
-	if err != nil {
-		return err
-	}
-	if _, err := table.Deliveries().FanOut(ctx, p.AppID, event); err != nil {
-		return err
-	}
-	w.message = webhook.Message{Org: p.OrgID, DeliveryID: webhook.DeliveryID{App: p.AppID, Endpoint: endpoint.Made.ID, Event: event}}
-	return activate(ctx, table)
-}
-
-// activate makes a signing key the active one.
-func activate(ctx context.Context, table *store.Store) error {
-	lease, err := table.LeaseSigningKeys(ctx, time.Minute)
-	if err != nil {
-		return err
-	}
-	return table.ActivateSigningKey(ctx, lease, store.SigningKeys{}, webhook.JWK{Kid: "bench", X: "x", Y: "y"}, "arn:aws:kms:us-east-1:123456789012:key/bench")
-}
-
 // authorizerEvent is what API Gateway sends for a request of a client that sends a few headers.
 func authorizerEvent(method, resource, credential string) []byte {
-	headers := map[string]string{
-		"Accept": "*/*", "Authorization": "Bearer " + credential, "Content-Type": "application/json", "Host": "abc123.execute-api.us-east-1.amazonaws.com",
-		"User-Agent": "acme-client/1.4.2", "X-Amzn-Trace-Id": "Root=1-5759e988-bd862e3fe1be46a994272793", "X-Forwarded-For": "203.0.113.7", "X-Forwarded-Port": "443", "X-Forwarded-Proto": "https",
+	headers := []string{
+		"Accept", "*/*", "Authorization", "Bearer " + credential, "Content-Type", "application/json", "Host", "abc123.execute-api.us-east-1.amazonaws.com",
+		"User-Agent", "acme-client/1.4.2", "X-Amzn-Trace-Id", "Root=1-5759e988-bd862e3fe1be46a994272793",
+		"X-Forwarded-For", "203.0.113.7", "X-Forwarded-Port", "443", "X-Forwarded-Proto", "https",
 	}
-	many := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		many[name] = []string{headers[name]}
+	var one, many []string
+	for h := range slices.Chunk(headers, 2) {
+		one = append(one, fmt.Sprintf("%q:%q", h[0], h[1]))
+		many = append(many, fmt.Sprintf("%q:[%q]", h[0], h[1]))
 	}
-	event, err := json.Marshal(map[string]any{
-		"type": "REQUEST", "methodArn": "arn:aws:execute-api:us-east-1:123456789012:abc123/live/" + method + resource,
-		"resource": resource, "path": resource, "httpMethod": method, "headers": headers, "multiValueHeaders": many,
-		"queryStringParameters": map[string]string{}, "multiValueQueryStringParameters": map[string][]string{}, "pathParameters": map[string]string{}, "stageVariables": map[string]string{},
-		"requestContext": map[string]any{
-			"resourceId": "x1y2z3", "resourcePath": resource, "httpMethod": method, "extendedRequestId": "JKJaXmPLvHcESHA=", "requestTime": "10/Mar/2026:06:58:27 +0000",
-			"path": "/live" + resource, "accountId": "123456789012", "protocol": "HTTP/1.1", "stage": "live", "domainPrefix": "abc123", "requestTimeEpoch": 1773125907000,
-			"requestId": "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", "apiId": "abc123", "domainName": "abc123.execute-api.us-east-1.amazonaws.com",
-			"identity": map[string]any{"sourceIp": "203.0.113.7", "userAgent": "acme-client/1.4.2", "caller": nil, "user": nil, "accountId": nil},
-		},
-	})
-	if err != nil {
-		panic(err) // maps of strings always marshal
-	}
-	return event
+	return fmt.Appendf(nil, `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abc123/live/%[1]s%[2]s",`+
+		`"resource":%[2]q,"path":%[2]q,"httpMethod":%[1]q,"headers":{%[3]s},"multiValueHeaders":{%[4]s},`+
+		`"queryStringParameters":{},"multiValueQueryStringParameters":{},"pathParameters":{},"stageVariables":{},`+
+		`"requestContext":{"resourceId":"x1y2z3","resourcePath":%[2]q,"httpMethod":%[1]q,"extendedRequestId":"JKJaXmPLvHcESHA=",`+
+		`"requestTime":"10/Mar/2026:06:58:27 +0000","path":"/live%[2]s","accountId":"123456789012","protocol":"HTTP/1.1","stage":"live",`+
+		`"domainPrefix":"abc123","requestTimeEpoch":1773125907000,"requestId":"c6af9ac6-7b61-11e6-9a41-93e8deadbeef","apiId":"abc123",`+
+		`"domainName":"abc123.execute-api.us-east-1.amazonaws.com",`+
+		`"identity":{"sourceIp":"203.0.113.7","userAgent":"acme-client/1.4.2","caller":null,"user":null,"accountId":null}}}`,
+		method, resource, strings.Join(one, ","), strings.Join(many, ","))
 }

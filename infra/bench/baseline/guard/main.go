@@ -4,7 +4,7 @@ package main
 
 import (
 	"context"
-	"os"
+	"log"
 
 	"latchkey/pkg/boot"
 	"latchkey/pkg/guard"
@@ -17,7 +17,7 @@ func main() {
 	g, headers := guard.New(guard.Config{AWS: config, Table: r.Required("TABLE")}), []string{"Bearer " + r.Required("KEY")}
 	for range r.Int("COUNT", 0, 1) {
 		if _, err := g.Key(context.Background(), headers); err != nil {
-			os.Exit(1)
+			log.Fatal(err)
 		}
 	}
 }

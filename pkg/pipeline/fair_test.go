@@ -103,7 +103,7 @@ func TestARunReadsPastAnotherTenantsBacklog(t *testing.T) {
 	}
 	s.puts(t, 1200, func(i int) row {
 		r := overdueRow(s, i)
-		r["due"] = str(shard)
+		r["due"], r["dueAt"] = str(shard), num(s.Now().Add(-time.Hour).UnixMilli())
 		return r
 	})
 	s.sweeps(t)

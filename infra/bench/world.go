@@ -262,6 +262,9 @@ func (w *world) fill(ctx context.Context) error {
 		return err
 	}
 	w.key, w.keyID = key.Made.Minted.Key.Reveal(), key.Made.ID
+	if _, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key}); err != nil { // it notes its use
+		return err
+	}
 	app := id.DefaultApp(w.org)
 	endpoint, err := table.CreateEndpoint(ctx, store.NewEndpoint{
 		OrgID: w.org, AppID: app, URL: w.services.URL + "/hook", Events: []string{webhook.Every}, By: w.keyID,

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,6 +27,9 @@ func aKey(t *testing.T, tg *target) {
 	listed := ada.want(t, "GET", base, "", 200, "")
 	if strings.Contains(listed.text, key) || len(listed.list("keys")) != 2 {
 		t.Errorf("keys: %s", listed.text)
+	}
+	if r := ada.want(t, "PATCH", base+"/"+id, `{"scopes":["invoices:read"]}`, 200, ""); fmt.Sprint(r.body["scopes"]) != "[invoices:read]" {
+		t.Errorf("changed: %s", r.text)
 	}
 	ada.want(t, "DELETE", base+"/"+id, "", 204, "")
 	ada.want(t, "DELETE", base+"/"+id, "", 204, "")

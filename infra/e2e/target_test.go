@@ -1,8 +1,7 @@
 // Package e2e_test has the end-to-end tests. The suite is a black-box test: it only needs a base
 // URL and a command that prints an access token. TestLocal runs the suite on the stack of `make
 // run`, TestSAM on `sam local start-api`, and TestDeployed on BASE_URL with TOKEN_CMD. Other tests
-// need a local stack: webhooks under load and kills, the walk through every route, the costs, and
-// the runbook's commands.
+// need a local stack: webhooks under load and kills, the costs, and the runbook's commands.
 package e2e_test
 
 import (

@@ -149,25 +149,38 @@ func callable(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-func throttled(tpl *translated.Template) (wrong []string) {
+// throttled tries the default limits and others, so that a route's limit is that of its parameter.
+func throttled(tpl *translated.Template) []string {
+	o := options()
+	maps.Copy(o.Parameters, map[string]string{"ThrottleRate": "7", "ThrottleBurst": "8", "PublicThrottleRate": "9", "PublicThrottleBurst": "6"})
+	other, err := tpl.Resolve(o)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return append(throttles(tpl, "1000/s, 500 at once", "200/s, 200 at once"), throttles(other, "7/s, 8 at once", "9/s, 6 at once")...)
+}
+
+// throttles wants these limits of all routes and of each public route, and no other setting of a method:
+// DataTraceEnabled would log keys, tokens and people's addresses.
+func throttles(tpl *translated.Template, ofAll, ofPublic string) (wrong []string) {
 	settings := map[string]string{}
 	for _, stage := range tpl.Named("AWS::ApiGateway::Stage") {
 		for _, v := range list(tpl.Resources[stage].Properties["MethodSettings"]) {
 			s := object(v)
 			settings[fmt.Sprint(s["HttpMethod"], " ", s["ResourcePath"])] = fmt.Sprintf("%v/s, %v at once", s["ThrottlingRateLimit"], s["ThrottlingBurstLimit"])
+			if len(s) != 4 {
+				wrong = append(wrong, fmt.Sprintf("a method has the settings %v", s))
+			}
 		}
 	}
-	wanted := map[string]string{"* /*": "1000/s, 500 at once"}
+	wanted := map[string]string{"* /*": ofAll}
 	for _, r := range public {
 		method, path, _ := strings.Cut(r, " ")
 		// In CloudFormation every slash but the first is escaped, as in a JSON pointer.
-		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = "200/s, 200 at once"
+		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = ofPublic
 		if strings.HasSuffix(path, "/openapi.yaml") {
 			wanted[method+" /~1openapi.yaml"] = "5/s, 10 at once" // the only large answer
 		}
 	}
-	if !maps.Equal(settings, wanted) {
-		wrong = append(wrong, fmt.Sprintf("throttles %v, want %v", settings, wanted))
-	}
-	return wrong
+	return append(wrong, differences("throttle", settings, wanted)...)
 }

@@ -17,12 +17,7 @@ func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionPropert
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
 
-const (
-	deadLetterQueue = `{"MessageRetentionPeriod":1209600,"SqsManagedSseEnabled":true}`
-	throttleAll     = `"ThrottlingBurstLimit":{"Ref":"ThrottleBurst"},"ThrottlingRateLimit":{"Ref":"ThrottleRate"}}`
-	throttleText    = `"ThrottlingBurstLimit":10,"ThrottlingRateLimit":5}`
-	throttlePublic  = `"ThrottlingBurstLimit":{"Ref":"PublicThrottleBurst"},"ThrottlingRateLimit":{"Ref":"PublicThrottleRate"}}`
-)
+const deadLetterQueue = `{"MessageRetentionPeriod":1209600,"SqsManagedSseEnabled":true}`
 
 // accessLine is the line of a request in the access log. It has no text from the client but the
 // method, and no credential.
@@ -31,9 +26,8 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
 	`"waf":"$context.wafResponseCode"}`
 
-// settingsList has every property of these resources, except texts and the names that SAM makes of
-// the API's content. No method has DataTraceEnabled, which would log keys, tokens and people's
-// addresses.
+// settingsList has every property of these resources, except texts, the names that SAM makes of the
+// API's content, and the settings of methods, which the check throttled reads.
 func settingsList() map[string]string {
 	rule := func(function, rate string) string {
 		return `{"ScheduleExpression":"` + rate + `","Targets":[{"Arn":{"Fn::GetAtt":["` + function + `","Arn"]}}]}`
@@ -50,19 +44,7 @@ func settingsList() map[string]string {
 		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
 		"ApiliveStage": `{"AccessLogSetting":{"Fn::If":["AccessLog",{"DestinationArn":{"Fn::GetAtt":["AccessLogs","Arn"]},"Format":` + quoted(accessLine) +
-			`},{"Ref":"AWS::NoValue"}]},"MethodSettings":[` +
-			`{"HttpMethod":"*","ResourcePath":"/*",` + throttleAll +
-			`,{"HttpMethod":"POST","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
-			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1webhook_verification_key~1get",` + throttlePublic +
-			`,{"HttpMethod":"GET","ResourcePath":"/~1webhook_verification_key~1{kid}",` + throttlePublic +
-			`,{"HttpMethod":"HEAD","ResourcePath":"/~1webhook_verification_key~1{kid}",` + throttlePublic +
-			`,{"HttpMethod":"GET","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
-			`,{"HttpMethod":"HEAD","ResourcePath":"/~1.well-known~1jwks.json",` + throttlePublic +
-			`,{"HttpMethod":"GET","ResourcePath":"/~1openapi.yaml",` + throttleText +
-			`,{"HttpMethod":"HEAD","ResourcePath":"/~1openapi.yaml",` + throttleText +
-			`,{"HttpMethod":"POST","ResourcePath":"/~1link~1claim",` + throttlePublic +
-			`,{"HttpMethod":"OPTIONS","ResourcePath":"/~1link~1claim",` + throttlePublic + consolePreflights() +
-			`],"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,
+			`},{"Ref":"AWS::NoValue"}]},"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,
 		"DeliverFunctionWaking": `{"BatchSize":10,"EventSourceArn":{"Fn::GetAtt":["DeliveryQueue","Arn"]},"FunctionName":{"Ref":"DeliverFunction"},` +
 			`"FunctionResponseTypes":["ReportBatchItemFailures"],"ScalingConfig":{"MaximumConcurrency":{"Ref":"DeliverConcurrency"}}}`,
 		"FanoutFunctionNewEvents": `{"BatchSize":25,"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":{"Fn::GetAtt":["FanoutDeadLetters","Arn"]}}},` +
@@ -86,32 +68,10 @@ func settings(tpl *translated.Template) []string {
 			if typ == "AWS::ApiGateway::Deployment" {
 				key = "the deployment"
 			}
-			got[key] = without(rawProperties(tpl, name), "Description", "AlarmDescription", "Body", "DeploymentId", "Id")
+			got[key] = without(rawProperties(tpl, name), "Description", "AlarmDescription", "Body", "DeploymentId", "Id", "MethodSettings")
 		}
 	}
 	return differences("resource", got, settingsList())
-}
-
-// consolePreflights returns the throttles of preflights under /v1, in the template's order.
-func consolePreflights() (all string) {
-	for _, path := range []string{
-		"~1v1~1orgs",
-		"~1v1~1orgs~1{orgId}",
-		"~1v1~1orgs~1{orgId}~1audit",
-		"~1v1~1orgs~1{orgId}~1members",
-		"~1v1~1orgs~1{orgId}~1members~1{userId}",
-		"~1v1~1orgs~1{orgId}~1leave",
-		"~1v1~1orgs~1{orgId}~1keys",
-		"~1v1~1orgs~1{orgId}~1keys~1{keyId}",
-		"~1v1~1orgs~1{orgId}~1keys~1{keyId}~1rotate",
-		"~1v1~1orgs~1{orgId}~1apps",
-		"~1v1~1orgs~1{orgId}~1apps~1{appId}",
-		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints",
-		"~1v1~1orgs~1{orgId}~1apps~1{appId}~1webhook_endpoints~1{endpointId}",
-	} {
-		all += `,{"HttpMethod":"OPTIONS","ResourcePath":"/` + path + `",` + throttlePublic
-	}
-	return all
 }
 
 // functionProperties wants functions to have only these properties and those of other checks. Only

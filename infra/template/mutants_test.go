@@ -172,5 +172,5 @@ func found(t *testing.T, mutant *translated.Template) bool {
 var allChecks = []check{
 	alarms, alarmsAreHeard, dashboard, doors, lastUses, durable, literal, index, sizes, environments, signingKey, schedules,
 	problems, headers, silent, restored, ownRoles, ownLogs, exact, partitioned, transactional, tagged, closed, uncached,
-	ownNames, kept, switched, rights, sameRoutes, callable, throttled, defaults, switches, retention, secret, variables, settings, functionProperties, types, sources, deadLetters, servers,
+	ownNames, kept, switched, rights, sameRoutes, callable, throttled, defaults, used, budgets, switches, retention, secret, variables, settings, functionProperties, types, sources, deadLetters, servers,
 }

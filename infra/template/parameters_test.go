@@ -10,9 +10,14 @@ import (
 	"testing"
 
 	"latchkey/infra/lab/translated"
+	"latchkey/pkg/store"
 )
 
 func TestEveryParameterTakesItsDefault(t *testing.T) { holds(t, defaults) }
+
+func TestEveryParameterHasAnEffect(t *testing.T) { holds(t, used) }
+
+func TestBudgetsAreThoseOfTheStore(t *testing.T) { holds(t, budgets) }
 
 func TestSwitchesAreOnOrOff(t *testing.T) { holds(t, switches) }
 
@@ -71,6 +76,32 @@ func defaults(tpl *translated.Template) (wrong []string) {
 		}
 		if p["Type"] == "Number" && takes(p, "-1") && !strings.Contains(name, "Throttle") { // a throttle has no bound
 			wrong = append(wrong, name+" takes -1")
+		}
+	}
+	return wrong
+}
+
+// used wants each parameter to be read somewhere: a number in its place would ignore what an owner gives.
+func used(tpl *translated.Template) (wrong []string) {
+	names, _ := parametersOf(tpl)
+	rest := quoted([]any{tpl.Raw["Conditions"], tpl.Raw["Resources"], tpl.Raw["Outputs"]})
+	for _, name := range names {
+		if !strings.Contains(rest, `{"Ref":"`+name+`"}`) && !strings.Contains(rest, "${"+name+"}") {
+			wrong = append(wrong, "nothing reads "+name)
+		}
+	}
+	return wrong
+}
+
+// budgets wants the defaults to be those of the store, with which its tests prove what a budget holds back.
+func budgets(tpl *translated.Template) (wrong []string) {
+	_, declared := parametersOf(tpl)
+	app, org := store.DefaultLimits().Budget, store.DefaultLimits().OrgBudget
+	for name, want := range map[string]int{
+		"DeliveriesPerSecond": app.PerSecond, "DeliveriesBurst": app.Burst, "OrgDeliveriesPerSecond": org.PerSecond, "OrgDeliveriesBurst": org.Burst,
+	} {
+		if got := fmt.Sprint(declared[name]["Default"]); got != fmt.Sprint(want) {
+			wrong = append(wrong, fmt.Sprintf("%s is %s by default, and %d in the store", name, got, want))
 		}
 	}
 	return wrong

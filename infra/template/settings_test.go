@@ -29,9 +29,6 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 // settingsList has every property of these resources, except texts, the names that SAM makes of the
 // API's content, and the settings of methods, which the check throttled reads.
 func settingsList() map[string]string {
-	rule := func(function, rate string) string {
-		return `{"ScheduleExpression":"` + rate + `","Targets":[{"Arn":{"Fn::GetAtt":["` + function + `","Arn"]}}]}`
-	}
 	onlyNow := func(function string) string {
 		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
 	}
@@ -45,15 +42,8 @@ func settingsList() map[string]string {
 		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
 		"ApiliveStage": `{"AccessLogSetting":{"Fn::If":["AccessLog",{"DestinationArn":{"Fn::GetAtt":["AccessLogs","Arn"]},"Format":` + quoted(accessLine) +
 			`},{"Ref":"AWS::NoValue"}]},"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,
-		"DeliverFunctionWaking": `{"BatchSize":10,"EventSourceArn":{"Fn::GetAtt":["DeliveryQueue","Arn"]},"FunctionName":{"Ref":"DeliverFunction"},` +
-			`"FunctionResponseTypes":["ReportBatchItemFailures"],"ScalingConfig":{"MaximumConcurrency":{"Ref":"DeliverConcurrency"}}}`,
-		"FanoutFunctionNewEvents": `{"BatchSize":25,"BisectBatchOnFunctionError":true,"DestinationConfig":{"OnFailure":{"Destination":{"Fn::GetAtt":["FanoutDeadLetters","Arn"]}}},` +
-			`"EventSourceArn":{"Fn::If":["Restored",{"Ref":"TableStreamArn"},{"Fn::GetAtt":["Table","StreamArn"]}]},"FilterCriteria":{"Filters":[{"Pattern":` + quoted(events) + `}]},"FunctionName":{"Ref":"FanoutFunction"},` +
-			`"FunctionResponseTypes":["ReportBatchItemFailures"],"MaximumRetryAttempts":5,"StartingPosition":"TRIM_HORIZON"}`,
 		"RotateFunctionEventInvokeConfig": onlyNow("RotateFunction"), "SweepFunctionEventInvokeConfig": onlyNow("SweepFunction"),
-		"CheckConsumersFunctionEventInvokeConfig": onlyNow("CheckConsumersFunction"), "CheckConsumersFunctionDaily": rule("CheckConsumersFunction", "rate(1 day)"),
-		"RotateFunctionQuarterHourly": rule("RotateFunction", "rate(15 minutes)"),
-		"SweepFunctionMinutely":       rule("SweepFunction", "rate(1 minute)"),
+		"CheckConsumersFunctionEventInvokeConfig": onlyNow("CheckConsumersFunction"),
 	}
 }
 
@@ -61,7 +51,7 @@ func settings(tpl *translated.Template) []string {
 	got := map[string]string{}
 	for _, typ := range []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping",
-		"AWS::Events::Rule", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping", "AWS::SQS::Queue",
+		"AWS::Lambda::EventInvokeConfig", "AWS::SQS::Queue",
 	} {
 		for _, name := range tpl.Declared(typ) {
 			key := name

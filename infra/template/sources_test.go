@@ -2,6 +2,7 @@ package template_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -82,4 +83,56 @@ func deadLetters(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, fmt.Sprint(redrive))
 	}
 	return wrong
+}
+
+func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
+
+// restored wants a stack with TableStreamArn to differ from one without only in the name of the
+// table, and to name its own table only in the table's resource.
+func restored(tpl *translated.Template) (wrong []string) {
+	const own, other = "own-table", "restored-table"
+	without, err := onTable(tpl, own, "")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	with, err := onTable(tpl, own, "arn:aws:dynamodb:us-east-1:000000000000:table/"+other+"/stream/local")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if without["output TableName"] != `"`+own+`"` {
+		wrong = append(wrong, "the output TableName is "+without["output TableName"])
+	}
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		switch {
+		case name == "Table":
+		case strings.Contains(with[name], own):
+			wrong = append(wrong, name+" refers to the stack's own table: "+with[name])
+		case strings.ReplaceAll(with[name], other, own) != without[name]:
+			wrong = append(wrong, fmt.Sprintf("%s is %s, and without TableStreamArn %s", name, with[name], without[name]))
+		}
+	}
+	if len(with) != len(without) {
+		wrong = append(wrong, fmt.Sprintf("%d resources and outputs, and without TableStreamArn %d", len(with), len(without)))
+	}
+	return wrong
+}
+
+// onTable returns the resources and outputs, as text, of a stack with this name of its own table
+// and this TableStreamArn.
+func onTable(tpl *translated.Template, own, stream string) (map[string]string, error) {
+	o := options()
+	o.Physical = map[string]string{"Table": own}
+	o.Parameters["TableStreamArn"] = stream
+	resolved, err := tpl.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name, r := range resolved.Resources {
+		out[name] = quoted(r.Properties)
+	}
+	for name, value := range resolved.Outputs {
+		out["output "+name] = quoted(value)
+	}
+	return out, nil
 }

@@ -1,8 +1,18 @@
 package consumers
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 func number(n int) *int { return &n }
@@ -62,5 +72,100 @@ func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
 		if got := (shared{key}).has(c.uri); got != c.ours {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// account answers as API Gateway: an API with one authorizer.
+type account struct {
+	authorizer string
+	err        error
+}
+
+func (a account) Page(_ context.Context, path, _ string, out any) error {
+	text := map[string]string{"/restapis": `{"item":[{"id":"r1","name":"shop"}]}`, "/restapis/r1/authorizers": `{"item":[` + a.authorizer + `]}`}[path]
+	if text == "" {
+		text = `{}`
+	}
+	return errors.Join(a.err, json.Unmarshal([]byte(text), out))
+}
+
+func (account) Export(context.Context, string, string) ([]byte, error) { return []byte(`{}`), nil }
+
+// TestTheDailySearchFailsWhenAnAnswerCouldBeKept or when it could not look: an error raises the alarm.
+func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
+	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
+	authorizer := func(ttl string) string {
+		return `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":` + ttl + `}`
+	}
+	for what, c := range map[string]struct {
+		api  account
+		want string
+	}{
+		"nothing is kept": {account{authorizer: authorizer("0")}, ""},
+		"a minute":        {account{authorizer: authorizer("60")}, "1 authorizers or stages could keep"},
+		"no right":        {account{err: errors.New("not authorized")}, "cannot be read: not authorized"},
+	} {
+		err := Daily{API: c.api, Region: "eu-central-1", Shared: []string{key}}.Run(t.Context())
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// busy is API Gateway that is busy for a while.
+type busy struct{ until time.Time }
+
+func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=AKID/") || r.Header.Get("Accept") != "application/json" {
+		w.WriteHeader(http.StatusForbidden)
+	} else if time.Now().Before(b.until) {
+		w.WriteHeader(http.StatusTooManyRequests)
+	} else {
+		_, _ = io.WriteString(w, `{"item":[{"path":"`+r.URL.RequestURI()+`"}]}`)
+	}
+	return w.Result(), nil
+}
+
+// TestABusyAPIGatewayIsAskedAgain for ten seconds, and no longer.
+func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
+	for wait, answered := range map[time.Duration]bool{0: true, 9 * time.Second: true, 11 * time.Second: false} {
+		synctest.Test(t, func(t *testing.T) {
+			as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret"}, nil
+			})
+			c := Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: &http.Client{Transport: busy{time.Now().Add(wait)}}, URL: "https://gateway.example"}
+			var page struct{ Item []struct{ Path string } }
+			if err := c.Page(t.Context(), "/restapis", "p/1", &page); (err == nil) != answered {
+				t.Errorf("busy for %v: %v", wait, err)
+			} else if answered && page.Item[0].Path != "/restapis?limit=500&position=p%2F1" {
+				t.Errorf("asked %v", page)
+			}
+		})
+	}
+}
+
+// halfGone is an account in which the first API is deleted while it is looked at, and the second cannot be read.
+type halfGone struct{ account }
+
+func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
+	switch path {
+	case "/restapis":
+		return json.Unmarshal([]byte(`{"item":[{"id":"gone"},{"id":"shut"},{"id":"r1","name":"shop"}]}`), out)
+	case "/restapis/gone/authorizers":
+		return ErrGone
+	case "/restapis/shut/authorizers":
+		return errors.New("not authorized")
+	}
+	return h.account.Page(ctx, path, token, out)
+}
+
+// TestAnAPIThatCannotBeReadHidesNoOther: nor does one that is deleted meanwhile, which is no failure.
+func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
+	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
+	api := halfGone{account{authorizer: `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":60}`}}
+	s := Search{API: api, Region: "eu-central-1", Shared: []string{key}, Say: func(string, ...any) {}}
+	if err := s.Run(t.Context()); s.Wrong != 1 || err == nil || err.Error() != "not authorized" {
+		t.Errorf("%d found, %v", s.Wrong, err)
 	}
 }

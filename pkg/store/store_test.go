@@ -3,12 +3,18 @@ package store_test
 import (
 	"context"
 	"fmt"
-
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -160,5 +166,41 @@ func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
 	write(t, tb, rows)
 	if orgs, next, err := tb.OrgsOf(ctx, ada, store.Page{}); err != nil || next != "" || len(orgs) != 1 || orgs[0].ID != o {
 		t.Errorf("%v, %q, %v", orgs, next, err)
+	}
+}
+
+// TestMakeGenerateChangesNothing makes the table of infra/docs/design.md from the access patterns of the code.
+func TestMakeGenerateChangesNothing(t *testing.T) {
+	table := "| Item | PK | SK | Serves |\n|---|---|---|---|\n"
+	for _, p := range store.AccessPatterns() {
+		table += fmt.Sprintf("| %s | `%s` | `%s` | %s |\n", p.Item, p.PK, p.SK, p.Serves)
+	}
+	servicetest.Generated(t, "../../infra/docs/design.md", func(text string) (string, error) {
+		return servicetest.Insert(text, "access patterns", table)
+	})
+}
+
+// TestOnlyTheKitWritesExpressions reads the store's files without their comments: a text in
+// DynamoDB's language, or an import of the SDK, belongs in pkg/table.
+func TestOnlyTheKitWritesExpressions(t *testing.T) {
+	language := regexp.MustCompile(`attribute_(not_)?exists|if_not_exists|begins_with|\b(SET|REMOVE|ADD|BETWEEN) |size\(| AND `)
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && (language.MatchString(text.Value) || strings.Contains(text.Value, "aws-sdk-go")) {
+				t.Errorf("%s: %s", file, text.Value)
+			}
+			return true
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -196,5 +197,59 @@ func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
 	}
 	if of("whe_1") == of("whe_2") {
 		t.Error("the same digest for two endpoints")
+	}
+}
+
+func TestAMessageNamesItsDelivery(t *testing.T) {
+	m := webhook.Message{Org: "org_1", DeliveryID: webhook.DeliveryID{App: "app_1", Endpoint: "whe_1", Event: "evt_1"}}
+	body, err := json.Marshal(m)
+	if err != nil || string(body) != `{"orgId":"org_1","appId":"app_1","endpointId":"whe_1","eventId":"evt_1"}` {
+		t.Fatalf("%s, %v", body, err)
+	}
+	if got, err := webhook.ParseMessage(string(body)); err != nil || got != m {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, body := range []string{"", "{", `"x"`, "[]", `{"appId":1}`} {
+		if _, err := webhook.ParseMessage(body); err == nil {
+			t.Errorf("%q is read", body)
+		}
+	}
+}
+
+func TestAnUnsetTimeOfAnEventIsNull(t *testing.T) {
+	for at, want := range map[int64]string{0: "null", 5: "5"} {
+		got, err := json.Marshal(webhook.OrNull(at))
+		if err != nil || string(got) != want {
+			t.Errorf("%d: %s, %v", at, got, err)
+		}
+	}
+}
+
+func TestOnlyEventsThatCanShowAnAttackArePrompt(t *testing.T) {
+	late := []webhook.Type{webhook.LinkClaimed, webhook.LinkExpired, webhook.LinkRevoked, webhook.Test}
+	for _, kind := range webhook.AllTypes() {
+		if want := !slices.Contains(late, kind); kind.Prompt() != want {
+			t.Errorf("%s: %v", kind, !want)
+		}
+	}
+}
+
+func TestAnOriginIsSchemeHostAndPortInOneSpelling(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://hooks.example.com":                      "https://hooks.example.com",
+		"https://hooks.example.com:443/a?token=secret":   "https://hooks.example.com",
+		"HTTPS://Hooks.Example.COM/":                     "https://hooks.example.com",
+		"https://hooks.example.com:8443/a":               "https://hooks.example.com:8443",
+		"http://127.0.0.1:80/in":                         "http://127.0.0.1",
+		"http://127.0.0.1:443/in":                        "http://127.0.0.1:443",
+		"https://other.example.com/hooks.example.com":    "https://other.example.com",
+		"https://[2606:4700:0:0::1111]/in":               "https://[2606:4700::1111]",
+		"https://[2606:4700::1111]:8443/?hooks.example":  "https://[2606:4700::1111]:8443",
+		"https://hooks.example.com?x=https://a.example/": "https://hooks.example.com",
+		"no URL": "", "": "", "/in": "", "https://": "",
+	} {
+		if got := webhook.Origin(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }

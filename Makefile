@@ -65,10 +65,10 @@ sam: ## the same functions under sam local start-api (needs a Docker engine)
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline
 PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e ./infra/docs/exercises),$(shell go list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
-GO_TEST = $(ALONE) $(AS_DEPLOYED) go tool -modfile=infra/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
+GO_TEST = $(ALONE) $(AS_DEPLOYED) go tool -modfile=infra/tools/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
-	@$(GO_TEST) -p 3 -exec '$(CURDIR)/infra/test/minute' $(PACKAGES)
+	@$(GO_TEST) -p 3 -exec '$(CURDIR)/infra/tools/test/minute' $(PACKAGES)
 	@$(GO_TEST) -parallel 6 -skip '^(TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
 
 # Without inlining, pkg/store compiles in half of the time. `make lint` vets.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"latchkey/infra/cost"
+	"latchkey/infra/docs/cost"
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"

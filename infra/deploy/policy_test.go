@@ -69,7 +69,7 @@ type statement struct {
 // these resources.
 func operatorMay(t *testing.T) func(action string, resources ...string) bool {
 	t.Helper()
-	_, section, ok := strings.Cut(readFile(t, "../runbook.md"), "\n## An operator's rights\n")
+	_, section, ok := strings.Cut(readFile(t, "../docs/runbook.md"), "\n## An operator's rights\n")
 	_, section, fenced := strings.Cut(section, "```json\n")
 	text, _, closed := strings.Cut(section, "\n```")
 	if !ok || !fenced || !closed {

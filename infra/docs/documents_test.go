@@ -53,7 +53,7 @@ func texts(t *testing.T, endings ...string) map[string]string {
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	out := texts(t, ".md")
-	for _, must := range []string{"README.md", ".github/SECURITY.md", "infra/runbook.md", "infra/docs/design.md"} {
+	for _, must := range []string{"README.md", ".github/SECURITY.md", "infra/docs/runbook.md", "infra/docs/design.md"} {
 		if out[must] == "" {
 			t.Fatalf("%s was not read", must)
 		}
@@ -143,7 +143,7 @@ func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
 		}
 		for _, m := range mention.FindAllStringSubmatch(text, -1) {
 			seen++
-			file := cmp.Or(map[string]string{"README": "README.md", "runbook": "infra/runbook.md"}[m[1]], m[1])
+			file := cmp.Or(map[string]string{"README": "README.md", "runbook": "infra/docs/runbook.md"}[m[1]], m[1])
 			if !slices.Contains(headings(all[file]), m[2]) {
 				t.Errorf("%s: %s has no heading %q", path, file, m[2])
 			}

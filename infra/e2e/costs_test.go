@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/cost"
+	"latchkey/infra/docs/cost"
 	"latchkey/infra/lab/iam"
 	"latchkey/infra/lab/translated"
 	"latchkey/infra/local/stack"

@@ -32,7 +32,7 @@ var fenced = regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$")
 // readRunbook returns the runbook's sections. The text before the first one has no title.
 func readRunbook(t *testing.T) []section {
 	t.Helper()
-	text, err := os.ReadFile("../runbook.md")
+	text, err := os.ReadFile("../docs/runbook.md")
 	if err != nil {
 		t.Fatal(err)
 	}

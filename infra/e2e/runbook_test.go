@@ -72,7 +72,7 @@ var rehearsals = []struct {
 	{"Changing the issuer", []trial{{before: usersFile, fill: newIssuer, after: usersKeepTheirOrgs}}},
 }
 
-// TestRunbook runs every block of commands of infra/runbook.md that has no mark.
+// TestRunbook runs every block of commands of infra/docs/runbook.md that has no mark.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	cli, err := tools.AWS(t.Context(), nil)

@@ -133,7 +133,7 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 	}
 }
 
-// revokedKey revokes the key that signed the old webhook, as infra/runbook.md does ("Revoking a
+// revokedKey revokes the key that signed the old webhook, as infra/docs/runbook.md does ("Revoking a
 // webhook signing key").
 func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()

@@ -97,7 +97,7 @@ func runbook() (sections []string, text string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	b, err := os.ReadFile(filepath.Join(root, "infra", "runbook.md"))
+	b, err := os.ReadFile(filepath.Join(root, "infra", "docs", "runbook.md"))
 	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(b), -1) {
 		sections = append(sections, m[1])
 	}

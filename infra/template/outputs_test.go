@@ -55,7 +55,7 @@ func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runbook, err := os.ReadFile(filepath.Join(root, "infra", "runbook.md"))
+	runbook, err := os.ReadFile(filepath.Join(root, "infra", "docs", "runbook.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

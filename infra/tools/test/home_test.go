@@ -1,6 +1,4 @@
-// Package home tests `make home`: the module moves to its owner's path in one step, and other
-// modules can import it from there.
-package home
+package test
 
 import (
 	"archive/zip"
@@ -89,8 +87,8 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 func atHome(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	files(t, "../..", func(path string) {
-		if err := copied.File(filepath.Join("../..", path), filepath.Join(dir, path)); err != nil {
+	files(t, "../../..", func(path string) {
+		if err := copied.File(filepath.Join("../../..", path), filepath.Join(dir, path)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -106,7 +104,7 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 		t.Errorf("the module is %s", got)
 	}
 	run(t, dir, nil, "go", "list", "-deps", "-test", "./...")
-	run(t, dir, nil, "go", "test", "./pkg", "./infra/test")
+	run(t, dir, nil, "go", "test", "./pkg", "./infra/tools")
 	if left := run(t, dir, nil, "make", "-n", "test"); strings.Contains(left, " latchkey/") {
 		t.Errorf("make test runs %.300s", left)
 	}
@@ -118,7 +116,7 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 		}
 	})
 	before := 0
-	files(t, "../..", func(string) { before++ })
+	files(t, "../../..", func(string) { before++ })
 	if n != before {
 		t.Errorf("%d files became %d", before, n)
 	}
@@ -127,7 +125,7 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 // TestAnotherModuleImportsVerifyAndGuard imports them from a module proxy, as after a release, and from
 // a checkout, as the documentation shows.
 func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package test tests the recipes of `make test` and `make mutants`, and pins the program that
-// shows the results.
+// Package test tests the recipes of `make test`, `make mutants` and `make home`, and pins the program that shows the
+// results of tests.
 package test
 
 import (
@@ -13,7 +13,7 @@ import (
 func recipe(t *testing.T, target string) []string {
 	t.Helper()
 	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", target)
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -64,7 +64,7 @@ func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 		"pkg/store": "-test.timeout=30m", "infra/deploy": "-test.timeout=30m",
 	} {
 		run := exec.Command(script, "echo", "-test.timeout=30m")
-		if run.Dir, err = filepath.Abs(filepath.Join("../..", folder)); err != nil {
+		if run.Dir, err = filepath.Abs(filepath.Join("../../..", folder)); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := run.Output(); err != nil || strings.TrimSpace(string(out)) != want {

@@ -1,4 +1,4 @@
-module latchkey/infra/test
+module latchkey/infra/tools/test
 
 go 1.26.0
 

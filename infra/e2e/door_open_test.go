@@ -23,7 +23,7 @@ type door struct {
 	targets  []*target             // each serves both paths
 	keyPath  string                // needs the scope invoices:read
 	member   func(org string) string
-	noMember int // the status of who is no member
+	noMember int // the status of a refused user who is not a member
 }
 
 // ask sends a request to one of the targets.

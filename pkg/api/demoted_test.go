@@ -79,7 +79,7 @@ func changed(before, after map[string]string) (keys []string) {
 }
 
 // demotions returns, for a route, the roles that the caller may get and that the route does not let
-// in; "" is no member.
+// in; "" is for no membership.
 func demotions(r route.Route) (roles []org.Role) {
 	for _, role := range append(org.AllRoles(), "") {
 		if !slices.Contains(r.May.List(), role) {

@@ -1,5 +1,5 @@
-// Package apikey is the grammar of API keys. It is that of package opaque: the prefix is a
-// deploy parameter, and the locator has the ids of the key and of its org.
+// Package apikey has the rules of API keys: their grammar, when one is active, and what one carries. The grammar is
+// package secret's: the prefix is a deploy parameter, and the locator has the ids of the key and of its org.
 //
 // This package must not be used to decide whether a key is good: only its stored hash, expiry
 // and revocation do that.

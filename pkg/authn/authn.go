@@ -1,7 +1,7 @@
 // Package authn turns the credential of a request into a principal, or into the reason of a
 // refusal. It does not depend on Lambda.
 //
-// A refusal (a *problem.Error with status 401, or 403 for who is no member) means that the
+// A refusal (a *problem.Error with status 401, or 403 for a user who is not a member) means that the
 // credential is not good. Every other error means that this is not known: the caller must answer
 // 503, and must never let the request through.
 package authn
@@ -139,8 +139,8 @@ type Member struct {
 }
 
 // Member decides on the Authorization headers of a request that needs a member of an org. It writes
-// nothing: a user who has never called the API is no member. Who is no member gets the same
-// insufficient_role as for an org that does not exist, and for a text that is no org's id.
+// nothing: a user who has never called the API is not a member. A user who is not a member gets
+// insufficient_role, also for an unknown org and for a text that is not an org's id.
 func (a *Authorizer) Member(ctx context.Context, headers []string, of string) (Member, error) {
 	claims, _, err := a.verify(ctx, headers)
 	if err != nil {

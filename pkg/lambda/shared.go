@@ -15,7 +15,7 @@ import (
 
 // Check decides on a request to another API, by the values of its Authorization headers and by the
 // parameters of its path. It returns the id and the fields of the principal. A *problem.Error with
-// status 401 or 403 is a refusal, with a KeyID for the log. After any other error nothing is known of the caller.
+// status 401 or 403 is a refusal, with a KeyID for the log. Any other error says nothing about the caller.
 type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs

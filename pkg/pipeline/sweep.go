@@ -36,7 +36,7 @@ type Sweep struct {
 // time ends. The next run goes on. A row that fails does not stop the others; the error names
 // every failure.
 func (s Sweep) Run(ctx context.Context) error {
-	r := &run{Sweep: s, dealt: make(map[id.Endpoint]int64)}
+	r := &run{Sweep: s, parked: make(map[id.Endpoint]int64)}
 	r.left.Store(int64(s.Store.Limits.Queued))
 	due := newDealer()
 	kinds := store.DueKinds()
@@ -60,7 +60,7 @@ func (s Sweep) Run(ctx context.Context) error {
 		begin, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
 		defer cancel()
 	}
-	err := due.deal(begin, sweepAtOnce, func(d store.Due) (bool, error) { return r.do(ctx, d) })
+	err := due.deal(begin, sweepAtOnce, func(d store.Due) (bool, error) { return r.handle(ctx, d) })
 	r.flush(ctx, 1)
 	return err
 }
@@ -78,24 +78,27 @@ type run struct {
 	Sweep
 	left atomic.Int64 // how many deliveries the run may still queue
 
-	mu    sync.Mutex
-	moved []webhook.Message     // overdue deliveries, to be queued
-	dealt map[id.Endpoint]int64 // when the parked delivery that was processed last was due
+	mu     sync.Mutex
+	moved  []webhook.Message     // overdue deliveries, to be queued
+	parked map[id.Endpoint]int64 // when the parked delivery that was processed last was due
 }
 
-// passed records how far the parked deliveries of an endpoint were processed (at 0: no
-// further), and returns how far they were; 0: none was.
-func (r *run) passed(h id.Endpoint, at int64) int64 {
+// parkedUpTo returns up to when (milliseconds) this run has processed the parked deliveries of an
+// endpoint; 0: it has processed none.
+func (r *run) parkedUpTo(h id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at != 0 {
-		r.dealt[h] = at
-	}
-	return r.dealt[h]
+	return r.parked[h]
 }
 
-// do processes one row, and reports whether more is to be done for it now.
-func (r *run) do(ctx context.Context, d store.Due) (more bool, err error) {
+func (r *run) setParkedUpTo(h id.Endpoint, at int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parked[h] = at
+}
+
+// handle processes one row, and reports whether more is to be done for it now.
+func (r *run) handle(ctx context.Context, d store.Due) (more bool, err error) {
 	switch d.Kind {
 	case store.DueEvent:
 		return false, r.FanOut.Event(ctx, d.App, d.Event)
@@ -114,11 +117,11 @@ func (r *run) do(ctx context.Context, d store.Due) (more bool, err error) {
 	case store.DueStray:
 		return false, r.Store.DropStray(ctx, d)
 	}
-	return false, fmt.Errorf("pipeline: nothing is known of kind %q", d.Kind)
+	return false, fmt.Errorf("pipeline: unknown kind %q", d.Kind)
 }
 
-// take returns how many deliveries, of n, the caller may queue. giveBack returns unused ones.
-func (r *run) take(n int) int {
+// reserve returns how many deliveries, of n, the caller may queue. giveBack returns unused ones.
+func (r *run) reserve(n int) int {
 	for {
 		left := r.left.Load()
 		got := min(int64(n), left)
@@ -135,7 +138,7 @@ const batchOf = 10
 
 // delivery queues an overdue delivery, if this run is the one that moved its time.
 func (r *run) delivery(ctx context.Context, d store.Due) error {
-	if r.take(1) == 0 {
+	if r.reserve(1) == 0 {
 		return nil
 	}
 	ok, err := r.Store.Deliveries().Requeue(ctx, d)

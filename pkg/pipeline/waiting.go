@@ -28,7 +28,7 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	if err != nil || !ok {
 		return false, err
 	}
-	reserved := r.take(batchSize)
+	reserved := r.reserve(batchSize)
 	if reserved == 0 {
 		return false, nil // the next run goes on
 	}
@@ -64,23 +64,23 @@ type batch struct {
 // parked processes up to batchSize parked deliveries. It begins behind those that this run has
 // processed, because the index may still have them.
 func (b *batch) parked(ctx context.Context) error {
-	from := b.passed(b.to.ID, 0)
+	from := b.parkedUpTo(b.to.ID)
 	found, err := b.Store.Deliveries().Parked(ctx, b.to.ID, from, batchSize)
 	failed := []error{err}
 	b.look.Parked = from != 0 || len(found) > 0
 	for _, d := range found {
-		ok, err := b.one(ctx, d)
+		ok, err := b.handleParked(ctx, d)
 		if ok {
 			b.dealt++
-			b.passed(b.to.ID, d.At)
+			b.setParkedUpTo(b.to.ID, d.At)
 		}
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }
 
-// one processes a parked delivery. ok is false when it stays parked.
-func (b *batch) one(ctx context.Context, d store.Due) (ok bool, err error) {
+// handleParked processes a parked delivery. ok is false when it stays parked.
+func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err error) {
 	if d.Kind == store.DueStray {
 		return false, b.Store.DropStray(ctx, d)
 	}

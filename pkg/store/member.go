@@ -28,8 +28,8 @@ func memberFrom(r *table.Reading) Member {
 	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r)}
 }
 
-// Role reads which role a user has in an org, with one strong read. ok is false for who is no member,
-// and for an org that does not exist.
+// Role reads which role a user has in an org, with one strong read. ok is false for a user who is not a
+// member, and for an unknown org.
 func (s *Store) Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error) {
 	return lookup(ctx, s, memberRow(o, u), attrRole.From)
 }

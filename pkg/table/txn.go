@@ -201,9 +201,8 @@ func (t *Txn) metItself(reasons []types.CancellationReason) bool {
 
 func failed(r types.CancellationReason) bool { return aws.ToString(r.Code) == "ConditionalCheckFailed" }
 
-// refused returns the error of a transaction that was cancelled for another reason than a
-// conflict: that of the first condition that failed, but one that Rules.First chooses before all
-// others.
+// refused returns the error of a transaction that was cancelled because a condition failed: the error of the first
+// failed condition. An error that Rules.First selects wins.
 func (t *Txn) refused(err *types.TransactionCanceledException) (answer error) {
 	for i, r := range err.CancellationReasons {
 		if !failed(r) || i >= len(t.operations) {

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"latchkey/infra/mutants/copied"
-	"latchkey/pkg/servicetest"
 )
 
 // floor is what gremlins must find in a package, by the package's own tests. It only rises.
@@ -104,12 +103,7 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 	for _, f := range floors {
 		env := env
 		if f.kind == "sampled" {
-			database, err := servicetest.DynamoDB()
-			if err != nil {
-				return err
-			}
-			defer func() { _ = database.Stop() }()
-			env = append(slices.Clone(env), "LATCHKEY_DYNAMODB="+database.Endpoint, fmt.Sprintf("%s=%d", sampleEnv, seed))
+			env = append(slices.Clone(env), fmt.Sprintf("%s=%d", sampleEnv, seed))
 		}
 		found, err := f.unleash(ctx, program, dir, env)
 		if err != nil {

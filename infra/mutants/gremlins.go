@@ -118,7 +118,7 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 // between returns gremlins' program, and an environment in which the go command that it calls is this
 // program: see asGo.
 func between(ctx context.Context, root, bin string) (env []string, program string, err error) {
-	find := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "test", "tools.mod"), "gremlins")
+	find := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "tools", "test", "tools.mod"), "gremlins")
 	find.Dir = root
 	out, errTool := find.Output()
 	self, errSelf := os.Executable()

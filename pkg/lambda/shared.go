@@ -19,8 +19,9 @@ import (
 type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
-// by payload 1.0 or, with simple responses, 2.0. A policy that allows ends after allowFor, if that is not 0: where a
-// gateway keeps the answer against our advice, AWS may evaluate it again. It does not return.
+// by payload 1.0 or, with simple responses, 2.0. With an allowFor other than 0, a policy that allows has
+// an end: a gateway that keeps the answer, against our advice, may evaluate the policy for a later request, and
+// denies it after that time. StartSharedAuthorizer does not return.
 func StartSharedAuthorizer(check Check, allowFor time.Duration) {
 	start(&sharedAuthorizer{check: check, allowFor: allowFor})
 }
@@ -135,7 +136,8 @@ func answerTo(e authorizerEvent, effect, id string, fields map[string]string, co
 }
 
 // thisRoute returns a policy's resource for one request. A gateway that keeps the answer, against our
-// advice, has nothing for another path. Characters that a policy reads as a pattern match themselves.
+// advice, has nothing for another path. "*" and "$" have a meaning in a policy: each becomes "?",
+// which matches any one character.
 func thisRoute(methodARN string) string {
 	return strings.NewReplacer("*", "?", "$", "?").Replace(methodARN)
 }

@@ -25,8 +25,9 @@ func (t *txn) unbarred(a id.App, k id.Key) {
 // linksBarred reports whether no link of a key can be claimed any more, by the key's bar row.
 func linksBarred(bar table.Row) bool { return attrLinksBarredAt.IsIn(bar) }
 
-// bar writes the bar row of a revoked key. When endpoints are to be disabled, they are listed after it: the
-// list has every change that the key made before, and later ones are refused. mark adds what else is dead.
+// bar writes the bar row of a revoked key. A caller who disables the key's endpoints lists them after the
+// row is written: the list then has every change that the key made before, and later changes are refused.
+// mark adds what else is dead.
 func (s *Store) bar(ctx context.Context, a Actor, k APIKey, mark func(t *txn, now int64) (table.Condition, table.Change)) error {
 	now := s.now()
 	t := s.begin()
@@ -64,7 +65,11 @@ func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) 
 }
 
 // CleanLinks revokes pending links of a barred key, of one page of its app's links. more reports that
-// another page follows. Two passes see every link: the second begins inFlight after the mark.
+// another page follows.
+//
+// A request that was already running at the mark may add a link behind the first pass. So a second pass
+// begins at the first link, inFlight after the mark: at the end of the first pass, which is due before
+// that, the row becomes due again. At the end of the second pass it is no longer due.
 func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, err error) {
 	row, err := s.db.Get(ctx, barredRow(a, k))
 	if err != nil || !attrDue.IsIn(row) {
@@ -96,7 +101,7 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	return next != "", err
 }
 
-// revokeLinks revokes those links that are pending, without events, in one transaction.
+// revokeLinks revokes those links that are pending, without events, actionsAtOnce in a transaction.
 func (s *Store) revokeLinks(ctx context.Context, links []link.Link) error {
 	now := s.now()
 	pending := slices.DeleteFunc(links, func(l link.Link) bool { return l.Status(now) != link.Pending })

@@ -176,8 +176,9 @@ func TestNoLastUseIsMissed(t *testing.T) {
 
 const retried = "6f2d9b0c-1111-4222-8333-444455556666"
 
-// TestNoTryThatMayStillArriveIsRefusedForGood: the first try of a create hangs, the second meets the limit, and the
-// first arrives when there is room again.
+// TestNoTryThatMayStillArriveIsRefusedForGood: in one call, the SDK's first try hangs, and its second meets the limit.
+// The answer is unavailable, not limit_reached, because the first try arrives later, when there is room again. The
+// second call shows that the limit was met.
 func TestNoTryThatMayStillArriveIsRefusedForGood(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 1
@@ -193,7 +194,7 @@ func TestNoTryThatMayStillArriveIsRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestARevocationIsFinalWhateverIsOnItsWay: no one takes it back.
+// TestARevocationIsFinalWhateverIsOnItsWay: Ada's first try hangs, Eve revokes the key, and Ada's second try succeeds.
 func TestARevocationIsFinalWhateverIsOnItsWay(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID

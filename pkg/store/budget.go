@@ -94,9 +94,12 @@ func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int,
 	return paid, err
 }
 
-// ask adds n to the number of a row (at 0: the count of endpoints in the row, at least 1), if the
-// result is within the burst: to the present when everything was refilled, or else to the number
-// itself. The first case takes one update, the second two. paid is what was added.
+// ask charges n deliveries to a budget's row, or refuses. n = 0 means: as many as the row counts
+// endpoints, at least 1. paid is what was charged.
+//
+// When everything is refilled, one update sets the row's number to the present and adds the charge. Otherwise
+// a second update adds the charge to the row's number, if the result is within the burst. A count of 0 endpoints
+// takes the second update too, because the first cannot turn it into 1.
 func (s *Store) ask(ctx context.Context, row table.Key, b Budget, n int) (paid int, err error) {
 	wait := time.Second
 	for range spendTries {
@@ -124,7 +127,7 @@ func (s *Store) ask(ctx context.Context, row table.Key, b Budget, n int) (paid i
 			break
 		}
 		within, sum := attrSpent.Between(now, most), table.SetSum(attrSpent, table.Stored(attrSpent), table.Literal(int64(paid)))
-		if spent < now { // all is refilled, and the row counts no endpoint
+		if spent < now { // everything is refilled, and the row's count of endpoints is 0
 			within, sum = b.refilled(now), table.SetSum(attrSpent, table.Literal(now), table.Literal(int64(paid)))
 		}
 		if done, err = s.db.Mark(ctx, row, within, nil, sum); done || err != nil {

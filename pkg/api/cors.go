@@ -35,9 +35,11 @@ func (g *group) share(h http.Header, r *http.Request, to route.Route) {
 
 // preflight answers a browser's question before a page calls a path (the Fetch standard,
 // "CORS-preflight fetch"). Under /v1, an origin that is not the console's gets the same 404
-// as for a path without this method.
+// as for a path without this method. The caller has set Access-Control-Allow-Origin (share), and sends the
+// headers of the answer with an error too.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
-	a, headers := answer{status: http.StatusNoContent}, "Content-Type"
+	a := answer{status: http.StatusNoContent}
+	headers := "Content-Type"
 	if c.route.ForConsole() {
 		if !slices.Contains(g.console, c.Header.Get("Origin")) {
 			a.header = map[string]string{"Access-Control-Allow-Origin": "*"} // as the gateway's own 404 has

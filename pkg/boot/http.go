@@ -35,6 +35,7 @@ const (
 func NewHTTPClient() *http.Client { return newHTTPClient(tryTimeout) }
 
 func newHTTPClient(try time.Duration) *http.Client {
+	// A dial goes on when its try has timed out, and the next try uses the connection.
 	dialer := &net.Dialer{Timeout: max(connectTimeout, try)}
 	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 		return handshake(ctx, dialer, network, addr, pool)

@@ -53,7 +53,6 @@ func newStack(t *testing.T) *stack {
 func unsigned(t *testing.T) *stack {
 	t.Helper()
 	s := &stack{world: newWorld(t)}
-	s.begun = time.UnixMilli(1_800_000_000_000)
 	s.ada = s.NewUser(t, "ada@example.com")
 	s.org = s.NewOrg(t, s.ada)
 	s.app = id.DefaultApp(s.org)

@@ -92,9 +92,12 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 		return false, err
 	}
 	position := attrCleanFrom.Set(id.Link(next))
-	if last := marked + inFlight.Milliseconds(); next == "" && due < last {
-		position = table.Changes(position, attrDueAt.Set(last))
-	} else if next == "" {
+	secondPass := marked + inFlight.Milliseconds()
+	switch {
+	case next != "": // the next page
+	case due < secondPass:
+		position = table.Changes(position, attrDueAt.Set(secondPass))
+	default:
 		position = table.Changes(attrCleanFrom.Remove(), notDue())
 	}
 	_, err = s.db.Mark(ctx, barredRow(a, k), table.All(attrCleanFrom.Is(from), attrDueAt.Is(due)), nil, position)

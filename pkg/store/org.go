@@ -103,8 +103,8 @@ func (s *Store) dropEnded(ctx context.Context, u id.User) (bool, error) {
 	return true, ignoreRaced(t.Commit(ctx))
 }
 
-// dropsOf returns the changes that remove the entries of a map whose number is to be dropped, at most
-// dropAtOnce, and the conditions that they are as they were read.
+// dropsOf chooses the entries for whose number drop returns true, at most dropAtOnce of them. For each it
+// returns a change that removes it, and the condition that its number has not changed since the read.
 func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) bool) (drops []table.Change, unchanged []table.Condition) {
 	for name, at := range entries {
 		if drop(at) && len(drops) < dropAtOnce {
@@ -150,7 +150,7 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 	orgs = make([]OrgOfUser, 0, len(all))
 	for _, o := range all {
 		meta := found[orgRow(o.ID)]
-		if meta == nil {
+		if meta == nil { // the org is deleted, and this row of a membership is still there
 			continue
 		}
 		if o.Org, err = table.Decode(meta, orgFrom); err != nil {

@@ -1,9 +1,7 @@
 package lab
 
 import (
-	"net/http"
 	"strings"
-	"time"
 
 	"latchkey/infra/lab/iam"
 )
@@ -30,7 +28,7 @@ func (s *Stack) startAccess() error {
 	if err != nil {
 		return err
 	}
-	s.serve(&http.Server{Handler: s.proxy, ReadHeaderTimeout: 5 * time.Second}, s.listens[s.Ports.AWS])
+	s.serve(s.proxy, s.Ports.AWS)
 	return nil
 }
 

@@ -87,6 +87,6 @@ func (s *Stack) openConsumer() error {
 		return err
 	}
 	s.Consumer = loopback(s.Ports.Consumer)
-	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.Ports.Consumer]))
+	s.serve(g, s.Ports.Consumer)
 	return nil
 }

@@ -165,14 +165,14 @@ func (s *Stack) open(ctx, background context.Context) error {
 	if err := s.startPumps(ctx, background); err != nil {
 		return err
 	}
-	s.serve(gateway.NewServer(g), gateway.Mend(s.listens[s.Ports.Gateway]))
+	s.serve(g, s.Ports.Gateway)
 	for _, u := range s.urls {
-		s.serve(gateway.NewServer(gateway.NewFunctionURL(u.Function, s.lambda, s.requests)), gateway.Mend(s.listens[s.urlPorts[u.ID]]))
+		s.serve(gateway.NewFunctionURL(u.Function, s.lambda, s.requests), s.urlPorts[u.ID])
 	}
 	if err := s.openConsumer(); err != nil {
 		return err
 	}
-	s.serve(&http.Server{Handler: s.controlHandler(), ReadHeaderTimeout: 5 * time.Second}, s.listens[s.Ports.Control])
+	s.serve(s.controlHandler(), s.Ports.Control)
 	if s.options.Reload {
 		s.feeding.Go(func() { s.reload(background) })
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 )
 
 // Ports are the ports of a stack, all on 127.0.0.1.
@@ -119,9 +120,11 @@ func listenOn(port int) (net.Listener, error) {
 
 func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
 
-// serve starts a server on a listener.
-func (s *Site) serve(server *http.Server, l net.Listener) {
+// serve starts a server on a port that the site listens on.
+func (s *Site) serve(h http.Handler, port int) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	s.servers = append(s.servers, server)
+	l := s.listens[port]
 	go func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			s.fail(err)

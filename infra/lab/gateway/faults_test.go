@@ -3,8 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"net/http/httptest"
 	"reflect"
 	"strings"
@@ -141,30 +139,6 @@ func TestBodyLimitIsTenMegabytes(t *testing.T) {
 	}
 	if res, _ := do(t, "POST", s.URL+"/open", strings.Repeat("a", maxBody+1)); res.StatusCode != 413 || f.calls["Open"] != 1 {
 		t.Errorf("%s, %d calls", res.Status, f.calls["Open"])
-	}
-}
-
-// TestPercentSignsThatEscapeNothingArrive sends raw requests, because a Go client sends no such path.
-func TestPercentSignsThatEscapeNothingArrive(t *testing.T) {
-	f, s := setUp(t, testAPI())
-	c, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	answers := make([]byte, 4096)
-	for _, x := range []struct{ path, orgID string }{{"100%", "100%"}, {"%zz%41", "%zzA"}, {"plain", "plain"}, {"%00", "\x00"}, {"%", "%"}} {
-		if _, err := io.WriteString(c, "GET /v1/pets/"+x.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		n, err := c.Read(answers)
-		if err != nil || !strings.HasPrefix(string(answers[:n]), "HTTP/1.1 200 ") {
-			t.Fatalf("%s: %v %s", x.path, err, answers[:n])
-		}
-		if got := f.events["Pets"]["pathParameters"].(map[string]any)["petId"]; got != x.orgID {
-			t.Errorf("%s: the function got %q", x.path, got)
-		}
 	}
 }
 

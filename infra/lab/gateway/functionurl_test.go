@@ -13,10 +13,7 @@ func setUpURL(t *testing.T, answer func(map[string]any) (any, error)) (*function
 	t.Helper()
 	f := newFunctions()
 	f.answer["Url"] = answer
-	s := httptest.NewUnstartedServer(nil)
-	s.Config = NewServer(NewFunctionURL("Url", f, nil))
-	s.Listener = Mend(s.Listener)
-	s.Start()
+	s := httptest.NewServer(NewFunctionURL("Url", f, nil))
 	t.Cleanup(s.Close)
 	return f, s
 }

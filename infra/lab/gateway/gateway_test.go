@@ -104,10 +104,7 @@ func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
 		t.Fatal(err)
 	}
 	g.Mark(markOfTests)
-	s := httptest.NewUnstartedServer(nil)
-	s.Config = NewServer(g)
-	s.Listener = Mend(s.Listener)
-	s.Start()
+	s := httptest.NewServer(g)
 	t.Cleanup(s.Close)
 	return f, s
 }

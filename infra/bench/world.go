@@ -64,7 +64,7 @@ type world struct {
 
 // newWorld fills a table of DynamoDB Local by the product's own use cases.
 func newWorld(ctx context.Context) (*world, error) {
-	database, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+	database, err := backing.StartDynamoDB(ctx, backing.Options{})
 	if err != nil {
 		return nil, err
 	}

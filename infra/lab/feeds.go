@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -27,8 +26,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	}
 	// The clients do not retry: the pumps wait between errors themselves.
 	queues := sqs.New(backing.NewSQSClient(s.DataPlane.SQS).Options(), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
-	streams := dynamodbstreams.New(backing.NewStreamsClient(s.DataPlane.DynamoDB).Options(),
-		func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} })
+	streams := backing.NewStreamsClient(s.DataPlane.DynamoDB)
 	watch := pump.Watcher{Called: s.logCall, Received: s.options.Received, Trouble: func(source string, err error) {
 		s.options.Progress(fmt.Sprintf("%s: %v", source, err))
 	}}

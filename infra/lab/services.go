@@ -51,31 +51,28 @@ func (s *Services) steps() []func(context.Context) error {
 }
 
 func (s *Services) startDB(ctx context.Context) error {
-	p, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{
+	p, err := backing.StartDynamoDB(ctx, backing.Options{
 		Port: s.of.DynamoDB, DataDir: filepath.Join(s.dir, "data"), LogPath: s.log("dynamodb"), Progress: s.progress,
 	})
 	return s.own(&s.db, &s.DataPlane.DynamoDB, p, err)
 }
 
 func (s *Services) startKMS(ctx context.Context) error {
-	p, err := backing.StartKMS(ctx, backing.KMSOptions{Port: s.of.KMS, LogPath: s.log("kms"), Progress: s.progress})
+	p, err := backing.StartKMS(ctx, backing.Options{Port: s.of.KMS, LogPath: s.log("kms"), Progress: s.progress})
 	return s.own(&s.kms, &s.DataPlane.KMS, p, err)
 }
 
 func (s *Services) startQueue(ctx context.Context) error {
-	p, err := backing.StartQueue(ctx, backing.QueueOptions{Port: s.of.Queue, LogPath: s.log("sqs"), Progress: s.progress})
+	p, err := backing.StartQueue(ctx, backing.Options{Port: s.of.Queue, LogPath: s.log("sqs"), Progress: s.progress})
 	return s.own(&s.queue, &s.DataPlane.SQS, p, err)
 }
 
 func (s *Services) startIssuer(ctx context.Context) error {
 	p, err := backing.StartIssuer(ctx, backing.IssuerOptions{
-		ID: s.issues.Name, Kinds: s.issues.Kinds,
-		Port: s.of.Issuer, KeyPath: filepath.Join(s.dir, "issuer-key.json"), LogPath: s.log("issuer"), Progress: s.progress,
+		ID: s.issues.Name, Kinds: s.issues.Kinds, KeyPath: filepath.Join(s.dir, "issuer-key.json"),
+		Options: backing.Options{Port: s.of.Issuer, LogPath: s.log("issuer"), Progress: s.progress},
 	})
-	if err != nil {
-		return err
-	}
-	return s.own(&s.issuer, &p.Endpoint, p.Process, nil)
+	return s.own(&s.issuer, new(string), p, err)
 }
 
 func (s *Services) log(service string) string { return filepath.Join(s.LogDir, service+".log") }

@@ -55,7 +55,7 @@ func template(t *testing.T) string {
 	return path
 }
 
-func startDynamoDB(t *testing.T, o backing.DynamoDBOptions) (*backing.Process, *dynamodb.Client) {
+func startDynamoDB(t *testing.T, o backing.Options) (*backing.Process, *dynamodb.Client) {
 	t.Helper()
 	o.LogPath = filepath.Join(t.TempDir(), "dynamodb.log")
 	p, err := backing.StartDynamoDB(context.Background(), o)
@@ -68,7 +68,7 @@ func startDynamoDB(t *testing.T, o backing.DynamoDBOptions) (*backing.Process, *
 
 func TestTableHasTheTemplatesSchema(t *testing.T) {
 	ctx := context.Background()
-	_, db := startDynamoDB(t, backing.DynamoDBOptions{})
+	_, db := startDynamoDB(t, backing.Options{})
 	path := template(t)
 	for range 2 { // the second call keeps the table
 		if err := backing.CreateTable(ctx, db, path, "rows"); err != nil {
@@ -101,7 +101,7 @@ func TestTableHasTheTemplatesSchema(t *testing.T) {
 func TestRowsSurviveARestart(t *testing.T) {
 	ctx := context.Background()
 	data := t.TempDir()
-	p, db := startDynamoDB(t, backing.DynamoDBOptions{DataDir: data})
+	p, db := startDynamoDB(t, backing.Options{DataDir: data})
 	if err := backing.CreateTable(ctx, db, template(t), "rows"); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestRowsSurviveARestart(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	_, db = startDynamoDB(t, backing.DynamoDBOptions{DataDir: data})
+	_, db = startDynamoDB(t, backing.Options{DataDir: data})
 	out, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("rows"), Key: row})
 	if err != nil || len(out.Item) == 0 {
 		t.Fatalf("the row is lost: %v %v", out, err)
@@ -120,7 +120,7 @@ func TestRowsSurviveARestart(t *testing.T) {
 }
 
 func TestPausedDatabaseHangsAndResumes(t *testing.T) {
-	p, db := startDynamoDB(t, backing.DynamoDBOptions{})
+	p, db := startDynamoDB(t, backing.Options{})
 	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestPausedDatabaseHangsAndResumes(t *testing.T) {
 
 // TestDatabaseListensOnlyOnLoopback keeps others on the network from reaching it.
 func TestDatabaseListensOnlyOnLoopback(t *testing.T) {
-	p, _ := startDynamoDB(t, backing.DynamoDBOptions{})
+	p, _ := startDynamoDB(t, backing.Options{})
 	assertOnlyLoopback(t, p.Port)
 }
 
@@ -160,7 +160,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{Port: l.Addr().(*net.TCPAddr).Port})
+	_, err = backing.StartDynamoDB(context.Background(), backing.Options{Port: l.Addr().(*net.TCPAddr).Port})
 	if err == nil {
 		t.Fatal("two on one port")
 	}
@@ -169,7 +169,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 
 func TestMissingProgramsAreNamed(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := backing.StartDynamoDB(context.Background(), backing.DynamoDBOptions{})
+	_, err := backing.StartDynamoDB(context.Background(), backing.Options{})
 	var m *tools.MissingError
 	if !errors.As(err, &m) || len(m.Programs) != 3 {
 		t.Fatalf("error %v, want java, javac and mvn named", err)

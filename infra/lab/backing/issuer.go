@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 
 	"latchkey/infra/lab/parts"
-	"latchkey/infra/tools"
 )
 
 // TokenKind is a kind of token that an issuer makes.
@@ -25,23 +24,15 @@ type TokenKind struct {
 
 // IssuerOptions are the options of a token issuer.
 type IssuerOptions struct {
-	ID       string // the path of its URL
-	Kinds    []TokenKind
-	Port     int            // 0: a free one
-	KeyPath  string         // the file of the signing key, made if it is not there; "": a new key each time
-	LogPath  string         // "": the log is only for error messages
-	Progress tools.Progress // nil: standard error
+	ID      string // the path of its URL
+	Kinds   []TokenKind
+	KeyPath string // the file of the signing key, made if it is not there; "": a new key each time
+	Options
 }
 
-// Issuer is a running token issuer.
-type Issuer struct {
-	*Process
-	URL string // the iss of its tokens
-}
-
-// StartIssuer starts a token issuer that signs with ES256. Without Java or Maven the error is a
-// *tools.MissingError.
-func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
+// StartIssuer starts a token issuer that signs with ES256. IssuerURL returns its URL. Without Java or
+// Maven the error is a *tools.MissingError.
+func StartIssuer(ctx context.Context, o IssuerOptions) (*Process, error) {
 	dir, err := parts.Issuer(ctx, o.Progress)
 	if err != nil {
 		return nil, err
@@ -54,21 +45,14 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := start(ctx, child{
-		name: "issuer", port: o.Port, logPath: o.LogPath,
-		command: func(port int) (*exec.Cmd, error) {
-			cmd, err := java(dir, "Issuer")
-			if err != nil {
-				return nil, err
-			}
-			cmd.Env = append(os.Environ(), "SERVER_HOSTNAME=127.0.0.1", fmt.Sprintf("SERVER_PORT=%d", port), "JSON_CONFIG="+config)
-			return cmd, nil
-		},
+	return start(ctx, "issuer", o.Options, func(port int) (*exec.Cmd, error) {
+		cmd, err := java(dir, "Issuer")
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(os.Environ(), "SERVER_HOSTNAME=127.0.0.1", fmt.Sprintf("SERVER_PORT=%d", port), "JSON_CONFIG="+config)
+		return cmd, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Issuer{Process: p, URL: IssuerURL(p.Port, o.ID)}, nil
 }
 
 // IssuerURL returns the iss of the local issuer with an ID on a port.
@@ -114,19 +98,12 @@ func newJWK() (string, error) {
 	return string(b), err
 }
 
-// mapping has the claims of a kind of token. The issuer uses the first mapping whose kind is that
-// of the request.
-type mapping struct {
-	RequestParam string         `json:"requestParam"`
-	Match        string         `json:"match"`
-	TypeHeader   string         `json:"typeHeader"`
-	Claims       map[string]any `json:"claims"`
-}
-
+// issuerConfig returns the issuer's configuration. The issuer uses the first mapping whose kind is the
+// request's.
 func issuerConfig(o IssuerOptions, jwk string) (string, error) {
-	mappings := make([]mapping, len(o.Kinds))
+	mappings := make([]map[string]any, len(o.Kinds))
 	for i, k := range o.Kinds {
-		mappings[i] = mapping{"kind", k.Name, k.Type, k.Claims}
+		mappings[i] = map[string]any{"requestParam": "kind", "match": k.Name, "typeHeader": k.Type, "claims": k.Claims}
 	}
 	b, err := json.Marshal(map[string]any{
 		"interactiveLogin": false,

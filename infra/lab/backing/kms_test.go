@@ -17,7 +17,7 @@ import (
 
 func TestKMSSignsADigestOnce(t *testing.T) {
 	ctx := context.Background()
-	p, err := backing.StartKMS(ctx, backing.KMSOptions{LogPath: filepath.Join(t.TempDir(), "kms.log")})
+	p, err := backing.StartKMS(ctx, backing.Options{LogPath: filepath.Join(t.TempDir(), "kms.log")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,66 +43,49 @@ type Process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	done  chan struct{}
-	err   error // read after done
 
 	mu      sync.Mutex
 	stopped bool
 	guard   io.Closer // open while paused
 }
 
-// child has what is needed to start a process.
-type child struct {
-	name    string
-	port    int    // 0: a free one
-	logPath string // "": the log is only for error messages
-	command func(port int) (*exec.Cmd, error)
-}
-
-// start starts the child and waits until it prints READY. An answer on the port would not do: it
-// could come from another process.
-func start(ctx context.Context, c child) (*Process, error) {
+// start starts a child, by the command for a port, and waits until the child prints READY. An answer on
+// the port would not do: it could come from another process.
+func start(ctx context.Context, name string, o Options, command func(port int) (*exec.Cmd, error)) (*Process, error) {
 	for try := 1; ; try++ {
-		port, err := pickPort(c)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+		if err != nil {
+			return nil, fmt.Errorf("%s: port %d is taken: %w", name, o.Port, err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		cmd, err := command(port)
 		if err != nil {
 			return nil, err
 		}
-		p, err := startOn(ctx, c, port)
+		p, err := startOn(ctx, name, o.LogPath, cmd, port)
 		if err == nil {
 			return p, nil
 		}
-		if c.port != 0 || try == portTries || ctx.Err() != nil {
+		if o.Port != 0 || try == portTries || ctx.Err() != nil {
 			return nil, err
 		}
 	}
 }
 
-// pickPort returns the given port, or a free one. It fails when the port is taken.
-func pickPort(c child) (int, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.port))
-	if err != nil {
-		return 0, fmt.Errorf("%s: port %d is taken: %w", c.name, c.port, err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-func startOn(ctx context.Context, c child, port int) (*Process, error) {
-	cmd, err := c.command(port)
-	if err != nil {
-		return nil, err
-	}
-	log, err := openLog(c)
+func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int) (*Process, error) {
+	log, err := openLog(name, logPath)
 	if err != nil {
 		return nil, err
 	}
 	stdin, out, err := launch(cmd, log)
 	if err != nil {
 		_ = log.Close()
-		return nil, fmt.Errorf("%s: %w", c.name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	p := &Process{
 		Endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), Port: port,
-		name: c.name, log: log, cmd: cmd, stdin: stdin, done: make(chan struct{}),
+		name: name, log: log, cmd: cmd, stdin: stdin, done: make(chan struct{}),
 	}
 	ready := make(chan struct{})
 	go p.watch(out, ready)
@@ -132,11 +115,11 @@ func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err err
 
 // openLog opens the child's log. Without a path it is a file without a name, which is gone with
 // this process.
-func openLog(c child) (*os.File, error) {
-	if c.logPath != "" {
-		return os.OpenFile(c.logPath, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
+func openLog(name, path string) (*os.File, error) {
+	if path != "" {
+		return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
 	}
-	log, err := os.CreateTemp("", "local-"+c.name+"-*.log")
+	log, err := os.CreateTemp("", "local-"+name+"-*.log")
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +142,7 @@ func (p *Process) watch(out *os.File, ready chan<- struct{}) {
 			break
 		}
 	}
-	p.err = p.cmd.Wait()
+	_ = p.cmd.Wait() // Err reads its state
 	close(p.done)
 }
 
@@ -193,15 +176,7 @@ func (p *Process) Err() error {
 	if p.stopped {
 		return nil
 	}
-	return fmt.Errorf("%s ended by itself (%w): %s", p.name, p.endedWith(), p.lastWords())
-}
-
-// endedWith returns the child's exit status as an error.
-func (p *Process) endedWith() error {
-	if p.err == nil {
-		return errors.New("exit status 0")
-	}
-	return p.err
+	return fmt.Errorf("%s ended by itself (%s): %s", p.name, p.cmd.ProcessState, p.lastWords())
 }
 
 func (p *Process) lastWords() string {

@@ -17,7 +17,7 @@ import (
 
 func TestQueuesAreAsAskedForAndPassMessagesOn(t *testing.T) {
 	ctx := context.Background()
-	p, err := backing.StartQueue(ctx, backing.QueueOptions{LogPath: filepath.Join(t.TempDir(), "sqs.log")})
+	p, err := backing.StartQueue(ctx, backing.Options{LogPath: filepath.Join(t.TempDir(), "sqs.log")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestQueuesAreAsAskedForAndPassMessagesOn(t *testing.T) {
 // has many in flight.
 func TestMessageGroupsHaveTheirTurn(t *testing.T) {
 	ctx := context.Background()
-	p, err := backing.StartQueue(ctx, backing.QueueOptions{})
+	p, err := backing.StartQueue(ctx, backing.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

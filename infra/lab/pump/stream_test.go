@@ -13,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/translated"
 )
@@ -145,7 +142,7 @@ func run(t *testing.T, f *fake, e *eaten, source translated.EventSource, dir str
 	source.Name, source.Table = "Feed", "rows"
 	s, err := NewStream(t.Context(), StreamOptions{
 		Source: source, Dir: dir, DB: backing.NewDynamoDBClient(server.URL), Invoke: e.invoke,
-		Streams: dynamodbstreams.New(backing.NewStreamsClient(server.URL).Options(), func(o *dynamodbstreams.Options) { o.Retryer = aws.NopRetryer{} }),
+		Streams: backing.NewStreamsClient(server.URL),
 	})
 	if err != nil {
 		t.Fatal(err)

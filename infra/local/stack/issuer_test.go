@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,14 +13,15 @@ import (
 	"latchkey/infra/lab/backing"
 )
 
-func startIssuer(t *testing.T) *backing.Issuer {
+// startIssuer returns the URL of an issuer.
+func startIssuer(t *testing.T) string {
 	t.Helper()
-	i, err := backing.StartIssuer(context.Background(), backing.IssuerOptions{ID: StackName, Kinds: kinds(), LogPath: filepath.Join(t.TempDir(), "issuer.log")})
+	i, err := backing.StartIssuer(context.Background(), backing.IssuerOptions{ID: StackName, Kinds: kinds()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = i.Stop() })
-	return i
+	return IssuerURL(i.Port)
 }
 
 func decode(t *testing.T, token string) (header, claims map[string]any) {
@@ -54,12 +54,12 @@ func TestIssuerGivesEveryKindOfToken(t *testing.T) {
 		{Userinfo, "at+jwt", map[string]any{"sub": "s1"}, []string{"email", "email_verified", "name"}},
 	}
 	for _, c := range cases {
-		token, err := IssueToken(context.Background(), issuer.URL, c.kind, "s1", "a@example.com", "Ann")
+		token, err := IssueToken(context.Background(), issuer, c.kind, "s1", "a@example.com", "Ann")
 		if err != nil {
 			t.Fatalf("%s: %v", c.kind, err)
 		}
 		header, claims := decode(t, token)
-		if header["typ"] != c.typ || header["alg"] != "ES256" || claims["iss"] != issuer.URL {
+		if header["typ"] != c.typ || header["alg"] != "ES256" || claims["iss"] != issuer {
 			t.Errorf("%s: header %v, iss %v", c.kind, header, claims["iss"])
 		}
 		if aud := claims["aud"]; aud != Audience && !slices.Equal(strs(aud), []string{Audience}) {
@@ -89,7 +89,7 @@ func strs(v any) (out []string) {
 
 func TestUserinfoSaysWhatTheTokenHides(t *testing.T) {
 	issuer := startIssuer(t)
-	h := userinfoHandler(issuer.URL)
+	h := userinfoHandler(issuer)
 	ask := func(bearer string) (int, map[string]any) {
 		r := httptest.NewRequest(http.MethodGet, "/userinfo", nil)
 		r.Header.Set("Authorization", "Bearer "+bearer)
@@ -99,7 +99,7 @@ func TestUserinfoSaysWhatTheTokenHides(t *testing.T) {
 		_ = json.Unmarshal(w.Body.Bytes(), &body)
 		return w.Code, body
 	}
-	token, err := IssueToken(context.Background(), issuer.URL, Userinfo, "s1", "a@example.com", "Ann")
+	token, err := IssueToken(context.Background(), issuer, Userinfo, "s1", "a@example.com", "Ann")
 	if err != nil {
 		t.Fatal(err)
 	}

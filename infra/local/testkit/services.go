@@ -27,7 +27,7 @@ func serveDB(ctx context.Context, endpoint string) error {
 		return err
 	}
 	if endpoint == "" {
-		p, err := backing.StartDynamoDB(ctx, backing.DynamoDBOptions{})
+		p, err := backing.StartDynamoDB(ctx, backing.Options{})
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func serveDB(ctx context.Context, endpoint string) error {
 // serveKMS starts a KMS without keys, and prints {"endpoint"}: its base URL. It serves until its
 // input ends.
 func serveKMS(ctx context.Context) error {
-	p, err := backing.StartKMS(ctx, backing.KMSOptions{})
+	p, err := backing.StartKMS(ctx, backing.Options{})
 	if err != nil {
 		return err
 	}

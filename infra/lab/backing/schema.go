@@ -14,28 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.yaml.in/yaml/v3"
 )
-
-// NewDynamoDBClient returns a client for a DynamoDB Local's endpoint.
-func NewDynamoDBClient(endpoint string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
-	})
-}
-
-// NewStreamsClient returns a client for the streams of a DynamoDB Local.
-func NewStreamsClient(endpoint string) *dynamodbstreams.Client {
-	return dynamodbstreams.New(dynamodbstreams.Options{
-		Region: Region, BaseEndpoint: aws.String(endpoint), Credentials: aws.CredentialsProviderFunc(anyCredentials),
-	})
-}
-
-// anyCredentials returns credentials that DynamoDB Local accepts: it accepts any.
-func anyCredentials(context.Context) (aws.Credentials, error) {
-	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-}
 
 // Table is the schema of a template's table.
 type Table struct {
@@ -176,4 +157,41 @@ func keyNames(key []types.KeySchemaElement) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
+}
+
+// Queue is a queue to create.
+type Queue struct {
+	Name string
+	// Attributes are the attributes of SQS, such as VisibilityTimeout, by their names.
+	Attributes map[string]string
+	// DeadLetters is the ARN of the queue for messages that were received MaxReceives times
+	// without success. "" is none.
+	DeadLetters string
+	MaxReceives int
+}
+
+// CreateQueues creates queues in any order: it sets their dead letter queues last.
+func CreateQueues(ctx context.Context, client *sqs.Client, queues []Queue) error {
+	urls := make(map[string]*string)
+	for _, q := range queues {
+		out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &q.Name, Attributes: maps.Clone(q.Attributes)})
+		if err != nil {
+			return fmt.Errorf("creating queue %s: %w", q.Name, err)
+		}
+		urls[q.Name] = out.QueueUrl
+	}
+	for _, q := range queues {
+		if q.DeadLetters == "" {
+			continue
+		}
+		policy, err := json.Marshal(map[string]any{"deadLetterTargetArn": q.DeadLetters, "maxReceiveCount": q.MaxReceives})
+		if err != nil {
+			return err
+		}
+		in := &sqs.SetQueueAttributesInput{QueueUrl: urls[q.Name], Attributes: map[string]string{"RedrivePolicy": string(policy)}}
+		if _, err := client.SetQueueAttributes(ctx, in); err != nil {
+			return fmt.Errorf("the dead letters of queue %s: %w", q.Name, err)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,131 @@
+// Package backing runs the services that functions need, on one machine: DynamoDB Local, a KMS, a
+// server of queues and a token issuer, each a child process on a loopback port. Tests
+// get a real database in two lines:
+//
+//	db, err := backing.StartDynamoDB(ctx, backing.Options{})
+//	defer db.Stop()
+//
+// The package is generic: it serves any template. Nothing here is for production.
+package backing
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"latchkey/infra/lab/parts"
+	"latchkey/infra/tools"
+)
+
+// Region is the region of everything local.
+const Region = "us-east-1"
+
+var (
+	//go:embed kms.py
+	kmsScript string
+	//go:embed sqs.py
+	sqsScript string
+)
+
+// Options are the options of a service. The zero value uses a free port, and keeps all data in memory.
+type Options struct {
+	Port     int            // 0: a free one
+	DataDir  string         // the folder of a database's rows and streams; "": in memory, gone at Stop
+	LogPath  string         // "": the log is only for error messages
+	Progress tools.Progress // nil: standard error
+}
+
+// StartDynamoDB starts a DynamoDB Local and returns when it answers. All regions and credentials
+// see the same tables. Without Java or Maven the error is a *tools.MissingError.
+func StartDynamoDB(ctx context.Context, o Options) (*Process, error) {
+	dir, err := parts.DynamoDB(ctx, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	store := []string{"-inMemory"}
+	if o.DataDir != "" {
+		if err := os.MkdirAll(o.DataDir, 0o755); err != nil {
+			return nil, err
+		}
+		store = []string{"-dbPath", o.DataDir}
+	}
+	return start(ctx, "dynamodb", o, func(port int) (*exec.Cmd, error) {
+		args := append([]string{"-sharedDb", "-disableTelemetry", "-port", fmt.Sprint(port)}, store...)
+		return java(dir, "Loopback", args...)
+	})
+}
+
+// java returns the command of a JVM that runs a class of the tool in dir, with options for a small
+// memory and a quick start.
+func java(dir, class string, args ...string) (*exec.Cmd, error) {
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return nil, err
+	}
+	flags := []string{
+		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.io.tmpdir=" + tmp,
+		"-Djava.library.path=" + dir, "-cp", filepath.Join(dir, "*") + string(os.PathListSeparator) + dir, class,
+	}
+	return exec.Command("java", append(flags, args...)...), nil
+}
+
+// StartKMS starts a KMS and returns when the KMS has tested that it signs a digest correctly. Its
+// keys are gone when it ends. Without Python the error is a *tools.MissingError.
+func StartKMS(ctx context.Context, o Options) (*Process, error) {
+	return startPython(ctx, "kms", kmsScript, o)
+}
+
+// StartQueue starts a server of queues and returns when the server has passed a message on.
+// CreateQueues creates its queues. Queues and messages are gone when it ends. Without Python the
+// error is a *tools.MissingError.
+func StartQueue(ctx context.Context, o Options) (*Process, error) {
+	return startPython(ctx, "sqs", sqsScript, o)
+}
+
+func startPython(ctx context.Context, name, script string, o Options) (*Process, error) {
+	python, err := parts.Python(ctx, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	path, err := tools.File(name+".py", script)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, path, fmt.Sprint(port)), nil })
+}
+
+// credentials returns credentials that the services accept: they accept any.
+var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+})
+
+// NewDynamoDBClient returns a client for a DynamoDB Local's endpoint.
+func NewDynamoDBClient(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
+}
+
+// NewStreamsClient returns a client for the streams of a DynamoDB Local. It does not retry.
+func NewStreamsClient(endpoint string) *dynamodbstreams.Client {
+	return dynamodbstreams.New(dynamodbstreams.Options{
+		Region: Region, BaseEndpoint: &endpoint, Credentials: credentials, Retryer: aws.NopRetryer{},
+	})
+}
+
+// NewKMSClient returns a client for the endpoint of a KMS.
+func NewKMSClient(endpoint string) *kms.Client {
+	return kms.New(kms.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
+}
+
+// NewSQSClient returns a client for the endpoint of a server of queues.
+func NewSQSClient(endpoint string) *sqs.Client {
+	return sqs.New(sqs.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
+}

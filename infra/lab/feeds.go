@@ -24,9 +24,8 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The clients do not retry: the pumps wait between errors themselves.
+	// The client does not retry: the pumps wait between errors themselves.
 	queues := sqs.New(backing.NewSQSClient(s.DataPlane.SQS).Options(), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
-	streams := backing.NewStreamsClient(s.DataPlane.DynamoDB)
 	watch := pump.Watcher{Called: s.logCall, Received: s.options.Received, Trouble: func(source string, err error) {
 		s.options.Progress(fmt.Sprintf("%s: %v", source, err))
 	}}
@@ -37,8 +36,8 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 			continue
 		}
 		p, err := pump.NewStream(ctx, pump.StreamOptions{
-			Source: source, Dir: filepath.Join(s.dir, "streams"), DB: backing.NewDynamoDBClient(s.DataPlane.DynamoDB),
-			Streams: streams, Queues: queues, Invoke: s.lambda.Invoke, Watch: watch,
+			Source: source, Dir: filepath.Join(s.dir, "streams"), Database: s.DataPlane.DynamoDB,
+			Queues: queues, Invoke: s.lambda.Invoke, Watch: watch,
 		})
 		if err != nil {
 			return fmt.Errorf("event source mapping %s: %w", source.Name, err)

@@ -83,20 +83,16 @@ func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 func (s *Stack) callScheduled(ctx context.Context, sc *scheduled) error {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	payload := []byte(sc.Input)
-	if len(payload) == 0 {
-		event, err := json.Marshal(map[string]any{
-			"version": "0", "id": rand.Text(), "detail-type": "Scheduled Event", "source": "aws.events",
-			"account": translated.AccountID, "region": backing.Region, "time": time.Now().UTC().Format(time.RFC3339),
-			"resources": []string{sc.ARN}, "detail": map[string]any{},
-		})
-		if err != nil {
-			return err
-		}
-		payload = event
+	payload, err := json.Marshal(map[string]any{
+		"version": "0", "id": rand.Text(), "detail-type": "Scheduled Event", "source": "aws.events",
+		"account": translated.AccountID, "region": backing.Region, "time": time.Now().UTC().Format(time.RFC3339),
+		"resources": []string{sc.ARN}, "detail": map[string]any{},
+	})
+	if err != nil {
+		return err
 	}
 	begun := time.Now()
-	_, err := s.lambda.Invoke(ctx, sc.Function, payload)
+	_, err = s.lambda.Invoke(ctx, sc.Function, payload)
 	if ctx.Err() == nil {
 		failed := 0
 		if err != nil {

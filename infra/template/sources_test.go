@@ -36,7 +36,7 @@ func sources(tpl *translated.Template) (wrong []string) {
 		}
 		switch s.Function {
 		case "FanoutFunction":
-			if s.Table != "Table" || s.FromLatest || s.BatchSize != 25 || !s.Bisect || s.Retries != 5 || !slices.Equal(s.Filters, []string{events}) ||
+			if s.Table != "Table" || s.BatchSize != 25 || !s.Bisect || s.Retries != 5 || !slices.Equal(s.Filters, []string{events}) ||
 				!strings.HasSuffix(s.OnFailure, "/FanoutDeadLetters") {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))
 			}

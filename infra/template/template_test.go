@@ -77,28 +77,9 @@ func text(t *testing.T, v any) string {
 	return strings.TrimSpace(out.String())
 }
 
-// object returns a value of a translated document as an object, or nil.
-func object(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-// list returns a value of a translated document as a list, or nil.
-func list(v any) []any {
-	if l, ok := v.([]any); ok {
-		return l
-	}
-	if v == nil {
-		return nil
-	}
-	return []any{v}
-}
-
-func words(v any) []string {
-	var out []string
-	for _, e := range list(v) {
-		s, _ := e.(string)
-		out = append(out, s)
-	}
-	return out
-}
+// Short names, because nearly every check walks through the document.
+var (
+	object = translated.Object
+	list   = translated.List
+	words  = translated.Words
+)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -111,13 +110,6 @@ var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credent
 // NewDynamoDBClient returns a client for a DynamoDB Local's endpoint.
 func NewDynamoDBClient(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
-}
-
-// NewStreamsClient returns a client for the streams of a DynamoDB Local. It does not retry.
-func NewStreamsClient(endpoint string) *dynamodbstreams.Client {
-	return dynamodbstreams.New(dynamodbstreams.Options{
-		Region: Region, BaseEndpoint: &endpoint, Credentials: credentials, Retryer: aws.NopRetryer{},
-	})
 }
 
 // NewKMSClient returns a client for the endpoint of a KMS.

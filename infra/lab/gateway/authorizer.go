@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,13 +79,13 @@ func (x *exchange) authorize() *refusal {
 	return v.PolicyDocument.evaluate(x.methodARN(), x.g.now())
 }
 
-// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing, or is
-// no token as the authorizer takes: the request is then refused.
+// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing: the
+// request is then refused.
 func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
 	key := name
 	for _, source := range auth.Identity {
 		value := x.source(source)
-		if value == "" || auth.Validation != nil && !auth.Validation.MatchString(value) {
+		if value == "" {
 			return "", false
 		}
 		key += "\x00" + value
@@ -93,41 +93,9 @@ func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bo
 	return key, true
 }
 
-// sources are the kinds of identity sources, by what their names begin with.
-var sources = map[string]func(x *exchange, name string) string{
-	"method.request.header.":      func(x *exchange, name string) string { return x.r.Header.Get(name) },
-	"method.request.querystring.": func(x *exchange, name string) string { return x.r.URL.Query().Get(name) },
-	"stageVariables.":             func(x *exchange, name string) string { return x.g.api.Variables[name] },
-	"context.":                    func(x *exchange, name string) string { return x.variable("$context."+name, errorContext{}) },
-}
-
-// checkSources returns an error for an identity source that this gateway does not know.
-func checkSources(all map[string]translated.Authorizer) error {
-	var wrong []error
-	for name, auth := range all {
-		for _, source := range auth.Identity {
-			kind, rest := cutKind(source)
-			if kind == "" || kind == "context." && !knownVariable("$"+source) || rest == "" {
-				wrong = append(wrong, fmt.Errorf("authorizer %s: identity source %s is not supported by the local stack", name, source))
-			}
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-// cutKind returns the kind of an identity source, or "" if it is unknown, and what follows it.
-func cutKind(source string) (kind, name string) {
-	for kind := range sources {
-		if name, ok := strings.CutPrefix(source, kind); ok {
-			return kind, name
-		}
-	}
-	return "", ""
-}
-
+// source returns the value of an identity source, which is a header.
 func (x *exchange) source(source string) string {
-	kind, name := cutKind(source)
-	return sources[kind](x, name) // New has checked that it is known
+	return x.r.Header.Get(strings.TrimPrefix(source, "method.request.header."))
 }
 
 // ask calls the authorizer's function.
@@ -209,20 +177,7 @@ func (p policy) evaluate(methodARN string, now time.Time) *refusal {
 }
 
 func (s stringOrList) matches(value string) bool {
-	for _, pattern := range s {
-		if wildcard(pattern, value) {
-			return true
-		}
-	}
-	return false
-}
-
-// wildcard matches * (any text) and ? (one character), as IAM does. path.Match stops at slashes, so
-// they are replaced first.
-func wildcard(pattern, value string) bool {
-	hide := strings.NewReplacer("/", "\x01", `\`, "\x02", "[", "\x03")
-	ok, err := path.Match(hide.Replace(pattern), hide.Replace(value))
-	return err == nil && ok
+	return slices.ContainsFunc(s, func(pattern string) bool { return translated.Like(pattern, value) })
 }
 
 // policyCache keeps authorizers' answers for the time in the template.

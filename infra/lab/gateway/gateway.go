@@ -52,11 +52,11 @@ type Gateway struct {
 }
 
 // New makes the handler of an API. It refuses a gateway response of a type that AWS does not have, or
-// whose template has a variable that this gateway does not know, and such an identity source. Each request writes one line to requests,
-// if that is not nil.
+// whose template has a variable that this gateway does not know. Each request writes one line to requests, if
+// that is not nil.
 func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, error) {
-	rs, errResponses := newResponses(api.Responses)
-	if err := errors.Join(errResponses, checkSources(api.Authorizers)); err != nil {
+	rs, err := newResponses(api.Responses)
+	if err != nil {
 		return nil, err
 	}
 	routes, err := compile(api.Routes)

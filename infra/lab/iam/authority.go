@@ -102,8 +102,8 @@ func (a *Authority) allowed(function string, n Need) bool {
 // allows reports whether the statement allows the need, and returns the actions, resources and
 // condition values by which it does.
 func (s *statement) allows(n Need) (used []string, ok bool) {
-	action := slices.IndexFunc(s.actions, func(p string) bool { return matches(strings.ToLower(p), strings.ToLower(n.Action)) })
-	resource := slices.IndexFunc(s.resources, func(p string) bool { return matches(p, n.Resource) })
+	action := slices.IndexFunc(s.actions, func(p string) bool { return translated.Like(strings.ToLower(p), strings.ToLower(n.Action)) })
+	resource := slices.IndexFunc(s.resources, func(p string) bool { return translated.Like(p, n.Resource) })
 	if action < 0 || resource < 0 {
 		return nil, false
 	}

@@ -14,7 +14,7 @@ func (a *Authority) Platform(t *translated.Template) error {
 	var wrong []error
 	for _, function := range t.Named("AWS::Lambda::Function") {
 		group := "/aws/lambda/" + function
-		if named, ok := object(t.Resources[function].Properties["LoggingConfig"])["LogGroup"].(string); ok {
+		if named, ok := translated.Object(t.Resources[function].Properties["LoggingConfig"])["LogGroup"].(string); ok {
 			group = named
 		}
 		stream := arn("logs", "log-group:"+group+":log-stream:local")

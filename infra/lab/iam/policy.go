@@ -8,6 +8,7 @@ package iam
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ var operators = map[string]func(c condition, have []string) (bool, []string){
 	"ForAllValues:StringEquals": func(c condition, have []string) (bool, []string) {
 		return allOf(c, have, equal)
 	},
-	"ForAllValues:StringLike": func(c condition, have []string) (bool, []string) { return allOf(c, have, matches) },
+	"ForAllValues:StringLike": func(c condition, have []string) (bool, []string) { return allOf(c, have, translated.Like) },
 	"Null": func(c condition, have []string) (bool, []string) {
 		absent := "false"
 		if len(have) == 0 {
@@ -101,62 +102,39 @@ func allOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 	return true, used
 }
 
-// matches reports whether a text fits a pattern, in which * is any text and ? is any character.
-func matches(pattern, text string) bool {
-	for i := range len(pattern) {
-		switch {
-		case pattern[i] == '*':
-			for j := len(text); j >= i; j-- {
-				if matches(pattern[i+1:], text[j:]) {
-					return true
-				}
-			}
-			return false
-		case i >= len(text) || pattern[i] != '?' && pattern[i] != text[i]:
-			return false
-		}
-	}
-	return len(pattern) == len(text)
-}
-
 // rolesOf reads the role of each function, and each managed policy, which is the role of a program whose
 // access key id is the policy's logical id. Parts of a policy that the evaluator does not know are an error.
 func rolesOf(t *translated.Template) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
 	var wrong []error
+	read := func(name, role string, policy map[string]any) {
+		for _, v := range translated.List(translated.Object(policy["PolicyDocument"])["Statement"]) {
+			s, err := parse(role, translated.Object(v))
+			wrong = append(wrong, err)
+			roles[name] = append(roles[name], s)
+		}
+	}
 	for _, name := range t.Named("AWS::Lambda::Function") {
-		arn, _ := t.Resources[name].Properties["Role"].(string)
-		role := arn[strings.LastIndex(arn, "/")+1:]
+		role := path.Base(fmt.Sprint(t.Resources[name].Properties["Role"]))
 		properties := t.Resources[role].Properties
 		for _, unknown := range []string{"ManagedPolicyArns", "PermissionsBoundary"} {
 			if properties[unknown] != nil {
 				wrong = append(wrong, fmt.Errorf("role %s: the local stack does not evaluate %s", role, unknown))
 			}
 		}
-		policies, _ := properties["Policies"].([]any)
-		for _, policy := range policies {
-			document, _ := object(policy)["PolicyDocument"].(map[string]any)
-			for _, v := range list(document["Statement"]) {
-				s, err := parse(role, object(v))
-				wrong = append(wrong, err)
-				roles[name] = append(roles[name], s)
-			}
+		for _, policy := range translated.List(properties["Policies"]) {
+			read(name, role, translated.Object(policy))
 		}
 	}
 	for _, name := range t.Named("AWS::IAM::ManagedPolicy") {
-		document, _ := t.Resources[name].Properties["PolicyDocument"].(map[string]any)
-		for _, v := range list(document["Statement"]) {
-			s, err := parse(name, object(v))
-			wrong = append(wrong, err)
-			roles[name] = append(roles[name], s)
-		}
+		read(name, name, t.Resources[name].Properties)
 	}
 	return roles, errors.Join(wrong...)
 }
 
 func parse(role string, o map[string]any) (*statement, error) {
 	s := &statement{
-		role: role, sid: fmt.Sprint(o["Sid"]), actions: words(o["Action"]), resources: words(o["Resource"]), used: make(map[string]bool),
+		role: role, sid: fmt.Sprint(o["Sid"]), actions: translated.Words(o["Action"]), resources: translated.Words(o["Resource"]), used: make(map[string]bool),
 	}
 	for name := range o {
 		if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, name) {
@@ -166,11 +144,11 @@ func parse(role string, o map[string]any) (*statement, error) {
 	if o["Effect"] != "Allow" {
 		return s, fmt.Errorf("%s: the local stack does not evaluate Effect %v", s, o["Effect"])
 	}
-	for operator, tests := range object(o["Condition"]) {
+	for operator, tests := range translated.Object(o["Condition"]) {
 		if operators[operator] == nil {
 			return s, fmt.Errorf("%s: the local stack does not know the operator %s", s, operator)
 		}
-		for key, values := range object(tests) {
+		for key, values := range translated.Object(tests) {
 			tag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
 			if !tag && !slices.Contains(keys, key) {
 				return s, fmt.Errorf("%s: the local stack does not know the condition key %s", s, key)
@@ -178,33 +156,8 @@ func parse(role string, o map[string]any) (*statement, error) {
 			if key == attributes && !slices.Equal(s.actions, []string{"dynamodb:UpdateItem"}) {
 				return s, fmt.Errorf("%s: the local stack knows the attributes of updates only", s)
 			}
-			s.conditions = append(s.conditions, condition{operator, key, words(values)})
+			s.conditions = append(s.conditions, condition{operator, key, translated.Words(values)})
 		}
 	}
 	return s, nil
-}
-
-func object(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-// list returns v if it is a list. A policy may have one value instead of a list: list then makes a
-// list of it.
-func list(v any) []any {
-	if l, ok := v.([]any); ok {
-		return l
-	}
-	if v == nil {
-		return nil
-	}
-	return []any{v}
-}
-
-func words(v any) []string {
-	var out []string
-	for _, e := range list(v) {
-		out = append(out, fmt.Sprint(e))
-	}
-	return out
 }

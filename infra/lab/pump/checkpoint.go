@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -28,22 +27,20 @@ type checkpoints struct {
 	}
 }
 
-// openCheckpoints reads the file. fresh reports that it had no positions in this stream.
-func openCheckpoints(path, stream string) (c *checkpoints, fresh bool, err error) {
-	c = &checkpoints{path: path}
+// openCheckpoints reads the file.
+func openCheckpoints(path, stream string) (*checkpoints, error) {
+	c := &checkpoints{path: path}
 	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, false, err
-	}
 	if err == nil {
-		if err := json.Unmarshal(text, &c.state); err != nil {
-			return nil, false, fmt.Errorf("%s: %w", path, err)
-		}
+		err = json.Unmarshal(text, &c.state)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if c.state.Stream != stream || c.state.Shards == nil {
-		c.state.Stream, c.state.Shards, fresh = stream, make(map[string]position), true
+		c.state.Stream, c.state.Shards = stream, make(map[string]position)
 	}
-	return c, fresh, nil
+	return c, nil
 }
 
 func (c *checkpoints) of(shard string) position {
@@ -57,22 +54,6 @@ func (c *checkpoints) set(shard string, p position) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state.Shards[shard] = p
-	return c.save()
-}
-
-// keep removes shards that are no longer listed.
-func (c *checkpoints) keep(listed map[string]bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := len(c.state.Shards)
-	maps.DeleteFunc(c.state.Shards, func(id string, _ position) bool { return !listed[id] })
-	if len(c.state.Shards) == before {
-		return nil
-	}
-	return c.save()
-}
-
-func (c *checkpoints) save() error {
 	text, err := json.MarshalIndent(c.state, "", "  ")
 	if err != nil {
 		return err

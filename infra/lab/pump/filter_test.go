@@ -12,7 +12,7 @@ func TestFilterTakesWhatItsPatternSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, fits := range map[string]bool{
+	for text, want := range map[string]bool{
 		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EVTS#1"},"SK":{"S":"x"}}},"more":1}`: true,
 		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EXACT"}}}}`:                          true,
 		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EXACTLY"}}}}`:                        false,
@@ -26,8 +26,8 @@ func TestFilterTakesWhatItsPatternSays(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &tree); err != nil {
 			t.Fatal(err)
 		}
-		if f.fits(tree) != fits {
-			t.Errorf("%s: %t", text, !fits)
+		if fits(f, tree) != want {
+			t.Errorf("%s: %t", text, !want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (q *Queue) Run(ctx context.Context) {
 			return
 		case room <- struct{}{}:
 		}
-		messages, err := q.gather(ctx)
+		messages, err := q.receive(ctx)
 		if err != nil && ctx.Err() == nil {
 			wrong++
 			q.trouble(err)
@@ -69,26 +69,9 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// gather receives a batch by one poll, or by several within the mapping's window. With an error it
-// returns the messages received before it.
-func (q *Queue) gather(ctx context.Context) ([]types.Message, error) {
-	var batch []types.Message
-	var since time.Time
-	for {
-		got, err := q.receive(ctx, q.source.BatchSize-len(batch))
-		if len(batch) == 0 {
-			since = time.Now()
-		}
-		batch = append(batch, got...)
-		if err != nil || len(batch) == 0 || len(batch) >= q.source.BatchSize || time.Since(since) >= q.source.Window {
-			return batch, err
-		}
-	}
-}
-
-func (q *Queue) receive(ctx context.Context, n int) ([]types.Message, error) {
+func (q *Queue) receive(ctx context.Context) ([]types.Message, error) {
 	out, err := ask(ctx, q.client.ReceiveMessage, &sqs.ReceiveMessageInput{
-		QueueUrl: &q.source.Queue, MaxNumberOfMessages: int32(n), WaitTimeSeconds: pollSeconds,
+		QueueUrl: &q.source.Queue, MaxNumberOfMessages: int32(q.source.BatchSize), WaitTimeSeconds: pollSeconds,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 		MessageAttributeNames:       []string{"All"},
 	})
@@ -154,13 +137,16 @@ func (q *Queue) event(m types.Message) (json.RawMessage, error) {
 		}
 		attributes[name] = v
 	}
-	system := m.Attributes
-	if system == nil {
-		system = map[string]string{}
-	}
 	return json.Marshal(map[string]any{
 		"messageId": aws.ToString(m.MessageId), "receiptHandle": aws.ToString(m.ReceiptHandle), "body": aws.ToString(m.Body),
-		"attributes": system, "messageAttributes": attributes, "md5OfBody": aws.ToString(m.MD5OfBody),
+		"attributes": m.Attributes, "messageAttributes": attributes, "md5OfBody": aws.ToString(m.MD5OfBody),
 		"eventSource": "aws:sqs", "eventSourceARN": q.source.ARN, "awsRegion": backing.Region,
 	})
+}
+
+// ask makes one request with a time limit. The client must not retry: the pumps wait between errors.
+func ask[In, Out, Opt any](ctx context.Context, do func(context.Context, *In, ...func(*Opt)) (*Out, error), in *In) (*Out, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return do(ctx, in)
 }

@@ -2,75 +2,79 @@ package pump
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/translated"
 )
 
-// reader reads one shard.
-type reader struct {
-	stream   *Stream
-	id       string
-	at       position // where to begin; Ended is set when no more records come
-	iterator *string
-}
-
-// next returns the following records, if there are any yet. After an error it goes on from at,
-// which the caller moves.
-func (r *reader) next(ctx context.Context) ([]types.Record, error) {
-	records, err := r.read(ctx)
-	var trimmed *types.TrimmedDataAccessException
-	switch {
-	case err == nil:
-		return records, nil
-	case isGone(err):
-		r.at.Ended = true
-		return nil, nil
-	case errors.As(err, &trimmed):
-		r.at.After = "" // the position is too old: read from the oldest record
-	}
-	r.iterator = nil
-	return nil, err
-}
-
-func (r *reader) read(ctx context.Context) ([]types.Record, error) {
-	client := r.stream.options.Streams
-	if r.iterator == nil {
-		in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &r.stream.arn, ShardId: &r.id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon}
-		if r.at.After != "" {
-			in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &r.at.After
-		}
-		out, err := ask(ctx, client.GetShardIterator, in)
-		if err != nil {
-			return nil, err
-		}
-		r.iterator = out.ShardIterator
-	}
-	out, err := ask(ctx, client.GetRecords, &dynamodbstreams.GetRecordsInput{ShardIterator: r.iterator, Limit: aws.Int32(1000)})
-	if err != nil {
-		return nil, err
-	}
-	r.iterator = out.NextShardIterator
-	r.at.Ended = r.iterator == nil
-	return out.Records, nil
+// record is a record of a stream, in the form of Lambda's event.
+type record struct {
+	sequence string
+	created  time.Time
+	event    json.RawMessage
 }
 
 // shard feeds the function from one shard.
 type shard struct {
-	stream  *Stream
-	id      string
-	pending []record // records that fit the filter and wait for a batch
-	since   time.Time
+	stream   *Stream
+	id       string
+	at       position // up to which the shard is read
+	iterator string   // "": none
+}
+
+// next reads the following records, if there are any yet. After an error it goes on from at.
+func (h *shard) next(ctx context.Context) ([]map[string]any, error) {
+	records, err := h.read(ctx)
+	switch {
+	case err == nil:
+		return records, nil
+	case isDatabaseError(err, "ResourceNotFoundException"): // an expired shard, which may still be listed
+		h.at.Ended = true
+		return nil, nil
+	case isDatabaseError(err, "TrimmedDataAccessException"):
+		h.at.After = "" // the position is too old: read from the oldest record
+	}
+	h.iterator = ""
+	return nil, err
+}
+
+func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
+	if h.iterator == "" {
+		in := map[string]any{"StreamArn": h.stream.arn, "ShardId": h.id, "ShardIteratorType": "TRIM_HORIZON"}
+		if h.at.After != "" {
+			in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", h.at.After
+		}
+		var out struct{ ShardIterator string }
+		if err := h.stream.askStreams(ctx, "GetShardIterator", in, &out); err != nil {
+			return nil, err
+		}
+		h.iterator = out.ShardIterator
+	}
+	var out struct {
+		Records           []map[string]any
+		NextShardIterator string
+	}
+	if err := h.stream.askStreams(ctx, "GetRecords", map[string]any{"ShardIterator": h.iterator, "Limit": 1000}, &out); err != nil {
+		return nil, err
+	}
+	h.iterator, h.at.Ended = out.NextShardIterator, out.NextShardIterator == ""
+	if n := len(out.Records); n > 0 {
+		h.at.After = sequenceOf(out.Records[n-1])
+	}
+	return out.Records, nil
 }
 
 // run reads the shard to its end, or until the context ends.
 func (h *shard) run(ctx context.Context) {
-	r := reader{stream: h.stream, id: h.id, at: h.stream.points.of(h.id)}
-	for wrong := 0; ctx.Err() == nil && !r.at.Ended; {
-		records, err := r.next(ctx)
+	for wrong := 0; ctx.Err() == nil && !h.at.Ended; {
+		records, err := h.next(ctx)
 		if err != nil {
 			wrong++
 			h.stream.tell(ctx, err)
@@ -79,69 +83,157 @@ func (h *shard) run(ctx context.Context) {
 		}
 		wrong = 0
 		h.stream.trouble(nil)
-		if len(records) > 0 {
-			r.at.After = aws.ToString(records[len(records)-1].Dynamodb.SequenceNumber)
+		for batch := range slices.Chunk(h.fitting(records), h.stream.options.Source.BatchSize) {
+			if h.deliver(ctx, batch, 0) != nil {
+				return
+			}
 		}
-		h.gather(records)
-		if h.flush(ctx, r.at.Ended) != nil {
-			return
+		if len(records) > 0 || h.at.Ended {
+			h.done(h.at) // records that do not fit the filter are finished too
+			continue
 		}
-		if len(h.pending) == 0 && (len(records) > 0 || r.at.Ended) {
-			h.done(r.at) // records that do not fit the filter are finished too
-		}
-		if len(records) == 0 {
-			_ = sleep(ctx, pollEvery)
-		}
+		_ = sleep(ctx, pollEvery)
 	}
 }
 
-// gather adds the records that fit the filters to pending.
-func (h *shard) gather(records []types.Record) {
-	for _, raw := range records {
-		r, tree, err := newRecord(raw, h.stream.options.Source.ARN)
+// fitting returns the records that fit the filters.
+func (h *shard) fitting(records []map[string]any) (out []record) {
+	for _, tree := range records {
+		tree["eventSourceARN"] = h.stream.options.Source.ARN
+		if !h.stream.fits(tree) {
+			continue
+		}
+		event, err := json.Marshal(tree)
 		if err != nil {
 			h.stream.trouble(err)
 			continue
 		}
-		if !h.stream.fits(tree) {
-			continue
-		}
-		if len(h.pending) == 0 {
-			h.since = time.Now()
-		}
-		h.pending = append(h.pending, r)
+		content, _ := tree["dynamodb"].(map[string]any)
+		seconds, _ := content["ApproximateCreationDateTime"].(float64)
+		out = append(out, record{sequenceOf(tree), time.Unix(int64(math.Floor(seconds)), 0), event})
 	}
+	return out
 }
 
-func (s *Stream) fits(tree map[string]any) bool {
-	for _, f := range s.filters {
-		if f.fits(tree) {
-			return true
-		}
-	}
-	return len(s.filters) == 0
-}
-
-// flush delivers full batches. It delivers a smaller one at the end of its window or of the shard.
-// It fails only when the pump ends.
-func (h *shard) flush(ctx context.Context, last bool) error {
-	source := h.stream.options.Source
-	for len(h.pending) > 0 {
-		if len(h.pending) < source.BatchSize && !last && time.Since(h.since) < source.Window {
-			return nil
-		}
-		n := min(len(h.pending), source.BatchSize)
-		if err := h.deliver(ctx, h.pending[:n], 0); err != nil {
-			return err
-		}
-		h.pending = h.pending[n:]
-	}
-	return nil
+func sequenceOf(tree map[string]any) string {
+	content, _ := tree["dynamodb"].(map[string]any)
+	sequence, _ := content["SequenceNumber"].(string)
+	return sequence
 }
 
 // done saves the position in the shard.
 func (h *shard) done(p position) {
 	if err := h.stream.points.set(h.id, p); err != nil {
 		h.stream.trouble(err)
+	}
+}
+
+// deliver calls the function until every record has succeeded or is given up, and moves the
+// checkpoint behind each finished record. tries is how often these records have failed already. It
+// fails only when the pump ends.
+//
+// When the function reports a record as failed, the records before it are finished and the batch
+// begins there. When it fails on the first record, or for all, the batch is split if the mapping
+// says so. Neither counts as a try (Lambda, "Discarding failed records").
+func (h *shard) deliver(ctx context.Context, records []record, tries int) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		from, err := h.call(ctx, records)
+		if from > 0 {
+			h.done(position{After: records[from-1].sequence})
+			tries = 0
+		}
+		records = records[from:]
+		switch {
+		case len(records) == 0:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case from > 0:
+			continue
+		case len(records) > 1 && h.stream.options.Source.Bisect:
+			half := len(records) / 2
+			if err := h.deliver(ctx, records[:half], tries); err != nil {
+				return err
+			}
+			return h.deliver(ctx, records[half:], tries)
+		}
+		tries++
+		if most := h.stream.options.Source.Retries; most >= 0 && tries > most {
+			h.giveUp(ctx, records, tries, err)
+			h.done(position{After: records[len(records)-1].sequence})
+			return nil
+		}
+		if err := sleep(ctx, backoff(tries)); err != nil {
+			return err
+		}
+	}
+}
+
+// call calls the function, and returns how many records from the first on are finished.
+func (h *shard) call(ctx context.Context, records []record) (int, error) {
+	events, ids := make([]json.RawMessage, len(records)), make([]string, len(records))
+	for i, r := range records {
+		events[i], ids[i] = r.event, r.sequence
+	}
+	failed, err := h.stream.call(ctx, events, ids)
+	for i, id := range ids {
+		if failed[id] {
+			return i, err
+		}
+	}
+	return len(records), nil
+}
+
+// sendTries is how often the pump tries to send a message about records that were given up. Then
+// the message is lost, as on Lambda.
+const sendTries = 5
+
+// giveUp sends a message to the mapping's queue that says where the records are. It has no record.
+func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause error) {
+	source := h.stream.options.Source
+	if source.OnFailure == "" {
+		return
+	}
+	message, err := json.Marshal(h.failure(records, calls, cause))
+	if err != nil {
+		h.stream.trouble(err)
+		return
+	}
+	for try := 1; try <= sendTries; try++ {
+		in := &sqs.SendMessageInput{QueueUrl: &source.OnFailure, MessageBody: aws.String(string(message))}
+		if _, err = ask(ctx, h.stream.options.Queues.SendMessage, in); err == nil {
+			return
+		}
+		h.stream.tell(ctx, err)
+		if sleep(ctx, backoff(try)) != nil {
+			return
+		}
+	}
+}
+
+// failure returns Lambda's message about records of a stream.
+func (h *shard) failure(records []record, calls int, cause error) map[string]any {
+	source := h.stream.options.Source
+	first, last := records[0], records[len(records)-1]
+	response := map[string]any{"statusCode": 200, "executedVersion": "$LATEST"}
+	if cause != nil {
+		response["functionError"] = "Unhandled"
+	}
+	return map[string]any{
+		"requestContext": map[string]any{
+			"requestId":   first.sequence,
+			"functionArn": "arn:aws:lambda:" + backing.Region + ":" + translated.AccountID + ":function:" + source.Function,
+			"condition":   "RetryAttemptsExhausted", "approximateInvokeCount": calls,
+		},
+		"responseContext": response, "version": "1.0", "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		"DDBStreamBatchInfo": map[string]any{
+			"shardId": h.id, "startSequenceNumber": first.sequence, "endSequenceNumber": last.sequence,
+			"approximateArrivalOfFirstRecord": first.created.UTC().Format(time.RFC3339),
+			"approximateArrivalOfLastRecord":  last.created.UTC().Format(time.RFC3339),
+			"batchSize":                       len(records), "streamArn": source.ARN,
+		},
 	}
 }

@@ -1,31 +1,33 @@
 package pump
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/translated"
 )
 
 // StreamOptions are the options of a Stream.
 type StreamOptions struct {
-	Source  translated.EventSource
-	Dir     string // for the checkpoint
-	DB      *dynamodb.Client
-	Streams *dynamodbstreams.Client
-	Queues  *sqs.Client // for records that are given up
-	Invoke  Invoker
-	Watch   Watcher
+	Source   translated.EventSource
+	Dir      string      // for the checkpoint
+	Database string      // the base URL of a DynamoDB Local
+	Queues   *sqs.Client // for records that are given up
+	Invoke   Invoker
+	Watch    Watcher
 }
 
 // listEvery is how often new shards are looked for.
@@ -36,10 +38,9 @@ const listEvery = time.Second
 type Stream struct {
 	caller
 	options StreamOptions
-	filters []filter
+	filters []any
 	arn     string // the database's; events have the template's
 	points  *checkpoints
-	fresh   bool // nothing of this stream was ever read
 	skips   chan chan error
 }
 
@@ -57,14 +58,17 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 		}
 		s.filters = append(s.filters, f)
 	}
-	table, err := o.DB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &o.Source.Table})
-	if err != nil {
+	var described struct {
+		Table struct{ LatestStreamArn string }
+	}
+	if err := s.ask(ctx, "DynamoDB_20120810.DescribeTable", map[string]any{"TableName": o.Source.Table}, &described); err != nil {
 		return nil, err
 	}
-	if s.arn = aws.ToString(table.Table.LatestStreamArn); s.arn == "" {
+	if s.arn = described.Table.LatestStreamArn; s.arn == "" {
 		return nil, fmt.Errorf("table %s was made without a stream (make stack DO=clean-data forgets it)", o.Source.Table)
 	}
-	s.points, s.fresh, err = openCheckpoints(filepath.Join(o.Dir, o.Source.Name+".json"), s.arn)
+	var err error
+	s.points, err = openCheckpoints(filepath.Join(o.Dir, o.Source.Name+".json"), s.arn)
 	return s, err
 }
 
@@ -72,18 +76,15 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 func (s *Stream) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		round, cancel := context.WithCancel(ctx)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			s.readShards(round)
-		}()
+		var reading sync.WaitGroup
+		reading.Go(func() { s.readShards(round) })
 		var reply chan error
 		select {
 		case <-ctx.Done():
 		case reply = <-s.skips:
 		}
 		cancel()
-		<-done
+		reading.Wait()
 		if reply != nil {
 			reply <- s.skipAll(ctx)
 		}
@@ -96,12 +97,7 @@ func (s *Stream) Skip(ctx context.Context) error {
 	reply := make(chan error, 1)
 	select {
 	case s.skips <- reply:
-	case <-ctx.Done():
-		return fmt.Errorf("skipping the stream: %w", ctx.Err())
-	}
-	select {
-	case err := <-reply:
-		return err
+		return <-reply
 	case <-ctx.Done():
 		return fmt.Errorf("skipping the stream: %w", ctx.Err())
 	}
@@ -129,7 +125,7 @@ func (s *Stream) readShards(ctx context.Context) {
 			}
 			running[id] = true
 			wg.Go(func() {
-				(&shard{stream: s, id: id}).run(ctx)
+				(&shard{stream: s, id: id, at: s.points.of(id)}).run(ctx)
 				select {
 				case ended <- struct{}{}: // its children can be read now
 				default:
@@ -144,49 +140,39 @@ func (s *Stream) readShards(ctx context.Context) {
 	}
 }
 
-// ready returns the shards to read: those not read to their end whose parent is. The first time, a
-// mapping from LATEST skips all records that are there.
-func (s *Stream) ready(ctx context.Context) ([]string, error) {
-	if s.fresh && s.options.Source.FromLatest {
-		if err := s.skipAll(ctx); err != nil {
-			return nil, err
+// ready returns the shards to read: those not read to their end whose parent is.
+func (s *Stream) ready(ctx context.Context) (ids []string, err error) {
+	parents, err := s.list(ctx)
+	for id, parent := range parents {
+		if _, listed := parents[parent]; !s.points.of(id).Ended && (!listed || s.points.of(parent).Ended) {
+			ids = append(ids, id)
 		}
 	}
-	s.fresh = false
-	shards, err := s.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	listed := make(map[string]bool)
-	for _, sh := range shards {
-		listed[aws.ToString(sh.ShardId)] = true
-	}
-	if err := s.points.keep(listed); err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, sh := range shards {
-		id, parent := aws.ToString(sh.ShardId), aws.ToString(sh.ParentShardId)
-		if !s.points.of(id).Ended && (!listed[parent] || s.points.of(parent).Ended) {
-			out = append(out, id)
-		}
-	}
-	return out, nil
+	return ids, err
 }
 
-func (s *Stream) list(ctx context.Context) ([]types.Shard, error) {
-	var out []types.Shard
-	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &s.arn}
+// list returns the parent of each shard, or "", by the shard's id.
+func (s *Stream) list(ctx context.Context) (map[string]string, error) {
+	parents := make(map[string]string)
+	in := map[string]any{"StreamArn": s.arn}
 	for {
-		answer, err := ask(ctx, s.options.Streams.DescribeStream, in)
-		if err != nil {
+		var out struct {
+			StreamDescription struct {
+				Shards               []struct{ ShardID, ParentShardID string }
+				LastEvaluatedShardID string
+			}
+		}
+		if err := s.askStreams(ctx, "DescribeStream", in, &out); err != nil {
 			return nil, err
 		}
-		out = append(out, answer.StreamDescription.Shards...)
-		in.ExclusiveStartShardId = answer.StreamDescription.LastEvaluatedShardId
-		if in.ExclusiveStartShardId == nil {
-			return out, nil
+		for _, sh := range out.StreamDescription.Shards {
+			parents[sh.ShardID] = sh.ParentShardID
 		}
+		last := out.StreamDescription.LastEvaluatedShardID
+		if last == "" {
+			return parents, nil
+		}
+		in["ExclusiveStartShardId"] = last
 	}
 }
 
@@ -196,23 +182,19 @@ func (s *Stream) skipAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, sh := range shards {
-		r := reader{stream: s, id: aws.ToString(sh.ShardId), at: s.points.of(aws.ToString(sh.ShardId))}
-		for empty := 0; empty < 2 && !r.at.Ended; {
-			records, err := r.next(ctx)
+	for id := range shards {
+		h := shard{stream: s, id: id, at: s.points.of(id)}
+		for empty := 0; empty < 2 && !h.at.Ended; {
+			records, err := h.next(ctx)
 			if err != nil {
 				return err
 			}
 			empty++
 			if len(records) > 0 {
 				empty = 0
-				r.at.After = aws.ToString(records[len(records)-1].Dynamodb.SequenceNumber)
 			}
 		}
-		if r.at == (position{}) {
-			continue // it is empty
-		}
-		if err := s.points.set(r.id, r.at); err != nil {
+		if err := s.points.set(id, h.at); err != nil {
 			return err
 		}
 	}
@@ -226,15 +208,57 @@ func (s *Stream) tell(ctx context.Context, err error) {
 	}
 }
 
-// ask makes one request with a time limit. The client must not retry: the pumps wait between errors.
-func ask[In, Out, Opt any](ctx context.Context, do func(context.Context, *In, ...func(*Opt)) (*Out, error), in *In) (*Out, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	return do(ctx, in)
+func (s *Stream) fits(tree any) bool {
+	return len(s.filters) == 0 || slices.ContainsFunc(s.filters, func(filter any) bool { return fits(filter, tree) })
 }
 
-// isGone reports whether a shard has expired. It may still be listed.
-func isGone(err error) bool {
-	var gone *types.ResourceNotFoundException
-	return errors.As(err, &gone)
+// databaseError is an error that the database answers.
+type databaseError struct {
+	Type    string `json:"__type"` // ends in #, and the exception's name
+	Message string
+}
+
+func (e *databaseError) Error() string { return e.Type + ": " + e.Message }
+
+// isDatabaseError reports whether the database has answered with an exception.
+func isDatabaseError(err error, exception string) bool {
+	var answered *databaseError
+	return errors.As(err, &answered) && strings.HasSuffix(answered.Type, "#"+exception)
+}
+
+func (s *Stream) askStreams(ctx context.Context, action string, in map[string]any, out any) error {
+	return s.ask(ctx, "DynamoDBStreams_20120810."+action, in, out)
+}
+
+// ask makes one request to the database, with a time limit. The SDK would parse the records, which Lambda passes on
+// in the database's JSON.
+func (s *Stream) ask(ctx context.Context, target string, in map[string]any, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.Database, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Amz-Target", target)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	// DynamoDB Local does not check the signature.
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20200101/"+backing.Region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode == http.StatusOK {
+		return json.Unmarshal(answer, out)
+	}
+	refused := &databaseError{}
+	return errors.Join(refused, json.Unmarshal(answer, refused))
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/translated"
 )
 
@@ -141,8 +140,7 @@ func run(t *testing.T, f *fake, e *eaten, source translated.EventSource, dir str
 	t.Cleanup(server.Close)
 	source.Name, source.Table = "Feed", "rows"
 	s, err := NewStream(t.Context(), StreamOptions{
-		Source: source, Dir: dir, DB: backing.NewDynamoDBClient(server.URL), Invoke: e.invoke,
-		Streams: backing.NewStreamsClient(server.URL),
+		Source: source, Dir: dir, Database: server.URL, Invoke: e.invoke,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -272,22 +270,10 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 	}
 }
 
-func TestLatestBeginsBehindWhatIsThere(t *testing.T) {
-	f, e := &fake{shards: []fakeShard{{id: "a", records: []string{"1", "2"}}}}, &eaten{}
-	s, _ := run(t, f, e, translated.EventSource{BatchSize: 10, FromLatest: true}, t.TempDir())
-	for limit := time.Now().Add(5 * time.Second); s.points.of("a").After != "2"; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("nothing was skipped")
-		}
-	}
-	f.change(func() { f.shards[0].records = append(f.shards[0].records, "3") })
-	expect(t, e, "3")
-}
-
 func TestTableWithoutStreamIsRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"Table":{}}`)) }))
 	defer server.Close()
-	if _, err := NewStream(t.Context(), StreamOptions{DB: backing.NewDynamoDBClient(server.URL), Dir: t.TempDir()}); err == nil {
+	if _, err := NewStream(t.Context(), StreamOptions{Database: server.URL, Dir: t.TempDir()}); err == nil {
 		t.Error("it was taken")
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // API is the REST API of a template.
@@ -27,6 +29,21 @@ type Route struct {
 	Function   string // name; "" with a Mock
 	Mock       *Mock  // nil: a Function answers
 	Authorizer string // "": open
+}
+
+// Mock is an answer that the gateway gives by itself: SAM's Cors makes such an answer to OPTIONS.
+type Mock struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Authorizer is a Lambda authorizer of type REQUEST or TOKEN.
+type Authorizer struct {
+	Function string // name; it may be a function of another template
+	TTL      time.Duration
+	Identity []string // headers, such as method.request.header.Authorization
+	Token    bool     // its type is TOKEN: it gets the value of its one identity source
 }
 
 // GatewayResponse is an answer of the gateway itself.
@@ -50,34 +67,25 @@ const open = "NONE"
 
 // API returns the template's REST API.
 func (t *Template) API() (*API, error) {
-	names := t.Named("AWS::ApiGateway::RestApi")
-	if len(names) != 1 {
-		return nil, fmt.Errorf("the local stack serves one REST API, the template has %d", len(names))
+	apis, stages := t.Named("AWS::ApiGateway::RestApi"), t.Named("AWS::ApiGateway::Stage")
+	if len(apis) != 1 || len(stages) != 1 {
+		return nil, fmt.Errorf("the local stack serves one REST API of one stage, the template has %d APIs and %d stages", len(apis), len(stages))
 	}
-	properties := t.Resources[names[0]].Properties
-	if binary, ok := properties["BinaryMediaTypes"].([]any); ok && len(binary) > 0 {
+	properties, stage := t.Resources[apis[0]].Properties, t.Resources[stages[0]].Properties
+	if len(List(properties["BinaryMediaTypes"])) > 0 {
 		return nil, errors.New("BinaryMediaTypes are not supported by the local stack")
 	}
-	body, _ := properties["Body"].(map[string]any)
-	a := &API{Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{}, Throttles: map[string]Throttle{}}
-	return a, errors.Join(a.readStage(t), a.readAuthorizers(body), a.readRoutes(t, body), a.readResponses(body))
-}
-
-func (a *API) readStage(t *Template) error {
-	names := t.Named("AWS::ApiGateway::Stage")
-	if len(names) != 1 {
-		return fmt.Errorf("the local stack serves one stage, the template has %d", len(names))
+	a := &API{
+		Stage: scalar(stage["StageName"]), Variables: texts(stage["Variables"]),
+		Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{}, Throttles: map[string]Throttle{},
 	}
-	stage := t.Resources[names[0]].Properties
-	a.Stage, _ = stage["StageName"].(string)
-	a.Variables = texts(stage["Variables"])
-	settings, _ := stage["MethodSettings"].([]any)
 	var wrong []error
-	for _, v := range settings {
-		setting, _ := v.(map[string]any)
-		wrong = append(wrong, a.readThrottle(setting))
+	for _, setting := range List(stage["MethodSettings"]) {
+		wrong = append(wrong, a.readThrottle(Object(setting)))
 	}
-	return errors.Join(wrong...)
+	body := Object(properties["Body"])
+	wrong = append(wrong, a.readAuthorizers(body), a.readRoutes(t, body), a.readResponses(body))
+	return a, errors.Join(wrong...)
 }
 
 // readThrottle reads one of the stage's method settings. In its path every slash
@@ -101,24 +109,25 @@ func (a *API) readThrottle(setting map[string]any) error {
 	return nil
 }
 
-var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "x-amazon-apigateway-any-method"}
+// methods are the methods of routes, by their names in a document of OpenAPI.
+var methods = map[string]string{
+	"get": "GET", "post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE", "head": "HEAD", "options": "OPTIONS",
+	"x-amazon-apigateway-any-method": "ANY",
+}
 
 func (a *API) readRoutes(t *Template, body map[string]any) error {
-	paths, _ := body["paths"].(map[string]any)
-	defaultSecurity := body["security"]
+	paths := Object(body["paths"])
 	var wrong []error
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		item, _ := paths[path].(map[string]any)
-		for _, method := range slices.Sorted(maps.Keys(item)) {
-			if !slices.Contains(methods, method) {
-				wrong = append(wrong, fmt.Errorf("%s: %q is no method", path, method))
-				continue
+		item := Object(paths[path])
+		for _, name := range slices.Sorted(maps.Keys(item)) {
+			route := Route{Method: methods[name], Path: path}
+			err := fmt.Errorf("%q is no method", name)
+			if route.Method != "" {
+				err = a.readRoute(t, &route, Object(item[name]), body["security"])
 			}
-			operation, _ := item[method].(map[string]any)
-			route, err := a.readRoute(t, method, path, operation, defaultSecurity)
 			if err != nil {
-				wrong = append(wrong, fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err))
-				continue
+				wrong = append(wrong, fmt.Errorf("%s %s: %w", strings.ToUpper(name), path, err))
 			}
 			a.Routes = append(a.Routes, route)
 		}
@@ -126,13 +135,9 @@ func (a *API) readRoutes(t *Template, body map[string]any) error {
 	return errors.Join(wrong...)
 }
 
-func (a *API) readRoute(t *Template, method, path string, operation map[string]any, defaultSecurity any) (Route, error) {
-	route := Route{Method: strings.ToUpper(method), Path: path}
-	if method == "x-amazon-apigateway-any-method" {
-		route.Method = "ANY"
-	}
-	integration, _ := operation["x-amazon-apigateway-integration"].(map[string]any)
-	var err error
+// readRoute sets what answers a route, and its authorizer. security is the API's, for an operation without its own.
+func (a *API) readRoute(t *Template, route *Route, operation map[string]any, security any) (err error) {
+	integration := Object(operation["x-amazon-apigateway-integration"])
 	switch typ := strings.ToLower(scalar(integration["type"])); typ {
 	case "aws_proxy":
 		if route.Function, err = functionOf(integration["uri"]); err == nil && !t.hasFunction(route.Function) {
@@ -141,37 +146,31 @@ func (a *API) readRoute(t *Template, method, path string, operation map[string]a
 	case "mock":
 		route.Mock, err = mockOf(integration)
 	default:
-		err = fmt.Errorf("integration %v: the local stack knows aws_proxy and mock alone", typ)
+		err = fmt.Errorf("integration %v: the local stack knows only aws_proxy and mock", typ)
 	}
-	if err != nil {
-		return route, err
+	if own, ok := operation["security"]; ok {
+		security = own
 	}
-	security, ok := operation["security"]
-	if !ok {
-		security = defaultSecurity
-	}
-	route.Authorizer, err = a.authorizerOf(security)
-	return route, err
+	var errSecurity error
+	route.Authorizer, errSecurity = a.authorizerOf(security)
+	return errors.Join(err, errSecurity)
 }
 
 // authorizerOf reads an operation's security: nothing, NONE or the name of an authorizer. It
 // refuses another name: the route would be open and look closed.
-func (a *API) authorizerOf(security any) (string, error) {
-	requirements, _ := security.([]any)
-	found := ""
-	for _, requirement := range requirements {
-		named, _ := requirement.(map[string]any)
-		for name := range named {
-			if name == open {
-				continue
-			}
-			if _, ok := a.Authorizers[name]; !ok {
+func (a *API) authorizerOf(security any) (found string, err error) {
+	for _, requirement := range List(security) {
+		for name := range Object(requirement) {
+			_, known := a.Authorizers[name]
+			switch {
+			case name == open:
+			case !known:
 				return "", fmt.Errorf("security names %q, and there is no such authorizer", name)
-			}
-			if found != "" {
+			case found != "":
 				return "", errors.New("two authorizers on one route")
+			default:
+				found = name
 			}
-			found = name
 		}
 	}
 	return found, nil
@@ -188,27 +187,96 @@ func functionOf(uri any) (string, error) {
 }
 
 func (a *API) readResponses(body map[string]any) error {
-	responses, _ := body["x-amazon-apigateway-gateway-responses"].(map[string]any)
-	for name, v := range responses {
-		r, _ := v.(map[string]any)
+	for name, v := range Object(body["x-amazon-apigateway-gateway-responses"]) {
+		r := Object(v)
 		out := GatewayResponse{Parameters: texts(r["responseParameters"]), Templates: texts(r["responseTemplates"])}
 		if s, ok := r["statusCode"]; ok {
-			status, err := strconv.Atoi(scalar(s))
-			if err != nil {
+			var err error
+			if out.Status, err = strconv.Atoi(scalar(s)); err != nil {
 				return fmt.Errorf("gateway response %s: %w", name, err)
 			}
-			out.Status = status
 		}
 		a.Responses[name] = out
 	}
 	return nil
 }
 
-func texts(v any) map[string]string {
-	out := map[string]string{}
-	m, _ := v.(map[string]any)
-	for k, e := range m {
-		out[k] = scalar(e)
+// mockOf reads a mock integration that has one answer, of constants.
+func mockOf(integration map[string]any) (*Mock, error) {
+	responses := Object(integration["responses"])
+	response, ok := responses["default"].(map[string]any)
+	if !ok || len(responses) != 1 {
+		return nil, fmt.Errorf("a mock with the answers %v: the local stack knows one, default", responses)
 	}
-	return out
+	status, err := strconv.Atoi(scalar(response["statusCode"]))
+	if err != nil {
+		return nil, fmt.Errorf("a mock's status: %w", err)
+	}
+	m := &Mock{Status: status, Header: http.Header{}, Body: texts(response["responseTemplates"])["application/json"]}
+	for parameter, value := range texts(response["responseParameters"]) {
+		name, isHeader := strings.CutPrefix(parameter, "method.response.header.")
+		if !isHeader || len(value) < 2 || value[0] != '\'' || value[len(value)-1] != '\'' {
+			return nil, fmt.Errorf("a mock's %s: %s is not supported by the local stack", parameter, value)
+		}
+		m.Header.Set(name, value[1:len(value)-1])
+	}
+	if strings.ContainsAny(m.Body, "$#") {
+		return nil, fmt.Errorf("a mock's template %q is not supported by the local stack", m.Body)
+	}
+	return m, nil
+}
+
+func (a *API) readAuthorizers(body map[string]any) error {
+	schemes := Object(body["securityDefinitions"])
+	if schemes == nil {
+		schemes = Object(Object(body["components"])["securitySchemes"])
+	}
+	var wrong []error
+	for name, v := range schemes {
+		auth, err := readAuthorizer(Object(v))
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("authorizer %s: %w", name, err))
+		}
+		a.Authorizers[name] = auth
+	}
+	return errors.Join(wrong...)
+}
+
+const headerSource = "method.request.header."
+
+// readAuthorizer reads a security scheme. Without an identity source, an authorizer of type TOKEN gets the
+// header that its scheme names.
+func readAuthorizer(scheme map[string]any) (Authorizer, error) {
+	x := Object(scheme["x-amazon-apigateway-authorizer"])
+	typ := strings.ToLower(scalar(x["type"]))
+	if typ != "request" && typ != "token" || x["identityValidationExpression"] != nil {
+		return Authorizer{}, errors.New("the local stack knows only Lambda authorizers of type REQUEST or TOKEN, without a validation expression")
+	}
+	f, err := functionOf(x["authorizerUri"])
+	if err != nil {
+		return Authorizer{}, err
+	}
+	// By default API Gateway keeps answers for five minutes.
+	ttl := 300
+	if v, ok := x["authorizerResultTtlInSeconds"]; ok {
+		if ttl, err = strconv.Atoi(scalar(v)); err != nil {
+			return Authorizer{}, fmt.Errorf("its cache time: %w", err)
+		}
+	}
+	auth := Authorizer{Function: f, TTL: time.Duration(ttl) * time.Second, Token: typ == "token"}
+	if source, ok := x["identitySource"].(string); ok && source != "" {
+		auth.Identity = strings.Split(strings.ReplaceAll(source, " ", ""), ",")
+	} else if auth.Token {
+		auth.Identity = []string{headerSource + scalar(scheme["name"])}
+	}
+	headers := !slices.ContainsFunc(auth.Identity, func(s string) bool { return len(s) <= len(headerSource) || !strings.HasPrefix(s, headerSource) })
+	switch {
+	case !headers:
+		return auth, fmt.Errorf("its identity sources are %v: the local stack knows only headers", auth.Identity)
+	case auth.Token && len(auth.Identity) > 1:
+		return auth, fmt.Errorf("its identity sources are %v: for the type TOKEN there is one", auth.Identity)
+	case auth.TTL > 0 && len(auth.Identity) == 0:
+		return auth, errors.New("it has a cache and no identity source, which API Gateway refuses")
+	}
+	return auth, nil
 }

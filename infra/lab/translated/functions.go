@@ -1,9 +1,11 @@
 package translated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,14 +24,11 @@ type Function struct {
 	Reserved *int // the reserved concurrency; nil: none
 }
 
-// Node reports whether the function is written for Node.js.
-func (f Function) Node() bool { return strings.HasPrefix(f.Runtime, "nodejs") }
-
 // Python reports whether the function is written in Python.
 func (f Function) Python() bool { return strings.HasPrefix(f.Runtime, "python") }
 
-// Interpreted reports whether the function's code runs as it is, without a build.
-func (f Function) Interpreted() bool { return f.Node() || f.Python() }
+// Interpreted reports whether the function's code runs as it is, without a build: in Node.js or Python.
+func (f Function) Interpreted() bool { return f.Python() || strings.HasPrefix(f.Runtime, "nodejs") }
 
 // Functions returns every function of the template, by its name. Each must have a runtime provided.* and
 // the handler bootstrap, or a runtime nodejs* or python*.
@@ -48,15 +47,15 @@ func (t *Template) Functions() (map[string]Function, error) {
 
 // hasFunction reports whether the template has a function of that name.
 func (t *Template) hasFunction(name string) bool {
-	id, ok := strings.CutPrefix(name, t.functionPrefix)
+	id, ok := strings.CutPrefix(name, t.options.FunctionPrefix)
 	return ok && t.Resources[id].Type == "AWS::Lambda::Function"
 }
 
 func (t *Template) function(name string) (Function, error) {
 	p := t.Resources[name].Properties
 	f := Function{
-		Name: t.functionPrefix + name, CodeURI: t.Code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
-		Timeout: 3 * time.Second, Memory: 128, Env: map[string]string{},
+		Name: t.options.FunctionPrefix + name, CodeURI: t.Code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
+		Timeout: 3 * time.Second, Memory: 128,
 	}
 	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Interpreted() {
 		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, nodejs* and python*", f.Runtime, f.Handler)
@@ -78,8 +77,7 @@ func (t *Template) function(name string) (Function, error) {
 		reserved, errR = strconv.Atoi(scalar(v))
 		f.Reserved = &reserved
 	}
-	environment, _ := p["Environment"].(map[string]any)
-	f.Env = texts(environment["Variables"])
+	f.Env = texts(Object(p["Environment"])["Variables"])
 	return f, errors.Join(errT, errM, errR)
 }
 
@@ -89,7 +87,6 @@ type Schedule struct {
 	ARN      string
 	Function string
 	Every    time.Duration
-	Input    string // JSON; "": the event of a schedule
 }
 
 var rate = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
@@ -98,30 +95,23 @@ var rate = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
 func (t *Template) Schedules() ([]Schedule, error) {
 	var out []Schedule
 	var wrong []error
-	add := func(name, arnType string, target map[string]any) {
-		p := t.Resources[name].Properties
-		if p["State"] == "DISABLED" {
-			return
-		}
-		every, err := interval(scalar(p["ScheduleExpression"]))
-		_, function, ok := strings.Cut(scalar(target["Arn"]), ":function:")
-		if err != nil || !ok {
-			wrong = append(wrong, fmt.Errorf("schedule %s: target %v: %w", name, target["Arn"], err))
-			return
-		}
-		input, _ := target["Input"].(string)
-		out = append(out, Schedule{name, strings.Replace(attributes[arnType+".Arn"], "%s", name, 1), function, every, input})
+	for _, name := range t.Named("AWS::Scheduler::Schedule") {
+		wrong = append(wrong, fmt.Errorf("schedule %s: the local stack does not know the type AWS::Scheduler::Schedule", name))
 	}
 	for _, name := range t.Named("AWS::Events::Rule") {
-		targets, _ := t.Resources[name].Properties["Targets"].([]any)
-		for _, v := range targets {
-			target, _ := v.(map[string]any)
-			add(name, "AWS::Events::Rule", target)
+		p := t.Resources[name].Properties
+		if p["State"] == "DISABLED" {
+			continue
 		}
-	}
-	for _, name := range t.Named("AWS::Scheduler::Schedule") {
-		target, _ := t.Resources[name].Properties["Target"].(map[string]any)
-		add(name, "AWS::Scheduler::Schedule", target)
+		every, err := interval(scalar(p["ScheduleExpression"]))
+		for _, v := range List(p["Targets"]) {
+			target := Object(v)
+			_, function, ok := strings.Cut(scalar(target["Arn"]), ":function:")
+			if err != nil || !ok || target["Input"] != nil {
+				wrong = append(wrong, fmt.Errorf("schedule %s: the target %v, of a function without an input: %w", name, target, err))
+			}
+			out = append(out, Schedule{name, arn("events", "rule/"+name), function, every})
+		}
 	}
 	return out, errors.Join(wrong...)
 }
@@ -134,4 +124,74 @@ func interval(expression string) (time.Duration, error) {
 	n, err := strconv.Atoi(m[1])
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
 	return time.Duration(n) * unit, err
+}
+
+// URLType is the type of a function URL.
+const URLType = "AWS::Lambda::Url"
+
+// FunctionURL is an HTTP address of a function, which any client may call.
+type FunctionURL struct {
+	ID       string // logical id
+	Function string // name
+}
+
+// FunctionURLs returns the function URLs of the template, sorted by their ids. It is an error when the
+// local stack cannot serve one, or when the template lacks a permission without which AWS answers 403.
+func (t *Template) FunctionURLs() ([]FunctionURL, error) {
+	var out []FunctionURL
+	var wrong []error
+	for _, id := range t.Named(URLType) {
+		u, err := t.functionURL(id)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("function URL %s: %w", id, err))
+		}
+		out = append(out, u)
+	}
+	return out, errors.Join(wrong...)
+}
+
+func (t *Template) functionURL(id string) (FunctionURL, error) {
+	p := t.Resources[id].Properties
+	u := FunctionURL{ID: id, Function: functionName(p["TargetFunctionArn"])}
+	if p["AuthType"] != "NONE" || len(p) != 2 {
+		return u, fmt.Errorf("the local stack serves one with AuthType NONE and no other property, not %v", p)
+	}
+	if !t.hasFunction(u.Function) {
+		return u, fmt.Errorf("%s is no function", u.Function)
+	}
+	return u, errors.Join(
+		t.permitted(u.Function, "lambda:InvokeFunctionUrl", "FunctionUrlAuthType", "NONE"),
+		t.permitted(u.Function, "lambda:InvokeFunction", "InvokedViaFunctionUrl", "true"))
+}
+
+// permitted looks for a permission of everyone to call a function by its URL. Since October 2025 AWS wants
+// two (Lambda developer guide, "Control access to Lambda function URLs").
+func (t *Template) permitted(function, action, limit, value string) error {
+	if t.permits(function, action, func(p map[string]any) bool { return p["Principal"] == "*" && scalar(p[limit]) == value }) {
+		return nil
+	}
+	return fmt.Errorf("AWS would answer 403: no permission of %s has Action %s, Principal '*' and %s %s", function, action, limit, value)
+}
+
+// LetsAuthorize reports whether the template lets API Gateway ask a function for an API, by the API's id. "" is
+// the template's own API.
+func (t *Template) LetsAuthorize(function, api string) bool {
+	source := arn("execute-api", cmp.Or(api, apiID)+"/authorizers/local")
+	return t.permits(function, "lambda:InvokeFunction", func(p map[string]any) bool {
+		return p["Principal"] == "apigateway.amazonaws.com" && Like(scalar(p["SourceArn"]), source)
+	})
+}
+
+// permits reports whether the template has a permission for an action on a function that fits.
+func (t *Template) permits(function, action string, fits func(properties map[string]any) bool) bool {
+	return slices.ContainsFunc(t.Named("AWS::Lambda::Permission"), func(id string) bool {
+		p := t.Resources[id].Properties
+		return functionName(p["FunctionName"]) == function && p["Action"] == action && fits(p)
+	})
+}
+
+// functionName returns the name of a function that is given by its name or its ARN.
+func functionName(v any) string {
+	text := scalar(v)
+	return text[strings.LastIndex(text, ":")+1:]
 }

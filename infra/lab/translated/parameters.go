@@ -66,7 +66,8 @@ func ReadParameters(path string) (map[string]Parameter, error) {
 // lookUp checks the given parameters as CloudFormation does, and returns them, with the values of those that name a parameter in the Systems Manager.
 // The translator writes such a value into the document, as in AWS.
 func lookUp(declared map[string]Parameter, o Options) (map[string]string, error) {
-	out := maps.Clone(o.Parameters)
+	out := make(map[string]string)
+	maps.Copy(out, o.Parameters)
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		p := declared[name]
 		if !strings.HasPrefix(p.Type, "AWS::SSM::Parameter::") {
@@ -87,9 +88,6 @@ func lookUp(declared map[string]Parameter, o Options) (map[string]string, error)
 		value, ok := o.SSM[key]
 		if !ok {
 			return nil, fmt.Errorf("parameter %s: the Systems Manager has no parameter %q", name, key)
-		}
-		if out == nil {
-			out = make(map[string]string)
 		}
 		out[name] = value
 	}

@@ -64,7 +64,7 @@ func TestTemplateNamesAFunctionOfAnother(t *testing.T) {
 		t.Errorf("%+v, %v", api, err)
 	}
 	functions, err := second.Functions()
-	if f := functions["second-Check"]; err != nil || f.Name != "second-Check" || !f.Node() || f.Handler != "index.handler" || f.CodeURI != "g/" {
+	if f := functions["second-Check"]; err != nil || f.Name != "second-Check" || !f.Interpreted() || f.Handler != "index.handler" || f.CodeURI != "g/" {
 		t.Errorf("%+v, %v", functions, err)
 	}
 	if own := second.Outputs["Own"]; own != "arn:aws:lambda:us-east-1:000000000000:function:second-Check" || second.Outputs["Other"] != ssm["/first/check"] {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"latchkey/infra/lab/backing"
@@ -18,35 +20,25 @@ type resolver struct {
 	parameters map[string]string
 	lists      map[string]bool // parameters that are comma lists
 	conditions map[string]any
-	mappings   map[string]any
 	resources  map[string]map[string]any // those whose condition holds
 	options    Options
-	asking     map[string]bool // conditions under evaluation, to find a circle
 }
 
 func newResolver(doc map[string]any, o Options) (*resolver, error) {
-	r := &resolver{parameters: map[string]string{}, lists: map[string]bool{}, resources: map[string]map[string]any{}, options: o, asking: map[string]bool{}}
-	r.conditions, _ = doc["Conditions"].(map[string]any)
-	r.mappings, _ = doc["Mappings"].(map[string]any)
-	declared, _ := doc["Parameters"].(map[string]any)
-	if err := r.setParameters(declared); err != nil {
+	r := &resolver{parameters: map[string]string{}, lists: map[string]bool{}, resources: map[string]map[string]any{}, options: o}
+	r.conditions = Object(doc["Conditions"])
+	if err := r.setParameters(Object(doc["Parameters"])); err != nil {
 		return nil, err
 	}
-	resources, _ := doc["Resources"].(map[string]any)
-	return r, r.setResources(resources)
-}
-
-func (r *resolver) setResources(declared map[string]any) error {
 	var wrong []error
-	for name, v := range declared {
-		resource, _ := v.(map[string]any)
-		holds, err := r.condition(resource)
+	for name, v := range Object(doc["Resources"]) {
+		holds, err := r.holds(Object(v))
 		if holds {
-			r.resources[name] = resource
+			r.resources[name] = Object(v)
 		}
 		wrong = append(wrong, err)
 	}
-	return errors.Join(wrong...)
+	return r, errors.Join(wrong...)
 }
 
 func (r *resolver) setParameters(declared map[string]any) error {
@@ -57,18 +49,40 @@ func (r *resolver) setParameters(declared map[string]any) error {
 		}
 	}
 	for name, v := range declared {
-		p, _ := v.(map[string]any)
-		typ, _ := p["Type"].(string)
+		typ, _ := Object(v)["Type"].(string)
 		r.lists[name] = typ == "CommaDelimitedList" || strings.HasPrefix(typ, "List<")
 		if value, ok := r.options.Parameters[name]; ok {
 			r.parameters[name] = value
-		} else if value, ok := p["Default"]; ok {
+		} else if value, ok := Object(v)["Default"]; ok {
 			r.parameters[name] = scalar(value)
 		} else {
 			wrong = append(wrong, fmt.Errorf("parameter %s has no default and was given no value", name))
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// holds reports whether the condition of a resource or an output holds, or that it has none.
+func (r *resolver) holds(of map[string]any) (bool, error) {
+	name, ok := of["Condition"].(string)
+	if !ok {
+		return true, nil
+	}
+	return r.condition(name)
+}
+
+// condition evaluates the condition of that name.
+func (r *resolver) condition(name string) (bool, error) {
+	c, ok := r.conditions[name]
+	if !ok {
+		return false, fmt.Errorf("there is no condition %s", name)
+	}
+	v, err := r.resolve(c)
+	holds, ok := v.(bool)
+	if err == nil && !ok {
+		err = fmt.Errorf("%v is no condition", v)
+	}
+	return holds, err
 }
 
 // resolve returns v with every function replaced.
@@ -84,7 +98,7 @@ func (r *resolver) resolve(v any) (any, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", k, err)
 			}
-			if _, none := value.(noValue); !none {
+			if value != (noValue{}) {
 				out[k] = value
 			}
 		}
@@ -96,7 +110,7 @@ func (r *resolver) resolve(v any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if _, none := value.(noValue); !none {
+			if value != (noValue{}) {
 				out = append(out, value)
 			}
 		}
@@ -105,14 +119,15 @@ func (r *resolver) resolve(v any) (any, error) {
 	return v, nil
 }
 
-// function reports whether the object is a call of a function: it has one member, Ref or Fn::….
-// {"Condition": name} is a call too, but only inside a condition.
+// function reports whether the object is a call of a function: it has one member, which is Ref, Fn::… or the
+// name of a Condition.
 func function(v map[string]any) (name string, arg any, ok bool) {
 	if len(v) != 1 {
 		return "", nil, false
 	}
 	for k, a := range v {
-		if k == "Ref" || strings.HasPrefix(k, "Fn::") {
+		_, named := a.(string)
+		if k == "Ref" || strings.HasPrefix(k, "Fn::") || k == "Condition" && named {
 			return k, a, true
 		}
 	}
@@ -122,29 +137,93 @@ func function(v map[string]any) (name string, arg any, ok bool) {
 func (r *resolver) call(name string, arg any) (any, error) {
 	switch name {
 	case "Ref":
-		return r.ref(arg)
+		return r.ref(scalar(arg))
 	case "Fn::GetAtt":
 		return r.getAtt(arg)
 	case "Fn::Sub":
 		return r.sub(arg)
-	case "Fn::Join":
-		return r.join(arg)
 	case "Fn::If":
 		return r.choose(arg)
-	case "Fn::FindInMap":
-		return r.findInMap(arg)
-	case "Fn::Split":
-		return r.split(arg)
-	case "Fn::Select":
-		return r.pick(arg)
-	case "Fn::Equals", "Fn::Not", "Fn::And", "Fn::Or":
-		return r.test(map[string]any{name: arg})
+	case "Condition":
+		return r.condition(scalar(arg))
 	}
-	return nil, fmt.Errorf("%s is not supported by the local stack", name)
+	f, ok := functions[name]
+	if !ok {
+		return nil, fmt.Errorf("%s is not supported by the local stack", name)
+	}
+	args, err := r.resolve(arg)
+	if err != nil {
+		return nil, err
+	}
+	v, ok := f(List(args))
+	if !ok {
+		return nil, fmt.Errorf("%s cannot have the arguments %v", name, args)
+	}
+	return v, nil
 }
 
-func (r *resolver) ref(arg any) (any, error) {
-	name, _ := arg.(string)
+// functions are the functions of resolved arguments. They return false for arguments that CloudFormation refuses.
+var functions = map[string]func(args []any) (any, bool){
+	"Fn::Equals": func(args []any) (any, bool) {
+		return len(args) == 2 && scalar(args[0]) == scalar(args[1]), len(args) == 2
+	},
+	"Fn::Not": func(args []any) (any, bool) {
+		return !slices.Contains(args, any(true)), conditions(args) && len(args) == 1
+	},
+	"Fn::And": func(args []any) (any, bool) { return !slices.Contains(args, any(false)), conditions(args) },
+	"Fn::Or":  func(args []any) (any, bool) { return slices.Contains(args, any(true)), conditions(args) },
+	"Fn::Join": func(args []any) (any, bool) {
+		if len(args) != 2 {
+			return nil, false
+		}
+		_, ok := args[1].([]any)
+		return strings.Join(Words(args[1]), scalar(args[0])), ok
+	},
+	"Fn::Split": func(args []any) (any, bool) {
+		if len(args) != 2 || args[0] == "" {
+			return nil, false
+		}
+		var out []any
+		for part := range strings.SplitSeq(scalar(args[1]), scalar(args[0])) {
+			out = append(out, part)
+		}
+		return out, true
+	},
+	"Fn::Select": func(args []any) (any, bool) {
+		if len(args) != 2 {
+			return nil, false
+		}
+		n, err := strconv.Atoi(scalar(args[0]))
+		values, _ := args[1].([]any)
+		if err != nil || n < 0 || n >= len(values) {
+			return nil, false
+		}
+		return values[n], true
+	},
+}
+
+// conditions reports whether all values are true or false.
+func conditions(args []any) bool {
+	return !slices.ContainsFunc(args, func(a any) bool { _, is := a.(bool); return !is })
+}
+
+// choose evaluates Fn::If. The value that is not chosen may refer to what is not there.
+func (r *resolver) choose(arg any) (any, error) {
+	args := List(arg)
+	if len(args) != 3 {
+		return nil, fmt.Errorf("Fn::If wants a condition and two values, not %v", arg)
+	}
+	yes, err := r.condition(scalar(args[0]))
+	if err != nil {
+		return nil, err
+	}
+	if yes {
+		return r.resolve(args[1])
+	}
+	return r.resolve(args[2])
+}
+
+func (r *resolver) ref(name string) (any, error) {
 	if name == "AWS::NoValue" {
 		return noValue{}, nil
 	}
@@ -152,61 +231,51 @@ func (r *resolver) ref(arg any) (any, error) {
 		return v, nil
 	}
 	if v, ok := r.parameters[name]; ok {
-		if r.lists[name] {
-			return list(v), nil
+		if !r.lists[name] {
+			return v, nil
 		}
-		return v, nil
+		var out []any
+		for part := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+		return out, nil
 	}
 	if v, ok := r.options.Physical[name]; ok {
 		return v, nil
 	}
-	if resource, ok := r.resources[name]; ok {
-		switch resource["Type"] {
-		case "AWS::ApiGateway::RestApi":
-			return apiID, nil
-		case "AWS::Lambda::Function":
-			return r.options.FunctionPrefix + name, nil
-		case "AWS::SQS::Queue":
-			physical, err := r.queueName(name)
-			return queueURL(r.options.QueueEndpoint, physical), err
-		}
-		return name, nil
+	resource, ok := r.resources[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no parameter or resource for Ref %v", name)
 	}
-	return nil, fmt.Errorf("there is no parameter or resource for Ref %v", arg)
-}
-
-func list(v string) []any {
-	var out []any
-	for part := range strings.SplitSeq(v, ",") {
-		out = append(out, strings.TrimSpace(part))
+	switch resource["Type"] {
+	case "AWS::ApiGateway::RestApi":
+		return apiID, nil
+	case "AWS::Lambda::Function":
+		return r.options.FunctionPrefix + name, nil
+	case "AWS::SQS::Queue":
+		physical, err := r.queueName(name)
+		return queueURL(r.options.QueueEndpoint, physical), err
 	}
-	return out
+	return name, nil
 }
 
 func (r *resolver) pseudo(name string) (string, bool) {
 	stack := cmp.Or(r.options.StackName, "stack")
 	value, ok := map[string]string{
 		"AWS::Region": backing.Region, "AWS::AccountId": AccountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com",
-		"AWS::StackName": stack, "AWS::StackId": "arn:aws:cloudformation:" + backing.Region + ":" + AccountID + ":stack/" + stack + "/local",
+		"AWS::StackName": stack, "AWS::StackId": arn("cloudformation", "stack/"+stack+"/local"),
 	}[name]
 	return value, ok
 }
 
 var subName = regexp.MustCompile(`\$\{([^}]*)\}`)
 
+// sub evaluates Fn::Sub, of a text or of a text and its own names.
 func (r *resolver) sub(arg any) (any, error) {
-	text, own := "", map[string]any(nil)
-	switch arg := arg.(type) {
-	case string:
-		text = arg
-	case []any:
-		if len(arg) == 2 {
-			text, _ = arg[0].(string)
-			own, _ = arg[1].(map[string]any)
-		}
-	}
+	args := slices.Concat(List(arg), []any{nil, nil})
+	own := Object(args[1])
 	var wrong error
-	out := subName.ReplaceAllStringFunc(text, func(match string) string {
+	out := subName.ReplaceAllStringFunc(scalar(args[0]), func(match string) string {
 		name := match[2 : len(match)-1]
 		if literal, ok := strings.CutPrefix(name, "!"); ok {
 			return "${" + literal + "}"
@@ -228,51 +297,62 @@ func (r *resolver) subValue(name string, own map[string]any) (any, error) {
 	return r.ref(name)
 }
 
-func scalar(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	if f, ok := v.(float64); ok && f == float64(int64(f)) {
-		return fmt.Sprint(int64(f))
-	}
-	return fmt.Sprint(v)
+// arn returns the ARN of a resource in the local stack's account.
+func arn(service, resource string) string {
+	return "arn:aws:" + service + ":" + backing.Region + ":" + AccountID + ":" + resource
 }
 
-func (r *resolver) join(arg any) (any, error) {
-	args, ok := arg.([]any)
-	if !ok || len(args) != 2 {
-		return nil, fmt.Errorf("Fn::Join wants a separator and a list, not %v", arg)
+// attributes are the values of GetAtt by type and attribute. %s is the value of Ref. Another
+// attribute stops the start, because lint does not notice a misspelt one.
+var attributes = map[string]string{
+	"AWS::Lambda::Function.Arn":                        arn("lambda", "function:%s"),
+	"AWS::Lambda::Url.FunctionUrl":                     "https://%s.lambda-url." + backing.Region + ".on.aws/",
+	"AWS::IAM::Role.Arn":                               "arn:aws:iam::" + AccountID + ":role/%s",
+	"AWS::DynamoDB::Table.Arn":                         arn("dynamodb", "table/%s"),
+	"AWS::DynamoDB::Table.StreamArn":                   arn("dynamodb", "table/%s/stream/local"),
+	"AWS::CloudWatch::Alarm.Arn":                       arn("cloudwatch", "alarm:%s"),
+	"AWS::ApiGateway::DomainName.RegionalDomainName":   "d-%s.execute-api." + backing.Region + ".amazonaws.com",
+	"AWS::ApiGateway::DomainName.RegionalHostedZoneId": "ZLOCAL",
+	"AWS::WAFv2::WebACL.Arn":                           arn("wafv2", "regional/webacl/%s/local"),
+	"AWS::KMS::Key.Arn":                                arn("kms", "key/%s"),
+	"AWS::KMS::Key.KeyId":                              "%s",
+	"AWS::Logs::LogGroup.Arn":                          arn("logs", "log-group:%s:*"),
+	"AWS::SQS::Queue.Arn":                              arn("sqs", "%s"),
+	"AWS::SQS::Queue.QueueName":                        "%s",
+	"AWS::SQS::Queue.QueueUrl":                         "%s",
+	"AWS::Events::Rule.Arn":                            arn("events", "rule/%s"),
+	"AWS::ApiGateway::RestApi.RootResourceId":          "root",
+	"AWS::ApiGateway::RestApi.RestApiId":               "%s",
+	"AWS::ApiGateway::Deployment.DeploymentId":         "%s",
+}
+
+// getAtt evaluates Fn::GetAtt, of a text with a dot or of two texts.
+func (r *resolver) getAtt(arg any) (any, error) {
+	whole := strings.Join(Words(arg), ".")
+	name, attribute, _ := strings.Cut(whole, ".")
+	if v, ok := r.options.Attributes[whole]; ok {
+		return v, nil
 	}
-	resolved, err := r.resolve(args[1])
-	if err != nil {
-		return nil, err
-	}
-	values, ok := resolved.([]any)
+	resource, ok := r.resources[name]
 	if !ok {
-		return nil, fmt.Errorf("Fn::Join wants a list, not %v", resolved)
+		return nil, fmt.Errorf("GetAtt %s: there is no such resource", whole)
 	}
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = scalar(v)
+	pattern, ok := attributes[fmt.Sprintf("%s.%s", resource["Type"], attribute)]
+	if !ok {
+		return nil, fmt.Errorf("GetAtt %s: the local stack knows no such attribute of an %v", whole, resource["Type"])
 	}
-	return strings.Join(parts, scalar(args[0])), nil
-}
-
-func (r *resolver) findInMap(arg any) (any, error) {
-	resolved, err := r.resolve(arg)
+	id, err := r.ref(name)
+	if resource["Type"] == "AWS::SQS::Queue" && attribute != "QueueUrl" {
+		id, err = r.queueName(name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	keys, _ := resolved.([]any)
-	if len(keys) != 3 {
-		return nil, fmt.Errorf("Fn::FindInMap wants three keys, not %v", arg)
-	}
-	var at any = r.mappings
-	for _, k := range keys {
-		level, _ := at.(map[string]any)
-		if at = level[scalar(k)]; at == nil {
-			return nil, fmt.Errorf("Fn::FindInMap %v: not found", keys)
-		}
-	}
-	return at, nil
+	return strings.Replace(pattern, "%s", fmt.Sprint(id), 1), nil
+}
+
+// queueName returns the name of the queue with that logical id.
+func (r *resolver) queueName(id string) (string, error) {
+	name, err := r.resolve(Object(r.resources[id]["Properties"])["QueueName"])
+	return queueName(id, map[string]any{"QueueName": name}), err
 }

@@ -20,15 +20,13 @@ type EventSource struct {
 	Queue string // URL of the queue; "": the source is a stream
 
 	BatchSize   int
-	Window      time.Duration // how long to wait for a batch to fill
-	Partial     bool          // the function reports which records failed (ReportBatchItemFailures)
-	Concurrency int           // batches of a queue at once
+	Partial     bool // the function reports which records failed (ReportBatchItemFailures)
+	Concurrency int  // batches of a queue at once
 
-	Filters    []string // JSON patterns of a stream, of which one must fit; none: every record
-	FromLatest bool     // begin behind the records that are in the stream already
-	Retries    int      // of a failed batch of a stream; -1: without end
-	Bisect     bool     // split a failed batch of a stream
-	OnFailure  string   // URL of the queue for messages about records that were given up; "": none
+	Filters   []string // JSON patterns of a stream, of which one must fit; none: every record
+	Retries   int      // of a failed batch of a stream; -1: without end
+	Bisect    bool     // split a failed batch of a stream
+	OnFailure string   // URL of the queue for messages about records that were given up; "": none
 }
 
 // Lambda's defaults and limits.
@@ -66,8 +64,7 @@ func (t *Template) eventSource(name string) (s EventSource, enabled bool, err er
 	if t.Resources[s.Function].Type != "AWS::Lambda::Function" {
 		p.refuse("there is no function %s", s.Function)
 	}
-	s.Window = time.Duration(p.number("MaximumBatchingWindowInSeconds", 0, 0, 300)) * time.Second
-	for _, v := range p.list("FunctionResponseTypes") {
+	for _, v := range List(p.get("FunctionResponseTypes")) {
 		if v != "ReportBatchItemFailures" {
 			p.refuse("FunctionResponseTypes %v", v)
 		}
@@ -79,7 +76,7 @@ func (t *Template) eventSource(name string) (s EventSource, enabled bool, err er
 	case strings.HasPrefix(s.ARN, "arn:aws:sqs:"):
 		t.queueSource(&s, &p)
 	default:
-		p.refuse("the local stack feeds functions from tables and queues alone, not from %s", s.ARN)
+		p.refuse("the local stack feeds functions from tables and queues only, not from %s", s.ARN)
 	}
 	on := p.truth("Enabled", true)
 	return s, on, p.wrong()
@@ -87,15 +84,8 @@ func (t *Template) eventSource(name string) (s EventSource, enabled bool, err er
 
 func (t *Template) streamSource(s *EventSource, p *properties) {
 	s.Table = tableOf(s.ARN)
-	for _, name := range t.Named("AWS::DynamoDB::Table") {
-		table := t.Resources[name].Properties
-		if t.tableName(name) != s.Table {
-			continue
-		}
-		stream, _ := table["StreamSpecification"].(map[string]any)
-		if scalar(stream["StreamViewType"]) == "" || stream == nil {
-			p.refuse("table %s has no StreamViewType, so it has no stream", name)
-		}
+	if table, own := t.Tables()[s.Table]; own && Object(table["StreamSpecification"])["StreamViewType"] == nil {
+		p.refuse("table %s has no StreamViewType, so it has no stream", s.Table)
 	}
 	if s.Table == "" {
 		p.refuse("%s is the stream of no table", s.ARN)
@@ -103,24 +93,13 @@ func (t *Template) streamSource(s *EventSource, p *properties) {
 	s.BatchSize = p.number("BatchSize", streamBatch, 1, mostStreamBatch)
 	s.Retries = p.number("MaximumRetryAttempts", -1, -1, 10000)
 	s.Bisect = p.truth("BisectBatchOnFunctionError", false)
-	switch from := scalar(p.get("StartingPosition")); from {
-	case "TRIM_HORIZON":
-	case "LATEST":
-		s.FromLatest = true
-	default:
-		p.refuse("StartingPosition %s", from)
+	if from := p.get("StartingPosition"); from != "TRIM_HORIZON" {
+		p.refuse("StartingPosition %v: the local stack knows only TRIM_HORIZON", from)
 	}
-	criteria := p.object("FilterCriteria", "Filters")
-	filters, _ := criteria["Filters"].([]any)
-	for _, f := range filters {
-		filter, _ := f.(map[string]any)
-		pattern, ok := filter["Pattern"].(string)
-		if !ok {
-			p.refuse("FilterCriteria: the pattern %v is no text", filter["Pattern"])
-		}
-		s.Filters = append(s.Filters, pattern)
+	for _, f := range List(p.object("FilterCriteria", "Filters")["Filters"]) {
+		s.Filters = append(s.Filters, scalar(Object(f)["Pattern"]))
 	}
-	failure, _ := p.object("DestinationConfig", "OnFailure")["OnFailure"].(map[string]any)
+	failure := Object(p.object("DestinationConfig", "OnFailure")["OnFailure"])
 	if arn := scalar(failure["Destination"]); failure != nil {
 		if s.OnFailure = t.queueByARN(arn).URL; s.OnFailure == "" {
 			p.refuse("DestinationConfig: %s is no queue of the template", arn)
@@ -158,7 +137,7 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 }
 
 // tableName returns the name of the table with a logical id.
-func (t *Template) tableName(id string) string { return cmp.Or(t.physical[id], id) }
+func (t *Template) tableName(id string) string { return cmp.Or(t.options.Physical[id], id) }
 
 // tableOf returns the name of the table in the ARN of a stream, which need not be a table of the
 // template. It returns "" for another ARN.
@@ -220,14 +199,9 @@ func (p *properties) truth(name string, unset bool) bool {
 	return b
 }
 
-func (p *properties) list(name string) []any {
-	v, _ := p.get(name).([]any)
-	return v
-}
-
 // object returns a property that is an object with at most this member.
 func (p *properties) object(name, member string) map[string]any {
-	v, _ := p.get(name).(map[string]any)
+	v := Object(p.get(name))
 	for k := range v {
 		if k != member {
 			p.refuse("%s: the local stack does not know %s", name, k)

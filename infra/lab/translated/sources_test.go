@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"latchkey/infra/lab/translated"
 )
@@ -26,7 +25,6 @@ Resources:
             Stream: !GetAtt Table.StreamArn
             StartingPosition: TRIM_HORIZON
             BatchSize: 25
-            MaximumBatchingWindowInSeconds: 1
             MaximumRetryAttempts: 5
             BisectBatchOnFunctionError: true
             FunctionResponseTypes: [ReportBatchItemFailures]
@@ -60,8 +58,8 @@ func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
 		t.Fatalf("%+v, %v", sources, err)
 	}
 	deliver, fanout := sources[0], sources[1]
-	if fanout.Name != "FanoutStream" || fanout.Function != "Fanout" || fanout.Table != "rows" || fanout.BatchSize != 25 || fanout.Window != time.Second ||
-		fanout.Retries != 5 || !fanout.Bisect || !fanout.Partial || len(fanout.Filters) != 1 || fanout.FromLatest ||
+	if fanout.Name != "FanoutStream" || fanout.Function != "Fanout" || fanout.Table != "rows" || fanout.BatchSize != 25 ||
+		fanout.Retries != 5 || !fanout.Bisect || !fanout.Partial || len(fanout.Filters) != 1 ||
 		fanout.OnFailure != "http://127.0.0.1:9/000000000000/stack-dead" {
 		t.Errorf("%+v", fanout)
 	}

@@ -64,9 +64,7 @@ type Template struct {
 	// Parameters are the values in force, by name.
 	Parameters map[string]string
 
-	queueEndpoint  string
-	functionPrefix string
-	physical       map[string]string
+	options Options
 }
 
 // Resource is a resource of a translated template.
@@ -104,7 +102,7 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 		return nil, err
 	}
 	out := &Template{
-		Raw: t.Raw, Code: t.Code, queueEndpoint: o.QueueEndpoint, functionPrefix: o.FunctionPrefix, physical: o.Physical,
+		Raw: t.Raw, Code: t.Code, options: o,
 		Resources: make(map[string]Resource), Outputs: make(map[string]string), Parameters: r.parameters,
 	}
 	if err := errors.Join(out.resolveResources(r), out.resolveOutputs(r)); err != nil {
@@ -118,11 +116,7 @@ func transform(ctx context.Context, path string, o Options) (map[string]any, map
 	if err != nil {
 		return nil, nil, err
 	}
-	overrides := o.Parameters
-	if overrides == nil {
-		overrides = map[string]string{}
-	}
-	parameters, err := json.Marshal(overrides)
+	parameters, err := json.Marshal(o.Parameters)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,23 +153,20 @@ func (t *Template) resolveResources(r *resolver) error {
 			wrong = append(wrong, fmt.Errorf("resource %s: %w", name, err))
 			continue
 		}
-		resolved, _ := properties.(map[string]any)
-		t.Resources[name] = Resource{Type: typ, Properties: resolved}
+		t.Resources[name] = Resource{Type: typ, Properties: Object(properties)}
 	}
 	return errors.Join(wrong...)
 }
 
 func (t *Template) resolveOutputs(r *resolver) error {
-	outputs, _ := t.Raw["Outputs"].(map[string]any)
 	var wrong []error
-	for name, o := range outputs {
-		output, _ := o.(map[string]any)
-		keep, err := r.condition(output)
+	for name, o := range Object(t.Raw["Outputs"]) {
+		keep, err := r.holds(Object(o))
 		if err != nil || !keep {
 			wrong = append(wrong, err)
 			continue
 		}
-		value, err := r.resolve(output["Value"])
+		value, err := r.resolve(Object(o)["Value"])
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("output %s: %w", name, err))
 			continue
@@ -193,9 +184,8 @@ func (t *Template) Named(typ string) []string {
 // Declared returns the logical ids of the resources of a type, sorted, whether their conditions hold or not.
 func (t *Template) Declared(typ string) []string {
 	var names []string
-	resources, _ := t.Raw["Resources"].(map[string]any)
-	for name, v := range resources {
-		if r, _ := v.(map[string]any); r["Type"] == typ {
+	for name, v := range Object(t.Raw["Resources"]) {
+		if Object(v)["Type"] == typ {
 			names = append(names, name)
 		}
 	}

@@ -22,8 +22,6 @@ Parameters:
   Rate: {Type: Number, Default: 10}
   Ids: {Type: CommaDelimitedList, Default: 'a, b'}
   Needed: {Type: String}
-Mappings:
-  Sizes: {live: {memory: 256}}
 Conditions:
   IsLoud: !Equals [!Ref Loud, 'yes']
   IsQuiet: !Not [!Condition IsLoud]
@@ -58,7 +56,7 @@ Resources:
     Properties:
       CodeUri: functions/pets/
       Role: !GetAtt Role.Arn
-      MemorySize: !FindInMap [Sizes, !Ref Stage, memory]
+      MemorySize: 256
       Environment:
         Variables:
           TABLE: !Ref Table
@@ -72,7 +70,7 @@ Resources:
         Get: {Type: Api, Properties: {RestApiId: !Ref Api, Path: '/v1/pets/{petId}', Method: GET}}
         Open: {Type: Api, Properties: {RestApiId: !Ref Api, Path: /open, Method: POST, Auth: {Authorizer: NONE}}}
         Tick: {Type: Schedule, Properties: {Schedule: rate(15 minutes)}}
-        Tock: {Type: ScheduleV2, Properties: {ScheduleExpression: rate(1 hour), RoleArn: !GetAtt Role.Arn}}
+        Tock: {Type: Schedule, Properties: {Schedule: rate(1 hour)}}
   Role: {Type: AWS::IAM::Role, Properties: {AssumeRolePolicyDocument: {}}}
   Key: {Type: AWS::KMS::Key, Properties: {KeySpec: ECC_NIST_P256}}
   Table: {Type: AWS::DynamoDB::Table, Properties: {BillingMode: PAY_PER_REQUEST}}
@@ -199,7 +197,6 @@ func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 		"Ref of a resource that is off":      {`{"Ref":"Needed"}`, `{"Ref":"Horn"}`, "Horn"},
 		"Sub of a name that is not there":    {`"${Stage}/`, `"${Stag}/`, "Stag"},
 		"condition that is not there":        {`{"Fn::If":["IsLoud"`, `{"Fn::If":["IsLod"`, "IsLod"},
-		"map key that is not there":          {`{"Ref":"Stage"},"memory"`, `{"Ref":"Stage"},"memry"`, "memry"},
 		"value that is not in the list":      {`{"Ref":"Needed"}`, `{"Fn::Select":[2,{"Ref":"Ids"}]}`, "Fn::Select"},
 		"text that is cut at nothing":        {`{"Ref":"Needed"}`, `{"Fn::Split":["",{"Ref":"Needed"}]}`, "Fn::Split"},
 		"function the stack does not know":   {`{"Ref":"Needed"}`, `{"Fn::Base64":"x"}`, "Fn::Base64"},

@@ -40,7 +40,7 @@ func (t *Template) Queues() ([]Queue, error) {
 
 func (t *Template) queue(id string) (Queue, error) {
 	name := queueName(id, t.Resources[id].Properties)
-	q := Queue{ID: id, ARN: queueARN(name), URL: queueURL(t.queueEndpoint, name)}
+	q := Queue{ID: id, ARN: arn("sqs", name), URL: queueURL(t.options.QueueEndpoint, name)}
 	q.Name, q.Attributes = name, map[string]string{}
 	for property, v := range t.Resources[id].Properties {
 		switch {
@@ -70,14 +70,58 @@ func queueName(id string, properties map[string]any) string {
 	return id
 }
 
-func queueARN(name string) string {
-	return "arn:aws:sqs:" + backing.Region + ":" + AccountID + ":" + name
-}
-
 // queueURL returns a queue's URL at an endpoint. Without an endpoint it is the URL on AWS.
 func queueURL(endpoint, name string) string {
 	if endpoint == "" {
 		endpoint = "https://sqs." + backing.Region + ".amazonaws.com"
 	}
 	return endpoint + "/" + AccountID + "/" + name
+}
+
+// Tables returns the properties of each table, by the table's name.
+func (t *Template) Tables() map[string]map[string]any {
+	out := make(map[string]map[string]any)
+	for _, id := range t.Named("AWS::DynamoDB::Table") {
+		out[t.tableName(id)] = t.Resources[id].Properties
+	}
+	return out
+}
+
+// HashKeys returns the attribute of the partition key of each table, by the table's name, and of
+// each index, by <table>/index/<name>. A table that is not the template's, but whose stream feeds a
+// function, is taken for a copy of the template's only table.
+func (t *Template) HashKeys() map[string]string {
+	out := make(map[string]string)
+	for _, id := range t.Named("AWS::DynamoDB::Table") {
+		properties := t.Resources[id].Properties
+		for _, name := range append(t.streamed(), t.tableName(id)) {
+			out[name] = hashKey(properties["KeySchema"])
+			for _, v := range List(properties["GlobalSecondaryIndexes"]) {
+				index := Object(v)
+				out[name+"/index/"+scalar(index["IndexName"])] = hashKey(index["KeySchema"])
+			}
+		}
+	}
+	return out
+}
+
+// streamed returns the names of the tables whose streams feed a function.
+func (t *Template) streamed() []string {
+	var out []string
+	for _, name := range t.Named("AWS::Lambda::EventSourceMapping") {
+		if table := tableOf(scalar(t.Resources[name].Properties["EventSourceArn"])); table != "" {
+			out = append(out, table)
+		}
+	}
+	return out
+}
+
+// hashKey returns the attribute of the partition key in a key schema.
+func hashKey(schema any) string {
+	for _, v := range List(schema) {
+		if key := Object(v); key["KeyType"] == "HASH" {
+			return scalar(key["AttributeName"])
+		}
+	}
+	return ""
 }

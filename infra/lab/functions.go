@@ -2,15 +2,23 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/gateway"
+	"latchkey/infra/lab/iam"
 	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/translated"
 )
@@ -75,7 +83,7 @@ func (s *Stack) startFunctions(context.Context) error {
 		return err
 	}
 	s.lambda, err = lambda.Start(lambda.Options{
-		Functions: append(own, consumers...), Port: s.Ports.Runtime, LogDir: s.LogDir, Region: backing.Region, AccountID: translated.AccountID, MaxCopies: s.options.MaxCopies,
+		Functions: append(own, consumers...), Port: s.Ports.Runtime, LogDir: s.LogDir, MaxCopies: s.options.MaxCopies,
 	})
 	return err
 }
@@ -134,4 +142,97 @@ func (s *Stack) takeURLs() error {
 	}
 	s.template, err = s.template.Resolve(s.resolveOptions(s.template.Parameters))
 	return err
+}
+
+// startAccess serves the endpoint through which the functions call AWS. It decides each call by the
+// function's role.
+func (s *Stack) startAccess() error {
+	var err error
+	if s.access, err = iam.New(s.template); err != nil {
+		return err
+	}
+	if err := s.access.Platform(s.template); err != nil {
+		return err
+	}
+	s.proxy, err = iam.NewProxy(s.template, s.access, map[string]string{
+		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
+	}, func(d *iam.DeniedError) {
+		if strings.HasPrefix(d.Function, ConsumerPrefix) {
+			s.options.Progress("refused: " + d.Error() + " (the roles of a consumer are not read here)")
+			return
+		}
+		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
+	})
+	if err != nil {
+		return err
+	}
+	s.serve(s.proxy, s.Ports.AWS)
+	return nil
+}
+
+// Access returns what decides the functions' calls by their roles.
+func (s *Stack) Access() *iam.Authority { return s.access }
+
+// Watch calls f for each call of a function to AWS from now on. Nil ends the watch.
+func (s *Stack) Watch(f func(iam.Call)) { s.proxy.Watch(f) }
+
+// makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template
+// again with their ARNs. It keeps a key of an earlier run if the KMS still knows it.
+func (s *Stack) makeKeys(ctx context.Context) error {
+	o := s.resolveOptions(s.template.Parameters)
+	client := backing.NewKMSClient(s.DataPlane.KMS)
+	path := filepath.Join(s.dir, "kms-keys.json")
+	known := map[string]string{} // ARN by logical id
+	if b, err := os.ReadFile(path); err == nil {
+		if err := json.Unmarshal(b, &known); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for _, name := range s.template.Named("AWS::KMS::Key") {
+		meta, err := keep(ctx, client, known[name])
+		if err != nil {
+			if meta, err = makeKey(ctx, client, s.template.Resources[name].Properties); err != nil {
+				return fmt.Errorf("key %s: %w", name, err)
+			}
+		}
+		known[name] = aws.ToString(meta.Arn)
+		o.Physical[name], o.Attributes[name+".Arn"] = aws.ToString(meta.KeyId), aws.ToString(meta.Arn)
+	}
+	b, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		return err
+	}
+	s.template, err = s.template.Resolve(o)
+	return err
+}
+
+// keep returns the description of a key that the KMS knows, and an error for others.
+func keep(ctx context.Context, client *kms.Client, arn string) (*types.KeyMetadata, error) {
+	if arn == "" {
+		return nil, os.ErrNotExist
+	}
+	out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
+	if err != nil {
+		return nil, err
+	}
+	return out.KeyMetadata, nil
+}
+
+func makeKey(ctx context.Context, client *kms.Client, properties map[string]any) (*types.KeyMetadata, error) {
+	spec, _ := properties["KeySpec"].(string)
+	usage, _ := properties["KeyUsage"].(string)
+	in := &kms.CreateKeyInput{KeySpec: types.KeySpec(spec), KeyUsage: types.KeyUsageType(usage)}
+	tags, _ := properties["Tags"].([]any)
+	for _, t := range tags {
+		tag, _ := t.(map[string]any)
+		in.Tags = append(in.Tags, types.Tag{TagKey: aws.String(fmt.Sprint(tag["Key"])), TagValue: aws.String(fmt.Sprint(tag["Value"]))})
+	}
+	out, err := client.CreateKey(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.KeyMetadata, nil
 }

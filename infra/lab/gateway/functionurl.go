@@ -34,7 +34,7 @@ func NewFunctionURL(function string, invoker Invoker, requests *log.Logger) *Fun
 
 // ServeHTTP answers one request.
 func (u *FunctionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{r: r, begun: time.Now(), id: newRequestID()}
+	x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}
 	w.Header().Set("X-Amzn-Requestid", x.id)
 	u.answer(x, w)
 	x.log(u.requests, time.Now())

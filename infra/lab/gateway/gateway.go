@@ -107,7 +107,7 @@ type exchange struct {
 }
 
 func newExchange(g *Gateway, r *http.Request) *exchange {
-	x := &exchange{g: g, r: r, begun: g.now(), id: newRequestID(), extended: newExtendedID()}
+	x := &exchange{g: g, r: r, begun: g.now(), id: lambda.NewID(), extended: newExtendedID()}
 	// A client may choose the request id. Only the extended one is always the gateway's.
 	if chosen := r.Header.Get("X-Amzn-Requestid"); chosen != "" {
 		x.id = chosen

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
-	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/translated"
 )
 
@@ -24,11 +25,6 @@ const (
 	resourceTag  = "aws:ResourceTag/"
 	tagKeysOfAll = "aws:TagKeys"
 )
-
-// arn returns the ARN of a resource in the local stack's account.
-func arn(service, resource string) string {
-	return "arn:aws:" + service + ":" + backing.Region + ":" + translated.AccountID + ":" + resource
-}
 
 // Key has what access to a KMS key depends on.
 type Key struct {
@@ -121,7 +117,7 @@ func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Ne
 	case "TransactWriteItems", "TransactGetItems":
 		return c.transaction(operation, in)
 	default: // without a partition: a condition on it fails
-		return []Need{{Action: "dynamodb:" + operation, Resource: arn("dynamodb", "table/"+in.TableName)}}, nil
+		return []Need{{Action: "dynamodb:" + operation, Resource: translated.ARN("dynamodb", "table/"+in.TableName)}}, nil
 	}
 }
 
@@ -136,7 +132,7 @@ func (a *Authority) DecideDynamoDB(t *translated.Template, function, operation s
 }
 
 func (c *calls) onTable(action, table string, partitions ...string) Need {
-	return Need{"dynamodb:" + action, arn("dynamodb", "table/"+table), map[string][]string{leadingKeys: partitions}}
+	return Need{"dynamodb:" + action, translated.ARN("dynamodb", "table/"+table), map[string][]string{leadingKeys: partitions}}
 }
 
 // partition returns the value of a row's partition key.
@@ -174,7 +170,7 @@ func (c *calls) transaction(operation string, in dynamoCall) ([]Need, error) {
 				return nil, fmt.Errorf("the local stack does not know %s in a transaction", kind)
 			}
 			partitions = append(partitions, c.partition(r))
-			needs = append(needs, Need{Action: "dynamodb:" + action, Resource: arn("dynamodb", "table/"+r.TableName)})
+			needs = append(needs, Need{Action: "dynamodb:" + action, Resource: translated.ARN("dynamodb", "table/"+r.TableName)})
 		}
 	}
 	for i, n := range needs {
@@ -218,7 +214,7 @@ func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need,
 		if len(in.Tags) == 0 {
 			return []Need{need}, nil
 		}
-		return []Need{need, {"kms:TagResource", arn("kms", "key/new"), tags}}, nil
+		return []Need{need, {"kms:TagResource", translated.ARN("kms", "key/new"), tags}}, nil
 	}
 	key, err := c.keyOf(ctx, in.KeyID)
 	if err != nil || key == nil {
@@ -246,5 +242,36 @@ func sqsNeeds(_ context.Context, operation string, body []byte) ([]Need, error) 
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, err
 	}
-	return []Need{{Action: "sqs:" + strings.TrimSuffix(operation, "Batch"), Resource: arn("sqs", path.Base(in.QueueURL))}}, nil
+	return []Need{{Action: "sqs:" + strings.TrimSuffix(operation, "Batch"), Resource: translated.ARN("sqs", path.Base(in.QueueURL))}}, nil
+}
+
+// word matches a path of attributes, a value, a function or a keyword in DynamoDB's expressions.
+var word = regexp.MustCompile(`([:#]?\w+)(?:\.#?\w+|\[\d+\])*(\s*\()?`)
+
+// keywords are the words of expressions that are no attributes. An attribute of such a name has a placeholder.
+var keywords = []string{"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "BETWEEN", "IN"}
+
+// attributes returns the top-level attributes that an update names, sorted: those of the key, of the changes and of
+// the condition. They are the values of dynamodb:Attributes.
+func (r row) attributes() []string {
+	named := map[string]bool{}
+	for name := range r.Key {
+		named[name] = true
+	}
+	for name := range r.AttributeUpdates {
+		named[name] = true
+	}
+	for name := range r.Expected {
+		named[name] = true
+	}
+	for _, m := range word.FindAllStringSubmatch(r.UpdateExpression+" "+r.ConditionExpression, -1) {
+		name, function := m[1], m[2] != ""
+		switch {
+		case name[0] == '#':
+			named[r.ExpressionAttributeNames[name]] = true
+		case name[0] != ':' && !function && !slices.Contains(keywords, strings.ToUpper(name)):
+			named[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(named))
 }

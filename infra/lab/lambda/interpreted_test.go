@@ -33,7 +33,7 @@ func runs(t *testing.T, of func(lambda.Function, string, string) (lambda.Functio
 		}
 		run = append(run, f)
 	}
-	s, err := lambda.Start(lambda.Options{Functions: run, LogDir: t.TempDir(), Region: "us-east-1", AccountID: "000000000000"})
+	s, err := lambda.Start(lambda.Options{Functions: run, LogDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

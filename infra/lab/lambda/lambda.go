@@ -7,6 +7,7 @@ package lambda
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,16 +44,12 @@ type Options struct {
 	Functions []Function
 	Port      int    // of the Runtime API; 0: a free one
 	LogDir    string // has a file for each function
-	Region    string
-	AccountID string
-	MaxCopies int           // of one function; 0: 32
-	InitLimit time.Duration // until a copy first asks for an event; 0: 10 s
-	NoFreeze  bool          // idle copies go on running
+	MaxCopies int    // of one function; 0: 32
 }
 
 const (
 	defaultMaxCopies = 32
-	defaultInit      = 10 * time.Second
+	initLimit        = 10 * time.Second // until a copy first asks for an event
 )
 
 // Service runs functions. Close ends every copy.
@@ -68,12 +65,7 @@ type Service struct {
 // Start starts the Runtime API; Invoke starts the copies. Copies are killed when this process dies,
 // frozen ones too.
 func Start(o Options) (*Service, error) {
-	if o.MaxCopies == 0 {
-		o.MaxCopies = defaultMaxCopies
-	}
-	if o.InitLimit == 0 {
-		o.InitLimit = defaultInit
-	}
+	o.MaxCopies = cmp.Or(o.MaxCopies, defaultMaxCopies)
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
 	if err != nil {
 		return nil, fmt.Errorf("runtime API: port %d is taken: %w", o.Port, err)

@@ -3,16 +3,21 @@ package lambda
 import (
 	"cmp"
 	"crypto/rand"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"latchkey/infra/lab/backing"
 )
 
 // process is one copy of a function.
@@ -63,11 +68,11 @@ func startProcess(p *pool, id int) (*process, error) {
 
 // environment returns the variables that Lambda gives a function, and none of this process.
 func (c *process) environment() []string {
-	f, o := c.pool.function, c.pool.service.options
+	f := c.pool.function
 	env := map[string]string{
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
 		"AWS_LAMBDA_RUNTIME_API": fmt.Sprintf("%s/%s.%d", c.pool.service.listener.Addr(), f.Name, c.id),
-		"AWS_REGION":             o.Region, "AWS_DEFAULT_REGION": o.Region,
+		"AWS_REGION":             backing.Region, "AWS_DEFAULT_REGION": backing.Region,
 		// The access key id names the function: the proxy of package iam finds its role by it.
 		"AWS_ACCESS_KEY_ID": f.Name, "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
@@ -75,9 +80,7 @@ func (c *process) environment() []string {
 		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),
 		"AWS_EXECUTION_ENV": "AWS_Lambda_provided.al2023", "_HANDLER": cmp.Or(f.Handler, "bootstrap"), "LAMBDA_TASK_ROOT": c.cmd.Dir,
 	}
-	for name, value := range f.Env {
-		env[name] = value
-	}
+	maps.Copy(env, f.Env)
 	list := make([]string, 0, len(env))
 	for name, value := range env {
 		list = append(list, name+"="+value)
@@ -100,7 +103,7 @@ func (c *process) call(payload []byte) ([]byte, error) {
 	if err := c.awaitFirst(); err != nil {
 		return nil, err
 	}
-	e := event{id: uuid(), payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
+	e := event{id: NewID(), payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
 	timeout := time.NewTimer(c.pool.function.Timeout)
 	defer timeout.Stop()
 	c.hold(&e)
@@ -113,16 +116,12 @@ func (c *process) call(payload []byte) ([]byte, error) {
 		c.kill()
 		return nil, ErrTimeout
 	}
+	var a answer
 	select {
-	case a := <-e.answer:
-		c.answered.Add(1)
-		return a.payload, a.err
+	case a = <-e.answer:
 	case <-c.gone:
-		// It may have answered before it ended.
 		select {
-		case a := <-e.answer:
-			c.answered.Add(1)
-			return a.payload, a.err
+		case a = <-e.answer: // it answered before it ended
 		default:
 			return nil, ErrCrash
 		}
@@ -130,6 +129,8 @@ func (c *process) call(payload []byte) ([]byte, error) {
 		c.kill()
 		return nil, ErrTimeout
 	}
+	c.answered.Add(1)
+	return a.payload, a.err
 }
 
 func (c *process) awaitFirst() error {
@@ -138,7 +139,7 @@ func (c *process) awaitFirst() error {
 		return nil
 	default:
 	}
-	limit := time.NewTimer(c.pool.service.options.InitLimit)
+	limit := time.NewTimer(initLimit)
 	defer limit.Stop()
 	select {
 	case <-c.asked:
@@ -190,10 +191,45 @@ func failure(body []byte) error {
 	return &e
 }
 
-// uuid makes a random UUID (RFC 9562, version 4).
-func uuid() string {
+// NewID returns a random UUID (RFC 9562, version 4).
+func NewID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+var (
+	//go:embed runtime.mjs
+	nodeRuntime string
+	//go:embed runtime.py
+	pythonRuntime string
+)
+
+// Node returns a function that Node.js runs: its code is in a folder, and its handler is file.export. Node
+// must be on this machine.
+func Node(f Function, folder, handler string) (Function, error) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return f, errors.New("there is no node on this machine")
+	}
+	return interpreted(f, folder, handler, node, "--input-type=module", "--eval", nodeRuntime)
+}
+
+// Python returns a function that Python runs: its code is in a folder, with the packages that it imports, and its
+// handler is module.function. Python must be on this machine, in any version.
+func Python(f Function, folder, handler string) (Function, error) {
+	// A python3 that is a script would not run in the environment of a function.
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		return f, errors.New("there is no python3 on this machine")
+	}
+	return interpreted(f, folder, handler, strings.TrimSpace(string(python)), "-u", "-B", "-c", pythonRuntime)
+}
+
+func interpreted(f Function, folder, handler, path string, args ...string) (Function, error) {
+	var err error
+	f.Path, f.Args, f.Handler = path, args, handler
+	f.Dir, err = filepath.Abs(folder)
+	return f, err
 }

@@ -1,11 +1,12 @@
 package lambda
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"latchkey/infra/lab/translated"
 )
 
 // version is the version of the Runtime API. Every path has it.
@@ -54,15 +55,10 @@ func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	select {
 	case e = <-c.events: // a call waits already, so do not freeze
 	default:
-		frozen := !c.pool.service.options.NoFreeze
-		if frozen {
-			c.freeze()
-		}
+		c.freeze()
 		select {
 		case e = <-c.events:
-			if frozen {
-				c.thaw()
-			}
+			c.thaw()
 		case <-r.Context().Done():
 			return
 		}
@@ -70,8 +66,7 @@ func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Lambda-Runtime-Aws-Request-Id", e.id)
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(e.deadline.UnixMilli(), 10))
-	o := c.pool.service.options
-	h.Set("Lambda-Runtime-Invoked-Function-Arn", fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", o.Region, o.AccountID, c.pool.function.Name))
+	h.Set("Lambda-Runtime-Invoked-Function-Arn", translated.ARN("lambda", "function:"+c.pool.function.Name))
 	h.Set("Content-Type", "application/json")
 	_, _ = w.Write(e.payload)
 }

@@ -110,7 +110,7 @@ func (t *Template) Schedules() ([]Schedule, error) {
 			if err != nil || !ok || target["Input"] != nil {
 				wrong = append(wrong, fmt.Errorf("schedule %s: the target %v, of a function without an input: %w", name, target, err))
 			}
-			out = append(out, Schedule{name, arn("events", "rule/"+name), function, every})
+			out = append(out, Schedule{name, ARN("events", "rule/"+name), function, every})
 		}
 	}
 	return out, errors.Join(wrong...)
@@ -176,7 +176,7 @@ func (t *Template) permitted(function, action, limit, value string) error {
 // LetsAuthorize reports whether the template lets API Gateway ask a function for an API, by the API's id. "" is
 // the template's own API.
 func (t *Template) LetsAuthorize(function, api string) bool {
-	source := arn("execute-api", cmp.Or(api, apiID)+"/authorizers/local")
+	source := ARN("execute-api", cmp.Or(api, apiID)+"/authorizers/local")
 	return t.permits(function, "lambda:InvokeFunction", func(p map[string]any) bool {
 		return p["Principal"] == "apigateway.amazonaws.com" && Like(scalar(p["SourceArn"]), source)
 	})

@@ -263,7 +263,7 @@ func (r *resolver) pseudo(name string) (string, bool) {
 	stack := cmp.Or(r.options.StackName, "stack")
 	value, ok := map[string]string{
 		"AWS::Region": backing.Region, "AWS::AccountId": AccountID, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com",
-		"AWS::StackName": stack, "AWS::StackId": arn("cloudformation", "stack/"+stack+"/local"),
+		"AWS::StackName": stack, "AWS::StackId": ARN("cloudformation", "stack/"+stack+"/local"),
 	}[name]
 	return value, ok
 }
@@ -295,64 +295,4 @@ func (r *resolver) subValue(name string, own map[string]any) (any, error) {
 		return r.getAtt(name)
 	}
 	return r.ref(name)
-}
-
-// arn returns the ARN of a resource in the local stack's account.
-func arn(service, resource string) string {
-	return "arn:aws:" + service + ":" + backing.Region + ":" + AccountID + ":" + resource
-}
-
-// attributes are the values of GetAtt by type and attribute. %s is the value of Ref. Another
-// attribute stops the start, because lint does not notice a misspelt one.
-var attributes = map[string]string{
-	"AWS::Lambda::Function.Arn":                        arn("lambda", "function:%s"),
-	"AWS::Lambda::Url.FunctionUrl":                     "https://%s.lambda-url." + backing.Region + ".on.aws/",
-	"AWS::IAM::Role.Arn":                               "arn:aws:iam::" + AccountID + ":role/%s",
-	"AWS::DynamoDB::Table.Arn":                         arn("dynamodb", "table/%s"),
-	"AWS::DynamoDB::Table.StreamArn":                   arn("dynamodb", "table/%s/stream/local"),
-	"AWS::CloudWatch::Alarm.Arn":                       arn("cloudwatch", "alarm:%s"),
-	"AWS::ApiGateway::DomainName.RegionalDomainName":   "d-%s.execute-api." + backing.Region + ".amazonaws.com",
-	"AWS::ApiGateway::DomainName.RegionalHostedZoneId": "ZLOCAL",
-	"AWS::WAFv2::WebACL.Arn":                           arn("wafv2", "regional/webacl/%s/local"),
-	"AWS::KMS::Key.Arn":                                arn("kms", "key/%s"),
-	"AWS::KMS::Key.KeyId":                              "%s",
-	"AWS::Logs::LogGroup.Arn":                          arn("logs", "log-group:%s:*"),
-	"AWS::SQS::Queue.Arn":                              arn("sqs", "%s"),
-	"AWS::SQS::Queue.QueueName":                        "%s",
-	"AWS::SQS::Queue.QueueUrl":                         "%s",
-	"AWS::Events::Rule.Arn":                            arn("events", "rule/%s"),
-	"AWS::ApiGateway::RestApi.RootResourceId":          "root",
-	"AWS::ApiGateway::RestApi.RestApiId":               "%s",
-	"AWS::ApiGateway::Deployment.DeploymentId":         "%s",
-}
-
-// getAtt evaluates Fn::GetAtt, of a text with a dot or of two texts.
-func (r *resolver) getAtt(arg any) (any, error) {
-	whole := strings.Join(Words(arg), ".")
-	name, attribute, _ := strings.Cut(whole, ".")
-	if v, ok := r.options.Attributes[whole]; ok {
-		return v, nil
-	}
-	resource, ok := r.resources[name]
-	if !ok {
-		return nil, fmt.Errorf("GetAtt %s: there is no such resource", whole)
-	}
-	pattern, ok := attributes[fmt.Sprintf("%s.%s", resource["Type"], attribute)]
-	if !ok {
-		return nil, fmt.Errorf("GetAtt %s: the local stack knows no such attribute of an %v", whole, resource["Type"])
-	}
-	id, err := r.ref(name)
-	if resource["Type"] == "AWS::SQS::Queue" && attribute != "QueueUrl" {
-		id, err = r.queueName(name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return strings.Replace(pattern, "%s", fmt.Sprint(id), 1), nil
-}
-
-// queueName returns the name of the queue with that logical id.
-func (r *resolver) queueName(id string) (string, error) {
-	name, err := r.resolve(Object(r.resources[id]["Properties"])["QueueName"])
-	return queueName(id, map[string]any{"QueueName": name}), err
 }

@@ -40,7 +40,7 @@ func (t *Template) Queues() ([]Queue, error) {
 
 func (t *Template) queue(id string) (Queue, error) {
 	name := queueName(id, t.Resources[id].Properties)
-	q := Queue{ID: id, ARN: arn("sqs", name), URL: queueURL(t.options.QueueEndpoint, name)}
+	q := Queue{ID: id, ARN: ARN("sqs", name), URL: queueURL(t.options.QueueEndpoint, name)}
 	q.Name, q.Attributes = name, map[string]string{}
 	for property, v := range t.Resources[id].Properties {
 		switch {

@@ -1,20 +1,16 @@
 package sam
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"sync"
 )
 
 // forwarder lets containers reach services of this machine that listen on loopback. It listens on
 // the same ports of the Docker bridge's address.
-type forwarder struct {
-	listeners []net.Listener
-	mu        sync.Mutex
-	open      map[net.Conn]struct{}
-}
+type forwarder []net.Listener
 
 // bridge returns the address of this machine on Docker's bridge. It is "" without a bridge, as with
 // Docker Desktop, whose containers reach loopback without a forwarder.
@@ -36,79 +32,56 @@ func bridge() (string, error) {
 }
 
 // forward starts a forwarder for the given base URLs. Without a gateway it has nothing to do.
-func forward(gateway string, bases ...string) (*forwarder, error) {
-	f := &forwarder{open: map[net.Conn]struct{}{}}
+func forward(gateway string, bases ...string) (f forwarder, err error) {
 	if gateway == "" {
-		return f, nil
+		return nil, nil
 	}
 	for _, base := range bases {
-		port, err := portOf(base)
+		u, err := url.Parse(base)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(gateway, port))
+		l, err := net.Listen("tcp", net.JoinHostPort(gateway, u.Port()))
 		if err != nil {
-			f.close()
-			return nil, err
+			return f, err
 		}
-		f.listeners = append(f.listeners, l)
-		go f.accept(l, net.JoinHostPort("127.0.0.1", port))
+		f = append(f, l)
+		go accept(l, u.Host)
 	}
 	return f, nil
 }
 
-func (f *forwarder) accept(l net.Listener, to string) {
+func accept(l net.Listener, to string) {
 	for {
 		in, err := l.Accept()
 		if err != nil {
 			return // closed
 		}
-		go f.pipe(in, to)
+		go pipe(in, to)
 	}
 }
 
-func (f *forwarder) pipe(in net.Conn, to string) {
+// pipe copies both ways, until both ends are closed.
+func pipe(in net.Conn, to string) {
+	defer func() { _ = in.Close() }()
 	out, err := net.Dial("tcp", to)
 	if err != nil {
-		_ = in.Close() // the service is not there, so close the connection
-		return
+		return // the service is not there, so close the connection
 	}
-	f.keep(in, out)
+	defer func() { _ = out.Close() }()
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 		both.Go(func() {
-			_, err := io.Copy(way[0], way[1])
-			if c, ok := way[0].(*net.TCPConn); ok && err == nil {
-				err = c.CloseWrite()
-			}
-			if err != nil && !errors.Is(err, net.ErrClosed) {
-				_ = way[0].Close()
-			}
+			_, _ = io.Copy(way[0], way[1])
+			_ = way[0].(*net.TCPConn).CloseWrite()
 		})
 	}
 	both.Wait()
-	_, _ = in.Close(), out.Close()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.open, in)
-	delete(f.open, out)
 }
 
-func (f *forwarder) keep(conns ...net.Conn) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range conns {
-		f.open[c] = struct{}{}
-	}
-}
-
-func (f *forwarder) close() {
-	for _, l := range f.listeners {
+// close stops to accept connections. Those that are open end with sam local's containers.
+func (f forwarder) close() {
+	for _, l := range f {
 		_ = l.Close()
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := range f.open {
-		_ = c.Close()
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +46,7 @@ type SAM struct {
 	cmd       *exec.Cmd
 	done      chan struct{}
 	logPath   string
-	forwarder *forwarder
+	forwarder forwarder
 }
 
 // Start starts a local stack, builds the functions and serves them. It returns when a request succeeds.
@@ -231,9 +230,7 @@ func (s *SAM) Close() error {
 			<-s.done
 		}
 	}
-	if s.forwarder != nil {
-		s.forwarder.close()
-	}
+	s.forwarder.close()
 	if s.Stack != nil {
 		wrong = append(wrong, s.Stack.Close())
 	}
@@ -249,18 +246,5 @@ func freePort(port int) (int, error) {
 		return 0, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
 	}
 	defer func() { _ = l.Close() }()
-	_, text, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(text)
-}
-
-// portOf returns the port of a base URL.
-func portOf(base string) (string, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "", err
-	}
-	return u.Port(), nil
+	return l.Addr().(*net.TCPAddr).Port, nil
 }

@@ -122,12 +122,12 @@ func (t *Table) sameAs(ctx context.Context, db *dynamodb.Client, name string) er
 	if err != nil {
 		return err
 	}
-	there := shape(out.Table.KeySchema, nil, out.Table.StreamSpecification)
+	existing := shape(out.Table.KeySchema, nil, out.Table.StreamSpecification)
 	for _, i := range out.Table.GlobalSecondaryIndexes {
-		there[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
+		existing[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
 	}
-	if wanted := shape(t.Create.KeySchema, t.Create.GlobalSecondaryIndexes, t.Create.StreamSpecification); !maps.Equal(there, wanted) {
-		return fmt.Errorf("%w %s: it has %v, and %v is wanted", ErrOtherTable, name, there, wanted)
+	if wanted := shape(t.Create.KeySchema, t.Create.GlobalSecondaryIndexes, t.Create.StreamSpecification); !maps.Equal(existing, wanted) {
+		return fmt.Errorf("%w %s: it has %v, and %v is wanted", ErrOtherTable, name, existing, wanted)
 	}
 	return nil
 }

@@ -80,31 +80,43 @@ func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
 		for _, step := range []struct {
 			after  time.Duration
 			effect string // of the authorizer from now on
+			key    string
 			path   string
 			status int
 			asked  int
 		}{
-			{0, "Allow", "/v1/pets", 200, 1},
-			{0, "Deny", "/v1/pets", 200, 1},
-			{0, "Deny", "/v1/pets/1", 200, 1},
-			{59 * time.Second, "Deny", "/v1/pets", 200, 1},
-			{time.Second, "Deny", "/v1/pets", 401, 2},
-			{0, "Allow", "/v1/pets/1", 401, 2},
-			{time.Minute, "Allow", "/v1/pets/1", 200, 3},
+			{0, "Allow", "a", "/v1/pets", 200, 1},
+			{0, "Deny", "a", "/v1/pets", 200, 1},
+			{0, "Deny", "a", "/v1/pets/1", 200, 1},
+			{59 * time.Second, "Deny", "a", "/v1/pets", 200, 1},
+			{time.Second, "Deny", "a", "/v1/pets", 401, 2},
+			{0, "Allow", "a", "/v1/pets/1", 401, 2},
+			{0, "Allow", "b", "/v1/pets/1", 200, 3},
+			{time.Minute, "Allow", "a", "/v1/pets/1", 200, 4},
 		} {
 			now = now.Add(step.after)
 			f.answer["Auth"] = policyOf(step.effect, nil)
-			if status := statusWithKey(g, step.path); status != step.status || f.calls["Auth"] != step.asked {
+			if status := statusWithKey(g, step.key, step.path); status != step.status || f.calls["Auth"] != step.asked {
 				t.Errorf("%s: %+v: %d, asked %d times", name, step, status, f.calls["Auth"])
 			}
 		}
 	}
 }
 
+func TestNothingIsCachedForNoTime(t *testing.T) {
+	f, s := setUp(t, withAuthorizer(translated.Authorizer{Identity: []string{authorizationHeader}}))
+	for range 3 {
+		do(t, "GET", s.URL+"/v1/pets", "", "Authorization", "k")
+	}
+	if f.calls["Auth"] != 3 {
+		t.Errorf("asked %d times of 3", f.calls["Auth"])
+	}
+}
+
 // statusWithKey returns the status of a request with a credential.
-func statusWithKey(g *Gateway, path string) int {
+func statusWithKey(g *Gateway, key, path string) int {
 	r := httptest.NewRequest("GET", path, nil)
-	r.Header.Set("Authorization", "k")
+	r.Header.Set("Authorization", key)
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, r)
 	return w.Code

@@ -40,28 +40,6 @@ func TestAuthorizersFailureNeverOpens(t *testing.T) {
 	}
 }
 
-func TestAuthorizersCacheIsTheTemplates(t *testing.T) {
-	api := testAPI()
-	f, s := setUp(t, api)
-	for range 3 {
-		do(t, "GET", s.URL+"/v1/pets", "", "Authorization", "k")
-	}
-	if f.calls["Auth"] != 3 {
-		t.Errorf("cache time 0: asked %d times of 3", f.calls["Auth"])
-	}
-	api.Authorizers["A"] = translated.Authorizer{Function: "Auth", TTL: time.Minute, Identity: []string{"method.request.header.Authorization"}}
-	f, s = setUp(t, api)
-	for _, key := range []string{"k", "k", "other"} {
-		do(t, "GET", s.URL+"/v1/pets", "", "Authorization", key)
-	}
-	if f.calls["Auth"] != 2 {
-		t.Errorf("cache of a minute: asked %d times for two identities", f.calls["Auth"])
-	}
-	if res, _ := do(t, "GET", s.URL+"/v1/pets", ""); res.StatusCode != 401 || f.calls["Auth"] != 2 {
-		t.Errorf("without the identity source: %s, asked %d times", res.Status, f.calls["Auth"])
-	}
-}
-
 func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
 	answers := map[string]struct {
 		answer func(map[string]any) (any, error)

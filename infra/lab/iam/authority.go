@@ -94,7 +94,7 @@ func (a *Authority) allowed(function string, n Need) bool {
 		}
 	}
 	if len(by) == 1 {
-		by[0].alone = true
+		by[0].needed = true
 	}
 	return len(by) > 0
 }
@@ -144,7 +144,7 @@ func (a *Authority) Spare() []string {
 }
 
 func (s *statement) unused() (out []string) {
-	if !s.alone {
+	if !s.needed {
 		return []string{"no call needed this statement"}
 	}
 	for _, u := range slices.Concat(s.actions, s.resources) {

@@ -22,7 +22,7 @@ type statement struct {
 	resources  []string
 	conditions []condition
 	used       map[string]bool // the actions, resources and condition values that a call matched
-	alone      bool            // only this statement allowed some call
+	needed     bool            // only this statement allowed some call
 }
 
 func (s *statement) String() string { return s.role + " " + s.sid }

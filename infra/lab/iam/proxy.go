@@ -59,7 +59,7 @@ func NewProxy(t *translated.Template, a *Authority, services map[string]string, 
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
 			// When a service does not answer, the caller's connection ends too.
 			ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-			ModifyResponse: weigh,
+			ModifyResponse: readCapacity,
 		}
 	}
 	return p, nil
@@ -99,7 +99,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if watch := p.watch.Load(); watch != nil {
-		r, body = weighed(r, body, &Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
+		r, body = askCapacity(r, body, &Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	next.ServeHTTP(w, r)
@@ -189,20 +189,20 @@ func (p *Proxy) Watch(f func(Call)) {
 	p.watch.Store(&f)
 }
 
-// watched is passed from a request to its answer, in the request's context.
-type watched struct {
+// watchedCall is passed from a request to its answer, in the request's context.
+type watchedCall struct {
 	call *Call
 	tell func(Call)
 }
 
-type watchedKey struct{}
+type watchKey struct{}
 
-// weighed returns the request and body of a call, changed so that DynamoDB counts the call's capacity.
-func weighed(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
+// askCapacity returns the request and body of a call, changed so that DynamoDB counts the call's capacity.
+func askCapacity(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
 	if c.Service == "dynamodb" {
 		body = AskUnits(body)
 	}
-	return r.WithContext(context.WithValue(r.Context(), watchedKey{}, watched{c, tell})), body
+	return r.WithContext(context.WithValue(r.Context(), watchKey{}, watchedCall{c, tell})), body
 }
 
 // AskUnits returns the body of a call, changed so that DynamoDB's answer has what Units reads. A body that is no
@@ -220,9 +220,9 @@ func AskUnits(body []byte) []byte {
 	return text
 }
 
-// weigh reads the capacity in an answer.
-func weigh(res *http.Response) error {
-	of, ok := res.Request.Context().Value(watchedKey{}).(watched)
+// readCapacity reads the capacity in an answer.
+func readCapacity(res *http.Response) error {
+	of, ok := res.Request.Context().Value(watchKey{}).(watchedCall)
 	if !ok {
 		return nil
 	}

@@ -26,7 +26,7 @@ func redocly(ctx context.Context, _ *api) error {
 	if err != nil {
 		return err
 	}
-	made := filepath.Join(root, ".local", "clients", "openapi-3.1.yaml")
+	made := filepath.Join(root, ".local", "clients", "openapi-3.1.json")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(made), 0o755), os.WriteFile(made, later, 0o644)); err != nil {
 		return err
 	}

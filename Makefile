@@ -104,8 +104,17 @@ bench: ## measures what the functions cost against baselines, and writes infra/b
 bench-gate: ## the same, and fails where a figure misses its goal or is more than 5 % worse than the committed one
 	@go run ./infra/bench -gate
 
-lint: ## linters, pinned, and the template
-	@go run ./infra/lint
+LINTER = go tool -modfile=infra/lint/tools.mod
+lint: ## linters, pinned, and the template; each of them runs, whichever fails
+	@failed=; \
+	$(LINTER) golangci-lint run --allow-parallel-runners ./... || failed=1; \
+	go mod tidy -diff || failed=1; \
+	unused=$$($(LINTER) deadcode -test ./...) && [ -z "$$unused" ] || { echo "$$unused"; failed=1; }; \
+	if grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)'; then echo 'not pinned by its commit, and a tag can be moved'; failed=1; fi; \
+	go run ./infra/deploy validate || failed=1; \
+	if [ -n "$$CI" ] || command -v shellcheck >/dev/null; then shellcheck .ci/run || failed=1; \
+	else echo 'SKIPPED: shellcheck is not installed. CI never skips it.' >&2; fi; \
+	[ -z "$$failed" ]
 
 ##@ Deploy it
 

@@ -1,6 +1,6 @@
-// Command deploy is `make deploy`, `make undeploy` and `make check-consumers`. A deployment first checks
-// whether it can succeed, has the SAM CLI build and deploy, activates a signing key, and then checks
-// the API from outside.
+// Command deploy is `make deploy`, `make undeploy`, `make check-consumers`, and of `make lint` the check
+// of the template. A deployment first checks whether it can succeed, has the SAM CLI build and deploy,
+// activates a signing key, and then checks the API from outside.
 package main
 
 import (
@@ -45,6 +45,9 @@ func start(ctx context.Context, args []string) error {
 		return p.onStack(ctx, p.undeploy)
 	case slices.Equal(args, []string{"check-consumers"}):
 		return p.onStack(ctx, p.checkConsumers)
+	case slices.Equal(args, []string{"validate"}):
+		p.environment = tools.SAMEnvironment()
+		return p.run(ctx, "validate", "--lint", "--template-file", "template.yaml")
 	default:
 		return p.deploy(ctx)
 	}

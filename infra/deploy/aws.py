@@ -1,56 +1,34 @@
-"""Calls AWS by the SAM CLI's own boto3, and so with the credentials that the SAM CLI finds.
+"""Makes one call of AWS by the SAM CLI's own boto3, and so with the credentials that the SAM CLI finds.
 
-Argument: a region, or "". The first line of output is {"result": the region in use}. Each line of input is a call: {"service",
-"operation", "parameters"}. Each call has a line of output: {"result"} or {"error": {"code", "message"}}.
+Arguments: a region or "", a service, an operation, and its parameters as JSON. Prints the result as JSON. Without a
+service the result is the region in use; without an operation, the service's URL and the credentials.
 """
 
 import json
-import signal
 import sys
 
 from boto3 import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-PATIENCE = Config(connect_timeout=10, read_timeout=60)
-
 
 def plain(value):
     return value.read().decode() if hasattr(value, "read") else str(value)
 
 
-def answer(make):
-    try:
-        out = {"result": make()}
-    except ClientError as error:
-        out = {"error": {"code": error.response["Error"]["Code"], "message": error.response["Error"]["Message"]}}
-    except BotoCoreError as error:
-        out = {"error": {"code": type(error).__name__, "message": str(error)}}
-    print(json.dumps(out, default=plain), flush=True)
-    return "result" in out
+def call(region, service, operation, parameters):
+    session = Session(region_name=region or None)
+    if not service:
+        return session.region_name
+    client = session.client(service, config=Config(connect_timeout=10, read_timeout=60))
+    if operation:
+        return getattr(client, operation)(**json.loads(parameters))
+    who = session.get_credentials().get_frozen_credentials()
+    return {"URL": client.meta.endpoint_url, "AccessKeyID": who.access_key, "SecretAccessKey": who.secret_key, "SessionToken": who.token or ""}
 
 
-def main():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
-    sessions = []
-
-    def begin():
-        sessions.append(Session(region_name=sys.argv[1] or None))
-        return sessions[0].region_name
-
-    if not answer(begin):
-        return
-    clients = {}
-    for line in sys.stdin:
-        call = json.loads(line)
-
-        def make(call=call):
-            service = call["service"]
-            if service not in clients:
-                clients[service] = sessions[0].client(service, config=PATIENCE)
-            return getattr(clients[service], call["operation"])(**call["parameters"])
-
-        answer(make)
-
-
-main()
+try:
+    print(json.dumps(call(*sys.argv[1:]), default=plain))
+except (BotoCoreError, ClientError) as error:
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    sys.exit(1)

@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"latchkey/infra/deploy/standin"
 	"latchkey/infra/tools"
-	"latchkey/pkg/consumers"
 )
 
 // uri returns the URI by which API Gateway calls a function.
@@ -166,33 +161,4 @@ func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 
 func (r *rig) checkConsumers() (string, error) {
 	return r.run(func(p *program, ctx context.Context) error { return p.onStack(ctx, p.checkConsumers) }, nil)
-}
-
-// TestTheDailySearchFindsWhatTheCommandFinds makes both searches in one account: the function signs its own requests.
-func TestTheDailySearchFindsWhatTheCommandFinds(t *testing.T) {
-	r := newRig(t)
-	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
-	r.consumers()
-	out, err := r.checkConsumers()
-	refused(t, err, "8 of the above must be mended")
-	stack := &standin.Stack{Name: "latchkey"}
-	as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: "AKIDLOCAL", SecretAccessKey: "local"}, nil
-	})
-	s := consumers.Search{
-		API: &consumers.Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: http.DefaultClient, URL: r.aws.URL}, Region: "eu-central-1",
-		Shared: []string{stack.Function("KeyAuthorizer"), stack.Function("MemberAuthorizer")},
-		Say: func(format string, args ...any) {
-			if said := fmt.Sprintf(format, args...); !strings.Contains(out, said) {
-				t.Errorf("the command does not say: %s", said)
-			}
-		},
-	}
-	if err := s.Run(t.Context()); err != nil || s.Wrong != 8 || s.Seen != 12 || s.Ours != 10 {
-		t.Errorf("%v, %+v", err, s)
-	}
-	r.aws.Set(standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}})
-	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "not authorized to get") {
-		t.Errorf("without the right: %v", err)
-	}
 }

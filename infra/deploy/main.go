@@ -82,7 +82,6 @@ func (p *program) deploy(ctx context.Context) error {
 		}
 		return err
 	}
-	defer p.aws.close()
 	for _, step := range []func(context.Context) error{p.preflight, p.build, p.change, p.rotate, p.check} {
 		if err := step(ctx); err != nil {
 			return err

@@ -12,20 +12,12 @@ import (
 // an account with less, no function can reserve any.
 const leftToOthers = 100
 
-// connect starts the program that calls AWS, and finds the region and the account.
+// connect finds the region and the account.
 func (p *program) connect(ctx context.Context) error {
 	var err error
 	if p.aws, err = newCloud(ctx, p.python, p.environment, p.region); err != nil {
 		return fmt.Errorf("no AWS credentials: %w", err)
 	}
-	if err := p.identify(); err != nil {
-		p.aws.close()
-		return err
-	}
-	return nil
-}
-
-func (p *program) identify() error {
 	if p.aws.region == "" {
 		return errors.New("no AWS region is set: give REGION=us-east-1, or another")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -74,8 +73,7 @@ func (s *deployedStack) takesADeployment(name string) error {
 func (p *program) describe() (*deployedStack, error) {
 	var out struct{ Stacks []deployedStack }
 	err := p.aws.call("cloudformation", "describe_stacks", params{"StackName": p.stack}, &out)
-	var refused *awsError
-	if errors.As(err, &refused) && strings.Contains(refused.Message, "does not exist") {
+	if err != nil && strings.Contains(err.Error(), "does not exist") {
 		return nil, nil
 	}
 	if err != nil {
@@ -92,7 +90,6 @@ func (p *program) onStack(ctx context.Context, do func(context.Context, *deploye
 	if err := p.connect(ctx); err != nil {
 		return err
 	}
-	defer p.aws.close()
 	now, err := p.describe()
 	if err != nil {
 		return err

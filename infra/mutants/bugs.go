@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -50,7 +51,8 @@ func readBugs(dir string) ([]bug, error) {
 	return all, errors.Join(wrong...)
 }
 
-// parse reads a list: bugs with an empty line between them.
+// bugForm is the form of a bug in a list. "short" puts the bug into the short form. A bug may change several files, and
+// a file in several places; each replacement has a "file" line of its own.
 //
 //	# What is wrong, in a sentence.
 //	test ./pkg/store TestName
@@ -58,64 +60,33 @@ func readBugs(dir string) ([]bug, error) {
 //	file pkg/store/store.go
 //	-the old text: lines without their first character
 //	+the new text
-//
-// "short" puts the bug into the short form. A bug may change several files, and a file in
-// several places; each replacement has a "file" line of its own.
-func parse(list, text string) ([]bug, error) {
-	var all []bug
-	var wrong []error
+var bugForm = regexp.MustCompile(`\A# (.+)\ntest (\S+) (.+)\n(short\n)?((?:file .+\n(?:-.*\n)+(?:\+.*\n)*)+)\z`)
+
+var (
+	editForm       = regexp.MustCompile(`(?m)^file (.+)\n((?:-.*\n)+)((?:\+.*\n)*)`)
+	firstCharacter = regexp.MustCompile(`(?m)^.`)
+)
+
+// parse reads a list: bugs with an empty line between them.
+func parse(list, text string) (all []bug, err error) {
 	line := 1
 	for _, block := range strings.Split(text, "\n\n") {
-		if strings.TrimSpace(block) != "" {
-			source := fmt.Sprintf("%s:%d", list, line)
-			b, err := parseBug(strings.Split(strings.Trim(block, "\n"), "\n"))
-			b.source = source
-			if err != nil {
-				wrong = append(wrong, fmt.Errorf("%s: %w", source, err))
-			}
-			all = append(all, b)
-		}
+		source := fmt.Sprintf("%s:%d", list, line)
 		line += strings.Count(block, "\n") + 2
-	}
-	return all, errors.Join(wrong...)
-}
-
-func parseBug(lines []string) (b bug, err error) {
-	var old, fresh []string
-	end := func() {
-		if n := len(b.edits); n > 0 {
-			b.edits[n-1].old, b.edits[n-1].new = strings.Join(old, "\n"), strings.Join(fresh, "\n")
+		m := bugForm.FindStringSubmatch(strings.Trim(block, "\n") + "\n")
+		if m == nil {
+			err = errors.Join(err, fmt.Errorf("%s: it is not in the form of a planted bug", source))
+			continue
 		}
-		old, fresh = nil, nil
-	}
-	for _, line := range lines {
-		word, rest, _ := strings.Cut(line, " ")
-		switch {
-		case strings.HasPrefix(line, "-"):
-			old = append(old, line[1:])
-		case strings.HasPrefix(line, "+"):
-			fresh = append(fresh, line[1:])
-		case word == "#":
-			b.name = rest
-		case word == "test":
-			b.pkg, b.pattern, _ = strings.Cut(rest, " ")
-		case line == "short":
-			b.short = true
-		case word == "file":
-			end()
-			b.edits = append(b.edits, edit{file: rest})
-		default:
-			return b, fmt.Errorf("%q is not a line of a planted bug", line)
+		b := bug{name: m[1], source: source, short: m[4] != "", pkg: m[2], pattern: m[3]}
+		for _, e := range editForm.FindAllStringSubmatch(m[5], -1) {
+			old, fresh := firstCharacter.ReplaceAllString(e[2], ""), firstCharacter.ReplaceAllString(e[3], "")
+			if old == "\n" || old == fresh {
+				err = errors.Join(err, fmt.Errorf("%s: %s: nothing is replaced", source, e[1]))
+			}
+			b.edits = append(b.edits, edit{e[1], strings.TrimSuffix(old, "\n"), strings.TrimSuffix(fresh, "\n")})
 		}
+		all = append(all, b)
 	}
-	end()
-	if b.name == "" || b.pattern == "" || len(b.edits) == 0 {
-		return b, errors.New("a planted bug has a name, a test and a file")
-	}
-	for _, e := range b.edits {
-		if e.old == "" || e.old == e.new {
-			return b, fmt.Errorf("%s: nothing is replaced", e.file)
-		}
-	}
-	return b, nil
+	return all, err
 }

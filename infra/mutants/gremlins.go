@@ -21,72 +21,19 @@ import (
 	"latchkey/infra/mutants/copied"
 )
 
-// floor is what gremlins must find in a package, by the package's own tests. It only rises.
-type floor struct {
-	pkg             string  // pkg/apikey
-	killed, covered float64 // percent: of the covered mutants, and of all
-	kind            string  // short: in the short form too; sampled: with a database, only a part of the mutants
-}
-
 // mutant is a change that gremlins has made.
 type mutant struct {
 	Type, Status string
 	Line, Column int
 }
 
-// key names a mutant in equivalent.txt: its file, its type and its line without blanks around it.
-type key struct{ file, kind, line string }
-
-// lines returns the fields of a file's lines, without comments and empty lines.
-func lines(path string, fields int) (all [][]string, err error) {
-	text, err := os.ReadFile(path)
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		all = append(all, strings.Split(line, " | "))
-		if n := len(all[len(all)-1]); n != fields {
-			return nil, fmt.Errorf("%s: %d fields, not %d: %q", path, n, fields, line)
-		}
-	}
-	return all, err
-}
-
-// readFloors reads floors.txt.
-func readFloors(path string) (floors []floor, err error) {
-	all, err := lines(path, 4)
-	for _, l := range all {
-		killed, errKilled := strconv.ParseFloat(l[1], 64)
-		covered, errCovered := strconv.ParseFloat(l[2], 64)
-		floors = append(floors, floor{l[0], killed, covered, l[3]})
-		err = errors.Join(err, errKilled, errCovered)
-	}
-	return floors, err
-}
-
-// readEquivalent reads equivalent.txt: mutants that change nothing that can be observed, each with its reason.
-func readEquivalent(path string) (map[key]string, error) {
-	all, err := lines(path, 4)
-	out := map[key]string{}
-	for _, l := range all {
-		out[key{l[0], l[1], l[2]}] = l[3]
-	}
-	if len(all) > 40 {
-		err = errors.Join(err, fmt.Errorf("%s: %d mutants, at most 40 may be listed", path, len(all)))
-	}
-	return out, err
-}
-
 // gremlins runs mutants that no one chooses, in a copy of the repository, and prints a line for each
-// package that floors.txt lists for the form. It returns an error for each package below its floor.
+// package that floors lists for the form. It returns an error for each package below its floor.
 func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed int) error {
-	own := filepath.Join(root, "infra", "mutants")
-	floors, errFloors := readFloors(filepath.Join(own, "floors.txt"))
-	equivalent, errEquivalent := readEquivalent(filepath.Join(own, "equivalent.txt"))
-	if err := errors.Join(errFloors, errEquivalent); err != nil {
-		return err
+	if len(equivalent) > mostEquivalent {
+		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), mostEquivalent)
 	}
-	floors = slices.DeleteFunc(floors, func(f floor) bool { return !wanted(f) })
+	floors := slices.DeleteFunc(slices.Clone(floors), func(f floor) bool { return !wanted(f) })
 	if len(floors) == 0 {
 		return nil
 	}
@@ -102,14 +49,14 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 	var low []error
 	for _, f := range floors {
 		env := env
-		if f.kind == "sampled" {
+		if f.kind == sampled {
 			env = append(slices.Clone(env), fmt.Sprintf("%s=%d", sampleEnv, seed))
 		}
 		found, err := f.unleash(ctx, program, dir, env)
 		if err != nil {
 			return err
 		}
-		low = append(low, f.judge(root, found, equivalent))
+		low = append(low, f.judge(root, found))
 	}
 	fmt.Printf("gremlins took %s\n", time.Since(begun).Round(time.Second))
 	return errors.Join(low...)
@@ -159,7 +106,7 @@ func (f floor) unleash(ctx context.Context, program, dir string, env []string) (
 }
 
 // judge prints how many mutants of a package were killed, lived or were not covered, and which.
-func (f floor) judge(root string, found map[string][]mutant, equivalent map[key]string) error {
+func (f floor) judge(root string, found map[string][]mutant) error {
 	var killed, lived, uncovered int
 	var seen []string
 	for file, mutants := range found {
@@ -170,7 +117,7 @@ func (f floor) judge(root string, found map[string][]mutant, equivalent map[key]
 		source := strings.Split(string(text), "\n")
 		for _, m := range mutants {
 			line := strings.TrimSpace(source[m.Line-1])
-			_, same := equivalent[key{file, m.Type, line}]
+			_, same := equivalent[file+" "+m.Type+" "+line]
 			switch {
 			case m.Status == "KILLED":
 				killed++
@@ -182,7 +129,7 @@ func (f floor) judge(root string, found map[string][]mutant, equivalent map[key]
 			default:
 				lived++
 			}
-			if m.Status != "NOT COVERED" || f.kind != "sampled" {
+			if m.Status != "NOT COVERED" || f.kind != sampled {
 				seen = append(seen, fmt.Sprintf("  %s: %s:%d:%d %s: %s", strings.ToLower(m.Status), file, m.Line, m.Column, m.Type, line))
 			}
 		}

@@ -2,7 +2,7 @@
 // and wants the test that is named with each bug to fail. The bugs are in planted/, one list for
 // each topic. The run fails for a bug whose old text is no longer in the code, that does not
 // compile, or that its test does not find. Then gremlins makes mutants that no one chooses, and
-// a package fails that is below its floor in floors.txt.
+// a package fails that is below its floor in floors.go.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 		os.Exit(asGo(os.Args[1:]))
 	}
 	short := flag.Bool("short", false, "only the short form")
-	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.txt")
+	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.go")
 	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -55,7 +55,7 @@ func mutants(ctx context.Context, short bool, run string, seed int) error {
 		errBugs = planted(ctx, root, short, wanted)
 	}
 	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {
-		return (f.kind == "sampled") == (seed != 0) && (!short || f.kind == "short") && wanted.MatchString(f.pkg)
+		return (f.kind == sampled) == (seed != 0) && (!short || f.kind == shortToo) && wanted.MatchString(f.pkg)
 	}, seed))
 }
 

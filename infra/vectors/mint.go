@@ -106,18 +106,10 @@ func (s signer) der(input string) []byte {
 
 // raw returns the signature as r and s, padded (RFC 7518, section 3.4).
 func (s signer) raw(input string) []byte {
-	size := (s.private.Params().BitSize + 7) / 8
-	r, v := s.numbers(input)
-	out := make([]byte, 2*size)
-	r.FillBytes(out[:size])
-	v.FillBytes(out[size:])
-	return out
-}
-
-func (s signer) numbers(input string) (r, v *big.Int) {
 	var sig struct{ R, S *big.Int }
 	must(asn1.Unmarshal(s.der(input), &sig))
-	return sig.R, sig.S
+	size := (s.private.Params().BitSize + 7) / 8
+	return append(sig.R.FillBytes(make([]byte, size)), sig.S.FillBytes(make([]byte, size))...)
 }
 
 func hmacToken(header, payload string, h func() hash.Hash, secret []byte) string {

@@ -12,7 +12,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -114,8 +116,7 @@ func (s signer) answer(maxAge int, createdAt, expiredAt int64) Answer {
 	if expiredAt != 0 {
 		retired = fmt.Sprint(expiredAt)
 	}
-	body := fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig","createdAt":%d,"expiredAt":%s}`,
-		s.kid, s.x, s.y, createdAt, retired)
+	body := strings.TrimSuffix(s.jwk(), "}") + fmt.Sprintf(`,"createdAt":%d,"expiredAt":%s}`, createdAt, retired)
 	return Answer{200, maxAge, json.RawMessage(body)}
 }
 
@@ -130,4 +131,32 @@ func must[T any](v T, err error) T {
 		panic(err) // everything here is made from constants
 	}
 	return v
+}
+
+// Handler answers key lookups and the JWKS from the vectors, for receivers under test.
+func (v Vectors) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /webhook_verification_key/get", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Kid string `json:"kid"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		a, ok := v.Lookups[in.Kid]
+		if !ok {
+			a = v.Otherwise
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", a.MaxAge))
+		w.WriteHeader(a.Status)
+		_, _ = w.Write(a.Body) // an error: the receiver is gone
+	})
+	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		_, _ = w.Write(v.JWKS) // as above
+	})
+	return mux
 }

@@ -2,11 +2,15 @@ package vectors_test
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"latchkey/infra/vectors"
 	"latchkey/pkg/servicetest"
+	"latchkey/pkg/verify"
 )
 
 func TestMakeGenerateChangesNothing(t *testing.T) {
@@ -41,5 +45,38 @@ func TestCasesDiffer(t *testing.T) {
 			t.Errorf("%q and %q are the same token", other, c.Name)
 		}
 		names[c.Name], tokens[c.Token] = true, c.Name
+	}
+}
+
+// TestVectorsOfThisHourAreVerifiedAndRefused has the cases that are too large for the file. Each case has a Verifier that
+// has seen no kid yet.
+func TestVectorsOfThisHourAreVerifiedAndRefused(t *testing.T) {
+	v := vectors.Mint(time.Now())
+	server := httptest.NewServer(v.Handler())
+	defer server.Close()
+	large := false
+	for _, c := range v.Cases {
+		large = large || len(c.Token) > verify.MaxBody
+		check, err := verify.New(verify.Config{
+			BaseURL: server.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Now: func() time.Time { return time.Unix(v.Now, 0) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := check.Verify(t.Context(), []byte(c.Token))
+		var refused *verify.RefusedError
+		status, reason := http.StatusNoContent, ""
+		switch {
+		case errors.As(err, &refused):
+			status, reason = http.StatusUnauthorized, string(refused.Reason)
+		case errors.Is(err, verify.ErrUnavailable):
+			status = http.StatusServiceUnavailable
+		}
+		if status != c.Status || reason != c.Reason || (event.ID == "") != (err != nil) {
+			t.Errorf("%s: %v, %+v; want %d %s", c.Name, err, event, c.Status, c.Reason)
+		}
+	}
+	if !large {
+		t.Error("no case is too large")
 	}
 }

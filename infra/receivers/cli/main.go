@@ -7,12 +7,24 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
+	"time"
+	"unicode"
+
+	"latchkey/pkg/verify"
 )
 
 const noKey = `make receiver needs an API key: make receiver KEY=lk_…
@@ -26,18 +38,167 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	base := os.Getenv("BASE_URL")
-	if base == "" {
-		base = "http://127.0.0.1:3000"
-	}
+	base := cmp.Or(os.Getenv("BASE_URL"), "http://127.0.0.1:3000")
 	key := os.Getenv("KEY")
 	if key == "" {
 		fmt.Fprintf(os.Stderr, noKey, base)
 		os.Exit(2)
 	}
-	r := receiver{api: api{base: base, key: key}, issuer: os.Getenv("ISSUER"), out: os.Stdout}
+	r := receiver{api: api{base: base, key: key}, issuer: os.Getenv("ISSUER"), out: os.Stdout, seen: map[string]bool{}}
 	if err := r.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+const farewell = 10 * time.Second // to answer running requests, and to delete the endpoint
+
+// receiver registers an endpoint and prints its webhooks.
+type receiver struct {
+	api    api
+	issuer string // "": api.base
+
+	mu   sync.Mutex
+	out  io.Writer
+	seen map[string]bool // ids of events that were printed
+}
+
+// run receives webhooks until ctx ends. It fails when it cannot register the endpoint, and when it
+// cannot delete it.
+func (r *receiver) run(ctx context.Context) (err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // an error: the server has closed it already
+	address := "http://" + listener.Addr().String() + "/"
+	// Ctrl-C does not end this call: without the id the endpoint could not be deleted.
+	var made struct{ ID string }
+	in := map[string]string{"url": address, "description": "make receiver"}
+	if err := r.api.call(context.WithoutCancel(ctx), "/webhook_endpoint/create", in, http.StatusCreated, &made); err != nil {
+		return fmt.Errorf("registering the endpoint: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.leave(ctx, made.ID)) }()
+	v, err := verify.New(verify.Config{
+		BaseURL: r.api.base, Issuer: cmp.Or(r.issuer, r.api.base), EndpointID: made.ID,
+		Report: func(_ context.Context, err error) { r.print("%s  not taken: %v", clock(), err) },
+	})
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: v.Handler(r.show), ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }() // webhooks that came before wait in the listener
+	r.print("Receiving webhooks for endpoint %s at %s. Ctrl-C ends it.", made.ID, address)
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	return server.Shutdown(ending)
+}
+
+// leave deletes the endpoint, even when ctx has ended.
+func (r *receiver) leave(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := r.api.call(ctx, "/webhook_endpoint/delete", map[string]string{"endpointId": id}, http.StatusOK, nil); err != nil {
+		return fmt.Errorf("deleting endpoint %s: %w", id, err)
+	}
+	r.print("Endpoint %s is deleted.", id)
+	return nil
+}
+
+// show prints an event: the time, its type, its id and its data.
+func (r *receiver) show(_ context.Context, e verify.Event) error {
+	var data bytes.Buffer
+	if err := json.Compact(&data, e.Data); err != nil {
+		return err
+	}
+	again := ""
+	r.mu.Lock()
+	if r.seen[e.ID] { // each event comes at least once
+		again = "  (again)"
+	}
+	r.seen[e.ID] = true
+	r.mu.Unlock()
+	r.print("%s  %s  %s  %s%s", clock(), e.Type, e.ID, &data, again)
+	return nil
+}
+
+func clock() string { return time.Now().Format(time.TimeOnly) }
+
+// print prints a line. Data comes from users of the app, so it replaces characters that could
+// control the terminal.
+func (r *receiver) print(format string, args ...any) {
+	line := strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, fmt.Sprintf(format, args...))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = fmt.Fprintln(r.out, line) // an error: the terminal is gone
+}
+
+// apiTimeout is longer than the answer of a function takes that starts cold.
+const apiTimeout = 15 * time.Second
+
+// api calls Latchkey's API with an API key.
+type api struct{ base, key string }
+
+// call posts in and decodes the answer into out. An answer of another status than wanted is an
+// error with the API's problem.
+func (a api) call(ctx context.Context, path string, in any, want int, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(a.base, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+a.key)
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }() // an error does not matter after the read
+	said, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != want {
+		return problemOf(res.StatusCode, said)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(said, out)
+}
+
+// problemOf returns the API's problem document as an error of one line.
+func problemOf(status int, said []byte) error {
+	var p struct {
+		Title, Detail, Code string
+		Errors              []struct{ Pointer, Message string }
+	}
+	if err := json.Unmarshal(said, &p); err != nil || p.Code == "" {
+		return fmt.Errorf("the API answered %d", status)
+	}
+	text := fmt.Sprintf("%d %s: %s", status, p.Code, strings.TrimSpace(p.Title+". "+p.Detail))
+	for _, e := range p.Errors {
+		text += fmt.Sprintf(" (%s: %s)", e.Pointer, e.Message)
+	}
+	if p.Code == "limit_reached" {
+		text += " Delete endpoints that are no longer needed: /webhook_endpoint/list and /webhook_endpoint/delete."
+	}
+	return errors.New(text)
 }

@@ -84,7 +84,7 @@ func start(t *testing.T, f *fakeAPI) (r *receiver, out *screen) {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	out = &screen{}
-	return &receiver{api: api{base: server.URL, key: "lk_test"}, issuer: vectors.Issuer, out: out}, out
+	return &receiver{api: api{base: server.URL, key: "lk_test"}, issuer: vectors.Issuer, out: out, seen: map[string]bool{}}, out
 }
 
 func post(t *testing.T, url, body string) int {

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -125,4 +126,112 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 func last(said []byte) []byte {
 	const most = 8000
 	return said[max(0, len(said)-most):]
+}
+
+// generator generates a client. The program that uses the client is in the folder
+// examples/<name>.
+type generator struct {
+	name  string
+	short bool // tried by `make test`
+
+	// build generates the client from the document into dir, in which the program is, and
+	// compiles both. It returns the command that runs the program in dir.
+	build func(ctx context.Context, dir, document string) (program []string, err error)
+}
+
+func generators() []generator {
+	return []generator{
+		{"oapi-codegen", true, buildOapiCodegen},
+		{"openapi-python-client", true, buildPythonClient},
+		{"openapi-typescript", false, buildTypeScriptTypes},
+		{"openapi-generator-java-okhttp", false, buildJava},
+	}
+}
+
+func buildOapiCodegen(ctx context.Context, dir, document string) ([]string, error) {
+	client, pins := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "clients", "tools.mod")
+	return []string{"./program"}, errors.Join(
+		os.MkdirAll(client, 0o755),
+		run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+pins, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
+		run(ctx, dir, "go", "build", "-o", "program", "."))
+}
+
+func buildPythonClient(ctx context.Context, dir, document string) ([]string, error) {
+	bin, err := pythonBin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []string{filepath.Join(bin, "python"), "main.py"},
+		run(ctx, dir, filepath.Join(bin, "openapi-python-client"), "generate", "--path", document, "--output-path", ".", "--overwrite")
+}
+
+func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, error) {
+	modules, err := nodeModules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []string{"node", "main.js"}, errors.Join(
+		run(ctx, dir, filepath.Join(modules, ".bin", "openapi-typescript"), document, "-o", "latchkey.ts"),
+		os.Symlink(modules, filepath.Join(dir, "node_modules")),
+		run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"))
+}
+
+func buildJava(ctx context.Context, dir, document string) ([]string, error) {
+	jars, err := tools.Jars(ctx, "openapi-generator", pin("openapi-generator.xml"), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := run(ctx, dir, "java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(jars, "*"), "org.openapitools.codegen.OpenAPIGenerator",
+		"generate", "-g", "java", "--library", "okhttp-gson", "-i", document, "-o", "latchkey"); err != nil {
+		return nil, err
+	}
+	target := filepath.Join(dir, "latchkey", "target")
+	return []string{"java", "-cp", filepath.Join(target, "classes") + ":" + filepath.Join(target, "dependency", "*"), "Main.java"},
+		tools.MavenCompile(ctx, filepath.Join(dir, "latchkey"))
+}
+
+// try generates a client, compiles it with its program, and runs the program on the API
+// and through each proxy.
+func (g generator) try(ctx context.Context, a *api) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(root, ".local", "clients", g.name)
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(filepath.Join(root, "infra", "clients", "examples", g.name)))); err != nil {
+		return err
+	}
+	program, err := g.build(ctx, dir, filepath.Join(root, "infra", "openapi.yaml"))
+	if err != nil {
+		return fmt.Errorf("%s: it does not generate and compile: %w", g.name, err)
+	}
+	var errs []error
+	for _, w := range a.ways {
+		if err := a.runProgram(ctx, dir, program, g.name, w); err != nil {
+			errs = append(errs, fmt.Errorf("%s, %s: %w", g.name, w.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// runProgram runs a program one way, as a user of its own, and checks what the program prints.
+func (a *api) runProgram(ctx context.Context, dir string, program []string, name string, w way) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	token, err := a.token(ctx, fmt.Sprintf("%s-%s@example.com", name, strings.ReplaceAll(w.name, " ", "-")))
+	if err != nil {
+		return err
+	}
+	got, err := output(ctx, dir, []string{"BASE_URL=" + w.url, "ACCESS_TOKEN=" + token}, program[0], program[1:]...)
+	if err != nil {
+		return err
+	}
+	missing, revoked := "org_not_found", "key_revoked"
+	if w.code != "" {
+		missing, revoked = w.code, w.code
+	}
+	if want := fmt.Sprintf("the key of Acme works\n404 %s\n3 orgs in 2 pages\n401 %s\n", missing, revoked); got != want {
+		return fmt.Errorf("the program prints\n%s\nnot\n%s", got, want)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -55,4 +56,165 @@ func match(template, path string) (params int, ok bool) {
 		}
 	}
 	return params, true
+}
+
+// knownKey names, on a member of an answer, the component schema whose enum lists the
+// values of today. The member itself has no enum: a new value would then break clients.
+// Generators make constants of the schema.
+const knownKey = "x-known-values"
+
+// Known returns the x-known-values of a schema: the name of a component schema, or "".
+func Known(s *openapi3.Schema) string {
+	name, _ := s.Extensions[knownKey].(string)
+	return name
+}
+
+// closer closes schemas, each once.
+type closer struct {
+	doc  *openapi3.T
+	seen map[*openapi3.Schema]bool
+}
+
+// closeAnswers closes the schemas of all answers: objects have only the members that are
+// named, and x-extensible-enum and x-known-values become enums.
+func closeAnswers(doc *openapi3.T) error {
+	c := closer{doc, map[*openapi3.Schema]bool{}}
+	var errs []error
+	answer := func(name string, ref *openapi3.ResponseRef) {
+		for _, media := range ref.Value.Content {
+			if err := c.close(media.Schema); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status, ref := range op.Responses.Map() {
+				answer(method+" "+path+" "+status, ref)
+			}
+		}
+	}
+	if doc.Components != nil {
+		for name, ref := range doc.Components.Responses {
+			answer(name, ref)
+		}
+		errs = append(errs, c.closeData())
+	}
+	return errors.Join(errs...)
+}
+
+// close closes a schema and the schemas inside it. In the document each object is open:
+// some generators need additionalProperties: true to be written.
+func (c closer) close(ref *openapi3.SchemaRef) error {
+	if ref == nil || ref.Value == nil || c.seen[ref.Value] {
+		return nil
+	}
+	s := ref.Value
+	c.seen[s] = true
+	if len(s.OneOf)+len(s.AnyOf)+len(s.AllOf) > 0 || s.Not != nil {
+		return errors.New("an answer made of several schemas cannot be closed: name its members")
+	}
+	if list, ok := s.Extensions["x-extensible-enum"].([]any); ok {
+		s.Enum = list
+	}
+	if name := Known(s); name != "" {
+		known := c.doc.Components.Schemas[name]
+		if known == nil || len(known.Value.Enum) == 0 {
+			return fmt.Errorf("%s: no schema %s with an enum", knownKey, name)
+		}
+		s.Enum = known.Value.Enum
+	}
+	if len(s.Properties) > 0 && s.AdditionalProperties.Schema == nil {
+		closed := false
+		s.AdditionalProperties.Has = &closed
+	}
+	errs := []error{c.close(s.Items), c.close(s.AdditionalProperties.Schema)}
+	for name, member := range s.Properties {
+		if err := c.close(member); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// closeData closes the schemas of events' data, which no answer refers to.
+func (c closer) closeData() error {
+	var errs []error
+	for _, ref := range c.doc.Components.Schemas {
+		for kind, name := range DataOf(ref.Value) {
+			data := c.doc.Components.Schemas[name]
+			if data == nil {
+				errs = append(errs, fmt.Errorf("the data of %s: no schema %s", kind, name))
+				continue
+			}
+			errs = append(errs, c.close(data))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// permitNull lets members without a type be null. OpenAPI 3.0 permits it, kin-openapi does
+// not.
+func permitNull(doc *openapi3.T) {
+	if doc.Components == nil {
+		return
+	}
+	for _, ref := range doc.Components.Schemas {
+		for _, member := range ref.Value.Properties {
+			if member.Value.IsEmpty() {
+				member.Value.Nullable = true
+			}
+		}
+	}
+}
+
+// dataKey is an extension of the schema of events. It names the schema of `data` for each
+// `type`. An anyOf would do so too, but a new type would then break clients.
+const dataKey = "x-data"
+
+// DataOf returns the x-data of a schema: names of component schemas by type, or nil.
+func DataOf(s *openapi3.Schema) map[string]string {
+	list, _ := s.Extensions[dataKey].(map[string]any)
+	if list == nil {
+		return nil
+	}
+	out := make(map[string]string, len(list))
+	for kind, name := range list {
+		out[kind] = fmt.Sprint(name)
+	}
+	return out
+}
+
+// CheckData checks the data of every event inside a value by the schema of the event's type.
+func CheckData(doc *openapi3.T, s *openapi3.Schema, value any) error {
+	var errs []error
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			if s.Items != nil {
+				errs = append(errs, CheckData(doc, s.Items.Value, one))
+			}
+		}
+	case map[string]any:
+		for name, member := range s.Properties {
+			errs = append(errs, CheckData(doc, member.Value, v[name]))
+		}
+		if of := DataOf(s); of != nil {
+			errs = append(errs, checkEvent(doc, of, v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkEvent(doc *openapi3.T, of map[string]string, event map[string]any) error {
+	kind := fmt.Sprint(event["type"])
+	ref := doc.Components.Schemas[of[kind]]
+	if ref == nil {
+		return fmt.Errorf("the data of %s has no schema", kind)
+	}
+	err := ref.Value.VisitJSON(event["data"], openapi3.VisitAsResponse(), openapi3.MultiErrors(), openapi3.DisableSchemaErrorDetails())
+	if err != nil {
+		return fmt.Errorf("the data of %s: %w", kind, err)
+	}
+	return nil
 }

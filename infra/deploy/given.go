@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"latchkey/infra/tools"
+	"latchkey/pkg/webhook"
 )
 
 const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
@@ -73,4 +76,100 @@ func architecture(name string) (string, error) {
 		return "x86_64", nil
 	}
 	return "", fmt.Errorf("ARCH=%s: the functions run on arm64 or amd64", name)
+}
+
+// mostTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have
+// webhook.StackTag too.
+const mostTags = 49
+
+// tag is a tag of the stack. CloudFormation puts it on the stack's resources.
+type tag struct{ Key, Value string }
+
+// characters matches what the SAM CLI, CloudFormation's parameters and AWS's tags all take.
+var characters = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@-]+$`)
+
+// readTags reads TAGS, if it is given, as the stack's tags and as the parameters that pass them
+// to the rotation.
+func (g *given) readTags(text string, isGiven bool) (err error) {
+	for _, name := range tagParameters {
+		if _, ok := g.parameters[name]; ok {
+			return fmt.Errorf("give TAGS='name=value …' instead of the parameter %s: the stack gets them too", name)
+		}
+	}
+	if g.tagsGiven = isGiven; !isGiven {
+		return nil
+	}
+	if g.tags, err = parseTags(text); err != nil {
+		return err
+	}
+	maps.Copy(g.parameters, parametersOfTags(g.tags))
+	return nil
+}
+
+// parseTags reads tags as name=value, with blanks between them, and sorts them by name.
+func parseTags(text string) ([]tag, error) {
+	all, err := tools.ParseParameters(text)
+	if err != nil {
+		return nil, fmt.Errorf("TAGS: %w", err)
+	}
+	var out []tag
+	for name, value := range all {
+		if err := checkTag(name, value); err != nil {
+			return nil, fmt.Errorf("TAGS: %s=%s: %w", name, value, err)
+		}
+		out = append(out, tag{name, value})
+	}
+	if len(out) > mostTags {
+		return nil, fmt.Errorf("TAGS has %d tags: %d are the most", len(out), mostTags)
+	}
+	slices.SortFunc(out, func(a, b tag) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}
+
+func checkTag(name, value string) error {
+	switch prefix, _, _ := strings.Cut(webhook.StackTag, ":"); {
+	case strings.HasPrefix(strings.ToLower(name), prefix+":"):
+		return fmt.Errorf("a tag %s:… is Latchkey's own, by which the roles know the stack's keys", prefix)
+	case strings.HasPrefix(strings.ToLower(name), "aws:"):
+		return errors.New("a tag aws:… is AWS's own")
+	case !characters.MatchString(name) || len(name) > 128:
+		return errors.New("a name has 1 to 128 of the characters A-Z a-z 0-9 _ . : / = + @ -")
+	case !characters.MatchString(value) || len(value) > 256:
+		return errors.New("a value has 1 to 256 of the characters A-Z a-z 0-9 _ . : / = + @ -")
+	}
+	return nil
+}
+
+// tagParameters are the parameters that pass the tags to the rotation. CloudFormation does not
+// make, and so does not tag, the keys that the rotation makes.
+var tagParameters = [2]string{"KeyTagNames", "KeyTagValues"}
+
+// parametersOfTags returns the values of tagParameters.
+func parametersOfTags(tags []tag) map[string]string {
+	var names, values []string
+	for _, t := range tags {
+		names, values = append(names, t.Key), append(values, t.Value)
+	}
+	return map[string]string{tagParameters[0]: strings.Join(names, ","), tagParameters[1]: strings.Join(values, ",")}
+}
+
+// stackTags returns the tags of the coming deployment. Without TAGS they are the deployed stack's:
+// the SAM CLI removes tags that it is not given.
+func (p *program) stackTags() []tag {
+	if p.tagsGiven || p.deployed == nil {
+		return p.tags
+	}
+	return p.deployed.Tags
+}
+
+// tagArguments returns the SAM CLI's arguments for tags.
+func tagArguments(tags []tag) []string {
+	args := []string{"--tags"}
+	for _, t := range tags {
+		args = append(args, fmt.Sprintf(`"%s"="%s"`, t.Key, t.Value))
+	}
+	if len(tags) == 0 {
+		return nil
+	}
+	return args
 }

@@ -1,12 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
+
+	"latchkey/infra/mutants/copied"
+	"latchkey/pkg/servicetest"
 )
 
 // bug is one planted bug: replacements in files, and the test that must fail.
@@ -90,3 +98,113 @@ func parse(list, text string) (all []bug, err error) {
 	}
 	return all, err
 }
+
+// limit bounds one test; a bug may make it hang.
+const limit = 10 * time.Minute
+
+// tree is a copy of the repository in which bugs are planted.
+type tree struct {
+	root, dir string
+	binary    string // of the tests, compiled
+	database  *servicetest.Database
+}
+
+// newTree makes a copy in .local, and starts a database.
+func newTree(ctx context.Context, root string, n int) (*tree, error) {
+	dir := filepath.Join(root, ".local", "mutants", strconv.Itoa(n))
+	if err := copied.Tree(ctx, root, dir); err != nil {
+		return nil, err
+	}
+	database, err := servicetest.DynamoDB()
+	if err != nil {
+		return nil, err
+	}
+	return &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}, nil
+}
+
+func (t *tree) close() { _ = t.database.Stop() }
+
+// passes returns an error when the tests fail without a planted bug.
+func (t *tree) passes(ctx context.Context, b bug) error {
+	out, err := t.test(ctx, b)
+	if err != nil {
+		return fmt.Errorf("%s -run %s fails without a planted bug: %w\n%s", b.pkg, b.pattern, err, out)
+	}
+	if strings.Contains(out, "no tests to run") {
+		return fmt.Errorf("%s has no test %s", b.pkg, b.pattern)
+	}
+	return nil
+}
+
+// finds plants a bug, and returns an error when its test does not fail.
+func (t *tree) finds(ctx context.Context, b bug) error {
+	defer t.restore(b)
+	for _, e := range b.edits {
+		path := filepath.Join(t.dir, e.file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		changed, err := e.apply(string(text))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+			return err
+		}
+	}
+	started := time.Now()
+	out, err := t.test(ctx, b)
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &failed):
+		fmt.Printf("found in %4.1f s  %s: %s\n", time.Since(started).Seconds(), b.source, b.name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %s: %w\n%s", b.source, b.name, err, out)
+	default:
+		return fmt.Errorf("NOT FOUND  %s: %s\n%s -run %s passes:\n%s", b.source, b.name, b.pkg, b.pattern, out)
+	}
+}
+
+func (t *tree) restore(b bug) {
+	for _, e := range b.edits {
+		if err := copied.File(filepath.Join(t.root, e.file), filepath.Join(t.dir, e.file)); err != nil {
+			panic(err) // the copy is of no use any more
+		}
+	}
+}
+
+// test compiles and runs tests, and returns the end of their output. The error of a failed test
+// is an *exec.ExitError. Code that does not compile is another error.
+func (t *tree) test(ctx context.Context, b bug) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	compile := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", t.binary, b.pkg)
+	compile.Dir = t.dir
+	if out, err := compile.CombinedOutput(); err != nil {
+		return string(out), fmt.Errorf("it does not compile: %s", err) //nolint:errorlint // no test has failed
+	}
+	run := exec.CommandContext(ctx, t.binary, "-test.run", exactly(b.pattern), "-test.failfast")
+	run.Dir = filepath.Join(t.dir, b.pkg)
+	run.Env = append(os.Environ(), "LATCHKEY_DYNAMODB="+t.database.Endpoint)
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	err := run.Run()
+	return tail(out.String()), err
+}
+
+// exactly returns a pattern that matches the names only as a whole.
+func exactly(pattern string) string {
+	names := alternatives(pattern)
+	for i, name := range names {
+		names[i] = "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+	}
+	return strings.Join(names, "|")
+}
+
+func alternatives(pattern string) []string { return strings.Split(pattern, "|") }
+
+func tail(s string) string { return s[max(0, len(s)-4000):] }

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,5 +22,28 @@ func TestTheSAMCLIIsInstalledByHash(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("%d packages: those that the CLI needs are missing", n)
+	}
+}
+
+// TestToolsKnowTheirOwnFolder has the tools of another tree behind a link, as a copy of the tree has. A program of
+// Python keeps the path that it was installed at.
+func TestToolsKnowTheirOwnFolder(t *testing.T) {
+	own, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("go.mod", []byte("module copy\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(".local", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(own, ".local/tools"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Dir(); err != nil || got != own {
+		t.Errorf("%s, %v; want %s", got, err, own)
 	}
 }

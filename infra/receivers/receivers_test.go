@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,111 +113,101 @@ func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Re
 	return r
 }
 
-// TestReceiversTakeTheGoodAndRefuseTheHostile sends every vector to both receivers.
-func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
+// startOnVectors starts a receiver of each language in turn. answer sets what answers its lookups. mint makes vectors
+// for now, and has them answer the lookups.
+func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler))) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
-			var out written
-			var handler http.Handler
-			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+			var handler atomic.Value
+			answer := func(h http.Handler) { handler.Store(h.ServeHTTP) }
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				handler.Load().(func(http.ResponseWriter, *http.Request))(w, r)
+			}))
 			defer api.Close()
-			v := vectors.Mint(time.Now()) // again below: an installation may take long
-			handler = v.Handler()
-			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Output: &out})
-			v = vectors.Mint(time.Now())
-			handler = v.Handler()
-			good := 0
-			for _, c := range v.Cases {
-				if got := post(t, r.URL, c.Token); got != c.Status {
-					t.Errorf("%s: %d instead of %d", c.Name, got, c.Status)
-				}
-				if c.Valid {
-					good++
-				}
+			mint := func() vectors.Vectors {
+				v := vectors.Mint(time.Now())
+				answer(v.Handler())
+				return v
 			}
-			if took := time.Since(time.Unix(v.Now, 0)); took > 25*time.Second {
-				t.Errorf("the vectors were out of date after %v", took)
-			}
-			if got := out.count("evt_01k5vectors00000000000000b link.claimed"); got != good || good < 10 {
-				t.Errorf("%d events handled, of %d good ones", got, good)
-			}
+			v := mint()
+			try(t, start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Output: output}), mint, answer)
 		})
 	}
 }
 
+// TestReceiversTakeTheGoodAndRefuseTheHostile sends every vector to both receivers.
+func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
+	var out written
+	startOnVectors(t, &out, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
+		before, v, good := out.count(handled), mint(), 0 // the installation may have taken long
+		for _, c := range v.Cases {
+			if got := post(t, r.URL, c.Token); got != c.Status {
+				t.Errorf("%s: %d instead of %d", c.Name, got, c.Status)
+			}
+			if c.Valid {
+				good++
+			}
+		}
+		if took := time.Since(time.Unix(v.Now, 0)); took > 25*time.Second {
+			t.Errorf("the vectors were out of date after %v", took)
+		}
+		if got := out.count(handled) - before; got != good || good < 10 {
+			t.Errorf("%d events handled, of %d good ones", got, good)
+		}
+	})
+}
+
+// handled is what a receiver prints for a good vector.
+const handled = "evt_01k5vectors00000000000000b link.claimed"
+
 // TestReceiversCannotKnowWithoutTheLookup wants a 503 while the lookup fails, so that the webhook
 // comes again, and a 204 afterwards.
 func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
-	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
-		t.Run(string(l), func(t *testing.T) {
-			var down sync.Mutex
-			var handler http.Handler
-			answer := func(h http.Handler) {
-				down.Lock()
-				defer down.Unlock()
-				handler = h
+	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler)) {
+		v := mint()
+		for name, h := range map[string]http.HandlerFunc{
+			"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+			"no JSON":              func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+			"a hung-up connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		} {
+			answer(h)
+			if got := post(t, r.URL, v.Cases[0].Token); got != 503 {
+				t.Errorf("%s: %d", name, got)
 			}
-			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				down.Lock()
-				h := handler
-				down.Unlock()
-				h.ServeHTTP(w, r)
-			}))
-			defer api.Close()
-			v := vectors.Mint(time.Now())
-			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID})
-			v = vectors.Mint(time.Now())
-			for name, h := range map[string]http.HandlerFunc{
-				"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
-				"no JSON":              func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-				"a hung-up connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			} {
-				answer(h)
-				if got := post(t, r.URL, v.Cases[0].Token); got != 503 {
-					t.Errorf("%s: %d", name, got)
-				}
-			}
-			answer(v.Handler())
-			if got := post(t, r.URL, v.Cases[0].Token); got != 204 {
-				t.Errorf("the lookup is back: %d", got)
-			}
-		})
-	}
+		}
+		if got := post(t, r.URL, mint().Cases[0].Token); got != 204 {
+			t.Errorf("the lookup is back: %d", got)
+		}
+	})
 }
 
 // TestReceiversOutliveABadCaller has callers that end the connection during a webhook, send a wrong
 // length, or do not use HTTP.
 func TestReceiversOutliveABadCaller(t *testing.T) {
-	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
-		t.Run(string(l), func(t *testing.T) {
-			v := vectors.Mint(time.Now())
-			api := httptest.NewServer(v.Handler())
-			defer api.Close()
-			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID})
-			for _, said := range []string{
-				"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\neyJ",
-				"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\neyJ",
-				"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\neyJ",
-				"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\neyJ\r\n",
-				"POST / HTTP/1.1\r\nHost: a\r\n\r\n",
-				"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-				"\x16\x03\x01\x00\x05hello",
-			} {
-				conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := conn.Write([]byte(said)); err != nil {
-					t.Error(err)
-				}
-				time.Sleep(20 * time.Millisecond) // so that the receiver reads it before the end
-				conn.Close()
+	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
+		for _, said := range []string{
+			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\neyJ",
+			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\neyJ",
+			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\neyJ",
+			"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\neyJ\r\n",
+			"POST / HTTP/1.1\r\nHost: a\r\n\r\n",
+			"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+			"\x16\x03\x01\x00\x05hello",
+		} {
+			conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/"))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got := post(t, r.URL, vectors.Mint(time.Now()).Cases[0].Token); got != 204 {
-				t.Errorf("after that: %d", got)
+			if _, err := conn.Write([]byte(said)); err != nil {
+				t.Error(err)
 			}
-		})
-	}
+			time.Sleep(20 * time.Millisecond) // so that the receiver reads it before the end
+			conn.Close()
+		}
+		if got := post(t, r.URL, mint().Cases[0].Token); got != 204 {
+			t.Errorf("after that: %d", got)
+		}
+	})
 }
 
 func post(t *testing.T, url, body string) int {

@@ -46,7 +46,7 @@ func TestAWorseFigureFailsTheGate(t *testing.T) {
 	}{
 		"the same":                 {was, ""},
 		"within five per cent":     {map[string]result{"ratio": {Value: 314, Base: 100, Ratio: 3.14}, "count": {Value: 1050}}, ""},
-		"a ratio that is worse":    {map[string]result{"ratio": {Value: 316, Base: 100, Ratio: 3.16}, "count": {Value: 1000}}, "ratio is 3.160, and"},
+		"a ratio that is worse":    {map[string]result{"ratio": {Value: 316, Base: 100, Ratio: 3.16}, "count": {Value: 1000}}, "ratio is 3.16, and"},
 		"a goal that is missed":    {map[string]result{"ratio": {Value: 3151, Base: 1000, Ratio: 3.151}, "count": {Value: 1000}}, "ratio is 3.151, and its goal is 3.15"},
 		"a count that is worse":    {map[string]result{"ratio": {Value: 300, Base: 100, Ratio: 3}, "count": {Value: 1051}}, "count is 1051"},
 		"a slower machine's ratio": {map[string]result{"ratio": {Value: 600, Base: 200, Ratio: 3}, "count": {Value: 1000}}, ""},

@@ -60,12 +60,7 @@ func (r result) compared() float64 {
 	return float64(r.Value)
 }
 
-func (r result) String() string {
-	if r.Base != 0 {
-		return fmt.Sprintf("%.3f", r.Ratio)
-	}
-	return strconv.FormatInt(r.Value, 10)
-}
+func (r result) String() string { return strconv.FormatFloat(r.compared(), 'f', -1, 64) }
 
 // figures returns every figure, those first that take longest.
 func figures() []figure {

@@ -3,6 +3,7 @@
 package receivers
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -111,13 +112,8 @@ func (r *Receiver) run(ctx context.Context, c Config) error {
 	if c.Issuer != "" {
 		r.cmd.Env = append(r.cmd.Env, "ISSUER="+c.Issuer)
 	}
-	r.cmd.Stdout = c.Output
-	words, err := os.Create(filepath.Join(r.dir, "stderr"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = words.Close() }() // the child has its own descriptor
-	r.cmd.Stderr = words
+	var said bytes.Buffer
+	r.cmd.Stdout, r.cmd.Stderr = c.Output, &said
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not end it: Stop does
 	if err := r.cmd.Start(); err != nil {
 		return err
@@ -127,8 +123,7 @@ func (r *Receiver) run(ctx context.Context, c Config) error {
 		close(r.done)
 	}()
 	if err := r.await(ctx, c.Port); err != nil {
-		said, _ := os.ReadFile(words.Name())
-		return errors.Join(fmt.Errorf("%w\n%s", err, said), r.end())
+		return fmt.Errorf("%w\n%s", errors.Join(err, r.end()), &said)
 	}
 	return nil
 }

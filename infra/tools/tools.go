@@ -140,31 +140,23 @@ func mavenHomeExists() bool {
 	return err == nil && exists(filepath.Join(home, ".m2"))
 }
 
-// virtualEnv returns a tool: a virtual environment with the requirements. The SAM CLI and the local
-// stack need different versions of the same packages, so each has its own.
-func virtualEnv(name, requirements string) tool {
-	return tool{
-		name: name, recipe: []string{requirements}, missing: missingPython,
+// program returns the path of a program of a virtual environment with the requirements. It installs the environment if
+// needed. The SAM CLI and the local stack need different versions of the same packages, so each has its own.
+func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
+	dir, err := install(ctx, tool{
+		name: env, recipe: []string{requirements}, missing: missingPython,
 		build: func(ctx context.Context, dir string) error {
 			list := filepath.Join(dir, "requirements.txt")
-			if err := os.WriteFile(list, []byte(requirements), 0o644); err != nil {
-				return err
-			}
-			if err := run(ctx, dir, "python3", "-m", "venv", dir); err != nil {
-				return err
-			}
 			args := []string{"install", "-q", "--disable-pip-version-check", "-r", list}
 			if strings.Contains(requirements, "--hash=") {
 				args = append(args, "--require-hashes", "--no-deps") // the list is whole
 			}
+			if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), run(ctx, dir, "python3", "-m", "venv", dir)); err != nil {
+				return err
+			}
 			return run(ctx, dir, filepath.Join(dir, "bin", "pip"), args...)
 		},
-	}
-}
-
-// program returns the path of a program of a virtual environment.
-func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
-	dir, err := install(ctx, virtualEnv(env, requirements), say)
+	}, say)
 	return filepath.Join(dir, "bin", name), err
 }
 

@@ -47,7 +47,7 @@ token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|ser
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token
 
 receiver: ## a webhook receiver that registers itself, and prints what it verified: KEY=lk_…
-	@mkdir -p .local/bin && go build -o .local/bin/receiver ./infra/receivers/cli
+	@mkdir -p .local/bin && go build -o .local/bin/receiver ./infra/examples/receivers/cli
 	@exec .local/bin/receiver # not "go run", which passes no SIGTERM on
 
 stack: ## changes the running stack: DO=stop-db, start-db, pause-db, resume-db, stop-kms, start-kms (without keys), schedule FUNCTION=SweepFunction, or clean-data once it has ended
@@ -96,15 +96,15 @@ mutants: ## plants bugs, and mutants that no one chose, and wants tests to find 
 	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
 clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
-	@go run ./infra/clients -run '$(RUN)' $(if $(SHORT),-short)
+	@go run ./infra/e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
 
-bench: ## measures what the functions cost against baselines, and writes infra/bench/results.json and its table: [RUN=words a figure's name begins with]
-	@go run ./infra/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
+bench: ## measures what the functions cost against baselines, and writes infra/e2e/bench/results.json and its table: [RUN=words a figure's name begins with]
+	@go run ./infra/e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
 
 bench-gate: ## the same, and fails where a figure misses its goal or is more than 5 % worse than the committed one
-	@go run ./infra/bench -gate
+	@go run ./infra/e2e/bench -gate
 
-LINTER = go tool -modfile=infra/lint/tools.mod
+LINTER = go tool -modfile=infra/tools/lint/tools.mod
 lint: ## linters, pinned, and the template; each of them runs, whichever fails
 	@failed=; \
 	$(LINTER) golangci-lint run --allow-parallel-runners ./... || failed=1; \
@@ -133,8 +133,8 @@ check-consumers: ## lists the authorizers of your account that ask the stack's a
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
 
-generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml, infra/vectors/webhooks.json
-	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/vectors ./infra/bench ./pkg/store
+generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml, infra/examples/vectors/webhooks.json
+	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/examples/vectors ./infra/e2e/bench ./pkg/store
 
 home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))

@@ -127,7 +127,7 @@ func TestPkgDependsOnNoOtherFolder(t *testing.T) {
 }
 
 // onTheLab are the rooms of infra that may import the lab or the local stack, tests aside: they start services.
-var onTheLab = []string{"lab", "local", "bench", "clients"}
+var onTheLab = []string{"lab", "local", "e2e"}
 
 // TestTheLabKnowsNothingOfTheProduct, and what deploys or lints compiles no emulator.
 func TestTheLabKnowsNothingOfTheProduct(t *testing.T) {

@@ -143,7 +143,7 @@ func (f *frontDoor) misconfigured(t *testing.T) {
 	_, key := f.key(t)
 	const good = "            FunctionPayloadType: REQUEST\n            Identity: { ReauthorizeEvery: 0 }\n            DisableFunctionDefaultPermissions: true # "
 	root := rootOf(t)
-	text, err := os.ReadFile(filepath.Join(root, "infra/consumer/template.yaml"))
+	text, err := os.ReadFile(filepath.Join(root, "infra/examples/consumer/template.yaml"))
 	if err != nil || strings.Count(string(text), good) != 1 {
 		t.Fatalf("the consumer's template has no single %q: %v", good, err)
 	}
@@ -151,7 +151,7 @@ func (f *frontDoor) misconfigured(t *testing.T) {
 		"TOKEN": "            FunctionPayloadType: TOKEN\n            Identity: { ReauthorizeEvery: 300 }\n            DisableFunctionDefaultPermissions: true # ",
 	} {
 		dir := t.TempDir()
-		code, err := filepath.Rel(dir, filepath.Join(root, "infra/consumer"))
+		code, err := filepath.Rel(dir, filepath.Join(root, "infra/examples/consumer"))
 		if err != nil {
 			t.Fatal(err)
 		}

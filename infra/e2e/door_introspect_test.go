@@ -23,7 +23,7 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 	}{
 		{"openid-client and oauth4webapi", "invoices:read", []string{"openid-client", "oauth4webapi"}, nodeClients},
 		{"Authlib", "invoices:read", []string{"Authlib"}, func(ctx context.Context, t *testing.T) *exec.Cmd {
-			return exec.CommandContext(ctx, consumerPython(t), filepath.Join(rootOf(t), "infra/consumer/python/introspect.py"))
+			return exec.CommandContext(ctx, consumerPython(t), filepath.Join(rootOf(t), "infra/examples/consumer/python/introspect.py"))
 		}},
 		{"Spring", "[SCOPE_invoices:read]", []string{"Spring"}, springClient},
 	} {
@@ -48,10 +48,10 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 	}
 }
 
-// consumerFile returns a file of infra/consumer.
+// consumerFile returns a file of infra/examples/consumer.
 func consumerFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(rootOf(t), "infra/consumer", name))
+	text, err := os.ReadFile(filepath.Join(rootOf(t), "infra/examples/consumer", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,5 +92,5 @@ func springClient(ctx context.Context, t *testing.T) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exec.CommandContext(ctx, "java", "-cp", jars+"/*", filepath.Join(rootOf(t), "infra/consumer/spring/Introspect.java"))
+	return exec.CommandContext(ctx, "java", "-cp", jars+"/*", filepath.Join(rootOf(t), "infra/examples/consumer/spring/Introspect.java"))
 }

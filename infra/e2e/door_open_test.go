@@ -74,7 +74,7 @@ func copiesOf(s *stack.Stack, function string) func() map[string]int {
 func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{
-		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/consumer/template.yaml"),
+		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/examples/consumer/template.yaml"),
 		Parameters: map[string]string{"ForwardAuth": "true"},
 	})
 	f := &frontDoor{Stack: s, tg: tg, ada: tg.person(t, "ada")}
@@ -109,7 +109,7 @@ func rootOf(t *testing.T) string {
 func (f *frontDoor) servers(t *testing.T) *door {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/consumer/server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/examples/consumer/server")
 	build.Dir = rootOf(t)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -141,7 +141,7 @@ func (f *frontDoor) servers(t *testing.T) *door {
 func (f *frontDoor) documentedEnvironment(t *testing.T, address string) []string {
 	t.Helper()
 	_, rest, found := strings.Cut(repositoryFile(t, "infra/docs/protect.md"), "```sh\nenv ")
-	line, _, ends := strings.Cut(rest, " go run ./infra/consumer/server\n")
+	line, _, ends := strings.Cut(rest, " go run ./infra/examples/consumer/server\n")
 	if !found || !ends {
 		t.Fatal("infra/docs/protect.md does not start the example")
 	}

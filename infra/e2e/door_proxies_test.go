@@ -44,7 +44,7 @@ const (
 	doorSecret     = "the-new-secret-of-the-proxies-0123456789"
 )
 
-// proxy runs a proxy with the configuration of infra/consumer, in which it replaces the texts of the pairs, and
+// proxy runs a proxy with the configuration of infra/examples/consumer, in which it replaces the texts of the pairs, and
 // returns it as a target.
 func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) *target {
 	t.Helper()
@@ -73,7 +73,7 @@ func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) 
 	return tg
 }
 
-// configuration writes a file of infra/consumer to dir, with the texts of the pairs replaced, but not in comments,
+// configuration writes a file of infra/examples/consumer to dir, with the texts of the pairs replaced, but not in comments,
 // and returns its path.
 func configuration(t *testing.T, dir, name string, pairs ...string) string {
 	t.Helper()

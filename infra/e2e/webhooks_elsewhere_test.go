@@ -15,7 +15,7 @@ import (
 
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/receivers"
+	"latchkey/infra/examples/receivers"
 	"latchkey/infra/tools"
 	"latchkey/pkg/id"
 	"latchkey/pkg/pipeline/signing"

@@ -11,7 +11,7 @@ var ErrRefused = errors.New("verify: the webhook is refused")
 // webhook is good. Answer 503, and the webhook will be delivered again.
 var ErrUnavailable = errors.New("verify: the key cannot be looked up now")
 
-// Reason is the reason of a refusal, for logs. infra/vectors has the same names.
+// Reason is the reason of a refusal, for logs. infra/examples/vectors has the same names.
 type Reason string
 
 // The reasons.

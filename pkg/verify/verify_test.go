@@ -177,7 +177,7 @@ func post(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// vectors are those of infra/vectors/webhooks.json. infra/vectors documents the members.
+// vectors are those of infra/examples/vectors/webhooks.json. infra/examples/vectors documents the members.
 type vectors struct {
 	Now                int64
 	Issuer, EndpointID string
@@ -200,7 +200,7 @@ type vectorCase struct {
 // readVectors reads the file as any receiver's test would.
 func readVectors(t *testing.T) (v vectors) {
 	t.Helper()
-	b, err := os.ReadFile("../../infra/vectors/webhooks.json")
+	b, err := os.ReadFile("../../infra/examples/vectors/webhooks.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ var exercises = []exercise{
 	{"role", map[string]string{
 		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
 		"./infra/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
-		"./infra/consumer": "TestThePrincipalsAreThoseOfTheSchema",
+		"./infra/examples/consumer": "TestThePrincipalsAreThoseOfTheSchema",
 	}, nil},
 	{"event", map[string]string{
 		"./pkg/webhook":    "TestAFilterIsATypeOfTheContractOrTheStar",

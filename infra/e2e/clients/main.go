@@ -149,7 +149,7 @@ func generators() []generator {
 }
 
 func buildOapiCodegen(ctx context.Context, dir, document string) ([]string, error) {
-	client, pins := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "clients", "tools.mod")
+	client, pins := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "e2e", "clients", "tools.mod")
 	return []string{"./program"}, errors.Join(
 		os.MkdirAll(client, 0o755),
 		run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+pins, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
@@ -198,7 +198,7 @@ func (g generator) try(ctx context.Context, a *api) error {
 		return err
 	}
 	dir := filepath.Join(root, ".local", "clients", g.name)
-	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(filepath.Join(root, "infra", "clients", "examples", g.name)))); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(filepath.Join(root, "infra", "e2e", "clients", "examples", g.name)))); err != nil {
 		return err
 	}
 	program, err := g.build(ctx, dir, filepath.Join(root, "infra", "openapi.yaml"))

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/receivers"
+	"latchkey/infra/examples/receivers"
 	"latchkey/infra/tools"
-	"latchkey/infra/vectors"
+	"latchkey/infra/examples/vectors"
 )
 
 // A receiver is short and not dense, so that customers can read and copy it.
@@ -48,7 +48,7 @@ func TestReceiversAreEasyToRead(t *testing.T) {
 // TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md
 // with the files that the tests run.
 func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
-	document, err := os.ReadFile("../docs/webhooks.md")
+	document, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := "<!-- infra/receivers/" + file + " -->\n```" + language + "\n" + string(code) + "```\n"
+		shown := "<!-- infra/examples/receivers/" + file + " -->\n```" + language + "\n" + string(code) + "```\n"
 		if !bytes.Contains(document, []byte(shown)) {
 			t.Errorf("infra/docs/webhooks.md does not show %s as it is", file)
 		}

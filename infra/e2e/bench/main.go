@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	resultsFile = "infra/bench/results.json"
+	resultsFile = "infra/e2e/bench/results.json"
 	tolerance   = 1.05 // of the committed figure
 	side        = 2    // programs that are measured at the same time
 )
@@ -108,7 +108,7 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 	b = &bench{programs: builds + "/linux-" + runtime.GOARCH, arm: builds + "/linux-arm64", baseline: out}
 	for _, command := range []string{
 		"make build ARCH=" + runtime.GOARCH, "make build ARCH=arm64",
-		"env CGO_ENABLED=0 GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o " + out + "/ ./infra/bench/baseline/...",
+		"env CGO_ENABLED=0 GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o " + out + "/ ./infra/e2e/bench/baseline/...",
 	} {
 		words := strings.Fields(command)
 		if text, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {

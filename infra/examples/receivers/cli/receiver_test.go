@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/vectors"
+	"latchkey/infra/examples/vectors"
 )
 
 // fakeAPI has the two routes that the receiver calls, and the key lookups.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/vectors"
+	"latchkey/infra/examples/vectors"
 	"latchkey/pkg/servicetest"
 	"latchkey/pkg/verify"
 )

@@ -1,4 +1,4 @@
-module latchkey/infra/lint
+module latchkey/infra/tools/lint
 
 go 1.26.0
 

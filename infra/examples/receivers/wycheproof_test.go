@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/receivers"
-	"latchkey/infra/vectors"
+	"latchkey/infra/examples/receivers"
+	"latchkey/infra/examples/vectors"
 	"latchkey/pkg/verify"
 )
 

@@ -86,7 +86,7 @@ var (
 func TestTheDocumentedTableIsTheContract(t *testing.T) {
 	documented := map[string]string{}
 	var headers []string
-	for _, m := range row.FindAllStringSubmatch(file(t, "../docs/protect.md"), -1) {
+	for _, m := range row.FindAllStringSubmatch(file(t, "../../docs/protect.md"), -1) {
 		documented[m[1]] = m[2]
 		headers = append(headers, m[3])
 	}
@@ -136,7 +136,7 @@ func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
 	dollars := func(calls, reads float64) string {
 		return fmt.Sprintf("$%.2f", cost.Use{Invocations: calls, GBSeconds: calls * seconds * gigabytes, Reads: reads}.Million())
 	}
-	doc, readme := file(t, "../docs/protect.md"), file(t, "../../README.md")
+	doc, readme := file(t, "../../docs/protect.md"), file(t, "../../../README.md")
 	for _, want := range []string{
 		"without code | " + dollars(1, 1) + " | " + dollars(1, 2) + " |",
 		"Kubernetes | " + dollars(0, 1) + " | " + dollars(0, 2) + " |",

@@ -1,4 +1,4 @@
-module latchkey/infra/clients
+module latchkey/infra/e2e/clients
 
 go 1.26.0
 

@@ -54,7 +54,7 @@ const (
 	EndpointID = "whe_01k5vectors00000000000000a"
 )
 
-const note = "Made by infra/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large to stand here: a good webhook of 150 KB and a token of more than 256 KB."
+const note = "Made by infra/examples/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large to stand here: a good webhook of 150 KB and a token of more than 256 KB."
 
 // Mint makes the vectors for a time. Lookups and cases of two calls differ only in their times
 // and signatures.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/examples/receivers"
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/examples/receivers"
 	"latchkey/infra/tools"
 	"latchkey/pkg/id"
 	"latchkey/pkg/pipeline/signing"

@@ -239,7 +239,7 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	}
 	var wrong []error
 	for function, stopped := range s.stopped {
-		wrong = append(wrong, s.lambda.Stop(function, stopped))
+		wrong = append(wrong, s.lambda.SetStopped(function, stopped))
 	}
 	return errors.Join(append(wrong, s.open(ctx, background))...)
 }
@@ -259,7 +259,7 @@ func (s *Stack) DeployConsumer(ctx context.Context, template string) error {
 // called. Less than 0 reserves none.
 func (s *Stack) Reserve(function string, copies int) error {
 	s.stopped[function] = copies == 0
-	return s.lambda.Stop(function, copies == 0)
+	return s.lambda.SetStopped(function, copies == 0)
 }
 
 // Outputs returns the stack's outputs, with the API's URL on this machine for those that end in ApiUrl.

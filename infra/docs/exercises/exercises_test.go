@@ -38,8 +38,8 @@ var exercises = []exercise{
 		"./pkg":            "TestImportsRunOneWay",
 	}, nil},
 	{"role", map[string]string{
-		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
-		"./infra/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
+		"./pkg/api":                 "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
+		"./infra/contract":          "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
 		"./infra/examples/consumer": "TestThePrincipalsAreThoseOfTheSchema",
 	}, nil},
 	{"event", map[string]string{

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"latchkey/infra/examples/receivers"
-	"latchkey/infra/tools"
 	"latchkey/infra/examples/vectors"
+	"latchkey/infra/tools"
 )
 
 // A receiver is short and not dense, so that customers can read and copy it.

@@ -25,8 +25,8 @@ type Table struct {
 }
 
 // ReadTable returns the schema of the only table of the template at path. It leaves out properties
-// that DynamoDB Local does not know (tags, backups, deletion protection). CloudFormation's functions
-// elsewhere in the template do not matter. One inside the table would be lost, so it is an error.
+// that DynamoDB Local does not know (tags, backups, deletion protection). The properties that it
+// reads must have literal values: it evaluates no function of CloudFormation, and reads the argument of "!Ref" as a text.
 func ReadTable(path string) (*Table, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

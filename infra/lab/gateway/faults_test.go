@@ -135,12 +135,12 @@ func TestMistakesInGatewayResponsesStopTheStart(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheLambdaServiceDiffer(t *testing.T) {
+func TestACallThatLambdaRefusesIsAnIntegrationFailure(t *testing.T) {
 	_, s := setUp(t, testAPI())
 	if res, _ := do(t, "GET", s.URL+"/missing", ""); res.Header.Get(markOfTests) != "INTEGRATION_FAILURE" {
 		t.Errorf("%s %v", res.Status, res.Header)
 	}
 	if integrationFault(errors.New("anything")) != malformedAnswer {
-		t.Error("an unknown fault is not a malformed answer")
+		t.Error("another error must be a malformed answer")
 	}
 }

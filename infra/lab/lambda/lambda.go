@@ -167,9 +167,9 @@ func (s *Service) Copies(name string) []Copy {
 	return p.list()
 }
 
-// Stop makes every new call of a function fail with ErrThrottled, as a reserved concurrency of 0
-// does, or ends this. Error: ErrNoFunction.
-func (s *Service) Stop(name string, stopped bool) error {
+// SetStopped stops a function: every new call fails with ErrThrottled, as with a reserved concurrency of 0. With
+// false the function takes calls again. Error: ErrNoFunction.
+func (s *Service) SetStopped(name string, stopped bool) error {
 	p, err := s.pool(name)
 	if err != nil {
 		return err

@@ -264,14 +264,14 @@ func TestStoppedFunctionIsNotCalled(t *testing.T) {
 		t.Errorf("a reserve of 0: %v", err)
 	}
 	for _, stopped := range []bool{true, false} {
-		if err := s.Stop("Toy", stopped); err != nil {
+		if err := s.SetStopped("Toy", stopped); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Invoke(t.Context(), "Toy", []byte(`{}`)); errors.Is(err, lambda.ErrThrottled) != stopped {
 			t.Errorf("stopped %v: %v", stopped, err)
 		}
 	}
-	if err := s.Stop("None", true); !errors.Is(err, lambda.ErrNoFunction) {
+	if err := s.SetStopped("None", true); !errors.Is(err, lambda.ErrNoFunction) {
 		t.Errorf("no function: %v", err)
 	}
 }

@@ -276,7 +276,8 @@ func openCheckpoints(path, stream string) (*checkpoints, error) {
 	return c, nil
 }
 
-func (c *checkpoints) of(shard string) position {
+// position returns the position of a shard; the zero value when nothing of it was read.
+func (c *checkpoints) position(shard string) position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.Shards[shard]

@@ -125,7 +125,7 @@ func (s *Stream) readShards(ctx context.Context) {
 			}
 			running[id] = true
 			wg.Go(func() {
-				(&shard{stream: s, id: id, at: s.points.of(id)}).run(ctx)
+				(&shard{stream: s, id: id, at: s.points.position(id)}).run(ctx)
 				select {
 				case ended <- struct{}{}: // its children can be read now
 				default:
@@ -144,7 +144,7 @@ func (s *Stream) readShards(ctx context.Context) {
 func (s *Stream) ready(ctx context.Context) (ids []string, err error) {
 	parents, err := s.list(ctx)
 	for id, parent := range parents {
-		if _, listed := parents[parent]; !s.points.of(id).Ended && (!listed || s.points.of(parent).Ended) {
+		if _, listed := parents[parent]; !s.points.position(id).Ended && (!listed || s.points.position(parent).Ended) {
 			ids = append(ids, id)
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Stream) skipAll(ctx context.Context) error {
 		return err
 	}
 	for id := range shards {
-		h := shard{stream: s, id: id, at: s.points.of(id)}
+		h := shard{stream: s, id: id, at: s.points.position(id)}
 		for empty := 0; empty < 2 && !h.at.Ended; {
 			records, err := h.next(ctx)
 			if err != nil {

@@ -259,9 +259,9 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 			s, _ := run(t, f, e, c.source, t.TempDir())
 			expect(t, e, c.want...)
 			// Records that were given up are not tried again.
-			for limit := time.Now().Add(2 * time.Second); s.points.of("a").After != "4"; time.Sleep(5 * time.Millisecond) {
+			for limit := time.Now().Add(2 * time.Second); s.points.position("a").After != "4"; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(limit) {
-					t.Fatalf("read to %+v", s.points.of("a"))
+					t.Fatalf("read to %+v", s.points.position("a"))
 				}
 			}
 			f.change(func() { f.shards[0].records = append(f.shards[0].records, "5") })

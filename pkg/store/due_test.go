@@ -254,3 +254,53 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 		}
 	}
 }
+
+// TestTheSweepTakesWhatNoMessageWakes wants an attempt that a message wakes to be due a minute after its time, and
+// any other at its time.
+func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	due := func(when string, want time.Time) {
+		t.Helper()
+		rows, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(time.Hour), 10)
+		if err != nil || len(rows) != 1 || rows[0].At != want.UnixMilli() {
+			t.Errorf("%s: %v, %v, want one row at %d", when, rows, err, want.UnixMilli())
+		}
+	}
+	e := c.fanned(t, h.ID)
+	due("fanned out", c.Now().Add(time.Minute))
+	next := c.Now().Add(20 * time.Minute)
+	for _, queued := range []bool{true, false} {
+		w := c.work(t, h.ID, e)
+		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint(queued))), "")
+		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
+			Last: store.LastAttempt{ID: fmt.Sprint(queued)}, Status: webhook.DeliveryPending, Next: next.UnixMilli(), Queued: queued,
+		}), "")
+		if queued {
+			due("queued", next.Add(time.Minute))
+		} else {
+			due("not queued", next)
+		}
+	}
+}
+
+// TestASuccessWakesWhatIsParked wants the endpoint's row to be due when its breaker was open, and not when it has only
+// failed.
+func TestASuccessWakesWhatIsParked(t *testing.T) {
+	c := connect(t)
+	for _, open := range []bool{false, true} {
+		h := c.endpoint(t)
+		for range 5 {
+			wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+			if !open {
+				break
+			}
+			c.pass(3 * time.Second)
+		}
+		wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h.ID)), "")
+		rows, err := c.DueBefore(ctx, store.DueEndpoint, c.Now(), 10)
+		if is := len(rows) == 1 && rows[0].Endpoint == h.ID && rows[0].At == c.Now().UnixMilli(); err != nil || is != open {
+			t.Errorf("open %t: due are %v, %v", open, rows, err)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -202,5 +203,51 @@ func TestOnlyTheKitWritesExpressions(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+func TestAccessNeedsTheKeyTheAppAndTheOrg(t *testing.T) {
+	c := connect(t)
+	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	if access, err := c.AccessOf(ctx, c.org, c.app, k); err != nil || access.Key.ID != k || access.App.ID != c.app || access.Org.ID != c.org {
+		t.Errorf("%+v, %v", access, err)
+	}
+	wants(t, second(c.AccessOf(ctx, c.org, c.app, id.NoKey)), problem.KeyNotFound)
+	wants(t, second(c.AccessOf(ctx, c.org, id.NoApp, k)), problem.KeyNotFound)
+	wants(t, second(c.AccessOf(ctx, c.NewOrg(t, c.ada), c.app, k)), problem.KeyNotFound)
+}
+
+func TestAnAppKeepsItsNameWithoutAnother(t *testing.T) {
+	c := connect(t)
+	was, err := c.RenameApp(ctx, admin(c.ada), c.org, c.app, nil)
+	wants(t, err, "")
+	c.Faults.Calls()
+	for _, name := range []*string{nil, &was.Name} {
+		if is, err := c.RenameApp(ctx, admin(c.ada), c.org, c.app, name); is != was || err != nil {
+			t.Errorf("%+v, %v, want %+v", is, err, was)
+		}
+	}
+	if calls := fmt.Sprint(c.Faults.Calls()); calls != "[BatchGetItem BatchGetItem]" {
+		t.Errorf("it writes: %s", calls)
+	}
+}
+
+func TestEndpointsArePagedNewestFirst(t *testing.T) {
+	c := connect(t)
+	var want, got []id.Endpoint
+	for range 3 {
+		want = append([]id.Endpoint{c.endpoint(t).ID}, want...)
+		c.pass(time.Second)
+	}
+	p := store.Page{Limit: 1}
+	for more := true; more; more = p.After != "" {
+		page, next, err := c.Endpoints(ctx, c.app, p)
+		if err != nil || len(page) != 1 {
+			t.Fatalf("behind %q: %v, %v", p.After, page, err)
+		}
+		got, p.After = append(got, page[0].ID), next
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

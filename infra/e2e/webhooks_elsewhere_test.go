@@ -174,7 +174,7 @@ func signMany(t *testing.T, keys *signing.Keys, active webhook.SigningKey, issue
 func interpreter(t *testing.T, l receivers.Language, dir, program string) (*exec.Cmd, error) {
 	t.Helper()
 	read := func(path string) string {
-		b, err := os.ReadFile(filepath.Join("../receivers", path))
+		b, err := os.ReadFile(filepath.Join("../examples/receivers", path))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -52,35 +53,40 @@ func Listen(port int) (*Site, error) {
 	if port == 0 {
 		s.Ports = Ports{}
 	}
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.open(); err != nil {
+	if err := s.take(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.URL, s.Control, s.AWS = loopback(s.Ports.Gateway), loopback(s.Ports.Control), loopback(s.Ports.AWS)
 	return s, nil
 }
 
-// check listens on every port, and replaces 0 by a free port. It keeps all listeners open until the end, so that
-// no port is chosen twice.
-func (s *Site) check() error {
+// served returns the ports that this process always serves.
+func (p *Ports) served() []*int { return []*int{&p.Gateway, &p.Control, &p.AWS} }
+
+// take listens on every port, and replaces 0 by a free port. It keeps all listeners open until the end, so that
+// no port is chosen twice, and those of the served ports for good, so that no one else takes them.
+func (s *Site) take() error {
+	s.listens = make(map[int]net.Listener)
 	for _, port := range s.Ports.all() {
 		l, err := listenOn(*port)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = l.Close() }()
 		*port = l.Addr().(*net.TCPAddr).Port
+		if slices.Contains(s.Ports.served(), port) {
+			s.listens[*port] = l
+		} else {
+			defer func() { _ = l.Close() }()
+		}
 	}
 	return nil
 }
 
-// open listens on the ports that this process always serves.
+// open listens on the served ports again, after Close.
 func (s *Site) open() error {
 	s.listens = make(map[int]net.Listener)
-	for _, p := range []int{s.Ports.Gateway, s.Ports.Control, s.Ports.AWS} {
-		if err := s.listen(p); err != nil {
+	for _, port := range s.Ports.served() {
+		if err := s.listen(*port); err != nil {
 			return err
 		}
 	}

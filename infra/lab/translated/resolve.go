@@ -22,10 +22,11 @@ type resolver struct {
 	conditions map[string]any
 	resources  map[string]map[string]any // those whose condition holds
 	options    Options
+	evaluating map[string]bool // conditions, to find one that refers to itself
 }
 
 func newResolver(doc map[string]any, o Options) (*resolver, error) {
-	r := &resolver{parameters: map[string]string{}, lists: map[string]bool{}, resources: map[string]map[string]any{}, options: o}
+	r := &resolver{parameters: map[string]string{}, lists: map[string]bool{}, resources: map[string]map[string]any{}, options: o, evaluating: map[string]bool{}}
 	r.conditions = Object(doc["Conditions"])
 	if err := r.setParameters(Object(doc["Parameters"])); err != nil {
 		return nil, err
@@ -77,6 +78,11 @@ func (r *resolver) condition(name string) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("there is no condition %s", name)
 	}
+	if r.evaluating[name] {
+		return false, fmt.Errorf("condition %s refers to itself", name)
+	}
+	r.evaluating[name] = true
+	defer delete(r.evaluating, name)
 	v, err := r.resolve(c)
 	holds, ok := v.(bool)
 	if err == nil && !ok {

@@ -198,6 +198,7 @@ func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 		"Ref of a resource that is off":      {`{"Ref":"Needed"}`, `{"Ref":"Horn"}`, "Horn"},
 		"Sub of a name that is not there":    {`"${Stage}/`, `"${Stag}/`, "Stag"},
 		"condition that is not there":        {`{"Fn::If":["IsLoud"`, `{"Fn::If":["IsLod"`, "IsLod"},
+		"condition of itself":                {`{"Fn::Not":[{"Condition":"IsLoud"}]}`, `{"Fn::Not":[{"Condition":"IsQuiet"}]}`, "IsQuiet refers to itself"},
 		"value that is not in the list":      {`{"Ref":"Needed"}`, `{"Fn::Select":[2,{"Ref":"Ids"}]}`, "Fn::Select"},
 		"text that is cut at nothing":        {`{"Ref":"Needed"}`, `{"Fn::Split":["",{"Ref":"Needed"}]}`, "Fn::Split"},
 		"function the stack does not know":   {`{"Ref":"Needed"}`, `{"Fn::Base64":"x"}`, "Fn::Base64"},

@@ -28,8 +28,11 @@ func Tree(ctx context.Context, root, dir string) error {
 			return err
 		}
 	}
-	tools, err := filepath.EvalSymlinks(filepath.Join(root, ".local", "tools"))
-	if err != nil {
+	tools := filepath.Join(root, ".local", "tools")
+	if err := os.MkdirAll(tools, 0o755); err != nil { // a new clone has none yet
+		return err
+	}
+	if tools, err = filepath.EvalSymlinks(tools); err != nil {
 		return err
 	}
 	return errors.Join(os.MkdirAll(filepath.Join(dir, ".local"), 0o755), os.Symlink(tools, filepath.Join(dir, ".local", "tools")))

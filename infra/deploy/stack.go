@@ -31,8 +31,8 @@ type deployedStack struct {
 
 type output struct{ OutputKey, OutputValue string }
 
-// reviewed is the status of a stack that only has a change set which was never executed. Here, as
-// for the SAM CLI, such a stack does not exist.
+// reviewed is the status of a stack that only has a change set which was never executed. describe returns such a stack. A
+// deployment treats it as none, as the SAM CLI does, and undeploy removes it.
 const reviewed = "REVIEW_IN_PROGRESS"
 
 func (s *deployedStack) parameter(name string) (string, bool) {
@@ -143,8 +143,8 @@ func (p *program) value(name string) string {
 	return ""
 }
 
-// checkConsumers prints each authorizer of the account and region that asks one of the stack's and
-// could keep the answer, with the commands that mend it. The error says that there are some.
+// checkConsumers prints each API Gateway authorizer of the account and region that calls one of the stack's authorizer
+// functions and could keep the answer, with the commands that mend it. The error says that there are some.
 func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error {
 	if now.output("KeyAuthorizerArn") == "" || now.output("MemberAuthorizerArn") == "" {
 		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.stack)
@@ -153,7 +153,7 @@ func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error 
 		URL string
 		aws.Credentials
 	}
-	if err := p.aws.call("apigateway", "", nil, &gateway); err != nil {
+	if err := p.aws.call("apigateway", "", nil, &gateway); err != nil { // without an operation: the URL and the credentials
 		return err
 	}
 	who := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return gateway.Credentials, nil })

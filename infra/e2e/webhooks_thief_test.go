@@ -22,7 +22,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	evil := thief.receiver(t, nil)
 	c.ok(t, "/webhook_endpoint/update", members{"endpointId": evil.endpoint, "description": "Production"})
 
-	stolenID, stolen := thief.link(t, "victim")
+	thiefsID, thiefsToken := thief.link(t, "victim")
 	announced(t, hook, evil, "endpoint.created", thief.keyID)
 	announced(t, hook, evil, "endpoint.updated", c.keyID)
 	base := "/v1/orgs/" + c.org
@@ -33,6 +33,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	var run sync.WaitGroup
 	stop := make(chan struct{})
 	run.Go(func() { caused = c.until(t, stop) })
+	// The endpoint of the thief gets what until causes.
 	within(t, "the thief listens", func() bool { return len(evil.about("link.revoked", "")) > 1 })
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable", "", 204, "")
 	answered := time.Now()
@@ -55,14 +56,14 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("refused: %s", r.text)
 	}
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=enable", "", 400, "unknown_parameter")
-	_, honest := c.link(t, "u")
+	_, honestToken := c.link(t, "u")
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable&links=revoke", "", 204, "") // again, and more
 	claim := func(token string, status int, code string) {
 		t.Helper()
 		tg.want(t, call{method: "POST", path: "/link/claim", body: `{"token":"` + token + `","claimKey":"0123456789abcdefghijkl"}`}, status, code)
 	}
-	claim(stolen, 410, "link_revoked")
-	claim(honest, 200, "")
+	claim(thiefsToken, 410, "link_revoked")
+	claim(honestToken, 200, "")
 
 	before := len(evil.arrivals())
 	one := base + "/apps/" + c.appID + "/webhook_endpoints/" + evil.endpoint
@@ -73,7 +74,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 		t.Fatal(err)
 	}
 	within(t, "what was held, when the admin wants it", func() bool { return len(evil.arrivals()) > before })
-	within(t, "the thief's link is revoked", func() bool { return c.ok(t, "/link/get", members{"linkId": stolenID}).str("status") == "revoked" })
+	within(t, "the thief's link is revoked", func() bool { return c.ok(t, "/link/get", members{"linkId": thiefsID}).str("status") == "revoked" })
 	evil.noneRefused(t)
 	hook.noneRefused(t)
 }

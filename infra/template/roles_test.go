@@ -221,8 +221,7 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 // writing are the actions that change the table or check it in a transaction.
 var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
 
-// single are the statements that write outside of a transaction, with the reason why a retry does
-// no harm.
+// single are the statements that write outside of a transaction, with what a retry does.
 var single = map[string]string{
 	"AuthorizerRole LastUse":    "it may be lost",
 	"KeyAuthorizerRole LastUse": "it may be lost",
@@ -237,16 +236,18 @@ var single = map[string]string{
 }
 
 // transactional wants writes to be in transactions, which the SDK can retry without doing them
-// twice. A ConditionCheckItem has a statement of its own: it is always in a transaction, and in
-// AWS's service authorization reference it does not have the key dynamodb:EnclosingOperation,
-// without which the condition fails.
+// twice. A ConditionCheckItem has a statement of its own without that condition. It is always in a transaction, and by
+// AWS's service authorization reference its requests lack the key dynamodb:EnclosingOperation, so that the condition would
+// never hold.
 func transactional(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	for _, s := range all {
 		writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
 		enclosed := slices.Equal(s.values("ForAnyValue:StringEquals", "dynamodb:EnclosingOperation"), []string{"TransactWriteItems"})
 		checks := slices.Contains(s.actions, "dynamodb:ConditionCheckItem")
-		if _, may := single[s.String()]; writes && !checks && enclosed == may || (!writes || checks) && enclosed || checks && len(s.actions) > 1 {
+		_, alone := single[s.String()]
+		inTransaction := writes && !checks && !alone // what the statement should require
+		if enclosed != inTransaction || checks && len(s.actions) > 1 {
 			wrong = append(wrong, fmt.Sprintf("%s: %v in a transaction: %v", s, s.actions, enclosed))
 		}
 	}
@@ -284,7 +285,7 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		if tags := slices.Contains(s.actions, "kms:TagResource"); tags && !slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours) {
 			wrong = append(wrong, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
 		}
-		if onKey == asMade {
+		if onKey == asMade { // a right is on keys that exist or on one that is being made, never on both
 			wrong = append(wrong, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
 		}
 	}

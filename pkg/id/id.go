@@ -139,7 +139,7 @@ func (s Source) NewEvent(now time.Time) Event { return Event(eventPrefix + s.tim
 // FirstEvent returns the least id that an event of this time or later can have.
 func FirstEvent(at time.Time) Event {
 	if at.UnixMilli() >= 1<<48 {
-		return Event(eventPrefix + strings.Repeat("7", length))
+		return Event(eventPrefix + "7" + strings.Repeat("z", length-1)) // no id is greater: a ULID has no such time
 	}
 	return Event(eventPrefix + text(timeBits(at)))
 }

@@ -17,8 +17,10 @@ func TestAnIDHasExactlyOneSpelling(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "org_", strings.ToUpper(o), o + "0", o[:len(o)-1], " " + o, o + "\x00",
-		"usr_" + o[4:], strings.Replace(o, "_", "-", 1), o[:len(o)-1] + "i", o[:len(o)-1] + "u",
-		"org_8" + o[5:], o[:10] + "\n" + o[11:], o[:len(o)-1] + "\n", "org_" + strings.ToUpper(o[4:]), "org_" + strings.Repeat("é", 13),
+		"usr_" + o[4:], strings.Replace(o, "_", "-", 1), o[:10] + "\n" + o[11:], o[:len(o)-1] + "\n", "org_" + strings.ToUpper(o[4:]),
+		o[:len(o)-1] + "i", o[:len(o)-1] + "u", // not in the alphabet
+		"org_8" + o[5:],                  // more than 128 bits
+		"org_" + strings.Repeat("é", 13), // as many bytes as an id has
 	} {
 		if _, err := id.ParseOrg(bad); err == nil {
 			t.Errorf("%q: taken", bad)

@@ -35,7 +35,7 @@ func (r *receiver) waits() (n int) {
 	return n
 }
 
-// parks parks every waiting delivery of a tripped receiver.
+// parks parks every waiting delivery of a tripped receiver, and wants n parked ones.
 func (r *receiver) parks(n int) {
 	r.t.Helper()
 	r.stack.pass(10 * time.Second) // those that failed before are due again
@@ -71,7 +71,7 @@ func TestParkedDeliveriesCostNothingUntilTheReceiverIsWell(t *testing.T) {
 
 func TestWhatIsParkedFor90HoursFails(t *testing.T) {
 	t.Parallel()
-	s, r := tripped(t, 60) // more than a part of a run
+	s, r := tripped(t, 60) // more than a run of the sweep takes of them at once
 	r.parks(60)
 	s.pass(webhook.Lifetime)
 	fresh := r.event()
@@ -85,7 +85,8 @@ func TestWhatIsParkedFor90HoursFails(t *testing.T) {
 	}
 }
 
-// TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater: nothing is left for the held ones of the endpoint.
+// TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater: the parked deliveries use up what a run may queue
+// (Limits.Queued), so that a later run releases the held ones.
 func TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
@@ -165,7 +166,7 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	if err != nil || !again {
 		t.Fatal(again, err)
 	}
-	w.NextAttempt = r.work(late).NextAttempt
+	w.NextAttempt = r.work(late).NextAttempt // by it Park knows the delivery; what w has of the endpoint stays old
 	if err := s.Deliveries().Park(ctx, w, w.To.OpenUntil); err != nil || r.parked() != 1 {
 		t.Fatalf("%d are parked, %v", r.parked(), err)
 	}
@@ -227,6 +228,7 @@ func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 		do     func(s *stack, r *receiver)
 		writes int // that it makes at least
 	}{
+		// The breaker has closed, and the fifth failure in a row opens it again.
 		"opening": {func(s *stack, r *receiver) {
 			r.answers(nil)
 			r.parks(n)
@@ -245,11 +247,13 @@ func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 		"probing": {func(s *stack, r *receiver) { r.parks(n); s.pass(30 * time.Second) }, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, 2},
 		"failing": {probing, func(s *stack, _ *receiver) { s.pumpAny() }, 4},
 		"closing": {func(s *stack, r *receiver) { probing(s, r); r.answers(nil) }, func(s *stack, _ *receiver) { s.pumpAny() }, 4},
+		// The breaker has closed, and the sweep releases what is parked.
 		"emptying": {func(s *stack, r *receiver) {
 			probing(s, r)
 			r.answers(nil)
 			s.pumpAny()
 		}, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, n},
+		// Nothing is parked any more, and the endpoint's row leaves the index.
 		"leaving": {func(s *stack, r *receiver) { r.parks(n); r.answers(nil); s.minutes(r.t, 5) }, func(s *stack, _ *receiver) {
 			for range 4 {
 				s.pass(time.Minute)

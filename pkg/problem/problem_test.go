@@ -24,7 +24,7 @@ func write(t *testing.T, err error) (*httptest.ResponseRecorder, map[string]any)
 	return w, body
 }
 
-func TestEveryCodeHasItsOwnDocument(t *testing.T) {
+func TestEveryCodeHasItsOwnBody(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range problem.Codes() {
 		w, body := write(t, problem.New(c, "Detail."))
@@ -88,6 +88,7 @@ func TestAnUnknownErrorIsA500(t *testing.T) {
 	}
 }
 
+// TestOnlyAnOldSignInIsChallenged: insufficient_user_authentication alone has a WWW-Authenticate (RFC 9470).
 func TestOnlyAnOldSignInIsChallenged(t *testing.T) {
 	for _, code := range problem.Codes() {
 		w, body := write(t, &problem.Error{Code: code, MaxAge: 5 * time.Minute})

@@ -22,10 +22,13 @@ func appFrom(r *table.Reading) App {
 	return App{ID: a, Name: attrName.From(r), IsDefault: a == id.DefaultApp(o), CreatedAt: attrCreatedAt.From(r)}
 }
 
-// Apps lists an org's apps, newest first. It reads all of them, because there are few, and cuts
-// the page from them. Errors: org_not_found, insufficient_role.
+// maxWholeApps is how many apps are read at once: more than an org may have (Limits.Apps).
+const maxWholeApps = 500
+
+// Apps lists an org's apps, newest first. It reads all of them, because there are few, and cuts the page from them. A page
+// behind an id that no app has is the first one. Errors: org_not_found, insufficient_role.
 func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App, next string, err error) {
-	apps, _, err = listAs(ctx, s, a, o, Page{}.span(pkOrg+string(o), skApp, maxWholeMembers), appFrom)
+	apps, _, err = listAs(ctx, s, a, o, Page{}.span(pkOrg+string(o), skApp, maxWholeApps), appFrom)
 	if err != nil {
 		return nil, "", err
 	}
@@ -103,7 +106,7 @@ type Access struct {
 
 // AccessOf returns a key with its app and org, in one strong read. Error: key_not_found when one
 // of them was deleted since the authorizer let the request in, or the deletion of the org has
-// begun. The authorizer answers the next request.
+// begun. The authorizer refuses the next request of the key.
 func (s *Store) AccessOf(ctx context.Context, o id.Org, app id.App, k id.Key) (Access, error) {
 	rows, err := s.db.Batch(ctx, apiKeyRow(o, k), appRow(o, app), orgRow(o))
 	if err != nil {

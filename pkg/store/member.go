@@ -97,7 +97,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		return made, err
 	}
 	user, err := decode(rows[email], attrUserID.From, errUserNotFound)
-	if errors.Is(err, errUserNotFound) {
+	if errors.Is(err, errUserNotFound) { // an earlier try may have added the user just now, who then gave the address up
 		err = s.unlessKept(ctx, once.Request, err)
 	}
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User,
 		}
 		out.Role = to
 		t := s.begin()
-		when, no := t.unchanged(a, o, target)
-		t.Update(memberRow(o, user), when, no, attrRole.Set(to))
+		condition, refusal := t.unchanged(a, o, target)
+		t.Update(memberRow(o, user), condition, refusal, attrRole.Set(to))
 		t.Update(userOrgRow(user, o), table.Exists, nil, attrRole.Set(to))
 		t.countAdmins(o, adminsIn(to)-adminsIn(target.Role), 0)
 		t.audit(ctx, entry{
@@ -177,8 +177,8 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 			return err
 		}
 		t := s.begin()
-		when, no := t.unchanged(a, o, target)
-		t.Delete(memberRow(o, user), when, no)
+		condition, refusal := t.unchanged(a, o, target)
+		t.Delete(memberRow(o, user), condition, refusal)
 		t.Delete(userOrgRow(user, o), nil, nil)
 		t.countAdmins(o, -adminsIn(target.Role), -1)
 		t.audit(ctx, entry{
@@ -205,10 +205,9 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 	return m, err
 }
 
-// unchanged adds the check of the caller. It returns the condition, with its refusal, that the
-// target still has the role that was read, for the write of the target's membership. A
-// transaction may name a row only once. So when both are the same row, the condition of the write
-// is also that on the caller: otherwise a viewer could promote themselves.
+// unchanged returns the condition for the write of the target's membership, that the role is still the one that was read,
+// and the refusal when it is not. It adds the check of the caller to the transaction. A transaction may name a row only once:
+// so when the caller is the target, that check is part of the condition, or else a viewer could promote themselves.
 func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, table.Refusal) {
 	same := attrRole.Is(target.Role)
 	if target.UserID == a.User {

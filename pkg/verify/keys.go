@@ -30,7 +30,7 @@ const (
 	// Invented kids can cause at most mostAtOnce lookups at a time and, over time, one a second.
 	// A kid that was once good does not count.
 	mostAtOnce = 4
-	mostStored = 10 // lookups of new kids in a row
+	mostInARow = 10 // after a quiet time; then one a second
 )
 
 // key is the issuer's answer about a kid.
@@ -75,7 +75,7 @@ func newKeys(url string, client *http.Client, now func() time.Time) *keys {
 			return errors.New("a lookup does not redirect")
 		}}
 	}
-	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: mostStored, allowedT: now()}
+	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: mostInARow, allowedT: now()}
 }
 
 // get returns the key of a kid. Calls for the same kid share one lookup.
@@ -115,7 +115,9 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	}
 	a = &answer{done: make(chan struct{})}
 	if !isNew {
-		a.key = old.key // so that the key stays known if the lookup fails
+		// A caller whose lookup fails gets an error. The old key is kept so that the next lookup does not count as one of a
+		// new kid.
+		a.key = old.key
 	}
 	k.byKid[kid] = a
 	return a, true, isNew
@@ -123,7 +125,7 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 
 // mayAsk takes one of the lookups that are allowed for new kids, and reports whether there was one.
 func (k *keys) mayAsk(now time.Time) bool {
-	k.allowed = min(mostStored, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
+	k.allowed = min(mostInARow, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
 	k.allowedT = now
 	if k.atOnce >= mostAtOnce || k.allowed < 1 {
 		return false

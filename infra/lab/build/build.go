@@ -67,8 +67,8 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	return programs, nil
 }
 
-// keep returns the folder for programs of this kind. No other process uses it until unlock. Functions
-// of other parent folders have another folder.
+// keep returns the folder in which programs of these parent folders are kept, which no other process uses until unlock. Other
+// parents have another folder, because their programs may have the same names.
 func keep(ctx context.Context, o Options) (dir string, unlock func(), err error) {
 	parents := make([]string, len(o.Folders))
 	for i, folder := range o.Folders {

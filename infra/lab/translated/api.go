@@ -84,12 +84,13 @@ func (t *Template) API() (*API, error) {
 		wrong = append(wrong, a.readThrottle(Object(setting)))
 	}
 	body := Object(properties["Body"])
-	wrong = append(wrong, a.readAuthorizers(body), a.readRoutes(t, body), a.readResponses(body))
+	wrong = append(wrong, a.readAuthorizers(body)) // first: the routes name them
+	wrong = append(wrong, a.readRoutes(t, body), a.readResponses(body))
 	return a, errors.Join(wrong...)
 }
 
-// readThrottle reads one of the stage's method settings. In its path every slash
-// but the first is ~1, as in a JSON pointer.
+// readThrottle reads one of the stage's method settings, where the path /v1/pets is /~1v1~1pets: a slash, and then the path
+// with ~1 for each slash.
 func (a *API) readThrottle(setting map[string]any) error {
 	rate, burst := setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"]
 	if rate == nil && burst == nil {

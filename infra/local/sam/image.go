@@ -19,9 +19,8 @@ const (
 	busybox     = "/bin/busybox"
 )
 
-// ensureImage makes sure that this machine has the image. It pulls the published one. When no
-// container registry can be reached, it makes one of busybox: SAM needs no more to add its runtime
-// emulator.
+// ensureImage makes sure that this machine has the image. It pulls the published one. If that fails, it makes an image that
+// has only busybox, to which SAM adds its runtime emulator.
 func ensureImage(ctx context.Context, say tools.Progress) error {
 	name := image + architecture()
 	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {

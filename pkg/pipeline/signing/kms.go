@@ -92,7 +92,7 @@ func (k *Keys) Create(ctx context.Context) (arn string, err error) {
 	return aws.ToString(out.KeyMetadata.Arn), nil
 }
 
-// once removes the retries and the short time-out of one try from a call.
+// once makes a call without retries, with createTimeout in place of the short time-out of the client.
 func once(o *awskms.Options) {
 	o.Retryer = aws.NopRetryer{}
 	if short, ok := o.HTTPClient.(*http.Client); ok {
@@ -105,7 +105,7 @@ func once(o *awskms.Options) {
 // Disable makes KMS refuse to sign with a key. It deletes nothing. It is no error when the key is
 // disabled already. The error is webhook.ErrNoKey when KMS has no such key.
 func (k *Keys) Disable(ctx context.Context, arn string) error {
-	_, id, _ := strings.Cut(arn, ":key/") // here the local KMS takes only a key's id
+	_, id, _ := strings.Cut(arn, ":key/") // AWS takes the ARN too, but moto, the KMS of the local stack, does not
 	if _, err := k.client.DisableKey(ctx, &awskms.DisableKeyInput{KeyId: &id}); err != nil {
 		return fault("DisableKey", arn, err)
 	}

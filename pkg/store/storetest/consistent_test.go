@@ -42,11 +42,11 @@ func TestAnEventualReadFailsTheTest(t *testing.T) {
 		_, err := db.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: strong})
 		return err
 	}
-	query := func(index, strong any) error {
-		in := &dynamodb.QueryInput{TableName: table, KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": key["PK"]}}
-		in.IndexName, _ = index.(*string)
-		in.ConsistentRead, _ = strong.(*bool)
-		_, err := db.Query(context.Background(), in)
+	query := func(index *string, strong *bool) error {
+		_, err := db.Query(context.Background(), &dynamodb.QueryInput{
+			TableName: table, IndexName: index, ConsistentRead: strong,
+			KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": key["PK"]},
+		})
 		return err
 	}
 	batch := func(strong *bool) error {
@@ -63,16 +63,16 @@ func TestAnEventualReadFailsTheTest(t *testing.T) {
 		read func() error
 		want string // of the failure; "": none
 	}{
-		"strong GetItem":          {func() error { return get(yes) }, ""},
-		"strong Query":            {func() error { return query(nil, yes) }, ""},
-		"strong BatchGetItem":     {func() error { return batch(yes) }, ""},
-		"Query of the index due":  {func() error { return query(aws.String("due"), nil) }, ""},
-		"eventual GetItem":        {func() error { return get(nil) }, "GetItem without ConsistentRead of {\"PK\":{\"S\":\"KEYS#org_1\"}}"},
-		"GetItem that says no":    {func() error { return get(aws.Bool(false)) }, "GetItem without"},
-		"eventual Query":          {func() error { return query(nil, nil) }, "Query without ConsistentRead of {\":pk\":{\"S\":\"KEYS#org_1\"}}"},
-		"eventual BatchGetItem":   {func() error { return batch(nil) }, "BatchGetItem without ConsistentRead of [{\"PK\":{\"S\":\"KEYS#org_1\"}}]"},
-		"Query of another index":  {func() error { return query(aws.String("byName"), nil) }, "Query of the index byName"},
-		"a Scan, though a strong": {scan, "Scan is no read of the store"},
+		"strong GetItem":         {func() error { return get(yes) }, ""},
+		"strong Query":           {func() error { return query(nil, yes) }, ""},
+		"strong BatchGetItem":    {func() error { return batch(yes) }, ""},
+		"Query of the index due": {func() error { return query(aws.String("due"), nil) }, ""},
+		"eventual GetItem":       {func() error { return get(nil) }, "GetItem without ConsistentRead of {\"PK\":{\"S\":\"KEYS#org_1\"}}"},
+		"GetItem that says no":   {func() error { return get(aws.Bool(false)) }, "GetItem without"},
+		"eventual Query":         {func() error { return query(nil, nil) }, "Query without ConsistentRead of {\":pk\":{\"S\":\"KEYS#org_1\"}}"},
+		"eventual BatchGetItem":  {func() error { return batch(nil) }, "BatchGetItem without ConsistentRead of [{\"PK\":{\"S\":\"KEYS#org_1\"}}]"},
+		"Query of another index": {func() error { return query(aws.String("byName"), nil) }, "Query of the index byName"},
+		"strong Scan":            {scan, "Scan is no read of the store"},
 	} {
 		failed.errors = nil
 		if err := c.read(); err != nil {

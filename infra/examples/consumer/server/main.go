@@ -1,6 +1,6 @@
 // Command server is a plain HTTP server whose routes take Latchkey's API keys and roles, by package
-// guard. It is an example, and what the tests of that package run. On AWS a program takes its
-// aws.Config from the SDK's module config; here the environment has all of it.
+// guard. It is an example, and what the tests of that package run. On AWS a program
+// loads its aws.Config by config.LoadDefaultConfig; this one reads variables of the environment, to need no more modules.
 package main
 
 import (
@@ -38,8 +38,8 @@ func main() {
 			slog.InfoContext(r.Context(), "refused", "path", r.URL.Path, "code", string(refused.Code), "caller", refused.KeyID)
 		},
 	})
-	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(caller), guard.RequireScope("invoices:read")))
-	http.Handle("GET /orgs/{orgId}/invoices", g.Handler(http.HandlerFunc(caller), guard.RequireRole("member")))
+	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireScope("invoices:read")))
+	http.Handle("GET /orgs/{orgId}/invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member")))
 	server := &http.Server{Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second}
 	if err := server.ListenAndServe(); err != nil {
 		slog.Error("the server ended", "error", err)
@@ -47,8 +47,8 @@ func main() {
 	}
 }
 
-// caller answers with the principal.
-func caller(w http.ResponseWriter, r *http.Request) {
+// showCaller answers with the principal, where a real server has its invoices.
+func showCaller(w http.ResponseWriter, r *http.Request) {
 	p, ok := guard.FromContext(r.Context())
 	if !ok { // the route has no Handler of the guard
 		w.WriteHeader(http.StatusInternalServerError)

@@ -110,7 +110,7 @@ func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 	t.Helper()
 	meta, past := rowKey{"ORG#" + c.org, "META"}, millis(time.Now().Add(-time.Hour))
 	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
-	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, emptiedAt = :past"} {
+	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, keysEndedAt = :past"} {
 		setRow(t, s, meta, update, map[string]types.AttributeValue{":past": past})
 		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
 			t.Fatal(err)

@@ -74,7 +74,7 @@ func (s *stack) dueOrg(t *testing.T) due {
 	if err := s.DeleteOrg(ctx, s.admin(), o); err != nil {
 		t.Fatal(err)
 	}
-	return due{"org", string(o), func() bool { return s.value(t, "ORG#"+string(o), "META", "emptiedAt") != "" }}
+	return due{"org", string(o), func() bool { return s.value(t, "ORG#"+string(o), "META", "due") == "" }}
 }
 
 // value returns an attribute of a row.

@@ -142,9 +142,27 @@ func (c *connected) dueOrg(t *testing.T) bool {
 	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), has("due"))
 }
 
-// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: not when its deletion begins, which is cut short and repeated an hour
-// later. Until they are over, a request that was let in before may create an endpoint.
-func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
+// TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork: members who are gone say nothing of the keys.
+func TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork(t *testing.T) {
+	s := settle(t)
+	late := s.endpoint(t)
+	s.cut(t)
+	for _, r := range s.rowsOf(t, "ORG#"+string(s.org)) {
+		if strings.HasPrefix(text(r, "SK"), "MEM#") {
+			_, err := s.DB.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Name, Key: map[string]types.AttributeValue{"PK": r["PK"], "SK": r["SK"]}})
+			wants(t, err, "")
+		}
+	}
+	s.pass(time.Hour)
+	if !s.end(t) || !s.dueOrg(t) {
+		t.Error("it is not reported as cut short")
+	}
+	wants(t, second(s.Endpoint(ctx, s.app, late.ID)), "")
+}
+
+// TestTheTwoMinutesOfAnEndedOrgBeginWithTheEndOfItsKeys: not when its deletion begins, which is cut short and repeated an
+// hour later. Until they are over, a request that was let in before may create an endpoint.
+func TestTheTwoMinutesOfAnEndedOrgBeginWithTheEndOfItsKeys(t *testing.T) {
 	s := settle(t)
 	s.cut(t)
 	s.pass(time.Hour)
@@ -164,7 +182,7 @@ func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
 	s.pass(time.Millisecond)
 	s.end(t)
 	if left := s.apps(t); len(left) != 0 || s.dueOrg(t) {
-		t.Errorf("two minutes after the org was empty: %v", left)
+		t.Errorf("two minutes after the end of the keys: %v", left)
 	}
 }
 

@@ -59,9 +59,10 @@ func (t *txn) checkNotDeleted(o id.Org) {
 }
 
 // DeleteOrg deletes an org. First it writes that the deletion has begun, then it revokes every
-// key, then it removes every member, the caller last. When it returns without an error, no check
-// of the org's keys that begins later accepts one. Each step can be repeated: after an error,
-// any admin who is left can call it again. The sweep deletes the rest (EndOrg).
+// key, then it removes every member, the caller last, and with the caller it writes that the keys
+// have ended. When it returns without an error, no check of the org's keys that begins later accepts
+// one. Each step can be repeated: after an error, any admin who is left can call it again. The sweep
+// deletes the rest (EndOrg).
 //
 // Errors: org_not_found, insufficient_role.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
@@ -75,7 +76,24 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	if err := s.revokeKeys(ctx, o); err != nil {
 		return err
 	}
-	return s.removeMembers(ctx, o, a.User)
+	if err := s.removeMembers(ctx, o, a.User); err != nil {
+		return err
+	}
+	return s.endKeys(ctx, o, a.User)
+}
+
+// endKeys writes that every key of an org is refused, and removes its last member. The sweep begins with this mark only.
+func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User) error {
+	t := s.begin()
+	t.removeMembership(o, last)
+	t.Update(orgRow(o), attrDeletedAt.Present(), nil, attrKeysEndedAt.SetIfAbsent(s.now()))
+	return t.Commit(ctx)
+}
+
+// removeMembership deletes both rows of a membership.
+func (t *txn) removeMembership(o id.Org, u id.User) {
+	t.Delete(memberRow(o, u), nil, nil)
+	t.Delete(userOrgRow(u, o), nil, nil)
 }
 
 // closeOrg writes that the deletion of an org has begun. From then on nothing in the org is
@@ -122,23 +140,13 @@ func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	})
 }
 
-// removeMembers removes every member of a closed org, with both rows. The user last comes last,
-// and can repeat the deletion when this fails.
-func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error {
-	remove := func(users ...id.User) error {
-		return inParts(ctx, s, users, actionsAtOnce/2, func(t *txn, u id.User) {
-			t.Delete(memberRow(o, u), nil, nil)
-			t.Delete(userOrgRow(u, o), nil, nil)
-		})
-	}
+// removeMembers removes every member of a closed org but one, who can repeat the deletion when it fails.
+func (s *Store) removeMembers(ctx context.Context, o id.Org, but id.User) error {
 	userOf := func(r *table.Reading) id.User { return id.User(r.SK(skMember)) }
-	err := eachPage(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skMember}, userOf, func(users []id.User) error {
-		return remove(slices.DeleteFunc(users, func(u id.User) bool { return u == last })...)
+	return eachPage(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skMember}, userOf, func(users []id.User) error {
+		others := slices.DeleteFunc(users, func(u id.User) bool { return u == but })
+		return inParts(ctx, s, others, actionsAtOnce/2, func(t *txn, u id.User) { t.removeMembership(o, u) })
 	})
-	if err != nil {
-		return err
-	}
-	return remove(last)
 }
 
 // eachPage calls do with all rows of a span, a page at a time. It reads a page again when rows

@@ -14,33 +14,21 @@ import (
 // the org's apps would then compete for the org's row.
 const inFlight = 2 * time.Minute
 
-// EndOrg deletes the rest of a deleted org, once it has no members. It deletes the endpoints, those
+// EndOrg deletes the rest of a deleted org, once its keys have ended. It deletes the endpoints, those
 // of one app in each call, so that their deliveries are cancelled. A call that begins inFlight after
-// the first one and finds none has seen everything: it deletes the apps too, and then the org is no
-// longer due. more reports that another call has more to delete now. EndOrg writes no key and no
+// the end of the keys and finds none has seen everything: it deletes the apps too, and then the org is
+// no longer due. more reports that another call has more to delete now. EndOrg writes no key and no
 // link: a link of a deleted org cannot be claimed, and ends without an event (ExpireLink). cutShort
-// reports that the org still has members: the request that deletes it failed, and an admin must
-// repeat it.
+// reports that the keys have not ended: the request that deletes the org failed, and must be repeated.
 func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err error) {
 	row, err := s.db.Get(ctx, orgRow(o))
 	if err != nil || !attrDeletedAt.IsIn(row) || !attrDue.IsIn(row) {
 		return false, false, err
 	}
 	meta := table.Read(row)
-	deletedAt, emptied := attrDeletedAt.From(&meta), attrEmptiedAt.OrZero(&meta)
-	if meta.Err() != nil {
-		return false, false, meta.Err()
-	}
-	members, _, err := s.db.Query(ctx, table.Span{PK: pkOrg + string(o), Prefix: skMember, Limit: 1})
-	if err != nil || len(members) > 0 {
-		return false, len(members) > 0, err
-	}
-	now := s.now()
-	if emptied == 0 {
-		emptied = now
-		if err := s.noteEmpty(ctx, o, now); err != nil {
-			return false, false, err
-		}
+	deletedAt, keysEnded := attrDeletedAt.From(&meta), attrKeysEndedAt.OrZero(&meta)
+	if meta.Err() != nil || keysEnded == 0 {
+		return false, keysEnded == 0, meta.Err()
 	}
 	apps, err := whole(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skApp, Limit: s.closingPage}, appFrom)
 	if err != nil {
@@ -51,19 +39,10 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 			return err == nil, false, err
 		}
 	}
-	if now < emptied+inFlight.Milliseconds() {
+	if s.now() < keysEnded+inFlight.Milliseconds() {
 		return false, false, nil
 	}
 	return false, false, s.forgetApps(ctx, o, deletedAt, apps)
-}
-
-// noteEmpty writes when an org was first found without members. The org is due again when all
-// requests in flight have ended.
-func (s *Store) noteEmpty(ctx context.Context, o id.Org, now int64) error {
-	t := s.begin()
-	t.Update(orgRow(o), table.All(attrDue.Present(), attrEmptiedAt.Absent()), table.Raced,
-		attrEmptiedAt.Set(now), attrDueAt.Set(now+inFlight.Milliseconds()))
-	return ignoreRaced(t.Commit(ctx))
 }
 
 // endEndpoints deletes the endpoints of an app, and returns how many there were. The sweep cancels

@@ -49,7 +49,7 @@ const (
 	attrMembers     = table.Number[int]("members")
 	attrApps        = table.Number[int]("apps")
 	attrEnded       = table.Map[int64]("ended") // of a user: org id → when its deletion began; the org counts for a day more
-	attrEmptiedAt   = table.Int("emptiedAt")    // when the sweep first found the org without members
+	attrKeysEndedAt = table.Int("keysEndedAt")  // of a deleted org: from then on every key of it is refused
 	attrRole        = table.Text[org.Role]("role")
 	attrJoinedAt    = table.Int("joinedAt")
 	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator

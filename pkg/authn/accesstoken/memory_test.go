@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-
-	"latchkey/pkg/authn/jwks"
 )
 
 func TestFloodOfRefusedTokensTakesBoundedMemory(t *testing.T) {
@@ -41,8 +39,8 @@ func TestAVerifiedTokenIsKnownForAMinute(t *testing.T) {
 		return jwt.MapClaims{"exp": json.Number(strconv.FormatInt(at.Add(after).Unix(), 10))}
 	}
 	v := New(Config{}, http.DefaultClient, func() time.Time { return at })
-	v.remember("long", exp(time.Hour), jwks.Snapshot{})
-	v.remember("short", exp(20*time.Second), jwks.Snapshot{})
+	v.remember("long", known{}, exp(time.Hour))
+	v.remember("short", known{}, exp(20*time.Second))
 	for _, c := range []struct {
 		passed      time.Duration
 		long, short bool

@@ -34,6 +34,7 @@ var (
 	errScope     = errors.New("token: lacks the required scope")
 	errSubject   = errors.New("token: no usable sub")
 	errTime      = errors.New("token: exp missing, or a time that is not one")
+	errPerson    = errors.New("token: it is of a service's subject and shows a person")
 )
 
 // header is the part of a token's header that is used. jwk, jku, x5u and x5c are not part of it:
@@ -107,21 +108,24 @@ func checkType(h map[string]any) (accessType bool, err error) {
 
 // checkClaims checks everything that needs no key and no clock. accessType means that the
 // header's typ is that of an access token (RFC 9068).
-func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
-	names := append(slices.Clone(payloadMembers), v.cfg.EmailClaim, v.cfg.EmailVerifiedClaim)
+func (r *rules) checkClaims(p map[string]any, accessType bool) error {
+	names := append(slices.Clone(payloadMembers), r.cfg.EmailClaim, r.cfg.EmailVerifiedClaim)
 	if err := checkRecased(p, names...); err != nil {
 		return err
 	}
-	if err := v.checkKind(p, accessType); err != nil {
+	if err := r.checkKind(p, accessType); err != nil {
 		return err
 	}
-	if iss, _ := p["iss"].(string); iss == "" || iss != v.cfg.Issuer {
+	if iss, _ := p["iss"].(string); iss == "" || iss != r.cfg.Issuer {
 		return invalid(errIssuer)
 	}
-	if !v.isForUs(p) {
+	if r.noPerson && r.showsPerson(p) {
+		return problem.Wrap(problem.TokenInvalid, detailPerson, errPerson)
+	}
+	if !r.isForUs(p) {
 		return problem.Wrap(problem.TokenInvalid, detailAudience, errAudience)
 	}
-	if !v.hasScope(p) {
+	if !r.hasScope(p) {
 		return problem.Wrap(problem.TokenInvalid, detailScope, errScope)
 	}
 	if sub, _ := p["sub"].(string); !usableSubject(sub) {
@@ -141,7 +145,7 @@ func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 // tokens have. nonce and s_hash are marks of an ID token, unless the typ is that of an access
 // token. A token without any mark of an access token is refused too, unless the deployment
 // allows it.
-func (v *Verifier) checkKind(p map[string]any, accessType bool) error {
+func (r *rules) checkKind(p map[string]any, accessType bool) error {
 	use, hasUse := p["token_use"]
 	typ, hasTyp := p["typ"]
 	text, _ := typ.(string)
@@ -153,7 +157,7 @@ func (v *Verifier) checkKind(p map[string]any, accessType bool) error {
 	switch {
 	case bad:
 		return problem.Wrap(problem.TokenInvalid, detailKind, errIDToken)
-	case !says && !v.cfg.AllowUnmarkedTokens && !hasAny(p, "scope", "scp", "client_id", "cid", "appid", "token_use"):
+	case !says && !r.cfg.AllowUnmarkedTokens && !hasAny(p, "scope", "scp", "client_id", "cid", "appid", "token_use"):
 		return problem.Wrap(problem.TokenInvalid, detailUnmarked, errUnmarked)
 	}
 	return nil
@@ -163,20 +167,31 @@ func hasAny(o map[string]any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, has := o[name]; return has })
 }
 
-// isForUs reports whether the token is meant for this service.
-func (v *Verifier) isForUs(p map[string]any) bool {
-	if v.cfg.Audience == "" {
-		return p["token_use"] == "access" && v.isOurClient(p)
+// showsPerson reports whether a token has a claim, in any case of its letters, that only a person's tokens have.
+func (r *rules) showsPerson(p map[string]any) bool {
+	for name := range p {
+		of := func(claim string) bool { return strings.EqualFold(claim, name) }
+		if slices.ContainsFunc([]string{"email", "nonce", "auth_time", "sid", r.cfg.EmailClaim}, of) {
+			return true
+		}
 	}
-	if len(v.cfg.ClientIDs) > 0 && !v.isOurClient(p) {
+	return false
+}
+
+// isForUs reports whether the token is meant for this deployment.
+func (r *rules) isForUs(p map[string]any) bool {
+	if r.cfg.Audience == "" {
+		return p["token_use"] == "access" && r.isOurClient(p)
+	}
+	if len(r.cfg.ClientIDs) > 0 && !r.isOurClient(p) {
 		return false
 	}
 	switch aud := p["aud"].(type) {
 	case string:
-		return aud == v.cfg.Audience
+		return aud == r.cfg.Audience
 	case []any:
 		isText := func(a any) bool { _, ok := a.(string); return ok }
-		return slices.Contains(aud, any(v.cfg.Audience)) &&
+		return slices.Contains(aud, any(r.cfg.Audience)) &&
 			!slices.ContainsFunc(aud, func(a any) bool { return !isText(a) })
 	default:
 		return false
@@ -184,7 +199,7 @@ func (v *Verifier) isForUs(p map[string]any) bool {
 }
 
 // isOurClient reports whether the token names its client, and only clients that are allowed.
-func (v *Verifier) isOurClient(p map[string]any) bool {
+func (r *rules) isOurClient(p map[string]any) bool {
 	named := false
 	for _, name := range []string{"client_id", "azp", "cid", "appid"} {
 		client, has := p[name]
@@ -192,7 +207,7 @@ func (v *Verifier) isOurClient(p map[string]any) bool {
 			continue
 		}
 		text, _ := client.(string)
-		if text == "" || !slices.Contains(v.cfg.ClientIDs, text) {
+		if text == "" || !slices.Contains(r.cfg.ClientIDs, text) {
 			return false
 		}
 		named = true
@@ -202,18 +217,18 @@ func (v *Verifier) isOurClient(p map[string]any) bool {
 
 // hasScope reports whether the token has the required scope: in scope (RFC 9068), or in scp, where Entra has a text as in
 // scope, and Okta a list.
-func (v *Verifier) hasScope(p map[string]any) bool {
-	if v.cfg.RequiredScope == "" {
+func (r *rules) hasScope(p map[string]any) bool {
+	if r.cfg.RequiredScope == "" {
 		return true
 	}
 	for _, name := range []string{"scope", "scp"} {
 		switch of := p[name].(type) {
 		case string:
-			if slices.Contains(strings.Split(of, " "), v.cfg.RequiredScope) {
+			if slices.Contains(strings.Split(of, " "), r.cfg.RequiredScope) {
 				return true
 			}
 		case []any:
-			if slices.Contains(of, any(v.cfg.RequiredScope)) {
+			if slices.Contains(of, any(r.cfg.RequiredScope)) {
 				return true
 			}
 		}

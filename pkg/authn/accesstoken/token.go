@@ -44,6 +44,10 @@ type Config struct {
 	// AllowUnmarkedTokens accepts tokens of an issuer whose access tokens have no mark
 	// that distinguishes them from its ID tokens (Supabase, Clerk).
 	AllowUnmarkedTokens bool
+	// Services are the callers that are servers of the owner, none by default. Their tokens must have
+	// ServiceAudience; "": Audience.
+	Services        []Service
+	ServiceAudience string
 }
 
 // Settings are the variables of a function's environment (boot.Reader).
@@ -72,6 +76,7 @@ func ConfigFrom(e Settings) Config {
 
 // Claims are the claims of a verified access token that are used.
 type Claims struct {
+	Service         string // the name of the service whose token it is; "": a user's
 	Issuer, Subject string
 	Email           string    // "" when the token has none
 	EmailVerified   bool      // false without an email
@@ -93,25 +98,35 @@ const (
 	detailAudience    = "The access token is not meant for this service."
 	detailScope       = "The access token lacks the scope that this service requires."
 	detailExpired     = "The access token has expired."
+	detailPerson      = "The access token names a person, and its sub is that of a service."
 	detailUnavailable = "The issuer of access tokens cannot be reached."
 )
 
-// Verifier verifies the tokens of one issuer. It is safe for concurrent use. Make it with New.
+// Verifier verifies the tokens of the users' issuer and of the services. It is safe for concurrent use. Make it with New.
 type Verifier struct {
 	cfg       Config
 	client    *http.Client
 	now       func() time.Time
 	discovery *jwks.Discovery
-	keys      *jwks.Source
-	parser    *jwt.Parser // of access tokens
+	users     *rules
+	services  map[account]service
 	answers   *jwt.Parser // of userinfo's signed answers
 	known     *memory[known]
 	refused   *memory[struct{}] // by userinfo
 }
 
+// rules are what a token must show, and whose keys must have signed it.
+type rules struct {
+	cfg      Config
+	keys     *jwks.Source
+	parser   *jwt.Parser
+	noPerson bool // a token that shows a person is refused
+}
+
 // known is a verified token.
 type known struct {
 	claims Claims
+	by     *rules
 	keys   jwks.Snapshot // by which it was verified
 }
 
@@ -128,21 +143,25 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
 		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
 	}
-	// The parser repeats many checks of checkClaims, so that one mistake in
-	// either accepts no bad token.
-	options := append(slices.Clone(form), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
-	if cfg.Audience != "" {
-		options = append(options, jwt.WithAudience(cfg.Audience))
+	rulesOf := func(cfg Config, keys *jwks.Source) *rules {
+		// The parser repeats many checks of checkClaims, so that one mistake in
+		// either accepts no bad token.
+		options := append(slices.Clone(form), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
+		if cfg.Audience != "" {
+			options = append(options, jwt.WithAudience(cfg.Audience))
+		}
+		return &rules{cfg: cfg, keys: keys, parser: jwt.NewParser(options...)}
 	}
-	discovery := jwks.NewDiscovery(cfg.Issuer, client, now)
-	return &Verifier{
+	discovery := jwks.NewDiscovery(cfg.Issuer, client, jwks.Patient, now)
+	v := &Verifier{
 		cfg: cfg, client: client, now: now, discovery: discovery,
-		keys:    jwks.New(cfg.JWKSURL, discovery, client, now),
-		parser:  jwt.NewParser(options...),
+		users:   rulesOf(cfg, jwks.New(cfg.JWKSURL, discovery, client, jwks.Patient, now)),
 		answers: jwt.NewParser(form...),
 		known:   newMemory[known](now),
 		refused: newMemory[struct{}](now),
 	}
+	v.addServices(rulesOf)
+	return v
 }
 
 func orDefault(value, fallback string) string {
@@ -162,7 +181,7 @@ func orDefault(value, fallback string) string {
 // Errors: token_invalid, token_expired, unavailable.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if before, ok := v.known.get(raw); ok {
-		keys, err := v.keys.Keys(ctx)
+		keys, err := before.by.keys.Keys(ctx)
 		if err != nil {
 			return Claims{}, unavailable(err)
 		}
@@ -178,14 +197,18 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	if err := v.checkClaims(t.payload, h.accessType); err != nil {
+	by, name := v.rulesFor(t.payload)
+	if err := by.checkClaims(t.payload, h.accessType); err != nil {
 		return Claims{}, err
 	}
-	claims, keys, err := v.verified(ctx, v.parser, raw, h, t.payload)
+	proved, keys, err := verified(ctx, by.keys, by.parser, raw, h, t.payload)
 	var gone *problem.Error
 	switch {
 	case err == nil:
-		return v.remember(raw, claims, keys), nil
+		claims := v.claims(proved)
+		claims.Service = name
+		v.remember(raw, known{claims, by, keys}, proved)
+		return claims, nil
 	case errors.As(err, &gone):
 		return Claims{}, err
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
@@ -197,22 +220,21 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	}
 }
 
-// remember returns the claims of a good token, which Verify knows from now on.
-func (v *Verifier) remember(raw string, of jwt.MapClaims, by jwks.Snapshot) Claims {
-	claims, until := v.claims(of), v.now().Add(knownFor)
+// remember makes Verify know a good token from now on.
+func (v *Verifier) remember(raw string, good known, of jwt.MapClaims) {
+	until := v.now().Add(knownFor)
 	if exp, ok := seconds(of["exp"]); ok && time.Unix(exp, 0).Before(until) {
 		until = time.Unix(exp, 0)
 	}
-	v.known.add(raw, known{claims, by}, until)
-	return claims
+	v.known.add(raw, good, until)
 }
 
-// verified verifies a signature, and the claims that the parser checks, by the keys of the
+// verified verifies a signature, and the claims that the parser checks, by the keys of an
 // issuer, which it returns too. When no known key made the signature, it fetches newer ones. Errors:
 // unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the
 // signature.
-func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
-	seen, err := v.keys.Keys(ctx)
+func verified(ctx context.Context, keys *jwks.Source, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
+	seen, err := keys.Keys(ctx)
 	if err != nil {
 		return nil, seen, unavailable(err)
 	}
@@ -222,7 +244,7 @@ func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string,
 	}
 	// The key id is unknown, or its key did not make the signature. Perhaps the
 	// issuer has other keys by now.
-	next, changed, askErr := v.keys.Newer(ctx, seen)
+	next, changed, askErr := keys.Newer(ctx, seen)
 	switch {
 	case askErr != nil:
 		return nil, next, unavailable(askErr)

@@ -119,7 +119,7 @@ func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, err
 	if iss, has := t.payload["iss"]; h.accessType || has && iss != v.cfg.Issuer {
 		return nil, errUserinfoSigned
 	}
-	claims, _, err := v.verified(ctx, v.answers, raw, h, t.payload)
+	claims, _, err := verified(ctx, v.users.keys, v.answers, raw, h, t.payload)
 	if err != nil {
 		return nil, errors.Join(errUserinfoSigned, err)
 	}

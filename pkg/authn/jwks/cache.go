@@ -12,17 +12,22 @@ const (
 	fresh = 15 * time.Minute // an answer this young is used without a call
 	stale = 24 * time.Hour   // an answer this young is used while calls fail, unless it was withdrawn
 
-	// askTimeout bounds one fetch, with all its requests.
-	askTimeout = 3 * time.Second
 	// forcePause is the time between two forced fetches, so that a flood of tokens with
 	// unknown kids or bad signatures does not become a flood of calls to the issuer.
 	forcePause = 10 * time.Second
 	// downPause is the time between a failure and the next try while there is a usable
 	// answer. Without it, each request would wait for an issuer that hangs.
 	downPause = 10 * time.Second
-	// emptyPause is the same while there is no usable answer: as long as Retry-After.
-	emptyPause = time.Second
 )
+
+// Patience is how long callers wait for an issuer that does not answer.
+type Patience struct {
+	Timeout time.Duration // of one fetch, with all its requests
+	Pause   time.Duration // between a failure and the next try while there is no usable answer
+}
+
+// Patient is the Patience with an issuer of users: they can do nothing without it. Its Pause is as long as Retry-After.
+var Patient = Patience{Timeout: 3 * time.Second, Pause: time.Second}
 
 // errWithdrawn is in the chain of a fetch's error when the issuer has answered, and has nothing any more.
 var errWithdrawn = errors.New("jwks: withdrawn")
@@ -31,8 +36,9 @@ var errWithdrawn = errors.New("jwks: withdrawn")
 // no goroutine, because a Lambda function is frozen between requests: one caller fetches, and
 // the others wait.
 type cached[T any] struct {
-	fetch func(context.Context) (T, error)
-	now   func() time.Time
+	fetch    func(context.Context) (T, error)
+	now      func() time.Time
+	patience Patience
 
 	mu       sync.Mutex
 	flight   chan struct{} // closed when the running fetch ends; nil when none runs
@@ -126,7 +132,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 		close(done)
 	}()
 
-	limited, cancel := context.WithTimeout(ctx, askTimeout)
+	limited, cancel := context.WithTimeout(ctx, c.patience.Timeout)
 	defer cancel()
 	value, err := c.fetch(limited)
 
@@ -153,7 +159,7 @@ func (c *cached[T]) usable(now time.Time) bool {
 
 // isDown reports whether the last try failed so recently that it is not repeated yet.
 func (c *cached[T]) isDown(now time.Time) bool {
-	pause := emptyPause
+	pause := c.patience.Pause
 	if c.usable(now) {
 		pause = downPause
 	}

@@ -14,7 +14,7 @@ var errDown = errors.New("down")
 
 // numbered is a cache whose fetches take a second and count themselves.
 func numbered(calls *atomic.Int64, fault *atomic.Bool) *cached[int64] {
-	return &cached[int64]{now: time.Now, fetch: func(ctx context.Context) (int64, error) {
+	return &cached[int64]{now: time.Now, patience: Patient, fetch: func(ctx context.Context) (int64, error) {
 		n := calls.Add(1)
 		select {
 		case <-time.After(time.Second):
@@ -183,7 +183,7 @@ func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 }
 
 func TestPanicInAFetchLeavesNoCallerWaiting(t *testing.T) {
-	c := &cached[int]{now: time.Now, fetch: func(context.Context) (int, error) { panic("broken") }}
+	c := &cached[int]{now: time.Now, patience: Patient, fetch: func(context.Context) (int, error) { panic("broken") }}
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = c.get(t.Context())
@@ -210,7 +210,7 @@ func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
 			t.Errorf("%d fetches, want 1", n)
 		}
 		fault.Store(false)
-		time.Sleep(emptyPause)
+		time.Sleep(Patient.Pause)
 		if v, err := c.get(t.Context()); err != nil || v.value != 2 {
 			t.Errorf("got %+v %v", v, err)
 		}
@@ -221,7 +221,7 @@ func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
 func TestClockSetBackMakesNothingYounger(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	calls := 0
-	c := &cached[int]{now: func() time.Time { return at }, fetch: func(context.Context) (int, error) { calls++; return calls, nil }}
+	c := &cached[int]{now: func() time.Time { return at }, patience: Patient, fetch: func(context.Context) (int, error) { calls++; return calls, nil }}
 	for want := 1; want <= 2; want++ {
 		if v, err := c.get(t.Context()); err != nil || v.value != want {
 			t.Errorf("got %+v %v, want %d", v, err, want)

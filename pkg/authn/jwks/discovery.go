@@ -22,9 +22,9 @@ type Discovery struct {
 }
 
 // NewDiscovery returns the discovery of an issuer. It makes no call.
-func NewDiscovery(issuer string, client *http.Client, now func() time.Time) *Discovery {
+func NewDiscovery(issuer string, client *http.Client, patience Patience, now func() time.Time) *Discovery {
 	address := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
-	return &Discovery{cached[Document]{now: now, fetch: func(ctx context.Context) (Document, error) {
+	return &Discovery{cached[Document]{now: now, patience: patience, fetch: func(ctx context.Context) (Document, error) {
 		body, err := read(ctx, client, address)
 		if err != nil {
 			return Document{}, err

@@ -62,8 +62,8 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 			if slash != "" && c.document != "" && c.document != "down" {
 				i.answers[documentPath] = strings.Replace(i.answers[documentPath], `"issuer":"`+i.URL, `"issuer":"`+i.URL+slash, 1)
 			}
-			d := NewDiscovery(i.URL+slash, i.Client(), time.Now)
-			s, err := New(here(c.address), d, i.Client(), time.Now).Keys(t.Context())
+			d := NewDiscovery(i.URL+slash, i.Client(), Patient, time.Now)
+			s, err := New(here(c.address), d, i.Client(), Patient, time.Now).Keys(t.Context())
 			if c.want == "" && (err != nil || !s.Knows("k") || len(s.Find("k", ES256)) != 1 || !s.Asked()) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -95,7 +95,7 @@ func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
 		fmt.Fprint(w, `{}`)
 	}))
 	defer cut.Close()
-	if _, err := New(cut.URL, nil, cut.Client(), time.Now).Keys(t.Context()); err == nil || !strings.Contains(err.Error(), "EOF") {
+	if _, err := New(cut.URL, nil, cut.Client(), Patient, time.Now).Keys(t.Context()); err == nil || !strings.Contains(err.Error(), "EOF") {
 		t.Errorf("an answer that ends early: %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 		var now time.Time
 		var answer error
 		calls := 0
-		cache := &cached[int]{now: func() time.Time { return now }, fetch: func(context.Context) (int, error) { calls++; return calls, answer }}
+		cache := &cached[int]{now: func() time.Time { return now }, patience: Patient, fetch: func(context.Context) (int, error) { calls++; return calls, answer }}
 		for _, step := range c {
 			now, answer = begun.Add(step.at), step.answer
 			before := calls
@@ -136,7 +136,7 @@ func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	calls, fault := 0, error(nil)
-	c := &cached[int]{now: func() time.Time { return now }, fetch: func(context.Context) (int, error) { calls++; return calls, fault }}
+	c := &cached[int]{now: func() time.Time { return now }, patience: Patient, fetch: func(context.Context) (int, error) { calls++; return calls, fault }}
 	seen, err := c.get(t.Context())
 	if err != nil || !seen.asked {
 		t.Fatal(seen, err)

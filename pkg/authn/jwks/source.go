@@ -5,7 +5,7 @@
 // minutes, and is used for 24 hours while calls to the issuer fail. A set of keys of which none can
 // be used, in a readable answer, ends this at the 15 minutes. An unknown kid or a bad
 // signature forces at most one fetch in 10 seconds. Concurrent callers share one fetch. A fetch
-// takes at most 3 seconds and 1 MiB. A key that cannot be read is skipped, without effect on
+// takes at most the time of a Patience and 1 MiB. A key that cannot be read is skipped, without effect on
 // other keys.
 //
 // This package must not be used to decide whether a token is good: package token does that.
@@ -26,8 +26,8 @@ type Source struct {
 
 // New returns the Source of the keys at an address. With address "" it is the address in the
 // discovery document. It makes no call.
-func New(address string, discovery *Discovery, client *http.Client, now func() time.Time) *Source {
-	return &Source{cached[keys]{now: now, fetch: func(ctx context.Context) (keys, error) {
+func New(address string, discovery *Discovery, client *http.Client, patience Patience, now func() time.Time) *Source {
+	return &Source{cached[keys]{now: now, patience: patience, fetch: func(ctx context.Context) (keys, error) {
 		at := address
 		if at == "" {
 			doc, err := discovery.Get(ctx)

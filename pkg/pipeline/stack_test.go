@@ -64,22 +64,23 @@ func unsigned(t *testing.T) *stack {
 	return s
 }
 
-// deliverer is another process that delivers.
+// deliverer returns another process that delivers. It shares the table, the queue and the signer.
 func (s *stack) deliverer() *pipeline.Deliver {
 	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	return &pipeline.Deliver{Store: s.Store, Queue: s.queue, Signer: s.signer, Post: outbound.NewSender(guard), Issuer: issuer}
 }
 
+// pass moves the clock forward.
 func (s *stack) pass(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = s.now.Add(d)
 }
 
-// signer counts signatures, and can be down.
+// signer counts signatures. While it is away, it fails.
 type signer struct {
 	real *signing.Keys
-	n    atomic.Int64
+	n    atomic.Int64 // signatures
 	away atomic.Bool
 }
 
@@ -98,13 +99,13 @@ type recorder struct {
 
 	mu      sync.Mutex
 	waiting []waiting
-	sent    int
-	sending func() // is called at each Send; nil: nothing
+	sent    int    // messages since the beginning
+	sending func() // called at each Send; nil: not used
 }
 
 type waiting struct {
 	webhook.Message
-	at time.Time
+	at time.Time // when the message appears
 }
 
 func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webhook.Message) error {
@@ -152,6 +153,7 @@ func (r *recorder) lose() int {
 	return n
 }
 
+// count returns how many messages were sent since the beginning.
 func (r *recorder) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,6 +189,7 @@ func (s *stack) stream(t *testing.T) {
 	}
 }
 
+// sweeps runs the sweep once, which must not fail.
 func (s *stack) sweeps(t *testing.T) {
 	t.Helper()
 	if err := s.sweep.Run(ctx); err != nil {
@@ -194,7 +197,7 @@ func (s *stack) sweeps(t *testing.T) {
 	}
 }
 
-// minutes lets time pass, with the sweep and the queue at work.
+// minutes lets n minutes pass. In each of them the sweep and the queue do their work.
 func (s *stack) minutes(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -210,6 +213,7 @@ func (s *stack) later(t *testing.T, d time.Duration) {
 	s.pump(t)
 }
 
+// attr returns a text or a number of a row, "" when the row does not have it.
 func attr(row map[string]types.AttributeValue, name string) string {
 	switch v := row[name].(type) {
 	case *types.AttributeValueMemberS:
@@ -258,7 +262,7 @@ func linkRow(s *stack, o id.Org, a id.App, i int) row {
 	}
 }
 
-// overdueRow returns a delivery that is due.
+// overdueRow returns a delivery that is due, to an endpoint that does not exist.
 func overdueRow(s *stack, i int) row {
 	pk, sk := "DLV#whe_1", fmt.Sprintf("evt_%026d", i)
 	return row{

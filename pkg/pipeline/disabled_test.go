@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"testing"
+	"time"
 
 	"latchkey/pkg/org"
 	"latchkey/pkg/pipeline"
@@ -13,7 +14,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// before is a signer and a poster that call a function before they sign or post.
+// before is a signer that calls sign before it signs, and a poster that calls post before it posts.
 type before struct {
 	pipeline.Signer
 	pipeline.Poster
@@ -60,15 +61,18 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 				r := s.receiver(t, nil)
 				e := r.event()
 				s.stream(t)
-				done := 0
+				calls := 0
 				change := func() {
-					if done++; done == 1 {
-						if err := c.change(s, r); err != nil {
-							t.Error(err)
-						}
+					calls++
+					if calls > 1 {
+						return // the first attempt is the one that is tested
+					}
+					if err := c.change(s, r); err != nil {
+						t.Error(err)
 					}
 				}
-				hooks := before{s.deliver.Signer, s.deliver.Post, func() {}, func() {}}
+				nothing := func() {}
+				hooks := before{s.deliver.Signer, s.deliver.Post, nothing, nothing}
 				switch step {
 				case "read":
 					s.Faults.Before("BatchGetItem", change)
@@ -77,17 +81,17 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 				case "sign":
 					hooks.sign = change
 				case "read again":
-					s.Faults.Before("BatchGetItem", func() {})
+					s.Faults.Before("BatchGetItem", nothing)
 					s.Faults.Before("BatchGetItem", change)
 				case "post":
 					hooks.post = change
 				}
 				s.deliver.Signer, s.deliver.Post = hooks, hooks
 				s.pump(t)
-				if done == 0 || s.Faults.Pending() {
-					t.Fatalf("the endpoint was changed %d times", done)
+				if calls == 0 || s.Faults.Pending() {
+					t.Fatal("the endpoint was not changed")
 				}
-				if step == "post" { // it was under way
+				if step == "post" { // the attempt has read its endpoint for the last time
 					r.wants("under way", 1)
 					return
 				}
@@ -106,7 +110,7 @@ func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, nil), s.receiver(t, nil)
-	other.ID = r.ID // whose webhooks it takes
+	other.ID = r.ID // so that other accepts webhooks for the endpoint r
 	r.event()
 	s.stream(t)
 	url := other.URL
@@ -121,14 +125,15 @@ func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
 	other.wants("the new URL", 1)
 }
 
-// TestATableThatIsAwayBeforeTheRequestDelaysIt: nothing is sent without the last read.
+// TestATableThatIsAwayBeforeTheRequestDelaysIt: nothing is sent without the last read of the endpoint.
 func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
 	e := r.event()
 	s.stream(t)
-	hooks := before{s.deliver.Signer, s.deliver.Post, func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) }, func() {}}
+	away := func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) } // all tries of the SDK
+	hooks := before{s.deliver.Signer, s.deliver.Post, away, func() {}}
 	s.deliver.Signer, s.deliver.Post = hooks, hooks
 	s.pump(t)
 	r.wants("away", 0)
@@ -136,7 +141,7 @@ func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.deliver.Signer = s.signer
-	s.pass(15 * 1e9)
+	s.pass(15 * time.Second) // the attempt was given back for as long
 	s.pump(t)
 	r.wants("back", 1)
 }

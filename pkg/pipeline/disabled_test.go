@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/pkg/org"
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/store"
@@ -37,13 +36,12 @@ func (b before) Post(ctx context.Context, url string, header http.Header, body [
 // time goes on.
 func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	t.Parallel()
-	admin := func(s *stack) store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
 	changes := map[string]struct {
 		change func(s *stack, r *receiver) error
 		status webhook.DeliveryStatus
 	}{
 		"by an admin": {func(s *stack, r *receiver) error {
-			_, err := s.EnableEndpoint(ctx, admin(s), s.org, s.app, r.ID, false)
+			_, err := s.EnableEndpoint(ctx, s.admin(), s.org, s.app, r.ID, false)
 			return err
 		}, webhook.DeliveryHeld},
 		"by its app": {func(s *stack, r *receiver) error {

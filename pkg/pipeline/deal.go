@@ -23,7 +23,7 @@ type dealer struct {
 	mu     sync.Mutex
 	queues map[queueKey]*roundRobin[id.App, store.Due]
 	turns  []queueKey // the queues that have rows; the first is next
-	failed []error
+	failed []error    // what failed since the beginning; deal returns it
 }
 
 func newDealer() *dealer { return &dealer{queues: map[queueKey]*roundRobin[id.App, store.Due]{}} }

@@ -67,7 +67,7 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	w, ok, err := d.Store.Deliveries().Work(ctx, m.DeliveryID)
 	if err != nil || !ok {
-		return err
+		return err // not ok: the delivery or its event no longer exists
 	}
 	deliveries := d.Store.Deliveries()
 	switch w.Step(w.To.Receiver, d.Store.Now()) {
@@ -132,14 +132,14 @@ func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (
 		slog.WarnContext(ctx, "a webhook cannot be signed", append(metric.SignFailures.With(1), "error", err)...)
 		return "", signAgain, err
 	}
-	now, ok, err := d.Store.Deliveries().Receiver(ctx, w.To)
+	current, ok, err := d.Store.Deliveries().Receiver(ctx, w.To)
 	switch {
 	case err != nil:
 		return "", signAgain, err
 	case !ok:
 		return "", 0, errNotEnabled // the next message holds or cancels the delivery
 	}
-	w.To = now
+	w.To = current
 	return token, 0, nil
 }
 
@@ -208,6 +208,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 		return recorded // an attempt that was not recorded is made again, and then counts against the endpoint
 	}
 	if why := w.To.Disables(r.Status, now); why != "" {
+		// After an error the message comes again, and Message holds the delivery.
 		return errors.Join(deliveries.DisableEndpoint(ctx, w.To, why), deliveries.Hold(ctx, w.DeliveryID))
 	}
 	if queued {
@@ -229,6 +230,7 @@ const (
 
 func delivered(r outbound.Result) bool { return r.Status >= 200 && r.Status < 300 && r.Err == "" }
 
+// lastAttempt returns what a delivery shows of its last attempt. A redirect is an error, because none is followed.
 func lastAttempt(jti string, at time.Time, r outbound.Result) store.LastAttempt {
 	last := store.LastAttempt{ID: jti, At: at.UnixMilli(), DurationMs: r.Took.Milliseconds()}
 	if r.Status != 0 {

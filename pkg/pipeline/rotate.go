@@ -114,6 +114,7 @@ func (r *Rotation) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// release gives the lease back, even when ctx has ended. A lease that is not given back ends after leaseFor.
 func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -241,7 +242,7 @@ func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 }
 
 // create creates a key and writes its ARN to the table before anything reads its public half,
-// which KMS may refuse until the new key's tag counts.
+// which KMS may refuse until the new key's tag takes effect.
 func (r *rotation) create(ctx context.Context) error {
 	arn, err := r.KMS.Create(ctx)
 	if err != nil {

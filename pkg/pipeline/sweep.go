@@ -43,7 +43,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	parallel.Each(len(kinds), kinds, func(_ int, kind store.DueKind) error {
 		rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
 		due.failure(string(kind), err)
-		if len(rows) >= readPerShard {
+		if len(rows) >= readPerShard { // they may be of one shard, which has more then
 			slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
 		}
 		due.add(rows...)
@@ -80,11 +80,11 @@ type run struct {
 
 	mu     sync.Mutex
 	moved  []webhook.Message     // overdue deliveries, to be queued
-	parked map[id.Endpoint]int64 // when the parked delivery that was processed last was due
+	parked map[id.Endpoint]int64 // parkedUpTo
 }
 
-// parkedUpTo returns up to when (milliseconds) this run has processed the parked deliveries of an
-// endpoint; 0: it has processed none.
+// parkedUpTo returns how far this run has processed the parked deliveries of an endpoint: the time (milliseconds)
+// when the round of the last one began; 0: it has processed none.
 func (r *run) parkedUpTo(h id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *run) giveBack(n int) { r.left.Add(int64(n)) }
 const messagesPerCall = 10
 
 // delivery queues an overdue delivery, if this run has moved the time at which the delivery is due. So of two runs
-// at once only one queues it.
+// at once only one queues it. A run that may queue no more deliveries leaves it to the next run.
 func (r *run) delivery(ctx context.Context, d store.Due) error {
 	if r.reserve(1) == 0 {
 		return nil

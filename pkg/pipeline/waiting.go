@@ -64,14 +64,15 @@ type batch struct {
 	look  store.Looked
 }
 
-// parked processes up to batchSize parked deliveries. It begins where this run has ended for the
-// endpoint, because the index may still have the deliveries before.
+// parked processes up to batchSize parked deliveries. It begins where the last batch of this run
+// ended, because the index may still have the deliveries that the run has processed.
 func (b *batch) parked(ctx context.Context) error {
 	from := b.parkedUpTo(b.to.ID)
 	found, err := b.Store.Deliveries().Parked(ctx, b.to.ID, from, batchSize)
 	failed := []error{err}
-	processedBefore := from != 0 // by this run: the index may not yet show all that is parked
-	b.look.Parked = processedBefore || len(found) > 0
+	// A list that begins in the middle does not show that nothing is parked.
+	wholeList := from == 0
+	b.look.Parked = len(found) > 0 || !wholeList
 	for _, d := range found {
 		ok, err := b.handleParked(ctx, d)
 		if ok {
@@ -88,23 +89,23 @@ func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err err
 	if d.Kind == store.DueStray {
 		return false, b.Store.DropStray(ctx, d)
 	}
-	of, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
-	// A parked delivery is in the index by the time when its round began. Without NextAttempt it counts as due.
+	delivery, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
+	// The index has a parked delivery at the time when its round began (Park). Without NextAttempt the round is due.
 	round := webhook.Round{Status: webhook.DeliveryPending, StartedAt: d.At}
 	switch round.Step(b.to.Receiver, b.Store.Now()) {
 	case webhook.StepCancel:
-		err = deliveries.Cancel(ctx, of)
+		err = deliveries.Cancel(ctx, delivery)
 	case webhook.StepHold:
-		err = deliveries.Hold(ctx, of)
+		err = deliveries.Hold(ctx, delivery)
 	case webhook.StepGiveUp:
-		err = deliveries.GiveUp(ctx, of)
-	default:
+		err = deliveries.GiveUp(ctx, delivery)
+	default: // an attempt or a probe is due
 		if b.may == 0 {
 			return false, nil
 		}
 		ok, err = deliveries.Unpark(ctx, d)
 		if ok {
-			b.wakes(of)
+			b.wakes(delivery)
 		}
 		return ok, err
 	}

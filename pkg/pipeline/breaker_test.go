@@ -26,7 +26,7 @@ func (s *stack) trip(t *testing.T, n int) *receiver {
 	}
 	s.stream(t)
 	for i, m := range s.queue.ready()[:5] {
-		if i == 4 { // the fifth failure opens the breaker only this long after the first
+		if i == 4 { // the breaker opens only if the five failures span BreakOver
 			s.pass(webhook.BreakOver)
 		}
 		if err := s.deliver.Message(ctx, m); err != nil {

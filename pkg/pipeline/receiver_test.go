@@ -101,6 +101,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer(w, n)
 }
 
+// verify checks a webhook as a receiver does, and that the row of its delivery has its jti as the lease.
 func (r *receiver) verify(req *http.Request, token string) (got received, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/jwt" || req.Header.Get("User-Agent") != "Latchkey-Webhooks/1" {

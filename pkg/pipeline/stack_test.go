@@ -32,9 +32,9 @@ const issuer = "https://latchkey.test"
 // reads the stream.
 type stack struct {
 	*world
-	ada     id.User
+	ada     id.User // the org's admin
 	org     id.Org
-	app     id.App
+	app     id.App // the org's default app
 	queue   *recorder
 	signer  *signer
 	fan     pipeline.FanOut
@@ -45,7 +45,7 @@ type stack struct {
 func newStack(t *testing.T) *stack {
 	t.Helper()
 	s := unsigned(t)
-	s.run(t) // a key is active
+	s.run(t) // activates the first signing key
 	return s
 }
 
@@ -115,7 +115,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	if delay > webhook.MaxDelay {
 		return fmt.Errorf("a delay of %s", delay)
 	}
-	whole := max(delay+time.Second-1, 0).Truncate(time.Second)
+	roundedUp := max(delay+time.Second-1, 0).Truncate(time.Second)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sending != nil {
@@ -123,7 +123,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	}
 	for _, m := range messages {
 		r.sent++
-		r.waiting = append(r.waiting, waiting{m, r.now().Add(whole)})
+		r.waiting = append(r.waiting, waiting{m, r.now().Add(roundedUp)})
 	}
 	return nil
 }
@@ -231,28 +231,29 @@ func num(v int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}
 }
 
-// puts writes n rows directly into the table.
-func (s *stack) puts(t *testing.T, n int, of func(i int) row) {
+// puts writes n rows directly into the table. rowOf makes each of them.
+func (s *stack) puts(t *testing.T, n int, rowOf func(i int) row) {
 	t.Helper()
+	const mostOfACall = 25 // BatchWriteItem
 	var puts []types.WriteRequest
 	for i := range n {
-		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: of(i)}})
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: rowOf(i)}})
 	}
-	for part := range slices.Chunk(puts, 25) {
+	for part := range slices.Chunk(puts, mostOfACall) {
 		if _, err := s.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: part}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// shard returns the partition of the index in which a row is.
+// shard returns the partition of the index in which a row of a kind is: one of eight, by the hash of its key.
 func shard(kind, pk, sk string) types.AttributeValue {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(pk + sk))
 	return str(fmt.Sprint("DUE#", kind, "#", h.Sum32()%8))
 }
 
-// linkRow returns a pending link that expires in a day.
+// linkRow returns the row of pending link number i, which expires in a day.
 func linkRow(s *stack, o id.Org, a id.App, i int) row {
 	pk, sk := "LINKS#"+string(a), fmt.Sprintf("LINK#lnk_%026d", i)
 	at := s.Now().UnixMilli()
@@ -262,7 +263,7 @@ func linkRow(s *stack, o id.Org, a id.App, i int) row {
 	}
 }
 
-// overdueRow returns a delivery that is due, to an endpoint that does not exist.
+// overdueRow returns the row of delivery number i, which is due. Its endpoint does not exist.
 func overdueRow(s *stack, i int) row {
 	pk, sk := "DLV#whe_1", fmt.Sprintf("evt_%026d", i)
 	return row{

@@ -189,7 +189,7 @@ func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
 	}
 	b.minutes(t, 10)
 	if got := b.off.statuses(); got["held"] < 3 || len(got) != 1 || b.down.now().Deleted {
-		t.Errorf("it was ended: %v", got)
+		t.Errorf("the org was ended: %v", got)
 	}
 	if got, err := b.Link(ctx, b.app, b.pending); err != nil || got.RevokedAt != 0 {
 		t.Errorf("the link was ended: %+v, %v", got, err)
@@ -199,7 +199,7 @@ func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
 	b.ended(t)
 }
 
-// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each sweep before its second transaction.
+// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each of 60 sweeps before its second transaction.
 func TestTheSweepGoesOnWithAnEndThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)

@@ -38,14 +38,13 @@ func (e entry) String() string {
 	return fmt.Sprintf("at %d %s by %v on %v: %s (%s)", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID)
 }
 
-// audited is an org whose clock goes on a minute with each request, with the entries that its
-// log must have, oldest first.
+// audited is an org, and the entries that its log must have. Each request moves the clock on.
 type audited struct {
 	*server
-	at    time.Time
+	at    time.Time // the clock
 	admin id.User
 	org   id.Org
-	want  []entry
+	want  []entry // oldest first
 }
 
 // does makes a request, as the admin unless it has another caller. The request must succeed and,
@@ -53,7 +52,8 @@ type audited struct {
 func (a *audited) does(t *testing.T, r request, action, target, changes string) reply {
 	t.Helper()
 	a.at = a.at.Add(time.Minute)
-	if r.path = "/v1/orgs" + r.path; r.as == nil {
+	r.path = "/v1/orgs" + r.path
+	if r.as == nil {
 		r.as = user(a.admin)
 	}
 	out := a.do(t, r)
@@ -64,7 +64,7 @@ func (a *audited) does(t *testing.T, r request, action, target, changes string) 
 	return out
 }
 
-// expect adds an entry of the admin with the present time.
+// expect adds an entry to those that the log must have: by the admin, at the present time.
 func (a *audited) expect(action, target, changes string) {
 	if action == "" {
 		return
@@ -119,7 +119,7 @@ func (a *audited) members(t *testing.T) {
 	a.does(t, request{method: "DELETE", path: base + "/" + bob}, "member.removed", bob, `{"role":{"from":"admin","to":null}}`)
 	a.does(t, request{method: "POST", path: base, body: `{"email":"eve@example.com"}`}, "member.added", eve, `{"role":{"from":null,"to":"member"}}`)
 	a.does(t, request{as: user(id.User(eve)), method: "POST", path: "/" + string(a.org) + "/leave"}, "member.left", eve, `{"role":{"from":"member","to":null}}`)
-	a.want[len(a.want)-1].Actor.ID = eve
+	a.want[len(a.want)-1].Actor.ID = eve // does expects the admin
 }
 
 // names renames the org, creates an app and renames it.
@@ -127,17 +127,17 @@ func (a *audited) names(t *testing.T) (app string) {
 	t.Helper()
 	base := "/" + string(a.org)
 	a.does(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "org.updated", string(a.org), `{"name":{"from":"Acme","to":"Acme 2"}}`)
-	a.does(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "", "", "")
-	a.does(t, request{method: "PATCH", path: base, body: `{}`}, "", "", "")
+	a.does(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "", "", "") // the same name
+	a.does(t, request{method: "PATCH", path: base, body: `{}`}, "", "", "")                // no name
 	app = a.does(t, request{method: "POST", path: base + "/apps", body: `{"name":"Second"}`}, "", "", "").str("id")
 	a.expect("app.created", app, `{"name":{"from":null,"to":"Second"}}`)
 	rename := request{method: "PATCH", path: base + "/apps/" + app, body: `{"name":"2nd"}`}
 	a.does(t, rename, "app.updated", app, `{"name":{"from":"Second","to":"2nd"}}`)
-	a.does(t, rename, "", "", "")
+	a.does(t, rename, "", "", "") // the same name
 	return app
 }
 
-// keys makes every change of keys, with a life and without.
+// keys makes every change of keys, of keys that expire and of keys that do not.
 func (a *audited) keys(t *testing.T, app string) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
@@ -155,15 +155,15 @@ func (a *audited) keys(t *testing.T, app string) {
 	a.expect("key.created", short, `{"appId":{"from":null,"to":"`+app+`"},"expiresAt":{"from":null,"to":`+end+`},"name":{"from":null,"to":"server"}}`)
 	to := rotate(k, `{"graceSeconds":60}`)
 	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":`+ends(time.Minute)+`},"rotatedTo":{"from":null,"to":"`+to+`"}}`)
-	last := rotate(short, `{"graceSeconds":604800}`) // its end is before its grace's
+	last := rotate(short, `{"graceSeconds":604800}`) // short expires before the grace would end, and keeps its expiry
 	a.expect("key.rotated", short, `{"expiresAt":{"from":`+end+`,"to":`+end+`},"rotatedTo":{"from":null,"to":"`+last+`"}}`)
 	a.carried(t, base, rotate)
 	revoke := request{method: "DELETE", path: base + "/" + last}
 	a.does(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
-	a.does(t, revoke, "", "", "") // again
+	a.does(t, revoke, "", "", "") // the key is revoked already
 	revoke.path += "?links=revoke"
 	a.does(t, revoke, "key.links_revoked", last, `{}`)
-	a.does(t, revoke, "", "", "") // again
+	a.does(t, revoke, "", "", "") // its links are revoked already
 }
 
 // numberOf returns a number of a row.
@@ -180,8 +180,8 @@ func numberOf(t *testing.T, row map[string]types.AttributeValue, name string) in
 	return n
 }
 
-// end deletes the org, and returns the entries that this adds to the log. Only an operator can
-// read them now, in the rows.
+// end deletes the org, and returns the entries that the deletion adds to the log. No route shows the
+// log of a deleted org: end reads its rows, as an operator can.
 func (a *audited) end(t *testing.T) (added []entry) {
 	t.Helper()
 	before := map[string]bool{}
@@ -279,7 +279,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 	w.target = a.admin
 	ask(ada, "PATCH", "/v1/orgs/{orgId}/members/{userId}", `{"role":"viewer"}`, 409, problem.LastAdmin)
 	ask(ada, "DELETE", "/v1/orgs/{orgId}/members/{userId}", "", 409, problem.LastAdmin)
-	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members, w.Limits.Endpoints = 1, 1, 4, 1
+	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members, w.Limits.Endpoints = 1, 1, 4, 1 // as many as the world has
 	ask(w.caller("key"), "POST", "/webhook_endpoint/create", `{"url":"https://hooks.example.com"}`, 409, problem.LimitReached)
 	for _, path := range []string{"update", "delete"} {
 		ask(w.caller("key"), "POST", "/webhook_endpoint/"+path, `{"endpointId":"whe_x"}`, 404, problem.EndpointNotFound)

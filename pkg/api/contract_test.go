@@ -11,7 +11,7 @@ import (
 
 func TestTheContractIsServedAsItIs(t *testing.T) {
 	s := newServer(t)
-	s.Faults.Plan("", storetest.LostBefore, -1) // it needs no table
+	s.Faults.Plan("", storetest.LostBefore, -1) // a read of the table would be a 503
 	out := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "")
 	if out.text != contractText || out.header.Get("Content-Type") != "application/yaml" {
 		t.Errorf("%v %q", out.header, out.text)
@@ -38,7 +38,8 @@ func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 	}
 }
 
-// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and needs it for the length.
+// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and takes Content-Length from it. The body of a HEAD
+// request is ignored.
 func TestHEADIsAnsweredAsGET(t *testing.T) {
 	r := newRing(t)
 	for _, path := range []string{"/.well-known/jwks.json", "/openapi.yaml"} {
@@ -49,6 +50,6 @@ func TestHEADIsAnsweredAsGET(t *testing.T) {
 		}
 	}
 	r.Faults.Plan("", storetest.LostBefore, -1)
-	*r.now = r.now.Add(time.Minute)
+	*r.now = r.now.Add(time.Minute) // the function reads the keys again
 	r.want(t, request{method: "HEAD", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
 }

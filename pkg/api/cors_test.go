@@ -15,17 +15,19 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
+// The origins of the owner's console in these tests.
 const (
 	console = "https://console.example.com"
-	local   = "http://localhost:5173"
+	local   = "http://localhost:5173" // the console on its developer's machine
 )
 
-// strangers are origins that a list of console and local does not have.
+// strangers are values of Origin that are neither console nor local.
 var strangers = []string{
 	"https://evil.example", "http://console.example.com", "https://console.example.com.evil.example", "https://x.console.example.com",
 	"https://console.example.com:8443", "https://console.example.com/", "HTTPS://console.example.com", "null", "*", console + ", " + local, "",
 }
 
+// from returns the headers of a request from a page of an origin; "": from no page.
 func from(origin string) map[string]string {
 	if origin == "" {
 		return nil
@@ -33,7 +35,8 @@ func from(origin string) map[string]string {
 	return map[string]string{"Origin": origin}
 }
 
-// sharedWith reports which pages may read the answer, and which headers of it.
+// sharedWith returns which pages may read the answer, which headers of the answer, and Vary: three texts with a
+// space between each two. An answer that no page may read has "  ".
 func sharedWith(h http.Header) string {
 	if h.Values("Access-Control-Allow-Credentials") != nil {
 		return "credentials"
@@ -101,7 +104,7 @@ func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 }
 
 func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
-	listed, none := newServer(t, console, local), newServer(t)
+	listed, none := newServer(t, console, local), newServer(t) // with console origins, and without
 	for _, r := range route.All() {
 		if r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/") {
 			continue
@@ -109,7 +112,7 @@ func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 		for _, origin := range append(strangers, console) {
 			for s, vary := range map[*server]string{listed: "Origin", none: ""} {
 				if s == listed && origin == console {
-					continue
+					continue // no stranger to this server
 				}
 				h := s.want(t, request{method: "OPTIONS", path: r.Pattern, header: from(origin)}, 404, problem.RouteNotFound).header
 				if got := sharedWith(h); got != "*  "+vary || h.Get("Cache-Control") != "no-store" || h.Get("Access-Control-Allow-Methods") != "" {

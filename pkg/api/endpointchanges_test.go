@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -20,9 +21,10 @@ func (a *audited) endpoints(t *testing.T) {
 	base := "/" + string(a.org) + "/keys"
 	k := a.does(t, request{method: "POST", path: base, body: `{}`}, "", "", "").str("id")
 	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
+	// byKey makes a request with the key k. target "" is the endpoint of the answer; action "" means no entry.
 	byKey := func(path, body, action, target, changes string) reply {
 		t.Helper()
-		a.at = a.at.Add(1e9)
+		a.at = a.at.Add(time.Second)
 		as := &principal.Principal{Kind: principal.Key, OrgID: a.org, AppID: id.DefaultApp(a.org), KeyID: id.Key(k)}
 		out := a.do(t, request{as: as, method: "POST", path: "/webhook_endpoint/" + path, body: body})
 		if out.status >= http.StatusMultipleChoices {
@@ -44,7 +46,8 @@ func (a *audited) endpoints(t *testing.T) {
 		byKey("update", `{"endpointId":"`+h+`"`+fields+`}`, action, h, changes)
 	}
 	update(`,"description":"mine"`, "endpoint.updated", `{"description":{"from":"","to":"mine"}}`)
-	update(`,"description":"mine","enabled":true`, "", "")
+	update(`,"description":"mine","enabled":true`, "", "") // as they are
+	// The log shows the origin of a URL only: its path and query may hold a secret.
 	update(`,"url":"https://a.example.com/in?token=other"`, "endpoint.updated", `{"url":{"from":"https://a.example.com","to":"https://a.example.com"}}`)
 	update(`,"url":"https://b.example.com/","events":["test"]`, "endpoint.updated",
 		`{"events":{"from":["*"],"to":["test"]},"url":{"from":"https://a.example.com","to":"https://b.example.com"}}`)
@@ -55,19 +58,20 @@ func (a *audited) endpoints(t *testing.T) {
 		a.does(t, request{method: "PATCH", path: path, body: fmt.Sprintf(`{"enabled":%t}`, enabled)}, action, h, changes)
 	}
 	byAdmin(false, "endpoint.updated", `{"disabledReason":{"from":"user","to":"admin"}}`)
-	byAdmin(false, "", "")
+	byAdmin(false, "", "") // the same again
 	byAdmin(true, "endpoint.updated", `{"disabledReason":{"from":"admin","to":null},"enabled":{"from":false,"to":true}}`)
-	byAdmin(true, "", "")
+	byAdmin(true, "", "") // the same again
 	revoke := request{method: "DELETE", path: base + "/" + k + "?endpoints=disable"}
 	gone := byKey("create", `{"url":"https://a.example.com"}`, "endpoint.created", "", made).str("id")
 	byKey("delete", with("endpointId", gone), "endpoint.deleted", gone,
 		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["*"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
 	a.does(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
 	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
-	a.does(t, revoke, "", "", "")
+	a.does(t, revoke, "", "", "") // the same again
 }
 
-// TestChangesOfAnEndpointReachTheOthers reads the events, and which endpoints each event went to.
+// TestChangesOfAnEndpointReachTheOthers: the events of a change go to every endpoint of the app except the changed
+// one, so that a thief who redirects an endpoint cannot hide the change.
 func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 	w := newThief(t)
 	ours := w.create(t, w.honest)
@@ -79,6 +83,7 @@ func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
 	w.want(t, request{as: w.honest, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", theirs)}, 200, "")
 	var sent []string
 	for _, row := range w.Rows(t) {
+		// except is the endpoint that an event does not go to.
 		if !strings.HasPrefix(text(row, "PK"), "EVTS#") || text(row, "except") != theirs {
 			continue
 		}

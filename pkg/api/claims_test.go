@@ -90,7 +90,7 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 // the answer of an unknown link, in every state of the link.
 func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	d := newDesk(t)
-	states := map[string]string{}
+	tokens := map[string]string{} // by the link's state
 	for _, state := range []string{"expired", "pending", "claimed", "revoked"} {
 		made, token := d.newLink(t)
 		switch state {
@@ -101,10 +101,10 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 		case "revoked":
 			d.ask(t, "/link/revoke", with("linkId", made), 200, "")
 		}
-		states[state] = token
+		tokens[state] = token
 	}
 	unknown := d.claim(t, "lkt_x", firstDevice, 404, problem.LinkNotFound)
-	for state, token := range states {
+	for state, token := range tokens {
 		p, err := link.ParseToken(token)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// desk is a server of the API with an API key of an app, and the key of another app of the same org.
+// desk is a server of the API with an API key of an app, and the key of another app of the same org. In its tests, h is
+// the id of an endpoint and e the id of an event.
 type desk struct {
 	*server
 	key, other *principal.Principal

@@ -35,8 +35,15 @@ func from(origin string) map[string]string {
 	return map[string]string{"Origin": origin}
 }
 
-// sharedWith returns which pages may read the answer, which headers of the answer, and Vary: three texts with a
-// space between each two. An answer that no page may read has "  ".
+// What sharedWith returns.
+const (
+	everyPage      = "* Retry-After "
+	noPage         = "  "
+	consoleHeaders = " Retry-After, Idempotency-Replayed Origin" // behind the origin of the console
+)
+
+// sharedWith returns which pages may read the answer, which headers of the answer they may read, and Vary: three
+// texts with a space between each two.
 func sharedWith(h http.Header) string {
 	if h.Values("Access-Control-Allow-Credentials") != nil {
 		return "credentials"
@@ -60,14 +67,17 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 			if h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key" || h.Get("Access-Control-Max-Age") != "86400" {
 				t.Errorf("%s: %v", path, h)
 			}
-			if got := sharedWith(h); got != origin+" Retry-After, Idempotency-Replayed Origin" {
+			if got := sharedWith(h); got != origin+consoleHeaders {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
 	}
 	for _, path := range []string{"/link/claim", verificationKey} {
 		h := s.want(t, request{method: "OPTIONS", path: path, header: from("https://any.example")}, 204, "").header
-		if sharedWith(h) != "* Retry-After " || h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Allow-Headers") != "Content-Type" || h.Get("Access-Control-Max-Age") != "86400" {
+		if sharedWith(h) != everyPage || h.Get("Access-Control-Allow-Methods") != "POST" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if h.Get("Access-Control-Allow-Headers") != "Content-Type" || h.Get("Access-Control-Max-Age") != "86400" {
 			t.Errorf("%s: %v", path, h)
 		}
 	}
@@ -144,7 +154,7 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 		{nil, "GET", "/v1/orgs", "", 500, problem.Internal},
 	} {
 		for _, origin := range []string{console, local} {
-			if got := ask(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+" Retry-After, Idempotency-Replayed Origin" {
+			if got := ask(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+consoleHeaders {
 				t.Errorf("%s %s, %d: %s", c.method, c.pattern, c.status, got)
 			}
 		}
@@ -155,13 +165,13 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 		}
 	}
 	w.Faults.Plan("", storetest.LostBefore, -1)
-	if got := ask(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+" Retry-After, Idempotency-Replayed Origin" {
+	if got := ask(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+consoleHeaders {
 		t.Errorf("503: %s", got)
 	}
 	unlisted := newWorld(t, newServer(t), "")
 	r := unlisted.request("GET", "/v1/orgs", user(unlisted.orgless), "")
 	r.header = from(console)
-	if got := sharedWith(unlisted.want(t, r, 200, "").header); got != "  " {
+	if got := sharedWith(unlisted.want(t, r, 200, "").header); got != noPage {
 		t.Errorf("without a list: %s", got)
 	}
 }
@@ -194,13 +204,13 @@ func TestPublicAnswersAreSharedWithEveryPage(t *testing.T) {
 		{"POST", verificationKey, `{"kid":"` + r.active + `"}`, 200}, {"POST", verificationKey, `{}`, 422}, {"POST", "/link/claim", `{}`, 422},
 	} {
 		out := r.do(t, request{method: c.method, path: c.path, body: c.body, header: from("https://any.example")})
-		if out.status != c.status || sharedWith(out.header) != "* Retry-After " {
+		if out.status != c.status || sharedWith(out.header) != everyPage {
 			t.Errorf("%s %s: %d %v", c.method, c.path, out.status, out.header)
 		}
 	}
 	r.Faults.Plan("", storetest.LostBefore, -1)
 	out := r.do(t, request{method: "GET", path: keyByPath + r.next, header: from("https://any.example")})
-	if out.status != 503 || sharedWith(out.header) != "* Retry-After " {
+	if out.status != 503 || sharedWith(out.header) != everyPage {
 		t.Errorf("%d %v", out.status, out.header)
 	}
 }
@@ -210,7 +220,7 @@ func TestAnswersToAnAPIKeyAreSharedWithNoPage(t *testing.T) {
 	w := newWorld(t, newServer(t, console), "")
 	for _, path := range []string{"/app/get", "/link/list", "/webhook_endpoint/list"} {
 		out := w.want(t, request{as: w.caller("key"), method: "POST", path: path, body: `{}`, header: from(console)}, 200, "")
-		if got := sharedWith(out.header); got != "  " {
+		if got := sharedWith(out.header); got != noPage {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

@@ -46,7 +46,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
-	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+	otherCharset := charset != "" && !strings.EqualFold(charset, "utf-8")
+	if err != nil || media != "application/json" || otherCharset {
 		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as application/json.")
 	}
 	return body, nil
@@ -83,7 +84,7 @@ var errEncoding = errors.New("api: broken text")
 // invalidJSON returns the 400 for an error of checkText or strictjson, with the pointer of an
 // unknown member.
 func invalidJSON(err error) error {
-	details := map[error]string{ // an unknown member is not here: its error has a type, and is treated below
+	details := map[error]string{ // without UnknownMemberError, which has its own detail below
 		errEncoding:             "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.",
 		strictjson.ErrSyntax:    "The body is not valid JSON.",
 		strictjson.ErrNotObject: "The body must be a JSON object.",

@@ -187,7 +187,7 @@ func (in redeliverIn) parse(*call) (s selected, err error) {
 		s.event = &e
 	}
 	s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
-	if s.span.Status == "" {
+	if s.span.Status == "" { // not sent
 		s.span.Status = webhook.DeliveryFailed
 	}
 	return s, err

@@ -47,7 +47,7 @@ type group struct {
 	routes   map[string]route.Route // by Route.Name
 	console  []string               // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
-	maxAge   time.Duration // how long ago the sign-in of a caller of call.needRecentSignIn may be; 0: any time
+	maxAge   time.Duration // the greatest age of a recent sign-in (call.needRecentSignIn); 0: any age
 }
 
 // newGroup binds handlers, by the name of their operation, to the routes of a function. It

@@ -8,7 +8,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// handler returns the answer to a request, or an error. The code of an error has the status.
+// handler returns the answer to a request, or an error. The status of an error follows from its code.
 type handler func(ctx context.Context, c *call) (answer, error)
 
 // none is a request without a body, or an answer without one.

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// row is a line of the matrix: a request to a route, and the callers for whom it succeeds. They are written by
+// row is a line of the matrix: a request to a route, and the callers for whom it succeeds. The callers are written by
 // hand and not read from the table of routes, because the matrix tests this table.
 type row struct {
 	body   string

@@ -98,8 +98,7 @@ func isID[ID any](parse func(string) (ID, error)) func(string) bool {
 
 // checkQuery refuses query parameters that a route with a credential does not take:
 // otherwise a misspelt one would be ignored without notice. Public routes ignore unknown
-// parameters, because links to them gain parameters on their way. Error:
-// unknown_parameter.
+// parameters, because others add some to links, such as utm_source. Error: unknown_parameter.
 func checkQuery(r *http.Request, rt route.Route) error {
 	if rt.Takes == principal.Public {
 		return nil
@@ -118,6 +117,7 @@ func checkQuery(r *http.Request, rt route.Route) error {
 	return errParameter(unknown...)
 }
 
+// errParameter returns unknown_parameter, which names these parameters.
 func errParameter(unknown ...problem.Field) error {
 	return &problem.Error{
 		Code: problem.UnknownParameter, Detail: "The query has a parameter that this route does not know.", Fields: unknown,

@@ -140,7 +140,12 @@ func TestAKidFindsItsKeyInEveryState(t *testing.T) {
 		if c.status != 200 {
 			continue
 		}
-		if out.str("kid") != c.kid || out.str("kty") != "EC" || out.str("crv") != "P-256" || out.str("alg") != "ES256" || out.str("use") != "sig" || len(out.str("x")) != 43 || len(out.str("y")) != 43 {
+		for member, want := range map[string]string{"kid": c.kid, "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig"} {
+			if out.str(member) != want {
+				t.Errorf("%s: %s", name, out.text)
+			}
+		}
+		if len(out.str("x")) != 43 || len(out.str("y")) != 43 { // 256 bits in base64url
 			t.Errorf("%s: %s", name, out.text)
 		}
 		if expired := out.body["expiredAt"]; (expired != nil) != (name == "retired") {
@@ -177,8 +182,8 @@ func TestARetiredKeyOfTheSetNamesItsEnd(t *testing.T) {
 	r := newRing(t)
 	end := r.lookup(t, r.old, 200, "").body["expiredAt"]
 	for _, k := range r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
-		ends, named := k["expiredAt"]
-		if named != (k["kid"] == r.old) || named && ends != end {
+		retired := k["kid"] == r.old
+		if ends, named := k["expiredAt"]; named != retired || retired && ends != end {
 			t.Errorf("%v, the lookup says %v", k, end)
 		}
 	}

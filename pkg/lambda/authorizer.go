@@ -63,9 +63,9 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 		case "httpMethod":
 			e.httpMethod = s.string()
 		case "headers":
-			e.single = s.authorization(func(readText func()) { readText() }) // each header is one text
+			e.single = s.authorizationHeaders(func(readText func()) { readText() }) // each header is one text
 		case "multiValueHeaders":
-			e.many = s.authorization(s.array) // each header is an array of texts
+			e.many = s.authorizationHeaders(s.array) // each header is an array of texts
 		case "requestContext":
 			e.extendedRequestID, e.sourceIP, e.httpSourceIP = s.requestContext()
 		default:
@@ -75,10 +75,10 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 	return e, s.end()
 }
 
-// authorization reads headers, and returns the values of those named Authorization; nil for null.
+// authorizationHeaders reads headers, and returns the values of those named Authorization; nil for null.
 // readValue reads the value of one header: it must call readText for each text of the value. The
 // values of other headers are not copied.
-func (s *scanner) authorization(readValue func(readText func())) (found map[string][]string) {
+func (s *scanner) authorizationHeaders(readValue func(readText func())) (found map[string][]string) {
 	if s.peek() == '{' {
 		found = map[string][]string{}
 	}

@@ -62,7 +62,8 @@ func (s *scanner) array(read func()) {
 	s.list('[', ']', read)
 }
 
-// list reads two brackets and the parts between them, which commas separate. It calls part for each.
+// list reads two brackets and the parts between them, which commas separate. For each part it calls part, which must
+// read it.
 func (s *scanner) list(opening, closing byte, part func()) {
 	s.take(opening)
 	if s.peek() == closing { // no parts

@@ -82,7 +82,7 @@ func same(got json.RawMessage, want string) bool {
 }
 
 func TestKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
-	synctest.Test(t, testKeysLeftUnprocessedAreAskedForAgain) // on a fake clock, so that the pauses take no time
+	synctest.Test(t, testKeysLeftUnprocessedAreAskedForAgain) // on a fake clock: pauses take no time
 }
 
 func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
@@ -103,7 +103,7 @@ func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
 
 // TestKeysThatStayUnprocessedAreAFault: their rows are not taken for absent rows.
 func TestKeysThatStayUnprocessedAreAFault(t *testing.T) {
-	synctest.Test(t, testKeysThatStayUnprocessedAreAFault) // on a fake clock, so that the pauses take no time
+	synctest.Test(t, testKeysThatStayUnprocessedAreAFault) // on a fake clock: pauses take no time
 }
 
 func testKeysThatStayUnprocessedAreAFault(t *testing.T) {
@@ -121,7 +121,7 @@ func cancelled(code string) string {
 }
 
 func TestATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
-	synctest.Test(t, testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain) // on a fake clock, so that the pauses take no time
+	synctest.Test(t, testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain) // on a fake clock: pauses take no time
 }
 
 func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
@@ -147,7 +147,7 @@ func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 }
 
 func TestAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
-	synctest.Test(t, testAMarkThatMeetsATransactionIsTriedAgain) // on a fake clock, so that the pauses take no time
+	synctest.Test(t, testAMarkThatMeetsATransactionIsTriedAgain) // on a fake clock: pauses take no time
 }
 
 func testAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {

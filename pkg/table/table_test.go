@@ -184,7 +184,7 @@ func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
 }
 
 func TestAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
-	synctest.Test(t, testAUseCaseThatIsAlwaysRacedIsBusy) // on a fake clock, so that the pauses take no time
+	synctest.Test(t, testAUseCaseThatIsAlwaysRacedIsBusy) // on a fake clock: pauses take no time
 }
 
 func testAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {

@@ -101,9 +101,9 @@ func (s *Store) chargeRest(ctx context.Context, e outboxEvent, deliveries int) (
 func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
 	now := ds.s.now()
 	t := ds.s.begin()
-	names := make([]id.Endpoint, len(to))
+	ids := make([]id.Endpoint, len(to))
 	for i, h := range to {
-		names[i] = h.ID
+		ids[i] = h.ID
 		d := webhook.DeliveryID{App: e.app, Endpoint: h.ID, Event: e.id}
 		row := deliveryRow(d)
 		begin := firstAttempt(row, now, late)
@@ -119,6 +119,6 @@ func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []En
 			attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind), attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
 	}
 	t.Update(eventRow(e.app, e.id), table.All(table.Exists, attrFannedAt.Absent()), table.Raced,
-		marked(attrFannedAt.Set(now), attrEndpoints.Set(names), notDue()))
+		marked(attrFannedAt.Set(now), attrEndpoints.Set(ids), notDue()))
 	return send, t.Commit(ctx)
 }

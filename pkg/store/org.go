@@ -24,8 +24,8 @@ type Org struct {
 	Name      string
 	CreatedAt int64 // milliseconds
 
-	creator id.User
-	deleted bool // its deletion has begun
+	creator id.User // "": the row does not say
+	deleted bool    // its deletion has begun
 }
 
 // OrgOfUser is an org with the role that a user has in it.

@@ -202,6 +202,7 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	if was.ActiveKid != "" {
 		unchanged = attrKid.Is(was.ActiveKid)
 	}
+	// A key that KMS has just made gets its row in this transaction, so Made need not remember it.
 	t.leased(l, unchanged, attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
 	active := table.Changes(attrState.Set(webhook.SigningActive), attrActivatedAt.Set(now.UnixMilli()))
 	if _, known := was.Find(jwk.Kid); known {

@@ -45,6 +45,7 @@ func (a *answering) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 }
 
+// errFault is in every error of a call: Rules.Fault adds it.
 var errFault = errors.New("a fault")
 
 // tableOf returns the table "t" on a database that gives answers. The SDK itself tries each call once.

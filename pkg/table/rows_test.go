@@ -168,7 +168,7 @@ func TestOneRowThatDoesNotDecodeFailsItsList(t *testing.T) {
 func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 	errA, errB, errFirst := errors.New("a"), errors.New("b"), errors.New("first")
 	const none, failed = `{"Code":"None"}`, `{"Code":"ConditionalCheckFailed"}`
-	with := func(item string) string { return `{"Code":"ConditionalCheckFailed","Item":` + item + `}` }
+	failedOn := func(item string) string { return `{"Code":"ConditionalCheckFailed","Item":` + item + `}` }
 	var saw Row
 	refuse := func(err error) Refusal { return func(r Row) error { saw = r; return err } }
 	for name, c := range map[string]struct {
@@ -181,9 +181,9 @@ func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 		"the second condition failed":                 {none + "," + failed + "," + none, errB, errB, false},
 		"both failed":                                 {failed + "," + failed + "," + none, errB, errA, false},
 		"both failed, and Rules.First has the second": {failed + "," + failed + "," + none, errFirst, errFirst, false},
-		"the first condition failed on a row":         {with(key("a")) + "," + none + "," + none, errB, errA, true},
-		"the new row is there, as this one writes it": {none + "," + none + "," + with(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
-		"the new row is there, with another value":    {none + "," + none + "," + with(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
+		"the first condition failed on a row":         {failedOn(key("a")) + "," + none + "," + none, errB, errA, true},
+		"the new row is there, as this one writes it": {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
+		"the new row is there, with another value":    {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
 		"a fourth reason, for three operations":       {none + "," + none + "," + none + "," + failed, errB, errFault, false},
 		"cancelled although no condition failed":      {none + "," + none + "," + none, errB, errFault, false},
 	} {

@@ -44,8 +44,8 @@ type Txn struct {
 type operation struct {
 	key    Key
 	write  types.TransactWriteItem
-	refuse Refusal
-	proof  Row // the attributes by which the row proves that the transaction was carried out, or nil
+	refuse Refusal // nil: the condition never fails, or its failure is an internal error
+	proof  Row     // the attributes by which the row proves that the transaction was carried out, or nil
 }
 
 // Begin begins a transaction.
@@ -62,6 +62,7 @@ func (t *Txn) add(k Key, write types.TransactWriteItem, e *Expression, refuse Re
 	t.operations = append(t.operations, operation{k, write, refuse, e.proof})
 }
 
+// oldRow makes DynamoDB return the row that failed a condition, for the Refusal and for the proof.
 const oldRow = types.ReturnValuesOnConditionCheckFailureAllOld
 
 // Check adds a condition on a row that the transaction does not write.

@@ -74,8 +74,9 @@ func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) 
 // pending. more reports that another page follows. The bar row keeps the position in attrCleanFrom.
 //
 // The links are passed twice. A request that was running when the mark was set may still create a link,
-// which the first pass can miss. So at its end the row becomes due again, inFlight after the mark, when no
-// such request is left. The second pass begins at the first link again. At its end the row leaves the index.
+// which the first pass can miss. So after the first pass the row becomes due again inFlight after the mark,
+// when no such request is left. The second pass begins at the first link again. After the second pass the
+// row leaves the index.
 func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, err error) {
 	row, err := s.db.Get(ctx, barredRow(a, k))
 	if err != nil || !attrDue.IsIn(row) {

@@ -120,7 +120,7 @@ func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid i
 		if err != nil {
 			return 0, err
 		}
-		r := table.Read(found)
+		r := table.Read(found) // with the charge, or as it failed the condition
 		spent := attrSpent.OrZero(&r)
 		paid = n
 		if n == forEndpoints {

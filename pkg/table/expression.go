@@ -55,6 +55,7 @@ func (e *Expression) update() *string {
 
 func (e *Expression) condition() *string { return textOrNil(e.when) }
 
+// textOrNil returns nil for an empty expression, because DynamoDB refuses one.
 func textOrNil(s string) *string {
 	if s == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 // first of Prefix, From and Until that is not "" counts.
 type Span struct {
 	PK     string
-	Prefix string // sort keys that begin with it
+	Prefix string // the beginning of the sort keys
 	From   string // this sort key and those behind it
 	Until  string // sort keys before this one
 

@@ -134,7 +134,8 @@ func (ds Deliveries) Waiting(ctx context.Context, a id.App, h id.Endpoint) (foun
 	}
 	r := table.Read(row)
 	found, at := endpointFrom(&r), attrDueAt.OrZero(&r)
-	return found, r.Err() == nil && attrDue.IsIn(row) && at <= ds.s.now(), r.Err()
+	isDue := attrDue.IsIn(row) && at <= ds.s.now()
+	return found, r.Err() == nil && isDue, r.Err()
 }
 
 // Looked is the result of a look at the deliveries that wait for an endpoint.

@@ -88,8 +88,8 @@ type changer struct {
 }
 
 // change adds the change from was to h to a transaction, with its audit entry and its event, and commits
-// the transaction. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint
-// has changed since was was read.
+// the transaction. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
+// no longer as was.
 func (t *txn) change(ctx context.Context, was, h Endpoint, by changer) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {
@@ -131,7 +131,7 @@ func changesOf(was, h Endpoint) Changes {
 	for _, name := range [...]string{"url", "description", "events", "enabled", "disabledReason"} {
 		differs := !reflect.DeepEqual(from[name], to[name])
 		if name == "url" {
-			differs = differs || was.URL != h.URL
+			differs = differs || was.URL != h.URL // from and to have only the origins
 		}
 		if differs {
 			changes[name] = Change{from[name], to[name]}

@@ -9,17 +9,21 @@ import (
 	"latchkey/pkg/table"
 )
 
-// inFlight is how long a request may still write after the keys of its org were revoked, with
-// much time to spare. A write by an API key has no condition on the org, because all requests of
-// the org's apps would then compete for the org's row.
+// inFlight is how long a request by an API key may still write after the key was revoked, with much
+// time to spare. Such a write has no condition on the org, because all requests of the org's apps
+// would then compete for the org's row.
 const inFlight = 2 * time.Minute
 
-// EndOrg deletes the rest of a deleted org, once its keys have ended. It deletes the endpoints, those
-// of one app in each call, so that their deliveries are cancelled. A call that begins inFlight after
-// the end of the keys and finds none has seen everything: it deletes the apps too, and then the org is
-// no longer due. more reports that another call has more to delete now. EndOrg writes no key and no
-// link: a link of a deleted org cannot be claimed, and ends without an event (ExpireLink). cutShort
-// reports that the keys have not ended: the request that deletes the org failed, and must be repeated.
+// EndOrg deletes the rest of a deleted org, once its keys have ended. Each call deletes the endpoints
+// of one app that has some, and the sweep cancels the deliveries that wait for them. A request in flight
+// may still create an endpoint. So only a call that begins inFlight after the end of the keys, and finds
+// no endpoint, deletes the apps too. Then the org is no longer due.
+//
+// EndOrg writes no key and no link: a link of a deleted org cannot be claimed, and ends without an event
+// (ExpireLink).
+//
+// more reports that there is more to delete now. cutShort reports that the keys have not ended: the
+// request that deletes the org has failed, and must be repeated.
 func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err error) {
 	row, err := s.db.Get(ctx, orgRow(o))
 	if err != nil || !attrDeletedAt.IsIn(row) || !attrDue.IsIn(row) {
@@ -35,7 +39,8 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 		return false, false, err
 	}
 	for _, app := range apps {
-		if ended, err := s.endEndpoints(ctx, app.ID); err != nil || ended > 0 {
+		ended, err := s.endEndpoints(ctx, app.ID)
+		if err != nil || ended > 0 {
 			return err == nil, false, err
 		}
 	}
@@ -62,13 +67,13 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) (ended int, err erro
 	return len(endpoints), nil
 }
 
-// forgetApps deletes the apps of an org, lets its budgets expire, and ends the org's deletion. The org's row is kept as
-// long as its audit log.
+// forgetApps deletes the apps of an org, lets the budgets of the apps and of the org expire, and ends the
+// org's deletion. The org's row is kept as long as its audit log.
 func (s *Store) forgetApps(ctx context.Context, o id.Org, deletedAt int64, apps []App) error {
 	ended := table.Changes(attrDeletedAt.Set(deletedAt), attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(eventsFor).Unix()))
 	err := inParts(ctx, s, apps, actionsAtOnce/2, func(t *txn, a App) {
 		t.Delete(appRow(o, a.ID), nil, nil)
-		t.Update(budgetRow(a.ID), nil, nil, ended) // its endpoints may still be deleted
+		t.Update(budgetRow(a.ID), nil, nil, ended) // not deleted yet: LookedAt still counts deleted endpoints down
 	})
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func (c *connected) update(k id.Key, change store.KeyChange) error {
 }
 
 // turned rotates a key with a grace of an hour and returns its successor.
-func (c *connected) turned(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
+func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
 	t.Helper()
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk", KeyChange: change}, store.Once[store.MintedKey]{})
 	wants(t, err, "")
@@ -76,11 +76,11 @@ func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 		carries(t, "answered", answered, step.name, step.scopes, step.metadata)
 		carries(t, "changed", row(t, c.Table, c.org, k), step.name, step.scopes, step.metadata)
 	}
-	k = c.turned(t, k, store.KeyChange{}).ID
+	k = c.successorOf(t, k, store.KeyChange{}).ID
 	carries(t, "rotated", row(t, c.Table, c.org, k), "wide", "a b c", pro)
-	next := c.turned(t, k, store.KeyChange{Scopes: ptr("b")})
+	next := c.successorOf(t, k, store.KeyChange{Scopes: ptr("b")})
 	carries(t, "rotated with scopes", next, "wide", "b", pro)
-	next = c.turned(t, next.ID, store.KeyChange{Metadata: map[string]string{}})
+	next = c.successorOf(t, next.ID, store.KeyChange{Metadata: map[string]string{}})
 	carries(t, "rotated without metadata", next, "wide", "b", nil)
 	carries(t, "the one in its grace", row(t, c.Table, c.org, k), "wide", "a b c", pro)
 }
@@ -116,7 +116,7 @@ func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 	c := connect(t)
 	narrow := store.KeyChange{Scopes: ptr("a")}
 	k := c.wideKey(t)
-	successor := c.turned(t, k, store.KeyChange{}).ID
+	successor := c.successorOf(t, k, store.KeyChange{}).ID
 	wants(t, c.update(k, narrow), "") // in its grace
 	carries(t, "in its grace", row(t, c.Table, c.org, k), "wide", "a", wide().Metadata)
 	carries(t, "its successor", row(t, c.Table, c.org, successor), "wide", "a b c", wide().Metadata)
@@ -158,7 +158,7 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 			c := connect(t)
 			k := c.wideKey(t)
 			var fresh store.APIKey
-			_, first := c.overtaken(t, func() error { fresh = c.turned(t, k, v.given); return nil }, func() error { return c.update(k, v.change) })
+			_, first := c.overtaken(t, func() error { fresh = c.successorOf(t, k, v.given); return nil }, func() error { return c.update(k, v.change) })
 			wants(t, first, "")
 			carries(t, "the successor", fresh, "wide", v.scopes, v.metadata)
 			c.keysAre(t, name, 2, fresh.ID)

@@ -40,7 +40,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	if crashes != 20 {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
-	c.Faults.Calls()
+	c.forgetCalls()
 	if n := storm(authorizers, keys, 16, 1000); n != 0 {
 		t.Errorf("%d of 1,000 requests were accepted", n)
 	}
@@ -60,7 +60,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 // TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one request.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	c, _ := full(t)
-	c.Faults.Calls()
+	c.forgetCalls()
 	begun := time.Now()
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 	calls := c.Faults.Calls()
@@ -101,7 +101,7 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 		t.Errorf("%d rows of memberships are left", n)
 	}
 	for range 2 {
-		c.end(t)
+		c.sweepOrg(t)
 		c.pass(2 * time.Minute)
 	}
 	for _, r := range c.rowsOf(t, "HOOKS#") {
@@ -116,8 +116,8 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 
 // TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: between the reading of a page of keys and its transaction.
 func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
-	s := settle(t)
-	s.Faults.Before("TransactWriteItems", func() {}) // it closes the org
+	s := populate(t)
+	s.letPass("TransactWriteItems") // it closes the org
 	s.Faults.Before("TransactWriteItems", func() { wants(t, s.RevokeKey(ctx, admin(s.eve), s.org, s.key.ID), "") })
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
 	if row(t, s.Table, s.org, s.old.ID).RevokedAt == 0 || s.Faults.Pending() {
@@ -126,7 +126,7 @@ func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 }
 
 // end does what the sweep does for a deleted org, and reports whether its deletion was cut short.
-func (c *connected) end(t *testing.T) (cutShort bool) {
+func (c *connected) sweepOrg(t *testing.T) (cutShort bool) {
 	t.Helper()
 	for more := true; more; {
 		var err error
@@ -145,24 +145,24 @@ func (c *connected) dueOrg(t *testing.T) bool {
 // TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: not when its deletion begins, which is cut short and repeated an hour
 // later. Until they are over, a request that was let in before may create an endpoint.
 func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
-	s := settle(t)
-	s.cut(t)
+	s := populate(t)
+	s.cutDeletion(t)
 	s.pass(time.Hour)
-	if !s.end(t) {
+	if !s.sweepOrg(t) {
 		t.Error("an org with members is not reported as cut short")
 	}
 	s.pass(time.Hour)
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
-	s.end(t)
+	s.sweepOrg(t)
 	s.pass(2*time.Minute - time.Millisecond)
 	late := s.endpoint(t)
-	s.end(t)
+	s.sweepOrg(t)
 	if len(s.apps(t)) == 0 || !s.dueOrg(t) {
 		t.Error("the org's end is over before requests in flight are")
 	}
 	wants(t, second(s.Endpoint(ctx, s.app, late.ID)), problem.EndpointNotFound)
 	s.pass(time.Millisecond)
-	s.end(t)
+	s.sweepOrg(t)
 	if left := s.apps(t); len(left) != 0 || s.dueOrg(t) {
 		t.Errorf("two minutes after the org was empty: %v", left)
 	}
@@ -174,9 +174,9 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 	const transactions = 4 // it closes the org, revokes its keys, removes its members, and its caller
 	for n := range transactions + 1 {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			s := settle(t)
+			s := populate(t)
 			for range n {
-				s.Faults.Before("TransactWriteItems", func() {})
+				s.letPass("TransactWriteItems")
 			}
 			done := map[string]error{}
 			s.Faults.Before("TransactWriteItems", func() {
@@ -212,7 +212,7 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 
 // TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs deletions and creates at the same time.
 func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
-	s := settle(t)
+	s := populate(t)
 	const creators = 8
 	tried := make([]store.MintedKey, creators)
 	errs := atOnce(creators+2, func(n int) error {
@@ -223,7 +223,7 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 			return persistent(func() error { return s.DeleteOrg(ctx, admin(s.eve), s.org) })
 		}
 		return persistent(func() error {
-			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), seeing(&tried[n])))
+			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), recording(&tried[n])))
 		})
 	})
 	for n, err := range errs {
@@ -243,10 +243,10 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 }
 
 func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
-	s := settle(t)
+	s := populate(t)
 	s.NewUser(t, "stranger@example.com")
 	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
-	s.cut(t)
+	s.cutDeletion(t)
 	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
 	wants(t, s.DeleteOrg(ctx, admin(id.NoUser), s.org), problem.OrgNotFound)
 	wants(t, s.DeleteOrg(ctx, admin(s.eve), s.org), "")
@@ -315,7 +315,7 @@ func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 	c.pass(dayLong)
 	create := func() error { return second(c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{})) }
-	c.Faults.Before("TransactWriteItems", func() {}) // the first try
+	c.letPass("TransactWriteItems") // the first try
 	c.Faults.Before("TransactWriteItems", func() { wants(t, create(), "") })
 	wants(t, create(), problem.LimitReached)
 	if orgs, _, err := c.OrgsOf(ctx, c.ada, store.Page{}); err != nil || len(orgs) != 1 || c.Faults.Pending() {
@@ -326,7 +326,7 @@ func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 // TestADeletionIsAuditedOnce loses the answer of each of its transactions.
 func TestADeletionIsAuditedOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late, storetest.LostAfter, storetest.Conflict} {
-		s := settle(t)
+		s := populate(t)
 		s.Faults.Plan("TransactWriteItems", fault, 1)
 		wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
 		var found []string

@@ -205,7 +205,7 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	}
 	write(t, c.Table, rows)
 	disabled := c.seen(t, h.ID)
-	c.Faults.Calls()
+	c.forgetCalls()
 	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -36,14 +36,14 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	if got := tally(atOnce(10, create)); got[problem.LimitReached] != 10 {
 		t.Errorf("before its deliveries are cancelled: %v", got)
 	}
-	c.look(t, all[0].ID)
+	c.sweepIdle(t, all[0].ID)
 	if got := tally(atOnce(10, create)); got[""] != 1 || got[problem.LimitReached] != 9 {
 		t.Errorf("after a deletion: %v", got)
 	}
 }
 
 // look does what the sweep does for an endpoint at which nothing waits.
-func (c *connected) look(t *testing.T, h id.Endpoint) {
+func (c *connected) sweepIdle(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	c.pass(time.Millisecond)
 	found, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
@@ -94,7 +94,7 @@ func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	}
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	c.pass(5 * time.Minute)
-	c.look(t, h.ID)
+	c.sweepIdle(t, h.ID)
 	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID); ok || err != nil {
 		t.Errorf("it is there after five minutes: %v", err)
 	}

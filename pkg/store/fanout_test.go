@@ -96,7 +96,7 @@ func (c *connected) between(change func()) {
 }
 
 // settled does for held deliveries of an endpoint what the sweep does, until none waits.
-func (c *connected) settled(t *testing.T, h id.Endpoint) {
+func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	for range 100 {
 		now, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
@@ -131,17 +131,17 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	}{
 		"disabled":              {true, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, false) }, []webhook.DeliveryStatus{"pending"}}, // deliver holds it
 		"enabled":               {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true) }, []webhook.DeliveryStatus{"pending"}},
-		"enabled and released":  {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.settled(t, h) }, []webhook.DeliveryStatus{"pending"}},
+		"enabled and released":  {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.sweepHeld(t, h) }, []webhook.DeliveryStatus{"pending"}},
 		"enabled and disabled":  {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true); enable(c, h, false) }, []webhook.DeliveryStatus{"held"}},
 		"deleted, was enabled":  {true, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, []webhook.DeliveryStatus{"cancelled"}},
 		"deleted, was disabled": {false, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, nil},
 		"forgotten, was enabled": {true, func(c *connected, t *testing.T, h id.Endpoint) {
 			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
-			c.settled(t, h)
+			c.sweepHeld(t, h)
 		}, []webhook.DeliveryStatus{"pending"}}, // deliver cancels it
 		"forgotten, was disabled": {false, func(c *connected, t *testing.T, h id.Endpoint) {
 			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
-			c.settled(t, h)
+			c.sweepHeld(t, h)
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			if !changed {
 				t.Fatal("nothing came between")
 			}
-			c.settled(t, h.ID)
+			c.sweepHeld(t, h.ID)
 			got, err := c.Deliveries().Of(ctx, c.app, e)
 			wants(t, err, "")
 			var statuses []webhook.DeliveryStatus

@@ -25,7 +25,7 @@ func (c *connected) crash(n int) error {
 	ending, end := context.WithCancel(ctx)
 	defer end()
 	for range n {
-		c.Faults.Before("TransactWriteItems", func() {})
+		c.letPass("TransactWriteItems")
 	}
 	c.Faults.Before("TransactWriteItems", end)
 	defer c.Faults.Heal()
@@ -155,7 +155,7 @@ func (c *connected) everyEnd(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), ended.org), "")
 	for range 2 {
 		c.pass(2 * time.Minute)
-		ended.end(t)
+		ended.sweepOrg(t)
 	}
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)), "")
 }

@@ -120,7 +120,7 @@ func (c *connected) everyChange(t *testing.T) {
 	carrying := c.wideKey(t)
 	wants(t, c.update(carrying, store.KeyChange{Scopes: ptr("a c"), Name: ptr("Narrow")}), "")
 	wants(t, c.update(c.wideKey(t), store.KeyChange{Scopes: ptr(""), Metadata: map[string]string{}}), "")
-	c.turned(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
+	c.successorOf(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
 	l := c.link(t, time.Hour)
 	device, claim := "Phone <1>", l.claim("k")
 	claim.Device = &link.Device{Name: &device}

@@ -25,7 +25,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 // then all others.
 func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
-	c.Faults.Calls()
+	c.forgetCalls()
 	header := []string{"Bearer " + k.Minted.Key.Reveal()}
 	for _, err := range atOnce(n, func(int) error { return second(process.Authorize(ctx, principal.APIKey, header)) }) {
 		wants(t, err, "")

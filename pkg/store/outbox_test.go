@@ -41,7 +41,7 @@ func causes() []cause {
 		}},
 		{"create key", webhook.KeyCreated, false, func(t *testing.T, c *connected) (func() error, func() bool) {
 			var k store.MintedKey
-			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), seeing(&k))) },
+			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), recording(&k))) },
 				func() bool { _, ok, _ := c.APIKey(ctx, c.org, k.ID); return ok }
 		}},
 		{"update key", webhook.KeyUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -62,7 +62,7 @@ func causes() []cause {
 		}},
 		{"create endpoint", webhook.EndpointCreated, false, func(_ *testing.T, c *connected) (func() error, func() bool) {
 			var h store.Endpoint
-			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), seeing(&h))) },
+			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), recording(&h))) },
 				func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return err == nil }
 		}},
 		{"update endpoint", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {

@@ -168,7 +168,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	}
 	revoke := func(r *race, _ int) error { return r.RevokeKey(ctx, admin(r.ada), r.org, r.old) }
 	turn := func(r *race, n int) error {
-		return second(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, seeing(&r.fresh[n])))
+		return second(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, recording(&r.fresh[n])))
 	}
 	for name, v := range map[string]struct {
 		do, first            func(r *race, n int) error

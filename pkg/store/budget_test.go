@@ -73,7 +73,7 @@ func TestABudgetRefillsByTheMillisecond(t *testing.T) {
 }
 
 // spendInBetween makes another process spend 5 deliveries between the two calls of the next charge. An hour passes
-// before that, so the first call has read an outdated number.
+// before that, so what the first call has read is outdated. A charge has two calls while its budget is not refilled.
 func (c *connected) spendInBetween(t *testing.T) {
 	t.Helper()
 	c.letPass("UpdateItem")

@@ -19,9 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as much as it may have. The process
-// ends before each transaction, and the same admin repeats the request: each time one
-// transaction more is done.
+// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as many keys and members as it may have. Each request ends
+// before its second transaction, and the same admin repeats it: so each request does one transaction more.
 func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	c, keys := full(t)
 	authorizers := c.warm(t, 4, keys)
@@ -34,9 +33,9 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		if crashes == 100 {
 			t.Fatal("the deletion does not end")
 		}
-		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // who can ask again
+		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // she is still an admin, and can repeat the request
 	}
-	// One transaction that closes, six of 250 keys, twelve of the other members, one of the caller.
+	// One transaction closes the org, six revoke 250 keys, twelve remove the other members, and one removes the caller.
 	if crashes != 20 {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
@@ -53,11 +52,12 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), problem.OrgNotFound)
 	orgs, _, err := c.OrgsOf(ctx, c.ada, store.Page{})
 	if err != nil || len(orgs) != 0 {
-		t.Errorf("the list of the one who deleted it: %v, %v", orgs, err)
+		t.Errorf("the orgs of the admin who deleted it: %v, %v", orgs, err)
 	}
 }
 
-// TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one request.
+// TestADeletionFitsIntoItsRequest deletes an org with as many keys and members as it may have, in one request. API
+// Gateway waits 29 seconds: the number of calls is the bound, because the time on a test's machine proves nothing.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	c, _ := full(t)
 	c.forgetCalls()
@@ -68,13 +68,15 @@ func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	if len(calls) != 23 { // one read, two pages, twenty transactions
 		t.Errorf("%d calls: %v", len(calls), calls)
 	}
-	if n := len(c.rowsOf(t, "AUD#")); n != 1+200+50+1 {
+	const orgCreated, keysCreated, keysRotated = 1, 200, 50
+	const orgDeleted = 1 // and no entry for each key and member
+	if n := len(c.rowsOf(t, "AUD#")); n != orgCreated+keysCreated+keysRotated+orgDeleted {
 		t.Errorf("%d audit entries", n)
 	}
 }
 
-// TestAnOrgOfSeveralPagesIsDeletedWhole: with more keys, members and apps than are read at once. One of the keys
-// expired so late that a slow clock still takes it.
+// TestAnOrgOfSeveralPagesIsDeletedWhole deletes an org with more keys, members and apps than are read at once. One of
+// its keys expired a second ago, so an authorizer whose clock is slow still accepts it: it must be revoked too.
 func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	c := connect(t)
 	c.SetClosingPage(2)
@@ -84,10 +86,11 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 		made, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
 		wants(t, err, "")
 		apps = append(apps, made.Made.ID)
+		// Two more keys: one in its grace, and its successor.
 		rotate(t, c.Table, c.org, c.ada, makeKey(t, c.Table, c.org, c.ada, 0).ID, time.Hour, "")
 	}
 	makeKey(t, c.Table, c.org, c.ada, time.Minute)
-	for _, c.app = range apps {
+	for _, c.app = range apps { // endpoint creates one for c.app
 		c.endpoint(t)
 	}
 	c.pass(time.Minute + time.Second)
@@ -100,7 +103,7 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	if n := c.memberRows(t); n != 0 {
 		t.Errorf("%d rows of memberships are left", n)
 	}
-	for range 2 {
+	for range 2 { // the second sweep begins when all requests in flight have ended, and deletes the apps
 		c.sweepOrg(t)
 		c.pass(2 * time.Minute)
 	}
@@ -114,10 +117,11 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	}
 }
 
-// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: between the reading of a page of keys and its transaction.
+// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has read both,
+// and right before the transaction that revokes both.
 func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 	s := populate(t)
-	s.letPass("TransactWriteItems") // it closes the org
+	s.letPass("TransactWriteItems") // the transaction that closes the org
 	s.Faults.Before("TransactWriteItems", func() { wants(t, s.RevokeKey(ctx, admin(s.eve), s.org, s.key.ID), "") })
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
 	if row(t, s.Table, s.org, s.old.ID).RevokedAt == 0 || s.Faults.Pending() {
@@ -125,7 +129,7 @@ func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 	}
 }
 
-// end does what the sweep does for a deleted org, and reports whether its deletion was cut short.
+// sweepOrg does what the sweep does for a deleted org, and reports whether the request that deleted it was cut short.
 func (c *connected) sweepOrg(t *testing.T) (cutShort bool) {
 	t.Helper()
 	for more := true; more; {
@@ -142,8 +146,9 @@ func (c *connected) dueOrg(t *testing.T) bool {
 	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), has("due"))
 }
 
-// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: not when its deletion begins, which is cut short and repeated an hour
-// later. Until they are over, a request that was let in before may create an endpoint.
+// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: the apps of a deleted org stay for two minutes more, because a request
+// that was let in before may still create an endpoint. The two minutes begin when the sweep first finds no members: not
+// when the deletion begins, which is cut short and repeated hours later.
 func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
 	s := populate(t)
 	s.cutDeletion(t)
@@ -168,10 +173,11 @@ func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
 	}
 }
 
-// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin create everything right before
-// each transaction of a deletion.
+// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin, Eve, make every change right before transaction n of a
+// deletion, counted from 0. Before the transaction that closes the org, all changes succeed, and the deletion takes
+// what they made. After it, all are refused. There is no transaction 4: with this n nothing is made.
 func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
-	const transactions = 4 // it closes the org, revokes its keys, removes its members, and its caller
+	const transactions = 4 // one each: to close the org, to revoke the keys, to remove the other members, and the caller
 	for n := range transactions + 1 {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			s := populate(t)
@@ -181,7 +187,9 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 			done := map[string]error{}
 			s.Faults.Before("TransactWriteItems", func() {
 				for _, c := range changes() {
-					if !strings.Contains(c.name, "removal") && !strings.Contains(c.name, "leaving") && c.name != "a demotion" {
+					// After these, Ada could not delete the org, or Eve could change nothing more.
+					losesAnAdmin := strings.Contains(c.name, "removal") || strings.Contains(c.name, "leaving") || c.name == "a demotion"
+					if !losesAnAdmin {
 						done[c.name] = c.do(s)
 					}
 				}
@@ -193,8 +201,12 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 				}
 				return
 			}
+			want := problem.OrgNotFound
+			if n == 0 {
+				want = "" // the org is not closed yet
+			}
 			for name, err := range done {
-				if n == 0 && err != nil || n > 0 && !problem.Is(err, problem.OrgNotFound) {
+				if want == "" && err != nil || want != "" && !problem.Is(err, want) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -210,7 +222,8 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 	}
 }
 
-// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs deletions and creates at the same time.
+// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs eight creates of a key and two deletions, one by each admin, at the same
+// time. Each key is either not made, or made and revoked.
 func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	s := populate(t)
 	const creators = 8
@@ -236,7 +249,8 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	}
 	for n, k := range tried {
 		found, ok, err := s.APIKey(ctx, s.org, k.ID)
-		if err != nil || ok != (errs[n] == nil) || ok && found.RevokedAt == 0 {
+		answeredAsMade := errs[n] == nil
+		if err != nil || ok != answeredAsMade || ok && found.RevokedAt == 0 {
 			t.Errorf("key %d: %v, %+v, %v", n, errs[n], found, err)
 		}
 	}
@@ -246,32 +260,34 @@ func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
 	s := populate(t)
 	s.NewUser(t, "stranger@example.com")
 	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
-	s.cutDeletion(t)
+	s.cutDeletion(t) // by Ada
 	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
 	wants(t, s.DeleteOrg(ctx, admin(id.NoUser), s.org), problem.OrgNotFound)
 	wants(t, s.DeleteOrg(ctx, admin(s.eve), s.org), "")
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
+// TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked: the deletion of an org leaves a key that expired more than a minute
+// ago. A key that expired a second ago is revoked, because an authorizer whose clock is slow still accepts it.
 func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 	c := connect(t)
-	old, just := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
-	c.pass(time.Hour + 2*time.Minute + time.Second) // a clock that is late still takes the second
+	early, late := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
+	c.pass(time.Hour + 2*time.Minute + time.Second)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
-	if row(t, c.Table, c.org, old.ID).RevokedAt != 0 || row(t, c.Table, c.org, just.ID).RevokedAt == 0 {
+	if row(t, c.Table, c.org, early.ID).RevokedAt != 0 || row(t, c.Table, c.org, late.ID).RevokedAt == 0 {
 		t.Error("want only the key revoked that expired within the last minute")
 	}
 }
 
-// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may create. The creator of
-// the org gets the place back a day later, also when another admin deletes it.
+// TestADeletedOrgMakesRoomForItsCreator: a deleted org counts for a day more in the limit on the orgs that its creator
+// has created. It never counts for another admin, who deletes it here.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
-	c.Limits.OrgsCreated = 1
+	c.Limits.OrgsCreated = 1 // Ada has created one
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	create := func(u id.User) error { return second(c.CreateOrg(ctx, u, "x", store.Once[store.Org]{})) }
 	wants(t, create(c.ada), problem.LimitReached)
-	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1) // the place is given back once, although closing is repeated
 	wants(t, c.DeleteOrg(ctx, admin(eve), c.org), "")
 	c.pass(dayLong - time.Millisecond)
 	wants(t, create(c.ada), problem.LimitReached)
@@ -284,7 +300,7 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 
 func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
 	c := connect(t)
-	c.Limits.OrgsCreated = 3
+	c.Limits.OrgsCreated = 3 // one is there already, and stays
 	create := func() (store.Created[store.Org], error) { return c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{}) }
 	for range 2 {
 		made, err := create()
@@ -298,7 +314,8 @@ func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
 	wants(t, second(create()), problem.LimitReached)
 }
 
-// TestACreatorWithoutTheMapHoldsBackNoDeletion: a row of another release, or a restored one.
+// TestACreatorWithoutTheMapHoldsBackNoDeletion: the row of the org's creator may have no map of deleted orgs (ended), when
+// an older release wrote the row or a backup was restored.
 func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	c := connect(t)
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &c.Name, UpdateExpression: aws.String("REMOVE ended"), Key: map[string]types.AttributeValue{
@@ -308,7 +325,9 @@ func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 }
 
-// TestThePlaceOfADeletedOrgIsTakenOnce: two requests find it at the same time.
+// TestThePlaceOfADeletedOrgIsTakenOnce: two creates find the place of a deleted org at the same time. The first try of a
+// create meets the limit. Its second transaction takes the deleted org out of the count, and the other create runs
+// before that.
 func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1
@@ -323,7 +342,8 @@ func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestADeletionIsAuditedOnce loses the answer of each of its transactions.
+// TestADeletionIsAuditedOnce makes the first transaction, which closes the org, fail in every way after which it is
+// repeated.
 func TestADeletionIsAuditedOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late, storetest.LostAfter, storetest.Conflict} {
 		s := populate(t)

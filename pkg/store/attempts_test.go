@@ -38,8 +38,9 @@ func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 	}
 }
 
-// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: when an answer is lost, the SDK sends the update again. If the first one
-// was carried out, the second is refused, but the row has the caller's jti: so the caller has the attempt.
+// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: when an answer is lost, the SDK sends the update again. If the
+// first one was carried out, the second is refused, but the row has the caller's jti: so the caller has the
+// attempt.
 func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
 		for _, times := range []int{1, 2} {
@@ -61,8 +62,8 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	}
 }
 
-// TestALeaseIsOfADeliveryAsItWasRead: w is read once, before the delivery is parked and cancelled. Neither a lease nor
-// a second parking by w changes the delivery.
+// TestALeaseIsOfADeliveryAsItWasRead: w is read once, before the delivery is parked and cancelled. Neither a
+// lease nor a second parking by w changes the delivery.
 func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -171,7 +172,8 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(90*time.Second-time.Millisecond), 10); err != nil || len(left) != 0 {
 		t.Errorf("it is due again before 90 seconds are over: %v, %v", left, err)
 	}
-	// An old delivery is queued again after a quarter of its age: an hour and a minute gives a little over 15 minutes.
+	// An old delivery is queued again after a quarter of its age: an hour and a minute gives a little over 15
+	// minutes.
 	c.pass(time.Hour)
 	again, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(again) != 1 {
@@ -196,8 +198,8 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	}
 }
 
-// TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem: ten attempts at once that fail count as one failure. From
-// the fifth failure on, the breaker opens for 30 seconds, and twice as long each time.
+// TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem: ten attempts at once that fail count as one
+// failure. From the fifth failure on, the breaker opens for 30 seconds, and twice as long each time.
 func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -238,7 +240,8 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	}
 }
 
-// TestOneOfManyProbes: once the breaker's time is over, one of forty attempts may probe, and it opens the breaker anew.
+// TestOneOfManyProbes: once the breaker's time is over, one of forty attempts may probe, and it opens the
+// breaker anew.
 func TestOneOfManyProbes(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

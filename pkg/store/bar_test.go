@@ -35,7 +35,8 @@ func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, thief), "")
 	bar := func() error { return c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief) }
-	c.Faults.Before("BatchGetItem", func() { wants(t, bar(), "") }) // between the claim's reads of the link and of the bar
+	// Between the claim's reads of the link and of the bar row.
+	c.Faults.Before("BatchGetItem", func() { wants(t, bar(), "") })
 	wants(t, second(c.ClaimLink(ctx, pending.claim("k"))), problem.LinkRevoked)
 	wants(t, second(c.ClaimLink(ctx, other.claim("k"))), problem.LinkRevoked)
 	wants(t, second(c.ClaimLink(ctx, c.linksOf(t, thief, 1)[0].claim("k"))), problem.LinkRevoked)
@@ -58,8 +59,8 @@ func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
 	wants(t, second(c.ClaimLink(ctx, honestLinks[1].claim("k"))), "")
 }
 
-// TestBarringTakesAsLongForManyLinks counts calls, for a key without links and for one with 120: each time one read and
-// one transaction. The sweep revokes the links afterwards.
+// TestBarringTakesAsLongForManyLinks counts calls, for a key without links and for one with 120: each time one
+// read and one transaction. The sweep revokes the links afterwards.
 func TestBarringTakesAsLongForManyLinks(t *testing.T) {
 	c := connect(t)
 	var calls []int
@@ -75,9 +76,9 @@ func TestBarringTakesAsLongForManyLinks(t *testing.T) {
 	}
 }
 
-// TestTheLinksOfABarredKeyAreRevokedAPageATurn: each call of CleanLinks looks at 90 links of the app, of any key, and
-// revokes those of the barred key without an event. A second pass, two minutes after the barring, finds the link that a
-// late request made.
+// TestTheLinksOfABarredKeyAreRevokedAPageATurn: each call of CleanLinks looks at 90 links of the app, of any
+// key, and revokes those of the barred key without an event. A second pass, two minutes after the barring,
+// finds the link that a late request made.
 func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID

@@ -50,8 +50,8 @@ func (c *connected) lists(p store.Page) []underOrg {
 	}
 }
 
-// TestAListIsReadBesideItsCallersRole: a list is read at the same time as the caller's role, not after it. None of these
-// calls is answered before all of them have begun.
+// TestAListIsReadBesideItsCallersRole: a list is read at the same time as the caller's role, not after it. None
+// of these calls is answered before all of them have begun.
 func TestAListIsReadBesideItsCallersRole(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
@@ -90,8 +90,8 @@ func (u unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestARefusalWaitsForNoQuery: a caller who may not read a list gets the refusal although the query of the list has no
-// answer.
+// TestARefusalWaitsForNoQuery: a caller who may not read a list gets the refusal although the query of the list
+// has no answer.
 func TestARefusalWaitsForNoQuery(t *testing.T) {
 	c := connect(t)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
@@ -135,9 +135,9 @@ func TestTheErrorOfTheRoleComesFirst(t *testing.T) {
 	}
 }
 
-// TestNoLastUseIsMissed: a list of keys queries as many last uses as it lists keys. Rows of last uses whose keys no
-// longer exist are among them, in groups of four. So the query ends before the page of keys does, and a batch must read
-// the rest.
+// TestNoLastUseIsMissed: a list of keys queries as many last uses as it lists keys. Rows of last uses whose
+// keys no longer exist are among them, in groups of four. So the query ends before the page of keys does, and a
+// batch must read the rest.
 func TestNoLastUseIsMissed(t *testing.T) {
 	c := connect(t)
 	used := map[id.Key]int64{}
@@ -172,7 +172,8 @@ func TestNoLastUseIsMissed(t *testing.T) {
 	c.forgetCalls()
 	_, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{Limit: 3})
 	wants(t, err, "")
-	if calls := fmt.Sprint(c.Faults.Calls()[3:]); calls != "[BatchGetItem]" { // the first three are made at the same time
+	// The first three calls are made at the same time.
+	if calls := fmt.Sprint(c.Faults.Calls()[3:]); calls != "[BatchGetItem]" {
 		t.Errorf("after the first round trip: %s, want one batch", calls)
 	}
 }
@@ -195,8 +196,9 @@ func TestNoTryThatMayStillArriveIsRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestARevocationIsFinalWhateverIsOnItsWay: before Ada's transaction, Eve revokes the key. Then Ada's first try hangs,
-// and may still arrive. Her second try finds the key revoked. Her call succeeds, because nothing undoes a revocation.
+// TestARevocationIsFinalWhateverIsOnItsWay: before Ada's transaction, Eve revokes the key. Then Ada's first try
+// hangs, and may still arrive. Her second try finds the key revoked. Her call succeeds, because nothing undoes
+// a revocation.
 func TestARevocationIsFinalWhateverIsOnItsWay(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
@@ -235,9 +237,9 @@ func TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted(t *testing.T) {
 	wants(t, second(c.RotateKey(ctx, admin(c.ada), c.org, r, store.Once[store.MintedKey]{})), problem.KeyNotActive)
 }
 
-// TestARepeatedInviteAnswersTheSameThoughTheAddressMoved: Kim changes her address after the invite, so no user has the
-// invited address. The same request still gets the first answer, also when it reads the idempotency record as before
-// the commit (Torn).
+// TestARepeatedInviteAnswersTheSameThoughTheAddressMoved: Kim changes her address after the invite, so no user
+// has the invited address. The same request still gets the first answer, also when it reads the idempotency
+// record as before the commit (Torn).
 func TestARepeatedInviteAnswersTheSameThoughTheAddressMoved(t *testing.T) {
 	c := connect(t)
 	kim := c.NewUser(t, "kim@example.com")

@@ -121,9 +121,10 @@ func (c *connected) put(t *testing.T, r dbRow) {
 	wants(t, err, "")
 }
 
-// TestARowThatDoesNotDecodeIsAnError removes each attribute that a use case reads from a row, and then gives the
-// attribute another type. The use case fails, and its error ends with the attribute's name and the row's key: it shows
-// nothing of the row's content. Only without an attribute that not every row has, the use case does not fail.
+// TestARowThatDoesNotDecodeIsAnError removes each attribute that a use case reads from a row, and then gives
+// the attribute another type. The use case fails, and its error ends with the attribute's name and the row's
+// key: it shows nothing of the row's content. Only without an attribute that not every row has, the use case
+// does not fail.
 func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 	c := connect(t)
 	for _, e := range c.entities(t) {

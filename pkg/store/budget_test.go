@@ -21,7 +21,8 @@ func wait(t *testing.T, err error) time.Duration {
 	return p.RetryAfter
 }
 
-// TestABudgetIsExactAndRefillsSteadily: of 40 charges at once, each of 5 deliveries, a budget of 50 grants exactly 10.
+// TestABudgetIsExactAndRefillsSteadily: of 40 charges at once, each of 5 deliveries, a budget of 50 grants
+// exactly 10.
 func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 50}
@@ -36,7 +37,7 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 		}
 		return err
 	}
-	for _, when := range []string{"after a month", "after a month more"} { // a longer pause gives no more than the burst
+	for _, when := range []string{"after a month", "after a month more"} { // no pause gives more than the burst
 		c.pass(30 * dayLong)
 		granted.Store(0)
 		for _, err := range atOnce(40, spendFive) {
@@ -184,7 +185,8 @@ func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 	if granted != 150 {
 		t.Errorf("an org's apps started %d deliveries at once, want 150", granted)
 	}
-	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 30)); got != time.Second { // the default app has spent nothing
+	// The default app has spent nothing, and is refused for its org.
+	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 30)); got != time.Second {
 		t.Errorf("30 of 30 a second: wait %s", got)
 	}
 	other := c.NewOrg(t, c.ada)

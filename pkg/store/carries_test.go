@@ -37,8 +37,8 @@ func (c *connected) update(k id.Key, change store.KeyChange) error {
 	return second(c.UpdateKey(ctx, admin(c.ada), c.org, k, change))
 }
 
-// successorOf rotates a key with a grace of an hour, and returns the new key, for which change replaces what the old key
-// carries.
+// successorOf rotates a key with a grace of an hour, and returns the new key, for which change replaces what
+// the old key carries.
 func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
 	t.Helper()
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk", KeyChange: change}, store.Once[store.MintedKey]{})
@@ -100,8 +100,8 @@ func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	}
 }
 
-// TestNothingDifferentWritesNothing makes changes after which the key is as before, and compares every row of the table:
-// there is no audit entry and no event either.
+// TestNothingDifferentWritesNothing makes changes after which the key is as before, and compares every row of
+// the table: there is no audit entry and no event either.
 func TestNothingDifferentWritesNothing(t *testing.T) {
 	c := connect(t)
 	k, same := c.wideKey(t), wide()
@@ -226,8 +226,8 @@ func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {
 	}
 }
 
-// sizeOf returns the size of a row in bytes, as DynamoDB counts them: names and values in UTF-8. A number has a byte for
-// each two digits, and one more.
+// sizeOf returns the size of a row in bytes, as DynamoDB counts them: names and values in UTF-8. A number has a
+// byte for each two digits, and one more.
 func sizeOf(t *testing.T, r dbRow) (n int) {
 	t.Helper()
 	for name, v := range r {
@@ -246,9 +246,9 @@ func sizeOf(t *testing.T, r dbRow) (n int) {
 	return n
 }
 
-// TestAKeysRowIsOneReadUnitAtAllBounds: every request with a key reads its row strongly. A row of up to 4 KB costs one
-// read unit, also when the name, the scopes, the metadata and the prefix are as long as they may be, and the row has
-// every attribute that it can have.
+// TestAKeysRowIsOneReadUnitAtAllBounds: every request with a key reads its row strongly. A row of up to 4 KB
+// costs one read unit, also when the name, the scopes, the metadata and the prefix are as long as they may be,
+// and the row has every attribute that it can have.
 func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 	c := connect(t)
 	name := strings.Repeat("🔑", org.MaxNameLen)

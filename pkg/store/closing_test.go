@@ -35,7 +35,8 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		}
 		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // she is still an admin, and can repeat the request
 	}
-	// One transaction closes the org, six revoke 250 keys, twelve remove the other members, and one removes the caller.
+	// One transaction closes the org, six revoke 250 keys, twelve remove the other members, and one removes the
+	// caller.
 	if crashes != 20 {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
@@ -117,8 +118,8 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	}
 }
 
-// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has read both,
-// and right before the transaction that revokes both.
+// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has
+// read both, and right before the transaction that revokes both.
 func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 	s := populate(t)
 	s.letPass("TransactWriteItems") // the transaction that closes the org
@@ -146,9 +147,9 @@ func (c *connected) dueOrg(t *testing.T) bool {
 	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), has("due"))
 }
 
-// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: the apps of a deleted org stay for two minutes more, because a request
-// that was let in before may still create an endpoint. The two minutes begin when the sweep first finds no members: not
-// when the deletion begins, which is cut short and repeated hours later.
+// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: the apps of a deleted org stay for two minutes more, because
+// a request that was let in before may still create an endpoint. The two minutes begin when the sweep first
+// finds no members: not when the deletion begins, which is cut short and repeated hours later.
 func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
 	s := populate(t)
 	s.cutDeletion(t)
@@ -173,11 +174,12 @@ func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
 	}
 }
 
-// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin, Eve, make every change right before transaction n of a
-// deletion, counted from 0. Before the transaction that closes the org, all changes succeed, and the deletion takes
-// what they made. After it, all are refused. There is no transaction 4: with this n nothing is made.
+// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin, Eve, make every change right before
+// transaction n of a deletion, counted from 0. Before the transaction that closes the org, all changes succeed,
+// and the deletion takes what they made. After it, all are refused. There is no transaction 4: with this n
+// nothing is made.
 func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
-	const transactions = 4 // one each: to close the org, to revoke the keys, to remove the other members, and the caller
+	const transactions = 4 // to close the org, revoke the keys, remove the other members, and remove the caller
 	for n := range transactions + 1 {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			s := populate(t)
@@ -222,8 +224,8 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 	}
 }
 
-// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs eight creates of a key and two deletions, one by each admin, at the same
-// time. Each key is either not made, or made and revoked.
+// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs eight creates of a key and two deletions, one by each admin,
+// at the same time. Each key is either not made, or made and revoked.
 func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	s := populate(t)
 	const creators = 8
@@ -267,8 +269,9 @@ func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
-// TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked: the deletion of an org leaves a key that expired more than a minute
-// ago. A key that expired a second ago is revoked, because an authorizer whose clock is slow still accepts it.
+// TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked: the deletion of an org leaves a key that expired more than
+// a minute ago. A key that expired a second ago is revoked, because an authorizer whose clock is slow still
+// accepts it.
 func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 	c := connect(t)
 	early, late := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
@@ -279,15 +282,15 @@ func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 	}
 }
 
-// TestADeletedOrgMakesRoomForItsCreator: a deleted org counts for a day more in the limit on the orgs that its creator
-// has created. It never counts for another admin, who deletes it here.
+// TestADeletedOrgMakesRoomForItsCreator: a deleted org counts for a day more in the limit on the orgs that its
+// creator has created. It never counts for another admin, who deletes it here.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1 // Ada has created one
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	create := func(u id.User) error { return second(c.CreateOrg(ctx, u, "x", store.Once[store.Org]{})) }
 	wants(t, create(c.ada), problem.LimitReached)
-	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1) // the place is given back once, although closing is repeated
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1) // closing is tried twice, and gives one place back
 	wants(t, c.DeleteOrg(ctx, admin(eve), c.org), "")
 	c.pass(dayLong - time.Millisecond)
 	wants(t, create(c.ada), problem.LimitReached)
@@ -314,8 +317,8 @@ func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
 	wants(t, second(create()), problem.LimitReached)
 }
 
-// TestACreatorWithoutTheMapHoldsBackNoDeletion: the row of the org's creator may have no map of deleted orgs (ended), when
-// an older release wrote the row or a backup was restored.
+// TestACreatorWithoutTheMapHoldsBackNoDeletion: the row of the org's creator may have no map of deleted orgs
+// (ended), when an older release wrote the row or a backup was restored.
 func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	c := connect(t)
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &c.Name, UpdateExpression: aws.String("REMOVE ended"), Key: map[string]types.AttributeValue{
@@ -325,9 +328,9 @@ func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 }
 
-// TestThePlaceOfADeletedOrgIsTakenOnce: two creates find the place of a deleted org at the same time. The first try of a
-// create meets the limit. Its second transaction takes the deleted org out of the count, and the other create runs
-// before that.
+// TestThePlaceOfADeletedOrgIsTakenOnce: two creates find the place of a deleted org at the same time. The first
+// try of a create meets the limit. Its second transaction takes the deleted org out of the count, and the other
+// create runs before that.
 func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1

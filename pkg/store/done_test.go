@@ -15,10 +15,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestADoneTransactionIsDoneForItsCaller: the answer of one transaction of each use case is lost, and the database does
-// not recognise the transaction when the SDK sends it again (Forgotten). Its conditions are then refused, although it
-// was carried out. The use case must recognise its own write, and succeed. Tests of the API do the same with the use
-// cases that create something.
+// TestADoneTransactionIsDoneForItsCaller: the answer of one transaction of each use case is lost, and the
+// database does not recognise the transaction when the SDK sends it again (Forgotten). Its conditions are then
+// refused, although it was carried out. The use case must recognise its own write, and succeed. Tests of the
+// API do the same with the use cases that create something.
 func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
@@ -118,8 +118,9 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneTransaction: a refused transaction must not take the write of another one for its own. So a
-// create whose id is taken, which never happens outside of a test, is an internal error and changes nothing.
+// TestOnlyOnesOwnWriteIsADoneTransaction: a refused transaction must not take the write of another one for its
+// own. So a create whose id is taken, which never happens outside of a test, is an internal error and changes
+// nothing.
 func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	c := connect(t)
 	var app store.App
@@ -135,8 +136,8 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	if i := slices.IndexFunc(apps, func(a store.App) bool { return a.ID == app.ID }); err != nil || i < 0 || apps[i].Name != "First" {
 		t.Errorf("%+v, %v", apps, err)
 	}
-	// The lease of another run is not taken for the own one. A missing endpoint or member is not taken for one that the
-	// call itself has deleted.
+	// The lease of another run is not taken for the own one. A missing endpoint or member is not taken for one
+	// that the call itself has deleted.
 	l := lease(t, c.Table)
 	if _, err := c.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
 		t.Errorf("another's lease: %v", err)
@@ -165,8 +166,8 @@ func TestALinkIsMadeByOneWrite(t *testing.T) {
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneLink creates a link with the id and the token of another one, which never happens outside of
-// a test: an internal error, and the first link stays.
+// TestOnlyOnesOwnWriteIsADoneLink creates a link with the id and the token of another one, which never happens
+// outside of a test: an internal error, and the first link stays.
 func TestOnlyOnesOwnWriteIsADoneLink(t *testing.T) {
 	c := connect(t)
 	var first store.MintedLink

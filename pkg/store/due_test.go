@@ -15,8 +15,8 @@ import (
 
 const dayLong = 24 * time.Hour
 
-// TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce: the event key.expiring is written once, seven days before the end
-// of a key, if its life is longer than 14 days and it is still active.
+// TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce: the event key.expiring is written once, seven days
+// before the end of a key, if its life is longer than 14 days and it is still active.
 func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 	c := connect(t)
 	key := func(life time.Duration) id.Key { return makeKey(t, c.Table, c.org, c.ada, life).ID }
@@ -88,8 +88,8 @@ func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 	}
 }
 
-// TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor writes five events, one each second, and reads them
-// two at a time.
+// TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor writes five events, one each second, and
+// reads them two at a time.
 func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -213,8 +213,8 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 // third returns the error of a call with three results.
 func third[A, B any](_ A, _ B, err error) error { return err }
 
-// TestOnePageIsOneQuery: with OnePage, a search for a status that no delivery has is one query of 100 deliveries or of as
-// many as the limit. Without it, the search would go through all 400.
+// TestOnePageIsOneQuery: with OnePage, a search for a status that no delivery has is one query of 100
+// deliveries or of as many as the limit. Without it, the search would go through all 400.
 func TestOnePageIsOneQuery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -240,11 +240,12 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	}
 }
 
-// TestAKeyIsNotWarnedOfAtItsEndOrLater makes the sweep run only around the end of a key, as after days in which the table
-// could not be reached. A millisecond before the end the sweep warns of the key. From the end on it does not, and the key
-// is no longer due.
+// TestAKeyIsNotWarnedOfAtItsEndOrLater makes the sweep run only around the end of a key, as after days in which
+// the table could not be reached. A millisecond before the end the sweep warns of the key. From the end on it
+// does not, and the key is no longer due.
 func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
-	warnings := map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0} // by the time after the end
+	// The number of warnings, by the time of the sweep after the key's end.
+	warnings := map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0}
 	for late, want := range warnings {
 		c := connect(t)
 		const life = 30 * dayLong
@@ -278,8 +279,8 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 	}
 }
 
-// TestTheSweepTakesWhatNoMessageWakes: an attempt for which a message of the queue is on its way is due for the sweep a
-// minute after its time, and any other attempt at its time.
+// TestTheSweepTakesWhatNoMessageWakes: an attempt for which a message of the queue is on its way is due for the
+// sweep a minute after its time, and any other attempt at its time.
 func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

@@ -7,8 +7,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAnAdminEnablesWhatEachReasonDisabled: an admin enables an endpoint that is disabled for any reason. The endpoint
-// then has no failures, and its held deliveries are to be released.
+// TestAnAdminEnablesWhatEachReasonDisabled: an admin enables an endpoint that is disabled for any reason. The
+// endpoint then has no failures, and its held deliveries are to be released.
 func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 	c := connect(t)
 	disable := func(h store.Endpoint, why webhook.DisabledReason) error {

@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom: of 40 creates at once, five succeed. A deleted endpoint counts
-// until the sweep has cancelled its deliveries.
+// TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom: of 40 creates at once, five succeed. A deleted
+// endpoint counts until the sweep has cancelled its deliveries.
 func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	c := connect(t)
 	c.Limits.Endpoints = 5
@@ -45,8 +45,8 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	}
 }
 
-// sweepIdle does what the sweep does for an endpoint that is due, and for which no delivery waits. The row of a deleted
-// endpoint is then deleted.
+// sweepIdle does what the sweep does for an endpoint that is due, and for which no delivery waits. The row of a
+// deleted endpoint is then deleted.
 func (c *connected) sweepIdle(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	c.pass(time.Millisecond) // so that the run begins after the last possible parking
@@ -57,9 +57,10 @@ func (c *connected) sweepIdle(t *testing.T, h id.Endpoint) {
 	wants(t, c.Deliveries().LookedAt(ctx, found, store.Looked{Began: c.Now()}), "")
 }
 
-// TestNoDeletedEndpointHidesAnother: a list of endpoints reads up to 1,000 rows, also of deleted endpoints. A thief who
-// creates and deletes endpoints must not fill these rows, and so hide an endpoint from the list, from fan-out and from
-// the clean-up of a revoked key. The limit on endpoints prevents it, because deleted ones count until the sweep has run.
+// TestNoDeletedEndpointHidesAnother: a list of endpoints reads up to 1,000 rows, also of deleted endpoints. A
+// thief who creates and deletes endpoints must not fill these rows, and so hide an endpoint from the list, from
+// fan-out and from the clean-up of a revoked key. The limit on endpoints prevents it, because deleted ones
+// count until the sweep has run.
 func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
@@ -89,8 +90,8 @@ func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	}
 }
 
-// TestADeletedEndpointIsGoneSoon: the row of a deleted endpoint is deleted after five minutes, although its breaker was
-// open, and deliveries could have been parked for longer.
+// TestADeletedEndpointIsGoneSoon: the row of a deleted endpoint is deleted after five minutes, although its
+// breaker was open, and deliveries could have been parked for longer.
 func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -116,7 +117,8 @@ func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
 	if kept, err := create("{}", "first"); err != nil || kept != "" {
 		t.Fatalf("%q, %v", kept, err)
 	}
-	if kept, err := create("{}", "second"); err != nil || kept != "first" { // not refused, although the limit is reached
+	// The limit is reached, and does not refuse the replay.
+	if kept, err := create("{}", "second"); err != nil || kept != "first" {
 		t.Errorf("%q, %v", kept, err)
 	}
 	wants(t, second(create("[]", "")), problem.IdempotencyKeyReused)
@@ -183,8 +185,8 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	}
 }
 
-// TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased: an endpoint that is enabled again still has held
-// deliveries, until the sweep has released them all. Here a run of the sweep releases two of three.
+// TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased: an endpoint that is enabled again still
+// has held deliveries, until the sweep has released them all. Here a run of the sweep releases two of three.
 func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -237,8 +239,8 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	}
 }
 
-// TestA410OfBeforeTheAppsChangeDoesNotDisable: an attempt reads the endpoint, and the app changes the URL. When the old
-// URL answers 410 (gone), this proves nothing about the new one.
+// TestA410OfBeforeTheAppsChangeDoesNotDisable: an attempt reads the endpoint, and the app changes the URL. When
+// the old URL answers 410 (gone), this proves nothing about the new one.
 func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -259,8 +261,8 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	}
 }
 
-// TestAnotherURLStartsAfresh: a URL of another host removes the failures and closes the breaker. A new description does
-// not.
+// TestAnotherURLStartsAfresh: a URL of another host removes the failures and closes the breaker. A new
+// description does not.
 func TestAnotherURLStartsAfresh(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -305,8 +307,8 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 	}
 }
 
-// TestAnAdminsReasonStays: when an admin has disabled an endpoint, neither a 410, nor the app, nor an admin who disables
-// it again changes the reason or the time. The app cannot enable it.
+// TestAnAdminsReasonStays: when an admin has disabled an endpoint, neither a 410, nor the app, nor an admin who
+// disables it again changes the reason or the time. The app cannot enable it.
 func TestAnAdminsReasonStays(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

@@ -30,8 +30,8 @@ func (c *connected) claimed(t *testing.T) id.Event {
 	return ""
 }
 
-// TestFanOutTwiceAtOnceGivesEachDeliveryOnce fans ten events out to five endpoints, each event eight times at once. Only
-// one of the eight calls returns deliveries to send.
+// TestFanOutTwiceAtOnceGivesEachDeliveryOnce fans ten events out to five endpoints, each event eight times at
+// once. Only one of the eight calls returns deliveries to send.
 func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 	c := connect(t)
 	for range 5 {
@@ -62,8 +62,9 @@ func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 	}
 }
 
-// TestAFanOutWhoseAnswerIsLostIsNotLost: a fan-out whose transaction fails all the time (times is -1) returns an error.
-// With every fault, the delivery is there once the stream has brought the event again, and it is due for the sweep.
+// TestAFanOutWhoseAnswerIsLostIsNotLost: a fan-out whose transaction fails all the time (times is -1) returns
+// an error. With every fault, the delivery is there once the stream has brought the event again, and it is due
+// for the sweep.
 func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	for _, f := range []struct {
 		fault storetest.Fault
@@ -99,8 +100,8 @@ func (c *connected) between(change func()) {
 	c.Faults.Before("TransactWriteItems", change)
 }
 
-// sweepHeld does for the held deliveries of an endpoint what the sweep does, run after run, until none waits: it releases
-// them, or cancels those of a deleted endpoint.
+// sweepHeld does for the held deliveries of an endpoint what the sweep does, run after run, until none waits:
+// it releases them, or cancels those of a deleted endpoint.
 func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	for range 100 {
@@ -123,9 +124,9 @@ func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
 	t.Fatalf("after 100 runs, deliveries still wait for %s", h)
 }
 
-// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint after the fan-out has read it, and before
-// the fan-out's transaction. In some cases the sweep runs right after the change. In all, it runs after the fan-out.
-// A delivery that would then wait forever is stranded.
+// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint after the fan-out has read it,
+// and before the fan-out's transaction. In some cases the sweep runs right after the change. In all, it runs
+// after the fan-out. A delivery that would then wait forever is stranded.
 func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	type change func(c *connected, t *testing.T, h id.Endpoint)
 	enabled := func(is bool) change {
@@ -141,13 +142,14 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 		changes []change                 // between this read and the transaction
 		want    []webhook.DeliveryStatus // of the event's deliveries in the end; nil: it has none
 	}{
-		"disabled":                        {true, []change{disable}, []webhook.DeliveryStatus{"pending"}}, // the deliver function holds it
+		// The deliver function holds a pending delivery of a disabled endpoint, and cancels one of a deleted endpoint.
+		"disabled":                        {true, []change{disable}, []webhook.DeliveryStatus{"pending"}},
 		"enabled":                         {false, []change{enable}, []webhook.DeliveryStatus{"pending"}},
 		"enabled and swept":               {false, []change{enable, sweep}, []webhook.DeliveryStatus{"pending"}},
 		"enabled and disabled":            {false, []change{enable, disable}, []webhook.DeliveryStatus{"held"}},
 		"deleted, was enabled":            {true, []change{remove}, []webhook.DeliveryStatus{"cancelled"}},
 		"deleted, was disabled":           {false, []change{remove}, nil},
-		"deleted and swept, was enabled":  {true, []change{remove, sweep}, []webhook.DeliveryStatus{"pending"}}, // the deliver function cancels it
+		"deleted and swept, was enabled":  {true, []change{remove, sweep}, []webhook.DeliveryStatus{"pending"}},
 		"deleted and swept, was disabled": {false, []change{remove, sweep}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,8 +188,9 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	}
 }
 
-// TestADeletionDuringAHoldStrandsNoDelivery: an attempt finds the endpoint disabled, and is about to hold the delivery.
-// When the endpoint is deleted meanwhile, or enabled again, the delivery must not be held: nothing would release it.
+// TestADeletionDuringAHoldStrandsNoDelivery: an attempt finds the endpoint disabled, and is about to hold the
+// delivery. When the endpoint is deleted meanwhile, or enabled again, the delivery must not be held: nothing
+// would release it.
 func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -259,6 +262,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	if got := fanOut(due[0].Event); len(got) != 1 || got[disabled.ID] != "held" {
 		t.Errorf("endpoint.disabled: %v", got)
 	}
-	wants(t, second(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, revocations.ID))), "") // another app has no such event
+	// Another app has no such event.
+	wants(t, second(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, revocations.ID))), "")
 	wants(t, second(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
 }

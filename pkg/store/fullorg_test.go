@@ -32,8 +32,8 @@ func (c *connected) crash(n int) error {
 	return c.DeleteOrg(request, admin(c.ada), c.org)
 }
 
-// crowd adds n members directly in the table, because the store takes long for many: both rows of each membership, and
-// the org's counter.
+// crowd adds n members directly in the table, because the store takes long for many: both rows of each
+// membership, and the org's counter.
 func (c *connected) crowd(t *testing.T, n int) {
 	t.Helper()
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
@@ -62,8 +62,8 @@ func (c *connected) crowd(t *testing.T, n int) {
 // ptr returns a pointer to a value.
 func ptr[T any](v T) *T { return &v }
 
-// full creates an org with as many members and active keys as an org may have, and with 50 keys in their grace. Its clock
-// is the real one. It returns the texts of all keys.
+// full creates an org with as many members and active keys as an org may have, and with 50 keys in their grace.
+// Its clock is the real one. It returns the texts of all keys.
 func full(t *testing.T) (c *connected, keys []secret.String) {
 	t.Helper()
 	const active, rotated, members = 200, 50, 500
@@ -82,8 +82,8 @@ func full(t *testing.T) (c *connected, keys []secret.String) {
 	return c, keys
 }
 
-// warm returns n authorizers, each as of a process of its own, that have accepted every key once. If an authorizer kept
-// what it has read, it would accept these keys also later.
+// warm returns n authorizers, each as of a process of its own, that have accepted every key once. If an
+// authorizer kept what it has read, it would accept these keys also later.
 func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authn.Authorizer) {
 	t.Helper()
 	for range n {
@@ -97,8 +97,8 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 	return all
 }
 
-// storm makes requests with the keys in turn to the authorizers in turn, from many clients at once. It returns how many
-// requests were not refused with key_revoked.
+// storm makes requests with the keys in turn to the authorizers in turn, from many clients at once. It returns
+// how many requests were not refused with key_revoked.
 func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int) int64 {
 	var notRevoked, next atomic.Int64 // next is the number of the next request
 	var wg sync.WaitGroup
@@ -117,7 +117,8 @@ func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int)
 	return notRevoked.Load()
 }
 
-// rowsWithOrg counts the rows whose partition key begins with a text, and that have the org's id in one of their two keys.
+// rowsWithOrg counts the rows whose partition key begins with a text, and that have the org's id in one of
+// their two keys.
 func (c *connected) rowsWithOrg(t *testing.T, begins string) (n int) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, begins) {
@@ -146,8 +147,8 @@ func (c *connected) apps(t *testing.T) (apps []string) {
 	return apps
 }
 
-// everyEnd makes rows of deleted orgs in every state. It deletes two orgs, one with a key, links and an endpoint. The sweep
-// deletes the rest of this one, and has not begun with the other.
+// everyEnd makes rows of deleted orgs in every state. It deletes two orgs, one with a key, links and an
+// endpoint. The sweep deletes the rest of this one, and has not begun with the other.
 func (c *connected) everyEnd(t *testing.T) {
 	t.Helper()
 	ended := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}

@@ -28,8 +28,9 @@ import (
 )
 
 // TestCallsAreAsWritten makes rows of every kind by every use case, and compares all calls of the database with
-// testdata/calls.txt, so that a change of a use case shows what the use case costs. The clock and the randomness of the
-// store are fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes the file.
+// testdata/calls.txt, so that a change of a use case shows what the use case costs. The clock and the
+// randomness of the store are fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes
+// the file.
 func TestCallsAreAsWritten(t *testing.T) {
 	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
 	c.Now = func() time.Time { return c.now }
@@ -238,8 +239,9 @@ type callRecorder struct {
 	lines []string
 }
 
-// atOnce runs do, which makes some of its calls at the same time, so that they come in any order. It sorts the lines of
-// all calls of do: first the read of the role, then the queries, then the batch that is made after both.
+// atOnce runs do, which makes some of its calls at the same time, so that they come in any order. It sorts the
+// lines of all calls of do: first the read of the role, then the queries, then the batch that is made after
+// both.
 func (r *callRecorder) atOnce(do func()) {
 	from := len(r.lines)
 	do()
@@ -271,9 +273,9 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	return r.next.RoundTrip(request)
 }
 
-// outline returns a request, or a part of it with this name, with only what its cost depends on: the keys of its rows,
-// and whether it has a condition. It leaves out the expressions, the written attributes, and what differs from run to
-// run. A text {"S": "x"} becomes "x".
+// outline returns a request, or a part of it with this name, with only what its cost depends on: the keys of
+// its rows, and whether it has a condition. It leaves out the expressions, the written attributes, and what
+// differs from run to run. A text {"S": "x"} becomes "x".
 func outline(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:

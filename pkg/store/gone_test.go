@@ -95,8 +95,8 @@ func changes() []change {
 	}
 }
 
-// deleteRows deletes the row META of the org from each of some partitions, directly in the table. "ORG#" is the org's own
-// row, and "KEYS#" is the map of its active keys.
+// deleteRows deletes the row META of the org from each of some partitions, directly in the table. "ORG#" is the
+// org's own row, and "KEYS#" is the map of its active keys.
 func (s *populated) deleteRows(t *testing.T, partitions ...string) {
 	t.Helper()
 	for _, pk := range partitions {
@@ -183,8 +183,8 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 	}
 }
 
-// TestAReplayUnderAnOrgThatIsGoneIs404 repeats creates with the same Idempotency-Key. Once the org's deletion has begun,
-// the kept answer is no longer returned.
+// TestAReplayUnderAnOrgThatIsGoneIs404 repeats creates with the same Idempotency-Key. Once the org's deletion
+// has begun, the kept answer is no longer returned.
 func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 	s := populate(t)
 	key := func(n int) string { return fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n) }
@@ -220,7 +220,8 @@ func (s *populated) rotateKey(o store.Once[store.MintedKey]) error {
 	return second(s.RotateKey(ctx, admin(s.eve), s.org, store.Rotation{Old: s.key.ID, Grace: time.Hour, Prefix: "lk"}, o))
 }
 
-// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short, and of orgs whose rows are missing.
+// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short, and of orgs whose rows
+// are missing.
 func TestNothingPreventsARevocation(t *testing.T) {
 	for state, end := range map[string]func(s *populated){
 		"deletion has begun": func(s *populated) { s.cutDeletion(t) },
@@ -240,8 +241,8 @@ func TestNothingPreventsARevocation(t *testing.T) {
 	}
 }
 
-// TestAMalformedRequestIsOurOwnMistake: a request that the database calls malformed is an internal error (500). Repeating
-// it does not help, so it is not unavailable (503), as any other fault is.
+// TestAMalformedRequestIsOurOwnMistake: a request that the database calls malformed is an internal error (500).
+// Repeating it does not help, so it is not unavailable (503), as any other fault is.
 func TestAMalformedRequestIsOurOwnMistake(t *testing.T) {
 	s := populate(t)
 	for operation, do := range map[string]func() error{

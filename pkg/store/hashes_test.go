@@ -17,7 +17,8 @@ import (
 	"latchkey/pkg/store"
 )
 
-// alter changes one bit of a hash in a row, in the byte at an index. The other bytes are as in row, which was read before.
+// alter changes one bit of a hash in a row, in the byte at an index. The other bytes are as in row, which was
+// read before.
 func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, attribute string, at int) {
 	t.Helper()
 	hash, ok := row[attribute].(*types.AttributeValueMemberB)

@@ -79,8 +79,8 @@ func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
 	}
 }
 
-// TestExpiredRevokedAndRotatedKeysMakeRoom: of an org with the three active keys that it may have, one is rotated, one is
-// revoked and one expires. A rotation makes room only for the successor.
+// TestExpiredRevokedAndRotatedKeysMakeRoom: of an org with the three active keys that it may have, one is
+// rotated, one is revoked and one expires. A rotation makes room only for the successor.
 func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	tb := storetest.New(t)
 	tb.Limits.ActiveKeys = 3
@@ -183,8 +183,8 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	}
 }
 
-// onceFor makes a create of a key idempotent: the user sends the header key with the body request. The answer is the text
-// of the new key.
+// onceFor makes a create of a key idempotent: the user sends the header key with the body request. The answer
+// is the text of the new key.
 func onceFor(u id.User, key, request string) store.Once[store.MintedKey] {
 	return store.Once[store.MintedKey]{
 		Request: store.Request{Key: secret.New(key), Principal: string(u), Method: "POST", Path: "/v1/x", Body: []byte(request)},
@@ -342,8 +342,8 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	}
 }
 
-// TestKeysAreListedByWhoMadeThem lists the keys that Eve made, whole and in pages. A key of a rotation was made by the user
-// who rotated.
+// TestKeysAreListedByWhoMadeThem lists the keys that Eve made, whole and in pages. A key of a rotation was made
+// by the user who rotated.
 func TestKeysAreListedByWhoMadeThem(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)

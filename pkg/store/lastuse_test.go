@@ -13,16 +13,16 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// patient is an HTTP transport that does not end a call when its caller does: the write of a last use has 200 ms, which
-// is little on a busy machine.
+// patient is an HTTP transport that does not end a call when its caller does: the write of a last use has 200
+// ms, which is little on a busy machine.
 type patient struct{ next http.RoundTripper }
 
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 }
 
-// checks has a process check a key n times at once. It returns the calls of the table: how many were reads, and the names
-// of all others.
+// checks has a process check a key n times at once. It returns the calls of the table: how many were reads, and
+// the names of all others.
 func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
 	c.forgetCalls()
@@ -49,8 +49,8 @@ func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	return keys[at].LastUsedAt
 }
 
-// TestAProcessWritesAKeysLastUseOnceAnHour counts the calls of the table. Each check of a key is one read. Each process
-// tries one write for the first check of a key in an hour.
+// TestAProcessWritesAKeysLastUseOnceAnHour counts the calls of the table. Each check of a key is one read. Each
+// process tries one write for the first check of a key in an hour.
 func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	c := connect(t)
 	c.Faults.Next = patient{c.Faults.Next}
@@ -76,7 +76,7 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 		{"process one checks the key first", 0, one, k, 1, 0},
 		{"process one again", time.Second, one, k, 0, 0},
 		{"process one, another key", time.Second, one, sibling, 1, time.Second},
-		{"process two", 2 * time.Second, two, k, 1, 0}, // it does not know of the write of process one, and its own is refused
+		{"process two", 2 * time.Second, two, k, 1, 0}, // the table refuses this write: the hour is not over
 		{"process two again", 3 * time.Second, two, k, 0, 0},
 		{"process one, an hour later", time.Hour, one, k, 1, time.Hour},
 		{"process two, an hour later", time.Hour, two, k, 1, time.Hour},
@@ -94,8 +94,8 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	}
 }
 
-// TestALastUseThatCannotBeWrittenIsTriedOnce: two checks at once, while every write fails, try one write. Neither check is
-// refused.
+// TestALastUseThatCannotBeWrittenIsTriedOnce: two checks at once, while every write fails, try one write.
+// Neither check is refused.
 func TestALastUseThatCannotBeWrittenIsTriedOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.ServerError, storetest.Throttle, storetest.Hang} {
 		c := connect(t)

@@ -37,7 +37,8 @@ type bounded struct {
 	rows func(c *connected) (pk, prefix string)
 }
 
-// bounds returns everything that a counter counts and that an org or a user has one of at first: members, apps and orgs.
+// bounds returns everything that a counter counts and that an org or a user has one of at first: members, apps
+// and orgs.
 func bounds() []bounded {
 	meta := func(*connected) string { return "META" }
 	orgPK := func(c *connected) string { return "ORG#" + string(c.org) }
@@ -120,8 +121,8 @@ func TestLimitsAreExactOneByOne(t *testing.T) {
 	}
 }
 
-// TestLimitsAreExactAtOnce makes sixteen calls at once for three places. Eight of their transactions meet a conflict, as
-// happens on AWS and never in DynamoDB Local.
+// TestLimitsAreExactAtOnce makes sixteen calls at once for three places. Eight of their transactions meet a
+// conflict, as happens on AWS and never in DynamoDB Local.
 func TestLimitsAreExactAtOnce(t *testing.T) {
 	const calls, places, full = 16, 3, 4 // one of the four is there already
 	for _, b := range bounds() {
@@ -141,9 +142,9 @@ func TestLimitsAreExactAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead: a create that meets the limit removes expired keys from the map of active
-// keys, and tries again. Here the only key is expired in the map when it is read, and has another hour when the map is
-// written. So the key stays in the map, and the create is refused.
+// TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead: a create that meets the limit removes expired keys from the map
+// of active keys, and tries again. Here the only key is expired in the map when it is read, and has another
+// hour when the map is written. So the key stays in the map, and the create is refused.
 func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 1
@@ -165,8 +166,8 @@ func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
 	wants(t, create(), "")
 }
 
-// TestARemovedMemberMakesRoomForOne: in a full org, a removal makes room for one member. A second removal of the same member
-// makes no more room.
+// TestARemovedMemberMakesRoomForOne: in a full org, a removal makes room for one member. A second removal of
+// the same member makes no more room.
 func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	c := connect(t)
 	c.Limits.Members = 3
@@ -180,7 +181,7 @@ func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, bob), "")
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, bob), problem.MemberNotFound)
 	wants(t, join(), "")
-	wants(t, join(), problem.MemberExists) // although the org is full again: this refusal comes before that of the limit
+	wants(t, join(), problem.MemberExists) // the org is full again, but this refusal comes before limit_reached
 	bounds()[0].has(t, c, 3)               // members
 	for _, r := range c.rowsOf(t, "ORG#"+string(c.org)) {
 		if text(r, "SK") == "META" && text(r, "admins") != "2" {

@@ -49,8 +49,8 @@ func TestFortyDevicesRaceForALinkAndOneGetsIt(t *testing.T) {
 	}
 }
 
-// TestADeviceThatAsksFortyTimesHasClaimedOnce: one device makes 40 claims at once. All succeed: one is the first, and the
-// others are replays.
+// TestADeviceThatAsksFortyTimesHasClaimedOnce: one device makes 40 claims at once. All succeed: one is the
+// first, and the others are replays.
 func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
@@ -111,8 +111,8 @@ func TestALinkEndsInOneWay(t *testing.T) {
 	}
 }
 
-// TestAWrongSecretIsTheSame404WhateverTheLinksStateIs: a claim with a wrong secret gets the same answer as a claim of a link
-// that does not exist, so that it does not show whether there is such a link.
+// TestAWrongSecretIsTheSame404WhateverTheLinksStateIs: a claim with a wrong secret gets the same answer as a
+// claim of a link that does not exist, so that it does not show whether there is such a link.
 func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
 	c := connect(t)
 	pending, claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
@@ -200,7 +200,8 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	wants(t, second(c.RevokeLink(ctx, c.app, expired.ID)), problem.LinkExpired)
 }
 
-// TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken: the event has the nine fields of a link in an answer, and no other.
+// TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken: the event has the nine fields of a link in an answer, and
+// no other.
 func TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)

@@ -18,7 +18,8 @@ type cause struct {
 	name  string
 	kind  webhook.Type // of the event
 	again bool         // a second call succeeds too, and changes nothing
-	// prepare makes what the use case needs. do calls the use case, and done reports whether its change is in the table.
+	// prepare makes what the use case needs. do calls the use case, and done reports whether its change is in
+	// the table.
 	prepare func(t *testing.T, c *connected) (do func() error, done func() bool)
 }
 
@@ -98,9 +99,9 @@ func causes() []cause {
 	}
 }
 
-// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs gives each use case's transaction every fault, some times and without end
-// (times is -1). Whatever the caller is answered, the change and its event are both written, or neither is. A second call
-// writes no second event.
+// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs gives each use case's transaction every fault, some times and
+// without end (times is -1). Whatever the caller is answered, the change and its event are both written, or
+// neither is. A second call writes no second event.
 func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	faults := []struct {
 		fault storetest.Fault
@@ -147,7 +148,8 @@ func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	}
 }
 
-// TestARefusalWritesNoEvent: neither a use case that is refused writes an event, nor one of the sweep that has nothing to do.
+// TestARefusalWritesNoEvent: neither a use case that is refused writes an event, nor one of the sweep that has
+// nothing to do.
 func TestARefusalWritesNoEvent(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
@@ -179,8 +181,8 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceWriteOneEvent calls each use case that may be repeated ten times at once, and those of links, on which
-// many devices may call, 40 times.
+// TestManyAtOnceWriteOneEvent calls each use case that may be repeated ten times at once, and those of links,
+// on which many devices may call, 40 times.
 func TestManyAtOnceWriteOneEvent(t *testing.T) {
 	for _, cause := range causes() {
 		if !cause.again {
@@ -204,7 +206,8 @@ func TestManyAtOnceWriteOneEvent(t *testing.T) {
 	}
 }
 
-// TestKeyEventsDescribeTheKeyAndHoldNoSecret: key.revoked has six fields, and no other. A rotation is a key.created too.
+// TestKeyEventsDescribeTheKeyAndHoldNoSecret: key.revoked has six fields, and no other. A rotation is a
+// key.created too.
 func TestKeyEventsDescribeTheKeyAndHoldNoSecret(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, time.Hour)

@@ -55,8 +55,8 @@ func is(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
 
-// begins returns the condition that the partition key begins with a text, and that a row has the attributes more, as in
-// has.
+// begins returns the condition that the partition key begins with a text, and that a row has the attributes
+// more, as in has.
 func begins(pk string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return strings.HasPrefix(text(r, "PK"), pk) && has(more...)(r) }
 }
@@ -142,9 +142,9 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 	return strconv.FormatInt(from/1000+k.long, 10)
 }
 
-// expect adds the attribute "expected" (milliseconds), from which howLong counts, to rows that have no such time of their
-// own. For an idempotency record it is the time of the request. A last use is deleted together with its key: for it, the
-// attribute is the purgeAt of the key, and is absent when the key has none.
+// expect adds the attribute "expected" (milliseconds), from which howLong counts, to rows that have no such
+// time of their own. For an idempotency record it is the time of the request. A last use is deleted together
+// with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none.
 func expect(rows []dbRow, requested int64) {
 	keyPurge := map[string]int64{} // seconds, by the sort key of a key, which is also that of its last use
 	for _, r := range rows {
@@ -162,8 +162,8 @@ func expect(rows []dbRow, requested int64) {
 	}
 }
 
-// TestEveryRowIsKeptAsLongAsItsKindIs makes rows of every kind in every state, and compares their purgeAt with howLong.
-// Each row must be in exactly one line of howLong, and each line must have a row.
+// TestEveryRowIsKeptAsLongAsItsKindIs makes rows of every kind in every state, and compares their purgeAt with
+// howLong. Each row must be in exactly one line of howLong, and each line must have a row.
 func TestEveryRowIsKeptAsLongAsItsKindIs(t *testing.T) {
 	c := connect(t)
 	requested := c.everything(t)
@@ -207,8 +207,8 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// everything makes rows of every kind in every state, each at another time. It returns the time of the only request with
-// an Idempotency-Key, in milliseconds.
+// everything makes rows of every kind in every state, each at another time. It returns the time of the only
+// request with an Idempotency-Key, in milliseconds.
 func (c *connected) everything(t *testing.T) (requested int64) {
 	t.Helper()
 	addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)

@@ -29,8 +29,8 @@ func (c *connected) overtaken(t *testing.T, do, first func() error) (err, firstE
 	return err, firstErr
 }
 
-// counters fails unless the org's counters of admins and members are equal to its rows, and each member has the same role
-// in both rows of the membership.
+// counters fails unless the org's counters of admins and members are equal to its rows, and each member has the
+// same role in both rows of the membership.
 func (c *connected) counters(t *testing.T, what string) {
 	t.Helper()
 	admins, members := 0, 0
@@ -63,8 +63,8 @@ func (c *connected) counters(t *testing.T, what string) {
 	}
 }
 
-// TestCountersEqualRowsAfterEveryRaceOnAMember has two admins, Ada and Eve, change Bob at once, each in every way: Eve's
-// change comes between the reads of Ada's and its transaction.
+// TestCountersEqualRowsAfterEveryRaceOnAMember has two admins, Ada and Eve, change Bob at once, each in every
+// way: Eve's change comes between the reads of Ada's and its transaction.
 func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
@@ -118,8 +118,8 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 	c.counters(t, "added twice")
 }
 
-// keysAre fails unless the org's keys that are neither revoked nor rotated are those of want, the map of active keys has
-// the same keys, and the org has total keys, with those that are revoked or rotated.
+// keysAre fails unless the org's keys that are neither revoked nor rotated are those of want, the map of active
+// keys has the same keys, and the org has total keys, with those that are revoked or rotated.
 func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
@@ -160,8 +160,8 @@ func (c *connected) written(t *testing.T, action string, kind webhook.Type) (ent
 	return entries, len(c.events(t, kind))
 }
 
-// TestKeysThatAreChangedAtOnceChangeOnce makes two rotations or revocations of one key at once: one of them is overtaken,
-// because the other comes between its reads and its transaction.
+// TestKeysThatAreChangedAtOnceChangeOnce makes two rotations or revocations of one key at once: one of them is
+// overtaken, because the other comes between its reads and its transaction.
 func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	type race struct {
 		*connected
@@ -217,8 +217,9 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	}
 }
 
-// TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled: the sweep is about to release a held delivery, and right before its
-// transaction the endpoint is disabled again. The delivery stays held, until the endpoint is enabled and swept.
+// TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled: the sweep is about to release a held delivery, and right
+// before its transaction the endpoint is disabled again. The delivery stays held, until the endpoint is enabled
+// and swept.
 func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

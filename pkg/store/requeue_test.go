@@ -9,8 +9,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: the run of the sweep that moves a delivery's due time forward queues the
-// delivery, also when the answer was lost and the SDK sent the update again. Another run at the same time does not.
+// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: the run of the sweep that moves a delivery's due time forward
+// queues the delivery, also when the answer was lost and the SDK sent the update again. Another run at the same
+// time does not.
 func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
@@ -58,8 +59,9 @@ func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 	return parked[0]
 }
 
-// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: a message that was queued before the parking may cause an attempt of
-// a parked delivery. The delivery is then no longer parked, and due when the lease of the attempt ends.
+// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: a message that was queued before the parking may cause an
+// attempt of a parked delivery. The delivery is then no longer parked, and due when the lease of the attempt
+// ends.
 func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

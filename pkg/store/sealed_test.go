@@ -23,9 +23,9 @@ func sealed(t *testing.T, r Request, answer string) record {
 	return record{"PK": r.row().PK, "SK": r.row().SK, "request": string(request[:]), "sealed": string(ciphertext), "salt": string(salt)}
 }
 
-// TestTheTableItselfOpensNoKeptAnswer: a thief of the whole table knows the request but not the Idempotency-Key. The test
-// tries as the key everything that the thief has, keys that are almost right, and random texts. Only the caller's own key
-// opens the record.
+// TestTheTableItselfOpensNoKeptAnswer: a thief of the whole table knows the request but not the
+// Idempotency-Key. The test tries as the key everything that the thief has, keys that are almost right, and
+// random texts. Only the caller's own key opens the record.
 func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	const header, answer = "6f2d9b0c-1111-4222-8333-444455556666", `{"key":"lk_secret"}`
 	own := Request{Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Body: []byte("{}")}
@@ -54,8 +54,8 @@ func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	}
 }
 
-// TestARecordMovedToAnotherRowDoesNotOpen: the partition key of a record goes into the key that seals it. So a thief who
-// can write in the table cannot give one request the answer of another.
+// TestARecordMovedToAnotherRowDoesNotOpen: the partition key of a record goes into the key that seals it. So a
+// thief who can write in the table cannot give one request the answer of another.
 func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
 	request := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Principal: "usr_1", Method: "POST", Path: "/a"}
 	row := sealed(t, request, "x")
@@ -66,8 +66,8 @@ func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestTheSameAnswerIsSealedAnewEachTime: each record has a salt and a nonce of its own, so equal answers are not seen to be
-// equal.
+// TestTheSameAnswerIsSealedAnewEachTime: each record has a salt and a nonce of its own, so equal answers are
+// not seen to be equal.
 func TestTheSameAnswerIsSealedAnewEachTime(t *testing.T) {
 	request := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666")}
 	if first, second := sealed(t, request, "x"), sealed(t, request, "x"); first["sealed"] == second["sealed"] {

@@ -14,8 +14,8 @@ import (
 
 const issuer = "https://issuer.test"
 
-// signIn does what the authorizer does for a request with an access token. verified means that the issuer has verified the
-// email. iat is when the token was issued, in seconds: a test needs only the order of its tokens.
+// signIn does what the authorizer does for a request with an access token. verified means that the issuer has
+// verified the email. iat is when the token was issued, in seconds: a test needs only the order of its tokens.
 func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified bool, iat int64) id.User {
 	t.Helper()
 	known, ok, err := tb.Identity(ctx, issuer, subject)
@@ -32,8 +32,8 @@ func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified b
 	return u
 }
 
-// holder returns the user to whom the address belongs, "" for none: it is the user that an invitation to the address adds
-// to a new org.
+// holder returns the user to whom the address belongs, "" for none: it is the user that an invitation to the
+// address adds to a new org.
 func holder(t *testing.T, tb *storetest.Table, email string) id.User {
 	t.Helper()
 	ada := tb.NewUser(t, "inviter@example.com")
@@ -84,8 +84,8 @@ func TestAnUnverifiedEmailIsNotFoundByAnInvite(t *testing.T) {
 	}
 }
 
-// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. A later token without a name or with
-// an unverified address changes neither in the list of members.
+// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. A later token without a
+// name or with an unverified address changes neither in the list of members.
 func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "ceo", "ceo@example.com", false, 100)
@@ -119,8 +119,8 @@ func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	}
 }
 
-// TestALaterTokenOfAUserWhoWasJustMadeFindsThem: two requests of a new user come at once. The second one found no identity,
-// because it read before the first wrote. It returns the user of the first, and creates none.
+// TestALaterTokenOfAUserWhoWasJustMadeFindsThem: two requests of a new user come at once. The second one found
+// no identity, because it read before the first wrote. It returns the user of the first, and creates none.
 func TestALaterTokenOfAUserWhoWasJustMadeFindsThem(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "a", "a@example.com", true, 100)
@@ -171,8 +171,8 @@ func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
 	}
 }
 
-// TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress: iat counts seconds. A new and a known user show an address with the
-// same iat as its holder, and do not get it.
+// TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress: iat counts seconds. A new and a known user show an address
+// with the same iat as its holder, and do not get it.
 func TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress(t *testing.T) {
 	tb := storetest.New(t)
 	a := signIn(t, tb, "a", "x@example.com", true, 100)
@@ -184,8 +184,8 @@ func TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress(t *testing.T) {
 	}
 }
 
-// TestAnInvitationFollowsAnAddressThatMoves: between the reads of an invitation and its transaction, another user proves
-// the invited address. The invitation adds this user.
+// TestAnInvitationFollowsAnAddressThatMoves: between the reads of an invitation and its transaction, another
+// user proves the invited address. The invitation adds this user.
 func TestAnInvitationFollowsAnAddressThatMoves(t *testing.T) {
 	c := connect(t)
 	former := signIn(t, c.Table, "former", "x@example.com", true, 100)

@@ -39,8 +39,9 @@ func signingKeys(t *testing.T, tb *storetest.Table) store.SigningKeys {
 	return keys
 }
 
-// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is kept until the key is activated. Otherwise the next rotation
-// would take the active key for a made one, and publish it again. The activation of another key leaves the ARN.
+// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is kept until the key is activated. Otherwise the
+// next rotation would take the active key for a made one, and publish it again. The activation of another key
+// leaves the ARN.
 func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)
@@ -56,8 +57,8 @@ func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	}
 }
 
-// TestAVerificationKeyGoesThroughItsStatesAndStays: key a is active, then retired, disabled in KMS and revoked. Key b is
-// next, then active.
+// TestAVerificationKeyGoesThroughItsStatesAndStays: key a is active, then retired, disabled in KMS and revoked.
+// Key b is next, then active.
 func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.UnixMilli(1_800_000_000_000)
@@ -97,8 +98,8 @@ func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	}
 }
 
-// TestWithoutTheLeaseNoSigningKeyChanges: a slow run loses its lease after a minute to a quick one. Each later change of the
-// slow run is refused.
+// TestWithoutTheLeaseNoSigningKeyChanges: a slow run loses its lease after a minute to a quick one. Each later
+// change of the slow run is refused.
 func TestWithoutTheLeaseNoSigningKeyChanges(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.Now()
@@ -135,8 +136,8 @@ func TestWithoutTheLeaseNoSigningKeyChanges(t *testing.T) {
 	lease(t, tb)
 }
 
-// TestWhatWasReadOfTheSigningKeysIsCheckedAgain: a change by what was read before is refused, once the keys have changed.
-// In the end here, a is retired, and b was the active key and is revoked.
+// TestWhatWasReadOfTheSigningKeysIsCheckedAgain: a change by what was read before is refused, once the keys
+// have changed. In the end here, a is retired, and b was the active key and is revoked.
 func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)
@@ -167,7 +168,8 @@ func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// TestALeaseWhoseAnswerWasLostIsHeld: a run has the lease also when the first answer was lost, and can change the keys.
+// TestALeaseWhoseAnswerWasLostIsHeld: a run has the lease also when the first answer was lost, and can change
+// the keys.
 func TestALeaseWhoseAnswerWasLostIsHeld(t *testing.T) {
 	tb := storetest.New(t)
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Conflict, storetest.ServerError} {

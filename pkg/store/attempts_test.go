@@ -14,6 +14,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt: forty processes try at once to lease an attempt of a
+// delivery. Each has a name of its own for it, the jti of the token that it would send.
 func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -62,8 +64,8 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	}
 }
 
-// TestALeaseIsOfADeliveryAsItWasRead: w is read once, before the delivery is parked and cancelled. Neither a
-// lease nor a second parking by w changes the delivery.
+// TestALeaseIsOfADeliveryAsItWasRead: a delivery is parked after it was read as w, and cancelled after it was
+// read as parked. What was read before a change can neither lease an attempt nor park the delivery.
 func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -75,15 +77,18 @@ func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 		t.Errorf("after it was parked: %v, %v", ok, err)
 	}
 	wants(t, c.Deliveries().Park(ctx, w, until+1), "")
-	if w = c.work(t, h.ID, e); w.NextAttempt != until {
-		t.Errorf("the second parking, by the first read, changed the time: %d", w.NextAttempt)
+	parked := c.work(t, h.ID, e)
+	if parked.NextAttempt != until {
+		t.Errorf("the second parking, by the first read, changed the time: %d", parked.NextAttempt)
 	}
 	wants(t, c.Deliveries().Cancel(ctx, w.DeliveryID), "")
-	if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "dead"); ok || err != nil {
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, parked, "late"); ok || err != nil {
 		t.Errorf("after it was cancelled: %v, %v", ok, err)
 	}
 }
 
+// TestAnAttemptGivenBackIsNotCounted: the process that has leased an attempt gives it back without making it,
+// to be made at a later time.
 func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -147,6 +152,8 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	}
 }
 
+// TestAnOverdueDeliveryIsMovedByOneSweepOfMany: twenty runs of the sweep find a delivery overdue at once. One
+// of them moves the due time forward, by at least 90 seconds, and queues the delivery.
 func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

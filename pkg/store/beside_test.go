@@ -15,22 +15,22 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// underOrg is a list under an org, with the calls of the database by which it is read.
-type underOrg struct {
+// orgList is a list of an org, with the calls of the database by which it is read.
+type orgList struct {
 	name   string
 	atOnce []string // the calls that are made at the same time, before all others
 	then   []string // the calls after their answers, one after the other
 	read   func(store.Actor) error
 }
 
-// lists returns the lists under the org, each for a page of it.
-func (c *connected) lists(p store.Page) []underOrg {
+// lists returns the lists of the org, to be read as a page.
+func (c *connected) lists(p store.Page) []orgList {
 	role, query, batch := "GetItem", "Query", "BatchGetItem" // role reads the caller's membership
 	audit := p
 	if audit.Limit == 0 {
 		audit.Limit = 2 // the audit log is never read whole
 	}
-	return []underOrg{
+	return []orgList{
 		{"keys", []string{role, query, query}, nil, func(a store.Actor) error {
 			_, _, err := c.Keys(ctx, a, c.org, "", p)
 			return err
@@ -142,9 +142,10 @@ func TestNoLastUseIsMissed(t *testing.T) {
 	c := connect(t)
 	used := map[id.Key]int64{}
 	for range 3 {
-		for range 4 { // keys that no longer exist
+		for range 4 {
 			c.pass(time.Second)
-			c.NoteUse(ctx, store.APIKey{ID: id.Source{}.NewKey(c.Now()), OrgID: c.org}, 1)
+			gone := store.APIKey{ID: id.Source{}.NewKey(c.Now()), OrgID: c.org}
+			c.NoteUse(ctx, gone, c.Now().UnixMilli())
 		}
 		c.pass(time.Second)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)

@@ -142,7 +142,8 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 		changes []change                 // between this read and the transaction
 		want    []webhook.DeliveryStatus // of the event's deliveries in the end; nil: it has none
 	}{
-		// The deliver function holds a pending delivery of a disabled endpoint, and cancels one of a deleted endpoint.
+		// The deliver function holds a pending delivery of a disabled endpoint, and cancels one of a deleted
+		// endpoint.
 		"disabled":                        {true, []change{disable}, []webhook.DeliveryStatus{"pending"}},
 		"enabled":                         {false, []change{enable}, []webhook.DeliveryStatus{"pending"}},
 		"enabled and swept":               {false, []change{enable, sweep}, []webhook.DeliveryStatus{"pending"}},

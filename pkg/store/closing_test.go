@@ -35,8 +35,8 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		}
 		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // she is still an admin, and can repeat the request
 	}
-	// One transaction closes the org, six revoke 250 keys, twelve remove the other members, and one removes the
-	// caller.
+	// One transaction closes the org. Six revoke 250 keys, and twelve remove 499 members, 45 in each. One removes
+	// the caller.
 	if crashes != 20 {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
@@ -66,7 +66,7 @@ func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 	calls := c.Faults.Calls()
 	t.Logf("%d calls in %s", len(calls), time.Since(begun))
-	if len(calls) != 23 { // one read, two pages, twenty transactions
+	if len(calls) != 23 { // one read, a page of keys, a page of members, and twenty transactions
 		t.Errorf("%d calls: %v", len(calls), calls)
 	}
 	const orgCreated, keysCreated, keysRotated = 1, 200, 50
@@ -91,7 +91,8 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 		rotate(t, c.Table, c.org, c.ada, makeKey(t, c.Table, c.org, c.ada, 0).ID, time.Hour, "")
 	}
 	makeKey(t, c.Table, c.org, c.ada, time.Minute)
-	for _, c.app = range apps { // endpoint creates one for c.app
+	for _, app := range apps {
+		c.app = app
 		c.endpoint(t)
 	}
 	c.pass(time.Minute + time.Second)
@@ -159,9 +160,9 @@ func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
 	}
 	s.pass(time.Hour)
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
-	s.sweepOrg(t)
+	s.sweepOrg(t) // finds no members: the two minutes begin
 	s.pass(2*time.Minute - time.Millisecond)
-	late := s.endpoint(t)
+	late := s.endpoint(t) // by a request that was let in before
 	s.sweepOrg(t)
 	if len(s.apps(t)) == 0 || !s.dueOrg(t) {
 		t.Error("the org's end is over before requests in flight are")
@@ -250,9 +251,9 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 		t.Error("no admin deleted the org")
 	}
 	for n, k := range tried {
-		found, ok, err := s.APIKey(ctx, s.org, k.ID)
-		answeredAsMade := errs[n] == nil
-		if err != nil || ok != answeredAsMade || ok && found.RevokedAt == 0 {
+		found, exists, err := s.APIKey(ctx, s.org, k.ID)
+		answeredAsMade, active := errs[n] == nil, exists && found.RevokedAt == 0
+		if err != nil || exists != answeredAsMade || active {
 			t.Errorf("key %d: %v, %+v, %v", n, errs[n], found, err)
 		}
 	}

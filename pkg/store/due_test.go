@@ -24,8 +24,8 @@ func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 	short, never, revoked, rotated := key(14*dayLong), key(0), key(30*dayLong), key(30*dayLong)
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
 	successor := rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "").ID // lives 30 days too
-	// A last use is written on the row that is due for the warning: it must not change when that is.
 	before := row(t, c.Table, c.org, long)
+	// The row of a key's last use is also the row that is due for the warning. A use must not change when it is due.
 	c.NoteUse(ctx, before, c.Now().UnixMilli())
 
 	// warned runs eight sweeps at once, and returns the keys of all warnings so far.

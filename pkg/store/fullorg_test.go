@@ -36,13 +36,13 @@ func (c *connected) crash(n int) error {
 // membership, and the org's counter.
 func (c *connected) crowd(t *testing.T, n int) {
 	t.Helper()
-	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	value := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	var puts []types.WriteRequest
 	for range n {
 		u := string(id.Source{}.NewUser())
 		for _, k := range [][2]string{{"ORG#" + string(c.org), "MEM#" + u}, {"USER#" + u, "ORG#" + string(c.org)}} {
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: dbRow{
-				"PK": s(k[0]), "SK": s(k[1]), "role": s("member"), "joinedAt": number(c.Now().UnixMilli()),
+				"PK": value(k[0]), "SK": value(k[1]), "role": value("member"), "joinedAt": number(c.Now().UnixMilli()),
 			}}})
 		}
 	}
@@ -53,7 +53,7 @@ func (c *connected) crowd(t *testing.T, n int) {
 		puts = puts[len(some):]
 	}
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &c.Name, Key: dbRow{"PK": s("ORG#" + string(c.org)), "SK": s("META")}, UpdateExpression: ptr("ADD members :n"),
+		TableName: &c.Name, Key: dbRow{"PK": value("ORG#" + string(c.org)), "SK": value("META")}, UpdateExpression: ptr("ADD members :n"),
 		ExpressionAttributeValues: dbRow{":n": number(int64(n))},
 	})
 	wants(t, err, "")

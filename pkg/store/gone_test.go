@@ -25,6 +25,7 @@ type populated struct {
 	link     madeLink        // a pending link
 }
 
+// populate creates such an org.
 func populate(t *testing.T) *populated {
 	t.Helper()
 	s := &populated{connected: connect(t)}

@@ -54,10 +54,10 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "x", record)), "")
 	for _, h := range []struct {
 		name    string
-		pk, sk  string // of the row; pk is the beginning
-		hash    string // the attribute
-		ask     func() error
-		refused problem.Code // of ask, when the hash is altered
+		pk, sk  string       // of the row; pk is the beginning
+		hash    string       // the attribute
+		show    func() error // shows the right secret or request
+		refused problem.Code // of show, when the hash is altered
 	}{
 		{"an API key", "KEYS#" + string(c.org), "KEY#" + string(k.ID), "hash", func() error {
 			return second(authn.New(c.Store, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Minted.Key.Reveal()}))
@@ -74,11 +74,11 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 		row := c.rowsOf(t, h.pk)[at]
 		for i := range sha256.Size {
 			c.alter(t, row, h.hash, i)
-			if err := h.ask(); !problem.Is(err, h.refused) {
+			if err := h.show(); !problem.Is(err, h.refused) {
 				t.Errorf("%s, byte %d: %v, want %s", h.name, i, err, h.refused)
 			}
 		}
 		c.put(t, row) // as it was
-		wants(t, h.ask(), "")
+		wants(t, h.show(), "")
 	}
 }

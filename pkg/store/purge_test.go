@@ -41,8 +41,8 @@ type kept struct {
 func has(names ...string) func(dbRow) bool {
 	return func(r dbRow) bool {
 		for _, name := range names {
-			absent, wanted := strings.CutPrefix(name, "!")
-			if _, ok := r[absent]; ok == wanted {
+			attribute, mustLack := strings.CutPrefix(name, "!")
+			if _, found := r[attribute]; found == mustLack {
 				return false
 			}
 		}
@@ -50,7 +50,8 @@ func has(names ...string) func(dbRow) bool {
 	}
 }
 
-// is returns the condition that an attribute has a value, and that a row has the attributes more, as in has.
+// is returns the condition that an attribute has a value, or is absent for "", and that a row has the attributes
+// more, as in has.
 func is(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
@@ -63,7 +64,7 @@ func begins(pk string, more ...string) func(dbRow) bool {
 
 // howLong lists how long each row is kept (infra/docs/api.md, "Limits").
 func howLong() []kept {
-	key, link, hook := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
+	key, link, endpoint := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
 	vkeys, used, delivery := "VKEYS", "USED#<orgId>", "DLV#<endpointId>"
 	return []kept{
 		{"IDN#<sha-256>", "META", "", nil, "", never},
@@ -98,16 +99,16 @@ func howLong() []kept {
 		{link, "LINK#<linkId>", "revoked", has("revokedAt"), "revokedAt", keptMonth},
 		{link, "LINK#<linkId>", "expired", has("lapsedAt"), "expiresAt", keptMonth},
 
-		{hook, "HOOK#<endpointId>", "enabled", has("!disabledReason", "!deletedAt"), "", never},
-		{hook, "HOOK#<endpointId>", "disabled by its app", is("disabledReason", "user", "!deletedAt"), "", never},
-		{hook, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
-		{hook, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", keptMonth},
-		{hook, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "enabled", has("!disabledReason", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "disabled by its app", is("disabledReason", "user", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", keptMonth},
+		{endpoint, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
 		{"BUDGET#<appId>", "META", "", begins("BUDGET#app_", "!deletedAt"), "", never},
 		{"BUDGET#<appId>", "META", "of a deleted org", begins("BUDGET#app_", "deletedAt"), "deletedAt", keptMonth},
 		{"BUDGET#<orgId>", "META", "", begins("BUDGET#org_", "!deletedAt"), "", never},
 		{"BUDGET#<orgId>", "META", "of a deleted org", begins("BUDGET#org_", "deletedAt"), "deletedAt", keptMonth},
-		{hook, "BARRED#<keyId>", "", nil, "createdAt", keptKey},
+		{endpoint, "BARRED#<keyId>", "", nil, "createdAt", keptKey},
 
 		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", keptMonth},
 		{"EVTS#<appId>", "<eventId>", "fanned out", has("fannedAt"), "createdAt", keptMonth},
@@ -207,8 +208,9 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// everything makes rows of every kind in every state, each at another time. It returns the time of the only
-// request with an Idempotency-Key, in milliseconds.
+// everything makes rows of every kind in every state, each at another time. The times are no whole seconds, because
+// purgeAt is rounded down to seconds. It returns the time of the only request with an Idempotency-Key, in
+// milliseconds.
 func (c *connected) everything(t *testing.T) (requested int64) {
 	t.Helper()
 	addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)

@@ -98,9 +98,9 @@ func TestAChargeThatLosesARaceIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestAFanOutIsChargedOnce: also when the charge loses a race, and when the transaction of the fan-out does, and both
-// are tried again. The event goes to two endpoints and is not paid. So of a budget of 10, another process takes 5 and
-// the event 2, and 3 are left.
+// TestAFanOutIsChargedOnce: the charge of a fan-out loses a race, and so does the transaction of the fan-out.
+// Both are tried again, and the event is charged once. It goes to two endpoints and no request has paid for it.
+// So of a budget of 10, another process takes 5 and the event 2, and 3 are left.
 func TestAFanOutIsChargedOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
@@ -109,7 +109,7 @@ func TestAFanOutIsChargedOnce(t *testing.T) {
 	c.enable(t, h.ID, false)
 	c.stream(t) // the events of the endpoints' own changes
 	makeKey(t, c.Table, c.org, c.ada, 0)
-	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "") // so that the charge has two calls
 	c.spendInBetween(t)
 	c.Faults.Before("TransactWriteItems", func() { c.enable(t, h.ID, true) }) // the fan-out has read it as disabled
 	c.stream(t)

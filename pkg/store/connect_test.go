@@ -41,7 +41,7 @@ type connected struct {
 // connect returns the default app of a new org, of which Ada is the only member.
 func connect(t *testing.T) *connected {
 	t.Helper()
-	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
+	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)} // any time
 	c.Now = func() time.Time {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -63,8 +63,8 @@ func (c *connected) pass(d time.Duration) {
 // forgetCalls makes the next Faults.Calls return only the calls from now on.
 func (c *connected) forgetCalls() { c.Faults.Calls() }
 
-// letPass plans no change before the next call of an operation. Each call takes one change that is planned, in order,
-// so a change that is planned after letPass comes before the second call.
+// letPass uses up the next call of an operation: each call takes one of the planned changes, in order, so a change
+// that is planned after letPass comes before the call after the next one.
 func (c *connected) letPass(operation string) { c.Faults.Before(operation, func() {}) }
 
 // rowsOf returns the rows whose partition key begins with a text.
@@ -132,7 +132,7 @@ func (l madeLink) claim(key string) store.Claim {
 	return store.Claim{Token: l.token, ClaimKey: sha256.Sum256([]byte(key))}
 }
 
-// endpoint creates an endpoint with a URL of its own. It takes the given types of events, or all without any.
+// endpoint creates an endpoint with a URL of its own. The endpoint takes these types of events; none: all types.
 func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	t.Helper()
 	if len(events) == 0 {
@@ -245,9 +245,9 @@ func tally(errs []error) map[problem.Code]int {
 	return out
 }
 
-// persistent repeats a call that was unavailable because of too many races, as a client does. It
-// waits longer each time: otherwise forty callers at once could keep the database of a busy machine
-// from answering any of them in time.
+// persistent repeats a call that was unavailable because of too many races, as a client does. It waits a random
+// time, which may be longer each time: otherwise forty callers at once could keep the database of a busy
+// machine from answering any of them in time.
 func persistent(do func() error) error {
 	const tries = 12
 	for try := 0; ; try++ {

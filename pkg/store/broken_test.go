@@ -44,7 +44,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	signing := lease(t, c.Table)
 	wants(t, c.ActivateSigningKey(ctx, signing, signingKeys(t, c.Table), jwk("a"), "arn:a"), "")
 	record := once[store.App](c, idempotencyKey, "{}", "{}")
-	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) } // then: a replay
+	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) } // a replay from the second call on
 	wants(t, create(), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	// whole returns a use case that reads a whole list.
@@ -123,8 +123,7 @@ func (c *connected) put(t *testing.T, r dbRow) {
 
 // TestARowThatDoesNotDecodeIsAnError removes each attribute that a use case reads from a row, and then gives
 // the attribute another type. The use case fails, and its error ends with the attribute's name and the row's
-// key: it shows nothing of the row's content. Only without an attribute that not every row has, the use case
-// does not fail.
+// key: it shows nothing of the row's content. Without an attribute of entity.may, the use case succeeds.
 func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 	c := connect(t)
 	for _, e := range c.entities(t) {
@@ -157,8 +156,8 @@ func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 				mustFail["without"] = absent
 			}
 			for what, err := range mustFail {
-				namesOnlyTheKey := err != nil && strings.HasSuffix(err.Error(), name+" of "+key)
-				if !errors.Is(err, table.ErrRow) || problem.From(err).Code != problem.Internal || !namesOnlyTheKey {
+				endsWithKey := err != nil && strings.HasSuffix(err.Error(), name+" of "+key)
+				if !errors.Is(err, table.ErrRow) || problem.From(err).Code != problem.Internal || !endsWithKey {
 					t.Errorf("%s %s %s: %v", e.name, what, name, err)
 				}
 			}

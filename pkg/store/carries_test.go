@@ -25,6 +25,7 @@ func wide() store.NewKey {
 	return store.NewKey{Prefix: "lk", Name: "wide", Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}}
 }
 
+// wideKey creates such a key as Ada.
 func (c *connected) wideKey(t *testing.T) id.Key {
 	t.Helper()
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), store.Once[store.MintedKey]{})
@@ -46,7 +47,7 @@ func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) 
 	return row(t, c.Table, c.org, fresh.Made.ID)
 }
 
-// carries fails unless a key has a name, scopes and metadata.
+// carries fails unless a key has this name, these scopes and this metadata. what describes the key in the error.
 func carries(t *testing.T, what string, k store.APIKey, name, scopes string, metadata map[string]string) {
 	t.Helper()
 	if k.Name != name || k.Scopes != scopes || !reflect.DeepEqual(k.Metadata, metadata) {

@@ -84,8 +84,8 @@ func TestAnUnverifiedEmailIsNotFoundByAnInvite(t *testing.T) {
 	}
 }
 
-// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. A later token without a
-// name or with an unverified address changes neither in the list of members.
+// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. After a later token
+// without a name, the list of members keeps the name, and after one with an unverified address it keeps the address.
 func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "ceo", "ceo@example.com", false, 100)

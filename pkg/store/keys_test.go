@@ -123,7 +123,7 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 	tb.Now = func() time.Time { return now }
 
 	k1 := makeKey(t, tb, o, ada, time.Hour)
-	k2 := rotate(t, tb, o, ada, k1.ID, 24*time.Hour, "")
+	k2 := rotate(t, tb, o, ada, k1.ID, 24*time.Hour, "") // a grace that is longer than the life of k1
 	if got := row(t, tb, o, k1.ID).ExpiresAt; got != k1.ExpiresAt {
 		t.Errorf("the old key's end moved from %d to %d", k1.ExpiresAt, got)
 	}
@@ -165,7 +165,8 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 		wants(t, err, "")
 		return keys[0].LastUsedAt
 	}
-	for _, use := range []struct{ after, written int64 }{{0, 0}, {1000, 0}, {hour - 1000, 0}, {hour, hour}} { // from at
+	// A use, and the last use in the table after it, in milliseconds from at.
+	for _, use := range []struct{ after, written int64 }{{0, 0}, {1000, 0}, {hour - 1000, 0}, {hour, hour}} {
 		tb.NoteUse(ctx, found, at+use.after)
 		if got := lastUsed(); got != at+use.written {
 			t.Fatalf("a use after %d ms: used at %d, want %d", use.after, got, at+use.written)

@@ -12,20 +12,52 @@ import (
 	"latchkey/pkg/table"
 )
 
-// Actor is the user who calls, and the roles that the route allows. The user needs one of them in the
-// org; the row of the membership decides.
+// Actor is who calls: a user, or a service of the owner. A service may do in every org what an admin may.
 type Actor struct {
-	User id.User
-	May  []org.Role // from the table of routes (pkg/route)
+	User    id.User
+	Service string     // the name of the service; "": a user
+	May     []org.Role // of which a user needs one, by the table of routes
 }
 
-// authorize checks that a membership's row, which was read before, has one of the roles. Errors:
-// org_not_found when there is no row, insufficient_role.
-func (a Actor) authorize(membership table.Row) error {
-	if membership == nil {
-		return errOrgNotFound
+// id returns the text by which audit entries name the actor.
+func (a Actor) id() string {
+	if a.Service != "" {
+		return ServiceID(a.Service)
 	}
-	role, err := table.Decode(membership, attrRole.From)
+	return string(a.User)
+}
+
+// ServiceID returns the text by which audit entries and idempotency records name a service.
+func ServiceID(name string) string { return "service:" + name }
+
+// row returns the row that decides whether the actor may act in an org: a user's membership, or for a service the org itself.
+func (a Actor) row(o id.Org) table.Key {
+	if a.Service != "" {
+		return orgRow(o)
+	}
+	return memberRow(o, a.User)
+}
+
+// allowed is the condition on this row. A deleted org is gone for a service when the deletion has reached its end, as it
+// then is for its last admin.
+func (a Actor) allowed() table.Condition {
+	if a.Service != "" {
+		return table.All(table.Exists, attrKeysEndedAt.Absent())
+	}
+	return attrRole.In(a.May...)
+}
+
+// authorize checks this row, nil for none, which was read before. Errors: org_not_found, insufficient_role.
+func (a Actor) authorize(found table.Row) error {
+	switch {
+	case found == nil:
+		return errOrgNotFound
+	case a.Service != "" && attrKeysEndedAt.IsIn(found):
+		return errOrgNotFound
+	case a.Service != "":
+		return nil
+	}
+	role, err := table.Decode(found, attrRole.From)
 	if err != nil {
 		return err
 	}
@@ -35,20 +67,25 @@ func (a Actor) authorize(membership table.Row) error {
 	return nil
 }
 
-// authorize adds the check of Actor.authorize to a transaction: the role at the moment of the write
+// authorize adds the check of Actor.authorize to a transaction, so that the moment of the write
 // decides.
-func (t *txn) authorize(a Actor, o id.Org) {
-	t.Check(memberRow(o, a.User), attrRole.In(a.May...), a.authorize)
+func (t *txn) authorize(a Actor, o id.Org) { t.Check(a.row(o), a.allowed(), a.authorize) }
+
+// authorizeBesideOrg is authorize for a transaction with a condition of its own on the org's row, that the org is not deleted:
+// this one decides for a service, because a transaction names a row only once.
+func (t *txn) authorizeBesideOrg(a Actor, o id.Org) {
+	if a.Service == "" {
+		t.authorize(a, o)
+	}
 }
 
-// authorize checks that the caller has one of the roles in an org. Errors: org_not_found,
-// insufficient_role.
+// authorize checks that the caller may act in an org. Errors: org_not_found, insufficient_role.
 func (s *Store) authorize(ctx context.Context, a Actor, o id.Org) error {
-	membership, err := s.db.Get(ctx, memberRow(o, a.User))
+	found, err := s.db.Get(ctx, a.row(o))
 	if err != nil {
 		return err
 	}
-	return a.authorize(membership)
+	return a.authorize(found)
 }
 
 // beside checks that the caller has one of the roles in an org, and makes reads at the same time. It
@@ -85,7 +122,7 @@ func listAs[T any](ctx context.Context, s *Store, a Actor, o id.Org, page table.
 // readAs reads rows for a caller who has one of the roles in an org. Errors: org_not_found,
 // insufficient_role.
 func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key) (map[table.Key]table.Row, error) {
-	own := memberRow(o, a.User)
+	own := a.row(o)
 	if !slices.Contains(rows, own) {
 		rows = append(rows, own)
 	}

@@ -33,7 +33,7 @@ type APIKey struct {
 	Scopes     string            // of apikey.JoinScopes
 	Metadata   map[string]string // nil: none
 	LastUsedAt int64             // milliseconds; filled in lists and by UpdateKey only; 0: never
-	CreatedBy  id.User           // who created it, or rotated its predecessor
+	CreatedBy  id.User           // who created it, or rotated its predecessor; "": a service
 
 	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
 	predecessor     id.Key
@@ -142,7 +142,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 		t.announce(o, k)
 		changes := APIKey{}.changes(APIKey{Scopes: k.Scopes, Metadata: k.Metadata}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
-		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID), changes: changes})
+		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: "key.created", actor: a.id(), target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
 	}
 	err = create()
@@ -163,7 +163,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.Set(by), carried(k.Scopes, k.Metadata),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by)), carried(k.Scopes, k.Metadata),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
 	)
 }

@@ -68,7 +68,7 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 	}
 	t.purgeUse(o, k, now)
 	t.audit(ctx, entry{
-		org: o, at: now, action: "key.revoked", actor: a.User, target: string(k),
+		org: o, at: now, action: "key.revoked", actor: a.id(), target: string(k),
 		changes: Changes{"revokedAt": {To: now}},
 	})
 	t.event(newEvent{org: o, app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})

@@ -73,7 +73,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	t.announce(o, fresh)
 	changes := old.changes(heir)
 	changes["rotatedTo"], changes["expiresAt"] = Change{To: fresh.ID}, Change{webhook.OrNull(old.ExpiresAt), graceEnds}
-	t.audit(ctx, entry{org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID), changes: changes})
+	t.audit(ctx, entry{org: o, at: now, action: "key.rotated", actor: a.id(), target: string(old.ID), changes: changes})
 	return made, t.Commit(ctx)
 }
 

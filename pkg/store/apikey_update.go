@@ -66,11 +66,11 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	data := is.data()
 	data.Changed = slices.Sorted(maps.Keys(changes))
 	t := s.begin()
-	t.authorize(a, o)
+	t.authorizeBesideOrg(a, o)
 	t.checkNotDeleted(o)
 	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), carried(is.Scopes, is.Metadata),
 		table.If(is.Scopes == "", attrScopes.Remove()), table.If(is.Metadata == nil, attrMetadata.Remove()))
-	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.User, target: string(k), changes: changes})
+	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.id(), target: string(k), changes: changes})
 	t.event(newEvent{org: o, app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})
 	return is, t.Commit(ctx)
 }

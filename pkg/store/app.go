@@ -53,12 +53,12 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, o
 		return made, err
 	}
 	t := s.begin()
-	t.authorize(a, o)
+	t.authorizeBesideOrg(a, o)
 	t.once(once.Request, made.Answer)
 	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt))
 	t.Update(orgRow(o), table.All(notDeleted(), attrApps.Under(s.Limits.Apps)), unless(orgGone, refuse(errAppLimit)), table.Add(attrApps, 1))
 	t.audit(ctx, entry{
-		org: o, at: app.CreatedAt, action: "app.created", actor: a.User, target: string(app.ID),
+		org: o, at: app.CreatedAt, action: "app.created", actor: a.id(), target: string(app.ID),
 		changes: Changes{"name": {To: app.Name}},
 	})
 	return made.committed(t.Commit(ctx))
@@ -78,11 +78,11 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 			return err
 		}
 		t := s.begin()
-		t.authorize(a, o)
+		t.authorizeBesideOrg(a, o)
 		t.checkNotDeleted(o)
 		t.rename(appRow(o, app), out.Name, *name)
 		t.audit(ctx, entry{
-			org: o, at: s.now(), action: "app.updated", actor: a.User, target: string(app),
+			org: o, at: s.now(), action: "app.updated", actor: a.id(), target: string(app),
 			changes: Changes{"name": {From: out.Name, To: *name}},
 		})
 		out.Name = *name

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -40,8 +39,7 @@ type entry struct {
 	org     id.Org
 	at      int64
 	action  string
-	actor   id.User // the user who acts, "" when an API key acts
-	key     id.Key  // the API key that acts, "" when a user acts
+	actor   string // the id of a user or an API key, or that of Actor.id
 	target  string
 	changes Changes
 }
@@ -53,7 +51,7 @@ func (t *txn) audit(ctx context.Context, e entry) {
 	t.Fail(err)
 	at := time.UnixMilli(e.at)
 	t.Create(auditRow(e.org, t.s.ids().NewAudit(at)),
-		attrAt.Set(e.at), attrAction.Set(e.action), attrActor.Set(cmp.Or(string(e.actor), string(e.key))), attrTarget.Set(e.target),
+		attrAt.Set(e.at), attrAction.Set(e.action), attrActor.Set(e.actor), attrTarget.Set(e.target),
 		attrChanges.Set(changes), attrRequestID.Set(problem.RequestID(ctx)), attrPurgeAt.Set(at.Add(auditFor).Unix()),
 	)
 }

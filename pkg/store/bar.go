@@ -60,7 +60,7 @@ func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) 
 		return err
 	}
 	err = s.bar(ctx, a, revoked, func(t *txn, now int64) (table.Condition, table.Change) {
-		t.audit(ctx, entry{org: o, at: now, action: "key.links_revoked", actor: a.User, target: string(k), changes: Changes{}})
+		t.audit(ctx, entry{org: o, at: now, action: "key.links_revoked", actor: a.id(), target: string(k), changes: Changes{}})
 		return attrLinksBarredAt.Absent(), table.Changes(
 			attrLinksBarredAt.Set(now), attrCleanFrom.Set(""), dueAt(DueBar, barredRow(revoked.AppID, k), now))
 	})

@@ -58,7 +58,7 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	h.UpdatedAt = now
 	t := s.begin()
 	t.authorize(a, was.OrgID)
-	return t.change(ctx, was, h, changer{user: a.User})
+	return t.change(ctx, was, h, changer{admin: a.id()})
 }
 
 // DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or

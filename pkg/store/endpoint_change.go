@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -82,9 +83,9 @@ func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 
 // changer is the actor of a change of an endpoint: an API key of its app, or an admin.
 type changer struct {
-	key  id.Key
-	user id.User
-	paid int // deliveries for which the request was charged
+	key   id.Key // "": an admin or a service
+	admin string // of Actor.id
+	paid  int    // deliveries for which the request was charged
 }
 
 // change adds the change from was to h to a transaction, with its audit entry and its event, and commits
@@ -158,7 +159,7 @@ func (h Endpoint) audited() map[string]any {
 // goes to the app's other endpoints. The time of both is h.UpdatedAt.
 func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by changer, changes Changes) {
 	t.audit(ctx, entry{
-		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: by.user, key: by.key, target: string(h.ID), changes: changes,
+		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: cmp.Or(string(by.key), by.admin), target: string(h.ID), changes: changes,
 	})
 	data := webhook.EndpointData{
 		EndpointID: h.ID, Origin: webhook.Origin(h.URL), Events: h.Events, Enabled: h.Enabled,

@@ -110,14 +110,14 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		return made, err
 	}
 	t := s.begin()
-	t.authorize(a, o)
+	t.authorizeBesideOrg(a, o)
 	t.once(once.Request, made.Answer)
 	t.Check(email, attrUserID.Is(user), table.Raced)
 	t.putMembership(o, user, a.User, r, now, refuse(errMemberExists))
 	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(s.Limits.Members)), unless(orgGone, refuse(errMemberLimit)),
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
 	t.audit(ctx, entry{
-		org: o, at: now, action: "member.added", actor: a.User, target: string(user),
+		org: o, at: now, action: "member.added", actor: a.id(), target: string(user),
 		changes: Changes{"role": {To: r}},
 	})
 	return made, t.Commit(ctx)
@@ -151,7 +151,7 @@ func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User,
 		t.Update(userOrgRow(user, o), table.Exists, nil, attrRole.Set(to))
 		t.countAdmins(o, adminsIn(to)-adminsIn(target.Role), 0)
 		t.audit(ctx, entry{
-			org: o, at: s.now(), action: "member.role_changed", actor: a.User, target: string(user),
+			org: o, at: s.now(), action: "member.role_changed", actor: a.id(), target: string(user),
 			changes: Changes{"role": {From: target.Role, To: to}},
 		})
 		return t.Commit(ctx)
@@ -182,7 +182,7 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 		t.Delete(userOrgRow(user, o), nil, nil)
 		t.countAdmins(o, -adminsIn(target.Role), -1)
 		t.audit(ctx, entry{
-			org: o, at: s.now(), action: action, actor: a.User, target: string(user),
+			org: o, at: s.now(), action: action, actor: a.id(), target: string(user),
 			changes: Changes{"role": {From: target.Role}},
 		})
 		return t.Commit(ctx)
@@ -215,7 +215,7 @@ func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, tabl
 			return cmp.Or(a.authorize(found), table.ErrRaced)
 		}
 	}
-	t.authorize(a, o)
+	t.authorizeBesideOrg(a, o)
 	return same, func(found table.Row) error {
 		if found == nil {
 			return errMemberNotFound

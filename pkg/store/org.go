@@ -78,7 +78,7 @@ func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request R
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
 	t.Create(activeKeysRow(o.ID), attrLive.Set(nil))
 	t.audit(ctx, entry{
-		org: o.ID, at: o.CreatedAt, action: "org.created", actor: creator, target: string(o.ID),
+		org: o.ID, at: o.CreatedAt, action: "org.created", actor: string(creator), target: string(o.ID),
 		changes: Changes{"name": {To: o.Name}},
 	})
 	return t.Commit(ctx)
@@ -204,10 +204,10 @@ func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (
 			return err
 		}
 		t := s.begin()
-		t.authorize(a, o)
+		t.authorizeBesideOrg(a, o)
 		t.rename(orgRow(o), out.Name, name)
 		t.audit(ctx, entry{
-			org: o, at: s.now(), action: "org.updated", actor: a.User, target: string(o),
+			org: o, at: s.now(), action: "org.updated", actor: a.id(), target: string(o),
 			changes: Changes{"name": {From: out.Name, To: name}},
 		})
 		out.Name = name

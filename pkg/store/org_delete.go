@@ -86,10 +86,13 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	return s.endKeys(ctx, o, a.User)
 }
 
-// endKeys writes that every key of an org is refused, and removes its last member. The sweep begins with this mark only.
+// endKeys writes that every key of an org is refused, and removes the last member, "" for a service that deletes the org. The
+// sweep begins with this mark only.
 func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User) error {
 	t := s.begin()
-	t.removeMembership(o, last)
+	if last != "" {
+		t.removeMembership(o, last)
+	}
 	t.Update(orgRow(o), attrDeletedAt.Present(), nil, attrKeysEndedAt.SetIfAbsent(s.now()))
 	return t.Commit(ctx)
 }
@@ -111,7 +114,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) er
 	}
 	now := s.now()
 	t := s.begin()
-	t.authorize(a, o)
+	t.authorizeBesideOrg(a, o)
 	t.Update(orgRow(o), table.All(notDeleted(), attrName.Is(found.Name)), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
@@ -123,7 +126,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) er
 		t.Update(userRow(found.creator), hasMap, refuse(errNoMap), count)
 	}
 	t.audit(ctx, entry{
-		org: o, at: now, action: "org.deleted", actor: a.User, target: string(o),
+		org: o, at: now, action: "org.deleted", actor: a.id(), target: string(o),
 		changes: Changes{"name": {From: found.Name}},
 	})
 	return t.Commit(ctx)

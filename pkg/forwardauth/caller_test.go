@@ -65,9 +65,9 @@ func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
 }
 
 func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
-	key, f, _ := door(t)
+	key, table, _ := door(t)
 	const current, old = "current-secret", "old-secret"
-	h := forwardauth.New(guard.On(authn.New(f, &authntest.Tokens{})), f.Key.OrgID, current, old)
+	h := forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID, current, old)
 	ask := func(method, path, secret string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader("token="+key))
 		r.Header.Set("Authorization", "Bearer "+key)
@@ -85,8 +85,8 @@ func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
 	for _, wrong := range []string{"", "x", current + "x", current[:5], current + "," + old} {
 		for path, method := range map[string]string{"/authorize": "GET", "/authorize/x": "GET", "/authorize-member": "GET", "/introspect": "POST", "/x": "GET"} {
 			w := ask(method, path, wrong)
-			if w.Code != 503 || w.Header().Get("X-Latchkey-Code") != "unavailable" || f.Reads != 0 || strings.Contains(w.Body.String(), "ecret") {
-				t.Errorf("%s with %q: %d %s, %d reads", path, wrong, w.Code, w.Body, f.Reads)
+			if w.Code != 503 || w.Header().Get("X-Latchkey-Code") != "unavailable" || table.Reads != 0 || strings.Contains(w.Body.String(), "ecret") {
+				t.Errorf("%s with %q: %d %s, %d reads", path, wrong, w.Code, w.Body, table.Reads)
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
 			t.Errorf("%s: %d", good, w.Code)
 		}
 	}
-	h = forwardauth.New(guard.On(authn.New(f, nil)), "", "", old)
+	h = forwardauth.New(guard.On(authn.New(table, nil)), "", "", old)
 	if ask("GET", "/authorize", "").Code != 503 || ask("GET", "/authorize", old).Code != 200 {
 		t.Error("an empty first secret opens the door")
 	}
@@ -120,22 +120,22 @@ func logged(t *testing.T) *bytes.Buffer {
 }
 
 func TestARefusalsLineNamesTheProvedKeyAndTheProxysClient(t *testing.T) {
-	key, f, h := door(t)
+	key, table, h := door(t)
 	out := logged(t)
-	f.Key.Scopes = "a"
+	table.Key.Scopes = "a"
 	for name, c := range map[string]struct {
 		credential, client string
 		revokedAt          int64
 		code, caller, ip   string
 	}{
-		"revoked":          {key, "203.0.113.9", 1, "key_revoked", string(f.Key.ID), "203.0.113.9"},
-		"another scope":    {key, "2001:db8::1", 0, "insufficient_scope", string(f.Key.ID), "2001:db8::1"},
+		"revoked":          {key, "203.0.113.9", 1, "key_revoked", string(table.Key.ID), "203.0.113.9"},
+		"another scope":    {key, "2001:db8::1", 0, "insufficient_scope", string(table.Key.ID), "2001:db8::1"},
 		"another secret":   {authntest.JWT, `"},x`, 0, "api_key_required", "", ""},
 		"a zone in an IP":  {"x", "fe80::1%forged", 0, "invalid_credentials", "", "fe80::1"},
 		"no client's name": {"x", "", 0, "invalid_credentials", "", ""},
 	} {
 		out.Reset()
-		f.Key.RevokedAt = c.revokedAt
+		table.Key.RevokedAt = c.revokedAt
 		r := httptest.NewRequest("GET", "/authorize?scope=b", nil)
 		r.RemoteAddr = "192.0.2.1"
 		r.Header.Set("Authorization", "Bearer "+c.credential)
@@ -148,15 +148,15 @@ func TestARefusalsLineNamesTheProvedKeyAndTheProxysClient(t *testing.T) {
 		}
 	}
 	out.Reset()
-	f.Key.RevokedAt = 1
-	if introspect(t, h, key, url.Values{"token": {key}}, formType); !strings.Contains(out.String(), `"caller":"`+string(f.Key.ID)+`"`) {
+	table.Key.RevokedAt = 1
+	if introspect(t, h, key, url.Values{"token": {key}}, formType); !strings.Contains(out.String(), `"caller":"`+string(table.Key.ID)+`"`) {
 		t.Errorf("a refused caller of /introspect: %s", out)
 	}
 }
 
 func TestNoAnswerMayBeKept(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes = "a"
+	key, table, h := door(t)
+	table.Key.Scopes = "a"
 	form := url.Values{"token": {key}}.Encode()
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -168,8 +168,8 @@ func TestNoAnswerMayBeKept(t *testing.T) {
 		{"/authorize/any/path", key, "", 200, nil},
 		{"/authorize", "", "", 401, nil},
 		{"/authorize?scope=b", key, "", 403, nil},
-		{"/authorize-member?org=" + string(f.Org), authntest.JWT, "", 200, nil},
-		{"/authorize-member?role=admin&org=" + string(f.Org), authntest.JWT, "", 403, nil},
+		{"/authorize-member?org=" + string(table.Org), authntest.JWT, "", 200, nil},
+		{"/authorize-member?role=admin&org=" + string(table.Org), authntest.JWT, "", 403, nil},
 		{"/elsewhere", key, "", 404, nil},
 		{"/authorize", key, "", 503, errors.New("boom")},
 		{"/authorize?scopes=a", key, "", 503, nil},
@@ -179,7 +179,7 @@ func TestNoAnswerMayBeKept(t *testing.T) {
 		{"/introspect", "x", form, 401, nil},
 		{"/introspect", key, form, 503, errors.New("boom")},
 	} {
-		f.Down = c.down
+		table.Down = c.down
 		r := httptest.NewRequest("POST", c.target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", formType)
 		if c.target == "/introspect" {
@@ -197,15 +197,15 @@ func TestNoAnswerMayBeKept(t *testing.T) {
 	if len(seen) != 5+4 {
 		t.Errorf("the statuses %v", seen)
 	}
-	withSecret := forwardauth.New(guard.On(authn.New(f, nil)), "", "secret")
+	withSecret := forwardauth.New(guard.On(authn.New(table, nil)), "", "secret")
 	if w := ask(withSecret, "GET", "/authorize", key); w.Code != 503 || w.Result().Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("without the proxy's secret: %d %q", w.Code, w.Result().Header.Get("Cache-Control"))
 	}
 }
 
 func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
-	key, f, h := door(t)
-	for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + string(f.Org): authntest.JWT} {
+	key, table, h := door(t)
+	for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + string(table.Org): authntest.JWT} {
 		r := httptest.NewRequest("GET", target, nil)
 		r.Header["Authorization"] = []string{"Bearer " + credential, "Bearer " + credential}
 		w := httptest.NewRecorder()
@@ -216,7 +216,7 @@ func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
 }
 
 func TestAURLsQueryCountsForNothing(t *testing.T) {
-	key, f, h := door(t)
+	key, table, h := door(t)
 	for name, c := range map[string]struct {
 		query, password, body string
 		status                int
@@ -225,7 +225,7 @@ func TestAURLsQueryCountsForNothing(t *testing.T) {
 		"a token":          {"token=" + key, key, "", 400, `"error":"invalid_request"`},
 		"a second token":   {"token=" + key, key, "token=x", 200, `"active":false`},
 		"a secret":         {"client_secret=" + key, "", "token=" + key, 401, `"error":"invalid_client"`},
-		"an org":           {"org=" + string(f.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
+		"an org":           {"org=" + string(table.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
 		"the query is bad": {"a;b=%2", key, "token=" + key, 400, `"error":"invalid_request"`},
 	} {
 		r := httptest.NewRequest("POST", "/introspect?"+c.query, strings.NewReader(c.body))
@@ -269,12 +269,12 @@ func (s slow) Verify(ctx context.Context, _ string) (accesstoken.Claims, error) 
 
 // TestAnIntrospectionPastTheBoundIsA503: the bound is one for the caller's key and for the token.
 func TestAnIntrospectionPastTheBoundIsA503(t *testing.T) {
-	key, f, _ := door(t)
-	for name, form := range map[string]url.Values{"a key": {"token": {key}}, "an access token": {"token": {authntest.JWT}, "org": {string(f.Org)}}} {
+	key, table, _ := door(t)
+	for name, form := range map[string]url.Values{"a key": {"token": {key}}, "an access token": {"token": {authntest.JWT}, "org": {string(table.Org)}}} {
 		for takes, want := range map[time.Duration]int{guard.AnswersWithin/2 - time.Millisecond: 200, guard.AnswersWithin/2 + time.Millisecond: 503, time.Hour: 503} {
 			synctest.Test(t, func(t *testing.T) {
-				both := slow{Table: f, takes: takes}
-				h := forwardauth.New(guard.On(authn.New(both, both)), f.Key.OrgID)
+				both := slow{Table: table, takes: takes}
+				h := forwardauth.New(guard.On(authn.New(both, both)), table.Key.OrgID)
 				begun := time.Now()
 				status, body := introspect(t, h, key, form, formType)
 				if _, says := body["active"]; status != want || says != (want == 200) || time.Since(begun) > guard.AnswersWithin {

@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 // door returns the text of a key of an org, in which every user is a member, and the handler.
 func door(t *testing.T) (string, *authntest.Table, http.Handler) {
 	t.Helper()
-	key, f := authntest.Minted(t)
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Member
-	return key, f, forwardauth.New(guard.On(authn.New(f, &authntest.Tokens{})), f.Key.OrgID)
+	key, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member
+	return key, table, forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID)
 }
 
 func ask(h http.Handler, method, target, credential string) *httptest.ResponseRecorder {
@@ -52,15 +52,15 @@ func ask(h http.Handler, method, target, credential string) *httptest.ResponseRe
 }
 
 func TestA200CarriesEveryHeader(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
+	key, table, h := door(t)
+	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
 	byKey := map[string]string{
-		"V": "1", "Kind": "key", "Org-Id": string(f.Org), "App-Id": string(f.Key.AppID), "Key-Id": string(f.Key.ID), "Key-Prefix": f.Key.Prefix,
+		"V": "1", "Kind": "key", "Org-Id": string(table.Org), "App-Id": string(table.Key.AppID), "Key-Id": string(table.Key.ID), "Key-Prefix": table.Key.Prefix,
 		"Key-Name": "B%C3%BCro ~100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
 		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "",
 	}
 	byUser := map[string]string{
-		"V": "1", "Kind": "user", "Org-Id": string(f.Org), "User-Id": string(authntest.NewUser), "Role": "member",
+		"V": "1", "Kind": "user", "Org-Id": string(table.Org), "User-Id": string(authntest.NewUser), "Role": "member",
 		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Email": "", "Code": "",
 	}
 	for _, c := range []struct {
@@ -70,8 +70,8 @@ func TestA200CarriesEveryHeader(t *testing.T) {
 		{key, "/authorize", byKey},
 		{key, "/authorize?scope=a:1&scope=b", byKey},
 		{key, "/authorize/any/path?scope=z&org=x", byKey}, // Envoy sends what its client chose
-		{authntest.JWT, "/authorize-member?org=" + string(f.Org), byUser},
-		{authntest.JWT, "/authorize-member?role=member&org=" + string(f.Org), byUser},
+		{authntest.JWT, "/authorize-member?org=" + string(table.Org), byUser},
+		{authntest.JWT, "/authorize-member?role=member&org=" + string(table.Org), byUser},
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND"} {
 			w := ask(h, method, c.target, c.credential)
@@ -98,9 +98,9 @@ func TestA200CarriesEveryHeader(t *testing.T) {
 }
 
 func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes = "a"
-	o, token := string(f.Org), authntest.JWT
+	key, table, h := door(t)
+	table.Key.Scopes = "a"
+	o, token := string(table.Org), authntest.JWT
 	for name, c := range map[string]struct {
 		target, credential string
 		status             int
@@ -150,7 +150,7 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 		t.Errorf("a query that was cut: %d", w.Code)
 	}
 	for _, down := range []error{problem.New(problem.Unavailable, "x"), problem.New(problem.Internal, "x"), errors.New("boom")} {
-		f.Down = down
+		table.Down = down
 		for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + o: token} {
 			if w := ask(h, "GET", target, credential); w.Code != 503 {
 				t.Errorf("%v: %d", down, w.Code)
@@ -188,12 +188,12 @@ func introspect(t *testing.T, h http.Handler, password string, form url.Values, 
 const formType = "application/x-www-form-urlencoded"
 
 func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes, f.Key.ExpiresAt = "a b", 4_000_000_000_123
+	key, table, h := door(t)
+	table.Key.Scopes, table.Key.ExpiresAt = "a b", 4_000_000_000_123
 	status, got := introspect(t, h, key, url.Values{"token": {key}, "token_type_hint": {"access_token"}}, formType)
 	for name, want := range map[string]any{
-		"active": true, "sub": string(f.Key.ID), "client_id": string(f.Key.AppID), "scope": "a b", "exp": 4e9, "token_type": "Bearer",
-		"v": "1", "kind": "key", "orgId": string(f.Org), "metadata": "{}", "expiresAt": "4000000000123",
+		"active": true, "sub": string(table.Key.ID), "client_id": string(table.Key.AppID), "scope": "a b", "exp": 4e9, "token_type": "Bearer",
+		"v": "1", "kind": "key", "orgId": string(table.Org), "metadata": "{}", "expiresAt": "4000000000123",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -202,7 +202,7 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 	if status != 200 {
 		t.Errorf("%d", status)
 	}
-	status, got = introspect(t, h, key, url.Values{"token": {authntest.JWT}, "org": {string(f.Org)}}, formType)
+	status, got = introspect(t, h, key, url.Values{"token": {authntest.JWT}, "org": {string(table.Org)}}, formType)
 	if status != 200 || got["active"] != true || got["sub"] != string(authntest.NewUser) || got["role"] != "member" || got["scope"] != nil {
 		t.Errorf("a user: %d %v", status, got)
 	}
@@ -217,7 +217,7 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 			t.Errorf("%s: %d %v", name, status, got)
 		}
 	}
-	f.Key.Scopes = ""
+	table.Key.Scopes = ""
 	if _, got := introspect(t, h, key, url.Values{"token": {key}}, formType); got["scope"] != nil || got["active"] != true {
 		t.Errorf("without scopes: %v", got)
 	}
@@ -235,11 +235,11 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 }
 
 func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes = "introspect latchkey.introspect"
+	key, table, h := door(t)
+	table.Key.Scopes = "introspect latchkey.introspect"
 	form := url.Values{"token": {key}}
-	others := forwardauth.New(guard.On(authn.New(f, nil)), id.Source{}.NewOrg())
-	none := forwardauth.New(guard.On(authn.New(f, nil)), "")
+	others := forwardauth.New(guard.On(authn.New(table, nil)), id.Source{}.NewOrg())
+	none := forwardauth.New(guard.On(authn.New(table, nil)), "")
 	for name, c := range map[string]struct {
 		h        http.Handler
 		password string
@@ -255,7 +255,7 @@ func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
 			t.Errorf("%s: %d %v", name, status, body)
 		}
 	}
-	f.Down = problem.New(problem.Unavailable, "x")
+	table.Down = problem.New(problem.Unavailable, "x")
 	if status, body := introspect(t, h, key, form, formType); status != 503 || body["active"] != nil || body["error"] != "temporarily_unavailable" {
 		t.Errorf("database down: %d %v", status, body)
 	}

@@ -21,7 +21,7 @@ func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
-	old := i.good()
+	old := i.good()                // signed by the removed key
 	i.clock.pass(31 * time.Second) // more than the leeway: old is then surely older than the new keys
 	raw := signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
 	if _, err := v.Verify(t.Context(), raw); err != nil {

@@ -180,11 +180,11 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 		return Claims{}, err
 	}
 	payload, keys, err := v.verify(ctx, v.tokenParser, raw, h, t.payload)
-	var isUnavailable *problem.Error
+	var noDecision *problem.Error // unavailable: all other errors of verify are the parser's
 	switch {
 	case err == nil:
 		return v.remember(raw, payload, keys), nil
-	case errors.As(err, &isUnavailable):
+	case errors.As(err, &noDecision):
 		return Claims{}, err
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, errSignature)

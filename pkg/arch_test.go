@@ -52,8 +52,8 @@ var mayImport = map[string][]string{
 	"consumers":         {},
 }
 
-// onlyIn has, for each module or package from outside, the packages below pkg that may import it. An import needs to be
-// allowed by each line that it begins with: dynamodb by the line of the whole SDK and by its own.
+// onlyIn has, for each module or package from outside, the packages below pkg that may import it. An import must be
+// allowed by each line whose path it begins with: dynamodb by the line of the whole SDK and by its own line.
 var onlyIn = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "consumers", "servicetest", "table", "guard"},
 	"github.com/aws/aws-lambda-go":                  {"lambda"},

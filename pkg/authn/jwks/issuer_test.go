@@ -115,7 +115,7 @@ func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 		at     time.Duration // since the first call
 		answer error         // of the issuer, when it is asked
 		asks   bool          // whether the issuer is asked
-		want   int           // the number of the answer that is used; 0: none
+		want   int           // the number of the fetch whose answer is used, failed fetches counted; 0: none
 	}{
 		"it is fresh for 15 minutes": {
 			{0, nil, true, 1}, {15*time.Minute - 1, nil, false, 1}, {15 * time.Minute, nil, true, 2},

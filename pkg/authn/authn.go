@@ -167,7 +167,7 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string)
 		return Member{}, NoRole()
 	}
 	m := Member{UserID: known.UserID, Role: role}
-	// known has the address of an earlier token. This token must not show another address, or the same unverified.
+	// known has the address of an earlier token. This token must show no address, or the same one as verified.
 	isSameAddress := claims.EmailVerified && claims.Email == known.Email
 	if claims.Email == "" || isSameAddress {
 		m.Email = known.ProvedEmail()
@@ -225,8 +225,8 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 
 // profile returns the user's email and name for SignIn: those of the token or, when it has no email, those of the
 // issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
-// nothing to record: the issuer shows no email, or a new user's email cannot be used, or the endpoint is not called
-// yet.
+// nothing to record: the issuer shows no email, or a new user's email cannot be used, or the endpoint was called
+// within the last day.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name}
 	if !c.IssuedAt.IsZero() {

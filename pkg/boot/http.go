@@ -30,7 +30,7 @@ const (
 )
 
 // NewHTTPClient returns the HTTP client for calls to AWS. It bounds each try by tryTimeout. The
-// client trusts *.amazonaws.com by the embedded roots. When one of its hosts has another
+// client trusts *.amazonaws.com by the embedded roots. When a host there has another
 // authority, it trusts the system's roots. It follows no redirects.
 func NewHTTPClient() *http.Client { return newHTTPClient(tryTimeout) }
 

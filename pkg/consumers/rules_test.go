@@ -75,7 +75,7 @@ func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
 	}
 }
 
-// account is an API with one REST API, which has one authorizer.
+// account is an API Gateway with one REST API, which has one authorizer.
 type account struct {
 	authorizer string // as JSON
 	err        error  // of each call of Page
@@ -150,7 +150,8 @@ func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
 	}
 }
 
-// halfGone is an account with three REST APIs: gone is deleted during the search, shut cannot be read, r1 has a fault.
+// halfGone is an API Gateway with three REST APIs: gone is deleted during the search, shut cannot be read, r1 has a
+// fault.
 type halfGone struct{ account }
 
 func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
@@ -165,7 +166,8 @@ func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
 	return h.account.Page(ctx, path, token, out)
 }
 
-// TestAnAPIThatCannotBeReadHidesNoOther: nor does an API that is deleted during the search, which is not a failure.
+// TestAnAPIThatCannotBeReadHidesNoOther: an API that is deleted during the search hides no other either, and is not a
+// failure.
 func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	api := halfGone{account{authorizer: `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":60}`}}

@@ -39,8 +39,8 @@ func door(t *testing.T) (string, *authntest.Table, http.Handler) {
 	return key, table, forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID)
 }
 
-// ask sends a request, with credential "" without Authorization. The recorder that it returns has only the headers that
-// were sent.
+// ask sends a request; credential "": without the header Authorization. The recorder that it returns has only the
+// headers that were sent.
 func ask(h http.Handler, method, target, credential string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	if credential != "" {

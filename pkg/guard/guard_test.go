@@ -149,7 +149,7 @@ func TestARefusalNamesTheKeyWhoseSecretMatched(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	table.Key.Hash = store.APIKey{}.Hash // the hash of another secret
+	table.Key.Hash = store.APIKey{}.Hash // not the hash of the key
 	_, err := g.Key(context.Background(), []string{"Bearer " + key})
 	if refused, ok := guard.Refused(err); !ok || refused.KeyID != "" {
 		t.Errorf("another secret: %v", err)

@@ -36,7 +36,8 @@ func build() (p program, err error) {
 		return p, err
 	}
 	defer func() { _ = lock.Close() }() // this ends the lock
-	for {                               // a signal interrupts the wait for the lock (EINTR)
+	// A signal interrupts the wait for the lock (EINTR).
+	for {
 		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
 			break
 		}

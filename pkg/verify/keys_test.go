@@ -108,7 +108,7 @@ func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	}
 }
 
-// TestKeyIsLookedUpAgainAfterADay: even when the answer's max-age is longer. Otherwise the receiver would not see a
+// TestKeyIsLookedUpAgainAfterADay: the answer's max-age is longer. Without the new lookup, the receiver would not see a
 // revocation.
 func TestKeyIsLookedUpAgainAfterADay(t *testing.T) {
 	w := newWorld(t)

@@ -143,7 +143,8 @@ func TestMemoryOfKidsIsBounded(t *testing.T) {
 	}
 }
 
-// TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays: and not one byte larger or one bracket deeper.
+// TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays: a webhook is refused when it is one byte larger or one bracket
+// deeper.
 func TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays(t *testing.T) {
 	w, kid, sign := signer(t)
 	// Both lack their last "}", so that a test can add something before it.

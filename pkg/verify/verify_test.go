@@ -130,7 +130,7 @@ func TestLeewayIsHeld(t *testing.T) {
 	}
 }
 
-// TestConfigurationThatVerifiesNothingIsRefused: by New, and not only at the first webhook.
+// TestConfigurationThatVerifiesNothingIsRefused: New refuses it, so that the first webhook does not have to show it.
 func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
 	for _, c := range []verify.Config{
 		{},

@@ -43,7 +43,7 @@ type header struct {
 }
 
 // The members that decide something, here or in another program that reads the token. A member with one of these names
-// in other letter case is refused, because some JSON readers ignore the case of letters.
+// in another letter case is refused, because some JSON readers ignore the case of letters.
 var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
@@ -58,7 +58,7 @@ func checkRecased(o map[string]any, registered ...string) error {
 	for name := range o {
 		for _, r := range registered {
 			isRecased := name != r && strings.EqualFold(name, r)
-			if isRecased && !slices.Contains(registered, name) { // configured claims may differ by case only
+			if isRecased && !slices.Contains(registered, name) { // two configured claims may differ only in case
 				return invalid(errRecased)
 			}
 		}

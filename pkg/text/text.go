@@ -73,7 +73,7 @@ func Visible(s string) bool {
 }
 
 // Shown returns a plain text as it is. In any other text it puts a space in place of each hidden character and
-// of each U+FFFD, which stands for a byte that is not UTF-8.
+// of each U+FFFD, which means a byte that is not UTF-8.
 func Shown(s string) string {
 	if Plain(s) {
 		return s

@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// roundTrip is a transport without a network: synctest's clock stands still while a goroutine waits for a network.
+// roundTrip is a transport without a network: synctest's clock does not move while a goroutine waits for a network.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -25,7 +25,7 @@ func TestFloodOfRefusedTokensTakesBoundedMemory(t *testing.T) {
 		t.Error("a token of the youngest 4096 is forgotten")
 	}
 	if _, ok := m.get("0"); ok {
-		t.Error("the oldest token is still remembered: where?")
+		t.Error("the oldest token is still remembered")
 	}
 	at = at.Add(rememberFor)
 	if _, ok := m.get(strconv.Itoa(flood - 1)); ok {
@@ -39,16 +39,23 @@ func TestAVerifiedTokenIsKnownForAMinute(t *testing.T) {
 		return jwt.MapClaims{"exp": json.Number(strconv.FormatInt(at.Add(after).Unix(), 10))}
 	}
 	v := New(Config{}, http.DefaultClient, func() time.Time { return at })
-	v.remember("long", known{}, exp(time.Hour))
-	v.remember("short", known{}, exp(20*time.Second))
+	v.remember("long", exp(time.Hour), verified{})
+	v.remember("short", exp(20*time.Second), verified{})
 	for _, c := range []struct {
-		passed      time.Duration
-		long, short bool
-	}{{0, true, true}, {20*time.Second - 1, true, true}, {1, true, false}, {40*time.Second - 1, true, false}, {1, false, false}, {-2 * time.Minute, false, false}} {
+		passed                time.Duration // since the last case
+		knowsLong, knowsShort bool
+	}{
+		{0, true, true},
+		{20*time.Second - 1, true, true},
+		{1, true, false}, // the exp of the short one
+		{40*time.Second - 1, true, false},
+		{1, false, false},                // a minute is over
+		{-2 * time.Minute, false, false}, // the clock is set back
+	} {
 		at = at.Add(c.passed)
 		_, long := v.known.get("long")
 		_, short := v.known.get("short")
-		if long != c.long || short != c.short {
+		if long != c.knowsLong || short != c.knowsShort {
 			t.Errorf("at %s: long %v, short %v", at, long, short)
 		}
 	}

@@ -32,11 +32,11 @@ var mayImport = map[string][]string{
 	"link":              {"id", "plainjson", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {"plainjson"},
-	"store":             {"id", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel"},
+	"store":             {"id", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"p256"},
-	"authn/accesstoken": {"authn/jwks", "problem", "strictjson"},
+	"authn/accesstoken": {"authn/jwks", "principal", "problem", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "id", "org", "principal", "problem", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "org", "store"},
 	"guard":             {"authn", "authn/accesstoken", "boot", "org", "plainjson", "principal", "problem", "store"}, // owners import it

@@ -13,6 +13,7 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
-		return func() { lambda.StartHTTP(api.Members(table, consoleOrigins, maxAuthAge)) }
+		issuer := e.Required("ISSUER")
+		return func() { lambda.StartHTTP(api.Members(table, consoleOrigins, maxAuthAge, issuer)) }
 	})
 }

@@ -63,11 +63,14 @@ func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Ha
 // handlersFor returns the handlers of a deployment that has a MaxAuthAge; 0: none.
 func handlersFor(s *store.Store, woken *wakes, console []string, maxAge time.Duration) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console, maxAge), "members": api.Members(s, console, maxAge),
+		"orgs": api.Orgs(s, console, issuer), "deleteorg": api.DeleteOrg(s, console, maxAge), "members": api.Members(s, console, maxAge, issuer),
 		"keys": api.Keys(s, "lk", console, maxAge), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken),
 	}
 }
+
+// issuer is that of the users' access tokens in these tests.
+const issuer = "https://issuer.test"
 
 // contractText is the document that the API's own route serves in these tests.
 const contractText = "openapi: 3.0.3\n"

@@ -7,17 +7,21 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
 
 // members serves the routes of an org's members.
-type members struct{ store *store.Store }
+type members struct {
+	store  *store.Store
+	issuer string // of the users' access tokens
+}
 
 // Members returns the handler of functions/members. console lists origins, as for Orgs. A caller who makes a user an
 // admin must have signed in within maxAge; 0: at any time.
-func Members(s *store.Store, console []string, maxAge time.Duration) http.Handler {
-	m := members{s}
+func Members(s *store.Store, console []string, maxAge time.Duration, issuer string) http.Handler {
+	m := members{s, issuer}
 	g := newGroup("members", map[string]handler{
 		"listMembers":  handle(m.list),
 		"addMember":    handleAs[memberIn](m.add),
@@ -58,31 +62,47 @@ func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], e
 	return listOf("members", found, next, memberBodyOf), err
 }
 
-// memberIn is a body that names a user by email, and the role of the new member: member when left out.
+// memberIn is a body that names a user by email, or by subject if a service sends it, and the role of the new member: member
+// when left out.
 type memberIn struct {
-	Email *string `json:"email"`
-	Role  *string `json:"role"`
+	Email   *string `json:"email"`
+	Subject *string `json:"subject"`
+	Name    *string `json:"name"` // of a subject
+	Role    *string `json:"role"`
 }
 
 // invitation is a memberIn that was checked.
 type invitation struct {
-	email string // folded: in the form in which addresses are compared
+	email string          // folded: in the form in which addresses are compared
+	user  *store.Enrolled // in place of email; nil: none
 	role  org.Role
 }
 
-func (in memberIn) parse(*call) (i invitation, err error) {
+func (in memberIn) parse(c *call) (i invitation, err error) {
+	i.role = org.Member
+	if in.Role != nil {
+		if i.role, err = parseRole(*in.Role); err != nil {
+			return i, err
+		}
+	}
+	if in.Subject != nil || in.Name != nil {
+		switch {
+		case c.caller.Kind != principal.Service:
+			return i, problem.New(problem.InsufficientRole, "Only a service adds a member by subject.")
+		case in.Email != nil:
+			return i, problem.Invalid("/email", "conflict", "A member is named by email or by subject.")
+		}
+		i.user, err = personIn{in.Subject, in.Name}.parse("")
+		return i, err
+	}
 	if err := required("/email", in.Email); err != nil {
 		return i, err
 	}
-	email, valid := org.FoldEmail(*in.Email)
-	if !valid {
+	var valid bool
+	if i.email, valid = org.FoldEmail(*in.Email); !valid {
 		return i, problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 ASCII characters.")
 	}
-	i = invitation{email, org.Member}
-	if in.Role != nil {
-		i.role, err = parseRole(*in.Role)
-	}
-	return i, err
+	return i, nil
 }
 
 func (m members) add(ctx context.Context, c *call, i invitation) (answer, error) {
@@ -92,6 +112,10 @@ func (m members) add(ctx context.Context, c *call, i invitation) (answer, error)
 	once, err := onceOf(c, func(id.User) okBody { return okBody{true} })
 	if err != nil {
 		return answer{}, err
+	}
+	if i.user != nil {
+		i.user.Issuer = m.issuer
+		return created(m.store.EnrolMember(ctx, c.actor(), c.org, *i.user, i.role, once))
 	}
 	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once))
 }
@@ -125,6 +149,9 @@ func (m members) changeRole(ctx context.Context, c *call, role org.Role) (member
 }
 
 func (m members) leave(ctx context.Context, c *call, _ none) (none, error) {
+	if c.caller.Kind == principal.Service {
+		return none{}, problem.New(problem.InsufficientRole, "A service is no member of an org, and cannot leave it.")
+	}
 	return none{}, m.store.LeaveOrg(ctx, c.actor(), c.org)
 }
 

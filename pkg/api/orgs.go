@@ -8,29 +8,35 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
 
 // orgs serves the routes of orgs and of their audit logs.
-type orgs struct{ store *store.Store }
+type orgs struct {
+	store  *store.Store
+	issuer string // of the users' access tokens
+}
 
 // Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
-// the routes under /v1: those of the owner's console.
-func Orgs(s *store.Store, console []string) http.Handler {
-	o := orgs{s}
+// the routes under /v1: those of the owner's console. issuer is that of the users' access tokens.
+func Orgs(s *store.Store, console []string, issuer string) http.Handler {
+	o := orgs{s, issuer}
 	return newGroup("orgs", map[string]handler{
 		"listOrgs":  handle(o.list),
-		"createOrg": handle(o.create),
+		"createOrg": handleAs[newOrgIn](o.create),
 		"getOrg":    handle(o.get),
-		"updateOrg": handle(o.rename),
+		"updateOrg": handleAs[orgIn](o.change),
 		"listAudit": handle(o.audit),
 	}, console)
 }
 
 type orgBody struct {
-	ID        id.Org `json:"id"`
-	Name      string `json:"name"`
-	CreatedAt int64  `json:"createdAt"` // milliseconds
+	ID         id.Org `json:"id"`
+	Name       string `json:"name"`
+	ExternalID string `json:"externalId,omitempty"` // only admins and services see it
+	CreatedAt  int64  `json:"createdAt"`            // milliseconds
 }
 
 type orgOfUserBody struct {
@@ -47,25 +53,125 @@ type adderBody struct {
 	Email  string  `json:"email"` // verified, or ""
 }
 
-func orgBodyOf(o store.Org) orgBody { return orgBody{o.ID, o.Name, o.CreatedAt} }
+func orgBodyOf(o store.Org) orgBody { return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt} }
 
-func (o orgs) list(ctx context.Context, c *call, _ none) (list[orgOfUserBody], error) {
+func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
+	if c.caller.Kind == principal.Service {
+		return rendered(o.byExternalID(ctx, c))
+	}
+	if c.URL.Query().Has("externalId") {
+		return answer{}, errParameter(problem.Field{Pointer: "?externalId", Code: "unknown", Message: "Only a service finds orgs by externalId."})
+	}
 	p, err := c.pageOrAll(isID(id.ParseOrg))
 	if err != nil {
-		return list[orgOfUserBody]{}, err
+		return answer{}, err
 	}
 	found, next, err := o.store.OrgsOf(ctx, c.caller.UserID, p)
-	return listOf("orgs", found, next, func(f store.OrgOfUser) orgOfUserBody {
+	return rendered(listOf("orgs", found, next, func(f store.OrgOfUser) orgOfUserBody {
 		return orgOfUserBody{f.ID, f.Name, string(f.Role), f.CreatedAt, (*adderBody)(f.AddedBy)}
-	}), err
+	}), err)
 }
 
-func (o orgs) create(ctx context.Context, c *call, in newNameIn) (answer, error) {
+// byExternalID lists the org that has the externalId of the query, if there is one.
+func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgBody], error) {
+	values := c.URL.Query()["externalId"]
+	if len(values) != 1 || !validExternalID(values[0]) {
+		return list[orgBody]{}, problem.New(problem.MissingParameter,
+			"Send one externalId of an org. There is no list of all orgs: it would take a read of the whole table.")
+	}
+	found, ok, err := o.store.OrgByExternalID(ctx, c.actor(), values[0])
+	orgs := []store.Org{found}
+	if !ok {
+		orgs = nil
+	}
+	return listOf("orgs", orgs, "", orgBodyOf), err
+}
+
+// newOrgIn is a body that creates an org. Only a service sends more than a name.
+type newOrgIn struct {
+	Name       *string   `json:"name"`
+	ExternalID *string   `json:"externalId"`
+	Admin      *personIn `json:"admin"`
+}
+
+// personIn names a user by the issuer's subject.
+type personIn struct {
+	Subject *string `json:"subject"`
+	Name    *string `json:"name"`
+}
+
+func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
+	if err := required("/name", in.Name); err != nil {
+		return n, err
+	}
+	name, err := cleanName("/name", *in.Name)
+	if err != nil {
+		return n, err
+	}
+	if (in.ExternalID != nil || in.Admin != nil) && c.caller.Kind != principal.Service {
+		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, and its first admin.")
+	}
+	n = store.NewOrg{Name: name}
+	if in.ExternalID != nil {
+		if n.ExternalID, err = parseExternalID(*in.ExternalID); err != nil {
+			return n, err
+		}
+	}
+	if in.Admin != nil {
+		n.Admin, err = in.Admin.parse("/admin")
+	}
+	return n, err
+}
+
+// parse returns the user at a pointer of the body, whose issuer the handler adds.
+func (in personIn) parse(at string) (*store.Enrolled, error) {
+	if err := required(at+"/subject", in.Subject); err != nil {
+		return nil, err
+	}
+	if !principal.IsSubject(*in.Subject) {
+		return nil, problem.Invalid(at+"/subject", "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
+	}
+	e := &store.Enrolled{Subject: *in.Subject}
+	if in.Name == nil {
+		return e, nil
+	}
+	var err error
+	e.Name, err = cleanName(at+"/name", *in.Name)
+	return e, err
+}
+
+// maxExternalID is the most characters of an externalId.
+const maxExternalID = 128
+
+// validExternalID reports whether a text has 1 to 128 visible ASCII characters.
+func validExternalID(s string) bool {
+	for _, b := range []byte(s) {
+		if b <= ' ' || b > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxExternalID
+}
+
+func parseExternalID(s string) (string, error) {
+	if !validExternalID(s) {
+		return "", problem.Invalid("/externalId", "format", "The value must have 1 to 128 visible ASCII characters.")
+	}
+	return s, nil
+}
+
+func (o orgs) create(ctx context.Context, c *call, n store.NewOrg) (answer, error) {
 	once, err := onceOf(c, orgBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	return created(o.store.CreateOrg(ctx, c.caller.UserID, *in.Name, once))
+	if c.caller.Kind != principal.Service {
+		return created(o.store.CreateOrg(ctx, c.caller.UserID, n.Name, once))
+	}
+	if n.Admin != nil {
+		n.Admin.Issuer = o.issuer
+	}
+	return created(o.store.CreateOrgAs(ctx, c.actor(), n, once))
 }
 
 func (o orgs) get(ctx context.Context, c *call, _ none) (orgBody, error) {
@@ -73,17 +179,46 @@ func (o orgs) get(ctx context.Context, c *call, _ none) (orgBody, error) {
 	return orgBodyOf(found), err
 }
 
-func (o orgs) rename(ctx context.Context, c *call, in nameIn) (orgBody, error) {
-	if in.Name == nil { // nothing to change; a read checks the caller's role as well
-		return o.get(ctx, c, none{})
+// orgIn is a change of an org.
+type orgIn struct {
+	Name       *string         `json:"name"`
+	ExternalID json.RawMessage `json:"externalId"` // a string, or null to clear it
+}
+
+func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
+	if in.Name != nil {
+		name, err := cleanName("/name", *in.Name)
+		if err != nil {
+			return change, err
+		}
+		change.Name = &name
 	}
-	renamed, err := o.store.RenameOrg(ctx, c.actor(), c.org, *in.Name)
-	return orgBodyOf(renamed), err
+	if in.ExternalID == nil {
+		return change, nil
+	}
+	if c.caller.Kind != principal.Service {
+		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org.")
+	}
+	var sent *string
+	if err := json.Unmarshal(in.ExternalID, &sent); err != nil {
+		return change, problem.Invalid("/externalId", "type", "The value must be a string or null.")
+	}
+	change.ExternalID = new(string)
+	if sent != nil {
+		*change.ExternalID, err = parseExternalID(*sent)
+	}
+	return change, err
+}
+
+func (o orgs) change(ctx context.Context, c *call, change store.OrgChange) (orgBody, error) {
+	changed, err := o.store.ChangeOrg(ctx, c.actor(), c.org, change)
+	return orgBodyOf(changed), err
 }
 
 type subjectBody struct {
-	Type string `json:"type"` // user, org, key, app or endpoint; of an actor: user or api_key
-	ID   string `json:"id"`
+	Type string `json:"type"` // user, org, key, app or endpoint; of an actor: user, api_key or service
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"` // of a service, which has no id
 }
 
 type auditBody struct {
@@ -117,8 +252,11 @@ func subject(id string) subjectBody {
 	return subjectBody{Type: names[prefix], ID: id}
 }
 
-// actorOf returns an actor with its type: user or api_key.
+// actorOf returns an actor with its type: user, api_key or service.
 func actorOf(id string) subjectBody {
+	if name, ok := principal.ServiceOf(id); ok {
+		return subjectBody{Type: string(principal.Service), Name: name}
+	}
 	actor := subject(id)
 	if actor.Type == "key" {
 		actor.Type = "api_key"

@@ -30,7 +30,7 @@ const (
 
 // actor returns the caller, and the roles of which the caller must have one on this route.
 func (c *call) actor() store.Actor {
-	return store.Actor{User: c.caller.UserID, May: c.route.May.List()}
+	return store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List()}
 }
 
 // signInSlack is the largest difference between the issuer's clock and ours: as much as the leeway that
@@ -40,7 +40,7 @@ const signInSlack = 30 * time.Second
 // needRecentSignIn refuses a caller who has signed in too long ago for what the route does (RFC 9470), or whose
 // token does not say when. Handlers that revoke, disable, remove or leave do not call it: nothing may delay a clean-up.
 func (c *call) needRecentSignIn() error {
-	if c.maxAge == 0 {
+	if c.maxAge == 0 || c.caller.Kind == principal.Service { // no one signs in as a service
 		return nil
 	}
 	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not say when
@@ -233,12 +233,18 @@ func (in *nameIn) check(*call) error {
 	if in.Name == nil {
 		return nil
 	}
-	clean, ok := org.CleanName(*in.Name)
-	if !ok {
-		return problem.Invalid("/name", "length", "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
-	}
+	clean, err := cleanName("/name", *in.Name)
 	in.Name = &clean
-	return nil
+	return err
+}
+
+// cleanName trims the name at a pointer of the body. Error: validation_failed.
+func cleanName(pointer, name string) (string, error) {
+	clean, ok := org.CleanName(name)
+	if !ok {
+		return "", problem.Invalid(pointer, "length", "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
+	}
+	return clean, nil
 }
 
 // newNameIn is a body that must have a name.

@@ -202,6 +202,9 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	if err != nil {
 		return principal.Principal{}, err
 	}
+	if claims.Service != "" {
+		return principal.Principal{Kind: principal.Service, Name: claims.Service}, nil
+	}
 	known, isKnown, err := a.table.Identity(ctx, claims.Issuer, claims.Subject)
 	if err != nil {
 		return principal.Principal{}, err

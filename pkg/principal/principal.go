@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"latchkey/pkg/id"
 )
@@ -29,6 +31,15 @@ func Bearer(header string) (credential string, ok bool) {
 	scheme, rest, _ := strings.Cut(header, " ")
 	credential = strings.TrimLeft(rest, " ")
 	return credential, strings.EqualFold(scheme, "Bearer") && credential != ""
+}
+
+// maxSubject is the most bytes of a subject (OpenID Connect Core, section 2).
+const maxSubject = 255
+
+// IsSubject reports whether a text can be the sub of a user's or a service's token. A JSON decoder replaces half a surrogate
+// pair by U+FFFD, which would make two users one.
+func IsSubject(sub string) bool {
+	return sub != "" && len(sub) <= maxSubject && !strings.ContainsRune(sub, utf8.RuneError) && !strings.ContainsFunc(sub, unicode.IsControl)
 }
 
 // Challenge returns the WWW-Authenticate of a refusal of a request with these Authorization headers.
@@ -60,7 +71,20 @@ const (
 	User Kind = "user" // a user: UserID is set
 	Key  Kind = "key"  // an API key: OrgID, AppID and KeyID are set
 	None Kind = "none" // a good token that names no user: its email cannot be found
+
+	Service Kind = "service" // a server, job or pipeline of the owner: Name is set
 )
+
+// IsServiceName reports whether a text can name a service: 1 to 32 lower-case letters, digits and hyphens, the first of
+// which is no hyphen.
+func IsServiceName(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 32 && s[0] != '-'
+}
 
 // Principal is one verified caller.
 type Principal struct {
@@ -71,6 +95,7 @@ type Principal struct {
 	OrgID      id.Org
 	AppID      id.App
 	KeyID      id.Key
+	Name       string // of a service
 }
 
 // ErrMissing means that a request has no authorizer context, or an incomplete one. Nothing may
@@ -92,6 +117,8 @@ func (p Principal) Context() map[string]string {
 			"kind": string(Key), "orgId": string(p.OrgID),
 			"appId": string(p.AppID), "keyId": string(p.KeyID),
 		}
+	case Service:
+		return map[string]string{"kind": string(Service), "name": p.Name}
 	default:
 		return map[string]string{"kind": string(None)}
 	}
@@ -118,18 +145,31 @@ func Parse(m map[string]any) (Principal, error) {
 		return Principal{Kind: Key, OrgID: o, AppID: a, KeyID: k}, nil
 	case None:
 		return Principal{Kind: None}, nil
+	case Service:
+		if name := text("name"); IsServiceName(name) {
+			return Principal{Kind: Service, Name: name}, nil
+		}
+		return Principal{}, ErrMissing
 	default:
 		return Principal{}, ErrMissing
 	}
 }
 
-// ID returns the caller's own id, for the log and for idempotency records.
+// servicePrefix begins the text that names a service among the ids of users and keys, none of which has a colon.
+const servicePrefix = "service:"
+
+// ServiceOf returns the name of the service that a result of ID names. ok is false for the id of a user or a key.
+func ServiceOf(id string) (name string, ok bool) { return strings.CutPrefix(id, servicePrefix) }
+
+// ID returns the caller's own id, for the log, audit entries and idempotency records. That of a service has its name.
 func (p Principal) ID() string {
 	switch p.Kind {
 	case User:
 		return string(p.UserID)
 	case Key:
 		return string(p.KeyID)
+	case Service:
+		return servicePrefix + p.Name
 	default:
 		return ""
 	}

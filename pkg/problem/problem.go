@@ -23,6 +23,7 @@ const (
 	InvalidIdempotencyKey Code = "invalid_idempotency_key"
 	InvalidKid            Code = "invalid_kid"
 	UnknownParameter      Code = "unknown_parameter"
+	MissingParameter      Code = "missing_parameter"
 
 	MissingCredentials             Code = "missing_credentials"
 	InvalidCredentials             Code = "invalid_credentials"
@@ -91,6 +92,7 @@ var kinds = [...]kind{
 	{InvalidIdempotencyKey, http.StatusBadRequest, "The Idempotency-Key is not valid"},
 	{InvalidKid, http.StatusBadRequest, "The kid is not valid"},
 	{UnknownParameter, http.StatusBadRequest, "The query has an unknown parameter"},
+	{MissingParameter, http.StatusBadRequest, "The query lacks a parameter"},
 	{MissingCredentials, http.StatusUnauthorized, "Credentials are missing"},
 	{InvalidCredentials, http.StatusUnauthorized, "The credentials are not valid"},
 	{KeyExpired, http.StatusUnauthorized, "The API key has expired"},

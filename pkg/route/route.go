@@ -64,7 +64,7 @@ var page = []string{"limit", "cursor"}
 // routes is the whole authorization of the product (infra/docs/contract.md, "Routes";
 // infra/docs/api.md, "Routes").
 var routes = [...]Route{
-	{Operation: "listOrgs", Method: "GET", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken, Query: page},
+	{Operation: "listOrgs", Method: "GET", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken, Query: []string{"limit", "cursor", "externalId"}},
 	{Operation: "createOrg", Method: "POST", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken},
 	{Operation: "getOrg", Method: "GET", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, May: AnyMember},
 	{Operation: "updateOrg", Method: "PATCH", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, May: AdminsOnly},

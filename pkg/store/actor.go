@@ -8,6 +8,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/parallel"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 )
@@ -22,13 +23,10 @@ type Actor struct {
 // id returns the text by which audit entries name the actor.
 func (a Actor) id() string {
 	if a.Service != "" {
-		return ServiceID(a.Service)
+		return principal.Principal{Kind: principal.Service, Name: a.Service}.ID()
 	}
 	return string(a.User)
 }
-
-// ServiceID returns the text by which audit entries and idempotency records name a service.
-func ServiceID(name string) string { return "service:" + name }
 
 // row returns the row that decides whether the actor may act in an org: a user's membership, or for a service the org itself.
 func (a Actor) row(o id.Org) table.Key {

@@ -38,7 +38,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"an admin again", func() error { return second(c.ChangeRole(ctx, admin(c.ada), c.org, eve, org.Admin)) }},
 		{"an admin who leaves", func() error { return c.RemoveMember(ctx, admin(eve), c.org, eve) }},
 		{"a member who is removed", func() error { return c.RemoveMember(ctx, admin(c.ada), c.org, bob) }},
-		{"another name", func() error { return second(c.RenameOrg(ctx, admin(c.ada), c.org, "Other")) }},
+		{"another name", func() error { return second(c.ChangeOrg(ctx, admin(c.ada), c.org, named("Other"))) }},
 		{"a key that is changed", func() error { return c.update(key, store.KeyChange{Scopes: ptr("a")}) }},
 		{"an endpoint that is changed", func() error {
 			return second(c.UpdateEndpoint(ctx, c.app, another.ID, store.EndpointChange{Description: &text}))

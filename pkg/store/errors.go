@@ -6,6 +6,7 @@ import "latchkey/pkg/problem"
 var (
 	errOrgNotFound      = &problem.Error{Code: problem.OrgNotFound, Detail: "There is no such org, or you are not a member of it."}
 	errOrgLimit         = &problem.Error{Code: problem.LimitReached, Detail: "You have created as many orgs as one user may."}
+	errExternalIDTaken  = &problem.Error{Code: problem.Conflict, Detail: "Another org has this externalId."}
 	errAppNotFound      = &problem.Error{Code: problem.AppNotFound, Detail: "The org has no such app."}
 	errAppLimit         = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many apps as one may have."}
 	errUserNotFound     = &problem.Error{Code: problem.UserNotFound, Detail: "No account has this verified email. The person must sign in once first."}

@@ -16,12 +16,16 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/secret"
+	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
 
 // crash deletes the org as Ada, in a request that ends before its transaction n, counted from 0. It returns no error
 // when the whole deletion took at most n transactions.
-func (c *connected) crash(n int) error {
+func (c *connected) crash(n int) error { return c.crashAs(admin(c.ada), n) }
+
+// crashAs is crash for another actor.
+func (c *connected) crashAs(a store.Actor, n int) error {
 	request, end := context.WithCancel(ctx)
 	defer end()
 	for range n {
@@ -29,7 +33,7 @@ func (c *connected) crash(n int) error {
 	}
 	c.Faults.Before("TransactWriteItems", end)
 	defer c.Faults.Heal() // end may not have been called
-	return c.DeleteOrg(request, admin(c.ada), c.org)
+	return c.DeleteOrg(request, a, c.org)
 }
 
 // crowd adds n members directly in the table, because the store takes long for many: both rows of each

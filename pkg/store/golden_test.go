@@ -79,7 +79,7 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	dan := addMember(t, c.Table, c.org, c.ada, "dan@example.com", org.Admin)
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, dan), "")
 	wants(t, c.LeaveOrg(ctx, store.Actor{User: carol, May: anyMember}, c.org), "")
-	wants(t, second(c.RenameOrg(ctx, admin(c.ada), c.org, "Acme & Sons")), "")
+	wants(t, second(c.ChangeOrg(ctx, admin(c.ada), c.org, named("Acme & Sons"))), "")
 	name := "The app"
 	wants(t, second(c.RenameApp(ctx, admin(c.ada), c.org, c.app, &name)), "")
 	_, _, err := c.OrgsOf(ctx, user, store.Page{})

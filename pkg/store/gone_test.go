@@ -64,8 +64,8 @@ func changes() []change {
 		}
 	}
 	return []change{
-		{"a new name", func(s *populated) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Other")) }, false},
-		{"the same name", func(s *populated) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Acme")) }, true},
+		{"a new name", func(s *populated) error { return second(s.ChangeOrg(ctx, admin(s.eve), s.org, named("Other"))) }, false},
+		{"the same name", func(s *populated) error { return second(s.ChangeOrg(ctx, admin(s.eve), s.org, named("Acme"))) }, true},
 		{"an invite", func(s *populated) error {
 			return second(s.AddMember(ctx, admin(s.eve), s.org, "kim@example.com", org.Viewer, store.Once[id.User]{}))
 		}, false},

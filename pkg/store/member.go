@@ -113,14 +113,20 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	t.authorizeBesideOrg(a, o)
 	t.once(once.Request, made.Answer)
 	t.Check(email, attrUserID.Is(user), table.Raced)
+	t.join(ctx, a, o, user, r)
+	return made, t.Commit(ctx)
+}
+
+// join adds the writes of a new membership to a transaction.
+func (t *txn) join(ctx context.Context, a Actor, o id.Org, user id.User, r org.Role) {
+	now := t.s.now()
 	t.putMembership(o, user, a.User, r, now, refuse(errMemberExists))
-	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(s.Limits.Members)), unless(orgGone, refuse(errMemberLimit)),
+	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(t.s.Limits.Members)), unless(orgGone, refuse(errMemberLimit)),
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
 	t.audit(ctx, entry{
 		org: o, at: now, action: "member.added", actor: a.id(), target: string(user),
 		changes: Changes{"role": {To: r}},
 	})
-	return made, t.Commit(ctx)
 }
 
 // adminsIn returns how many admins a membership of this role counts for.

@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/problem"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
 )
 
 const (
@@ -20,9 +21,10 @@ const (
 
 // Org is an org's row.
 type Org struct {
-	ID        id.Org
-	Name      string
-	CreatedAt int64 // milliseconds
+	ID         id.Org
+	Name       string
+	ExternalID string // the owner's own id of the org, which services set and only admins and services see; "": none
+	CreatedAt  int64  // milliseconds
 
 	creator id.User // "": the row does not say
 	deleted bool    // its deletion has begun
@@ -72,16 +74,26 @@ func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request R
 	t.once(request, answer)
 	t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
 		table.Add(attrOrgsCreated, 1), attrEnded.SetIfAbsent(nil))
+	t.putOrg(ctx, Actor{User: creator}, o, creator, attrCreatedBy.Set(creator))
+	return t.Commit(ctx)
+}
+
+// putOrg writes the rows of a new org with its first admin, "" for none, and the audit entry.
+func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more table.Change) {
+	admins := 0
+	if admin != "" {
+		admins = 1
+		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
+	}
 	t.Create(orgRow(o.ID),
-		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(1), attrMembers.Set(1), attrApps.Set(1), attrCreatedBy.Set(creator))
-	t.putMembership(o.ID, creator, "", org.Admin, o.CreatedAt, nil)
+		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), more)
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
 	t.Create(activeKeysRow(o.ID), attrLive.Set(nil))
-	t.audit(ctx, entry{
-		org: o.ID, at: o.CreatedAt, action: "org.created", actor: string(creator), target: string(o.ID),
-		changes: Changes{"name": {To: o.Name}},
-	})
-	return t.Commit(ctx)
+	changes := Changes{"name": {To: o.Name}}
+	if o.ExternalID != "" {
+		changes["externalId"] = Change{To: o.ExternalID}
+	}
+	t.audit(ctx, entry{org: o.ID, at: o.CreatedAt, action: "org.created", actor: by.id(), target: string(o.ID), changes: changes})
 }
 
 // endedFor is how long a deleted org still counts in Limits.OrgsCreated of its creator, so that no one
@@ -181,44 +193,75 @@ func orgOfUserFrom(r *table.Reading) OrgOfUser {
 	return o
 }
 
-// Org returns an org to one of its members. Errors: org_not_found, insufficient_role.
+// Org returns an org to one of its members, or to a service. Errors: org_not_found, insufficient_role.
 func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	rows, err := s.readAs(ctx, a, o, orgRow(o))
 	if err != nil {
 		return Org{}, err
 	}
-	return decode(rows[orgRow(o)], orgFrom, errOrgNotFound)
+	found, err := decode(rows[orgRow(o)], orgFrom, errOrgNotFound)
+	if err != nil || a.Service != "" {
+		return found, err
+	}
+	role, err := table.Decode(rows[a.row(o)], attrRole.From)
+	if role != org.Admin {
+		found.ExternalID = ""
+	}
+	return found, err
 }
 
-// RenameOrg changes the name of an org. For the name that the org has already, it writes
-// nothing. Errors: org_not_found, insufficient_role.
-func (s *Store) RenameOrg(ctx context.Context, a Actor, o id.Org, name string) (Org, error) {
+// OrgChange is a change of an org. A nil member changes nothing.
+type OrgChange struct {
+	Name       *string
+	ExternalID *string // "": none
+}
+
+// ChangeOrg changes an org. When nothing differs, it writes nothing. Errors: org_not_found, insufficient_role, conflict when
+// another org has the external id.
+func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (Org, error) {
 	var out Org
 	err := s.db.Retry(ctx, func() error {
-		var err error
-		out, err = s.Org(ctx, a, o)
-		if err == nil && out.deleted {
+		was, err := s.Org(ctx, a, o)
+		if err == nil && was.deleted {
 			err = errOrgNotFound
 		}
-		if err != nil || out.Name == name {
+		if err != nil {
 			return err
+		}
+		out = was
+		changes := Changes{}
+		if c.Name != nil && *c.Name != was.Name {
+			changes["name"], out.Name = Change{From: was.Name, To: *c.Name}, *c.Name
+		}
+		if c.ExternalID != nil && *c.ExternalID != was.ExternalID {
+			changes["externalId"] = Change{webhook.OrNull(was.ExternalID), webhook.OrNull(*c.ExternalID)}
+			out.ExternalID = *c.ExternalID
+		}
+		if len(changes) == 0 {
+			return nil
 		}
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
-		t.rename(orgRow(o), out.Name, name)
-		t.audit(ctx, entry{
-			org: o, at: s.now(), action: "org.updated", actor: a.id(), target: string(o),
-			changes: Changes{"name": {From: out.Name, To: name}},
-		})
-		out.Name = name
+		t.Update(orgRow(o), table.All(was.asRead(), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
+			table.If(out.ExternalID != "", attrExternalID.Set(out.ExternalID)), table.If(out.ExternalID == "", attrExternalID.Remove()))
+		t.moveExternalID(o, was.ExternalID, out.ExternalID)
+		t.audit(ctx, entry{org: o, at: s.now(), action: "org.updated", actor: a.id(), target: string(o), changes: changes})
 		return t.Commit(ctx)
 	})
 	return out, err
 }
 
+// asRead is the condition that the row of an org still has the name and the external id that were read.
+func (o Org) asRead() table.Condition {
+	if o.ExternalID == "" {
+		return table.All(attrName.Is(o.Name), attrExternalID.Absent())
+	}
+	return table.All(attrName.Is(o.Name), attrExternalID.Is(o.ExternalID))
+}
+
 func orgFrom(r *table.Reading) Org {
 	return Org{
-		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), CreatedAt: attrCreatedAt.From(r),
+		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), ExternalID: attrExternalID.OrZero(r), CreatedAt: attrCreatedAt.From(r),
 		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
 	}
 }

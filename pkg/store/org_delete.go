@@ -70,9 +70,16 @@ func (t *txn) checkNotDeleted(o id.Org) {
 //
 // Errors: org_not_found, insufficient_role.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
-	err := s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o, true) })
+	var closed Org
+	closeOrg := func(mapped bool) error {
+		return s.db.Retry(ctx, func() (err error) {
+			closed, err = s.closeOrg(ctx, a, o, mapped)
+			return err
+		})
+	}
+	err := closeOrg(true)
 	if errors.Is(err, errNoMap) { // not even a missing map of the creator's deleted orgs may prevent a deletion
-		err = s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o, false) })
+		err = closeOrg(false)
 	}
 	if err != nil {
 		return err
@@ -83,15 +90,25 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	if err := s.removeMembers(ctx, o, a.User); err != nil {
 		return err
 	}
-	return s.endKeys(ctx, o, a.User)
+	err = s.endKeys(ctx, o, a.User, closed.ExternalID)
+	if errors.Is(err, errFreed) { // by another request for the same deletion
+		err = s.endKeys(ctx, o, a.User, "")
+	}
+	return err
 }
 
-// endKeys writes that every key of an org is refused, and removes the last member, "" for a service that deletes the org. The
-// sweep begins with this mark only.
-func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User) error {
+// errFreed is the refusal to free the external id of an org that has it no longer.
+var errFreed = errors.New("store: the org has this external id no longer")
+
+// endKeys writes that every key of an org is refused, removes the last member ("": a service deletes the org), and frees the
+// external id ("": none). The sweep begins with this mark only.
+func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User, externalID string) error {
 	t := s.begin()
 	if last != "" {
 		t.removeMembership(o, last)
+	}
+	if externalID != "" {
+		t.Delete(externalRow(externalID), attrOrgID.Is(o), refuse(errFreed))
 	}
 	t.Update(orgRow(o), attrDeletedAt.Present(), nil, attrKeysEndedAt.SetIfAbsent(s.now()))
 	return t.Commit(ctx)
@@ -105,17 +122,17 @@ func (t *txn) removeMembership(o id.Org, u id.User) {
 
 // closeOrg writes that the deletion of an org has begun. From then on no one creates or changes anything in
 // the org. The org still counts in its creator's limit for a day, by an entry of the creator's map of deleted
-// orgs. Without mapped, for a creator without this map, it stops counting at once. Errors: errNoMap, and
+// orgs. Without mapped, for a creator without this map, it stops counting at once. It returns the org. Errors: errNoMap, and
 // those of DeleteOrg.
-func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) error {
+func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (Org, error) {
 	found, err := s.Org(ctx, a, o)
 	if err != nil || found.deleted {
-		return err
+		return found, err
 	}
 	now := s.now()
 	t := s.begin()
 	t.authorizeBesideOrg(a, o)
-	t.Update(orgRow(o), table.All(notDeleted(), attrName.Is(found.Name)), table.Raced,
+	t.Update(orgRow(o), table.All(notDeleted(), found.asRead()), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
 	if found.creator != "" { // whose row exists: users are never deleted
@@ -129,7 +146,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) er
 		org: o, at: now, action: "org.deleted", actor: a.id(), target: string(o),
 		changes: Changes{"name": {From: found.Name}},
 	})
-	return t.Commit(ctx)
+	return found, t.Commit(ctx)
 }
 
 // revokeKeys revokes every key of a closed org that may be good. It reads all rows strongly,

@@ -50,6 +50,7 @@ const (
 	attrApps        = table.Number[int]("apps")
 	attrEnded       = table.Map[int64]("ended") // of a user: org id → when its deletion began; the org counts for a day more
 	attrKeysEndedAt = table.Int("keysEndedAt")  // of a deleted org: from then on every key of it is refused
+	attrExternalID  = table.Text[string]("externalId")
 	attrRole        = table.Text[org.Role]("role")
 	attrJoinedAt    = table.Int("joinedAt")
 	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator
@@ -156,6 +157,7 @@ const (
 	pkEmail     = "EMAIL#"
 	pkUser      = "USER#"
 	pkOrg       = "ORG#"
+	pkExternal  = "EXT#"
 	pkKeys      = "KEYS#"
 	pkUsed      = "USED#"
 	pkIdem      = "IDEM#"
@@ -195,6 +197,7 @@ func emailRow(folded string) table.Key              { return keyOf(pkEmail, fold
 func userRow(u id.User) table.Key                   { return keyOf(pkUser, u, skMeta, "") }
 func userOrgRow(u id.User, o id.Org) table.Key      { return keyOf(pkUser, u, skOrg, o) }
 func orgRow(o id.Org) table.Key                     { return keyOf(pkOrg, o, skMeta, "") }
+func externalRow(x string) table.Key                { return keyOf(pkExternal, x, skMeta, "") }
 func memberRow(o id.Org, u id.User) table.Key       { return keyOf(pkOrg, o, skMember, u) }
 func appRow(o id.Org, a id.App) table.Key           { return keyOf(pkOrg, o, skApp, a) }
 func apiKeyRow(o id.Org, k id.Key) table.Key        { return keyOf(pkKeys, o, skKey, k) }
@@ -223,6 +226,7 @@ func AccessPatterns() []AccessPattern {
 		{"User (email, name, orgs created)", "USER#<userId>", "META", "profile of a member"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
 		{"Org (name; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
+		{"External id of an org → org", "EXT#<externalId>", "META", "GET /v1/orgs?externalId="},
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
 		{"API key (hash, expiry, revocation, scopes, metadata)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},

@@ -69,7 +69,7 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 	for whose, target := range map[string]id.Org{"another's org": o, "no org": id.Source{}.NewOrg()} {
 		for method, err := range map[string]error{
 			"Org":          second(tb.Org(ctx, store.Actor{User: eve, May: anyMember}, target)),
-			"RenameOrg":    second(tb.RenameOrg(ctx, admin(eve), target, "Eve's")),
+			"ChangeOrg":    second(tb.ChangeOrg(ctx, admin(eve), target, named("Eve's"))),
 			"UpdateKey":    second(tb.UpdateKey(ctx, admin(eve), target, id.NoKey, store.KeyChange{})),
 			"RevokeKey":    tb.RevokeKey(ctx, admin(eve), target, id.NoKey),
 			"ChangeRole":   second(tb.ChangeRole(ctx, admin(eve), target, ada, org.Viewer)),
@@ -155,8 +155,8 @@ func TestARenameIsAudited(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
-	wants(t, second(tb.RenameOrg(ctx, admin(ada), o, "Acme 2")), "")
-	wants(t, second(tb.RenameOrg(ctx, admin(ada), o, "Acme 2")), "") // the same name: no entry
+	wants(t, second(tb.ChangeOrg(ctx, admin(ada), o, named("Acme 2"))), "")
+	wants(t, second(tb.ChangeOrg(ctx, admin(ada), o, named("Acme 2"))), "") // the same name: no entry
 	entries, _, err := tb.AuditLog(ctx, admin(ada), o, store.Page{Limit: 50})
 	// The log has two entries, newest first: the rename, and the creation of the org.
 	if err != nil || len(entries) != 2 || entries[0].Action != "org.updated" || string(entries[0].Changes) != `{"name":{"from":"Acme","to":"Acme 2"}}` {
@@ -262,3 +262,6 @@ func TestEndpointsArePagedNewestFirst(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// named returns the change of an org's name.
+func named(name string) store.OrgChange { return store.OrgChange{Name: &name} }

@@ -6,15 +6,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
 
 const (
-	maxKid     = 256 // bytes; far more than issuers use
-	maxSubject = 255 // bytes (OpenID Connect Core, section 2)
+	maxKid = 256 // bytes; far more than issuers use
 	// maxSeconds is a time in the year 5138. A later time is probably in milliseconds.
 	maxSeconds = 100_000_000_000
 )
@@ -130,7 +129,7 @@ func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	if !r.hasScope(p) {
 		return problem.Wrap(problem.TokenInvalid, detailScope, errScope)
 	}
-	if sub, _ := p["sub"].(string); !usableSubject(sub) {
+	if sub, _ := p["sub"].(string); !principal.IsSubject(sub) {
 		return problem.Wrap(problem.TokenInvalid, detailSubject, errSubject)
 	}
 	for _, name := range []string{"exp", "nbf", "iat"} {
@@ -239,14 +238,6 @@ func (r *rules) hasScope(p map[string]any) bool {
 		}
 	}
 	return false
-}
-
-// usableSubject reports whether a subject can identify a user.
-func usableSubject(sub string) bool {
-	if sub == "" || len(sub) > maxSubject {
-		return false
-	}
-	return isAsSent(sub) && !strings.ContainsFunc(sub, unicode.IsControl)
 }
 
 // seconds reads a NumericDate (RFC 7519, section 2) in whole seconds. ok is false for any value that is not a positive

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/principal"
 )
 
 // Service is a server, job or pipeline of the owner. Its tokens have this issuer and this subject, both to the letter.
@@ -19,9 +19,6 @@ const (
 	maxServices     = 10
 	maxServicesText = 2 << 10 // bytes
 )
-
-// serviceName is the form of a service's name: it stands in audit logs, and in idempotency records.
-var serviceName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // ParseServices reads the parameter Services: NAME=ISSUER#SUBJECT with commas between, where a comma, a # and a % are
 // written as %2C, %23 and %25. The empty text is no service.
@@ -55,7 +52,7 @@ func parseService(text string) (Service, error) {
 	if !hasName || !hasSubject || strings.Contains(subject, "#") {
 		return Service{}, errors.New("want NAME=ISSUER#SUBJECT")
 	}
-	if !serviceName.MatchString(name) {
+	if !principal.IsServiceName(name) {
 		return Service{}, errors.New("a name has 1 to 32 lower-case letters, digits and hyphens, and begins with no hyphen")
 	}
 	s := Service{Name: name}
@@ -68,7 +65,7 @@ func parseService(text string) (Service, error) {
 	if of, err := url.Parse(s.Issuer); err != nil || of.Host == "" || of.Scheme != "https" && of.Scheme != "http" {
 		return Service{}, errors.New("the issuer is no URL")
 	}
-	if !usableSubject(s.Subject) {
+	if !principal.IsSubject(s.Subject) {
 		return Service{}, errors.New("the subject must have 1 to 255 bytes and no control characters")
 	}
 	return s, nil

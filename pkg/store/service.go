@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+)
+
+// Enrolled is a user whom a service names by the issuer's subject. The user need not have signed in yet: then Name is shown
+// until the first sign-in, and no address.
+type Enrolled struct{ Issuer, Subject, Name string }
+
+// beforeAnyToken is the iat of an identity that no token has shown yet: also a token without iat, which has 0, is newer.
+const beforeAnyToken = -1
+
+// enrolled is a user of an Enrolled.
+type enrolled struct {
+	user  id.User
+	isNew bool
+	seen  Seen
+}
+
+// enrol returns the user of a subject, or one to be made.
+func (s *Store) enrol(ctx context.Context, e Enrolled) (enrolled, error) {
+	known, ok, err := s.Identity(ctx, e.Issuer, e.Subject)
+	if err != nil || ok {
+		return enrolled{user: known.UserID}, err
+	}
+	return enrolled{s.ids().NewUser(), true, Seen{Issuer: e.Issuer, Subject: e.Subject, Name: e.Name, IssuedAt: beforeAnyToken}}, nil
+}
+
+// putUser writes the rows of an enrolled user who is new. A sign-in that was faster is table.ErrRaced.
+func (t *txn) putUser(e enrolled) {
+	if !e.isNew {
+		return
+	}
+	t.Put(identityRow(e.seen.Issuer, e.seen.Subject), table.Absent, table.Raced, identityOf(e.user, e.seen, false))
+	t.Create(userRow(e.user), attrEmail.Set(""), attrName.Set(e.seen.Name), attrCreatedAt.Set(t.s.now()), attrOrgsCreated.Set(0))
+}
+
+// NewOrg is an org that a service makes.
+type NewOrg struct {
+	Name       string
+	ExternalID string    // "": none
+	Admin      *Enrolled // nil: the org has no member yet
+}
+
+// CreateOrgAs creates an org for a service, with its default app. No user's limit counts. Errors: idempotency_key_reused,
+// conflict when another org has the external id.
+func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Org]) (Created[Org], error) {
+	o := Org{ID: s.ids().NewOrg(), Name: n.Name, ExternalID: n.ExternalID, CreatedAt: s.now()}
+	made, err := once.render(o)
+	if err != nil {
+		return made, err
+	}
+	err = s.db.Retry(ctx, func() error {
+		var first enrolled
+		if n.Admin != nil {
+			if first, err = s.enrol(ctx, *n.Admin); err != nil {
+				return err
+			}
+		}
+		t := s.begin()
+		t.once(once.Request, made.Answer)
+		t.putUser(first)
+		t.moveExternalID(o.ID, "", o.ExternalID)
+		t.putOrg(ctx, a, o, first.user, table.If(o.ExternalID != "", attrExternalID.Set(o.ExternalID)))
+		return t.Commit(ctx)
+	})
+	return made.committed(err)
+}
+
+// moveExternalID writes which org has an external id, and forgets the one that it had before; "" for none.
+func (t *txn) moveExternalID(o id.Org, from, to string) {
+	if from == to {
+		return
+	}
+	if from != "" {
+		t.Delete(externalRow(from), attrOrgID.Is(o), table.Raced)
+	}
+	if to != "" {
+		t.Put(externalRow(to), table.Absent, refuse(errExternalIDTaken), attrOrgID.Set(o))
+	}
+}
+
+// OrgByExternalID returns the org that has an external id. ok is false when there is none. An org whose deletion has begun is
+// found until the deletion has reached its end.
+func (s *Store) OrgByExternalID(ctx context.Context, a Actor, x string) (found Org, ok bool, err error) {
+	o, ok, err := lookup(ctx, s, externalRow(x), attrOrgID.From)
+	if err != nil || !ok {
+		return Org{}, false, err
+	}
+	found, err = s.Org(ctx, a, o)
+	if problem.Is(err, problem.OrgNotFound) { // it was deleted after the first read
+		return Org{}, false, nil
+	}
+	return found, err == nil, err
+}
+
+// EnrolMember adds a user of the issuer's subject to an org, for a service. Errors: org_not_found, insufficient_role,
+// idempotency_key_reused, member_exists, limit_reached.
+func (s *Store) EnrolMember(ctx context.Context, a Actor, o id.Org, e Enrolled, r org.Role, once Once[id.User]) (Created[id.User], error) {
+	var made Created[id.User]
+	err := s.db.Retry(ctx, func() error {
+		rows, err := s.readToChange(ctx, a, o, once.Request.reads()...)
+		if err != nil {
+			return err
+		}
+		if err := once.Request.kept(rows[once.Request.row()], s.now()); err != nil {
+			return err
+		}
+		who, err := s.enrol(ctx, e)
+		if err != nil {
+			return err
+		}
+		if made, err = once.render(who.user); err != nil {
+			return err
+		}
+		t := s.begin()
+		t.authorizeBesideOrg(a, o)
+		t.once(once.Request, made.Answer)
+		t.putUser(who)
+		t.join(ctx, a, o, who.user, r)
+		return t.Commit(ctx)
+	})
+	return made.committed(err)
+}

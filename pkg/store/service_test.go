@@ -1,0 +1,202 @@
+package store_test
+
+import (
+	"testing"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+const usersIssuer = "https://issuer.test"
+
+// billing is a service on a route that members may use too.
+var billing = store.Actor{Service: "billing", May: []org.Role{org.Admin}}
+
+func ofSubject(sub string) store.Enrolled {
+	return store.Enrolled{Issuer: usersIssuer, Subject: sub, Name: "Name of " + sub}
+}
+
+// orgOfService makes an org as a service does.
+func (c *connected) orgOfService(t *testing.T, n store.NewOrg) id.Org {
+	t.Helper()
+	n.Name = "Customer"
+	made, err := c.CreateOrgAs(ctx, billing, n, store.Once[store.Org]{})
+	wants(t, err, "")
+	return made.Made.ID
+}
+
+// TestASubjectIsAMemberBeforeTheFirstSignIn: the service's name is shown until then, and the sign-in finds the row.
+func TestASubjectIsAMemberBeforeTheFirstSignIn(t *testing.T) {
+	for name, token := range map[string]store.Seen{
+		"with iat":    {Issuer: usersIssuer, Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe", IssuedAt: 1_700_000_000},
+		"without iat": {Issuer: usersIssuer, Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe"},
+	} {
+		c := connect(t)
+		admin := ofSubject("zoe")
+		o := c.orgOfService(t, store.NewOrg{Admin: &admin})
+		members := func() []store.Member {
+			found, _, err := c.Members(ctx, billing, o, store.Page{})
+			wants(t, err, "")
+			return found
+		}
+		before := members()
+		if len(before) != 1 || before[0].Name != "Name of zoe" || before[0].Email != "" || before[0].Role != org.Admin {
+			t.Fatalf("%s: before: %+v", name, before)
+		}
+		known, ok, err := c.Identity(ctx, usersIssuer, "zoe")
+		wants(t, err, "")
+		user, err := c.SignIn(ctx, known, ok, token)
+		wants(t, err, "")
+		if after := members(); user != before[0].UserID || len(after) != 1 || after[0].Name != "Zoe" || after[0].Email != "Zoe@example.com" {
+			t.Errorf("%s: %s signed in: %+v", name, user, after)
+		}
+		wants(t, second(c.AddMember(ctx, store.Actor{User: user, May: []org.Role{org.Admin}}, o, "zoe@example.com", org.Viewer, store.Once[id.User]{})), problem.MemberExists)
+	}
+}
+
+// TestASignInThatIsFasterThanTheServiceIsTheSameUser: in the middle of both use cases that name a subject.
+func TestASignInThatIsFasterThanTheServiceIsTheSameUser(t *testing.T) {
+	c := connect(t)
+	o := c.orgOfService(t, store.NewOrg{})
+	var user id.User
+	signIn := func(sub string) func() {
+		return func() {
+			var err error
+			user, err = c.SignIn(ctx, store.Identity{}, false, store.Seen{Issuer: usersIssuer, Subject: sub, IssuedAt: 1})
+			wants(t, err, "")
+		}
+	}
+	c.Faults.Before("TransactWriteItems", signIn("ann"))
+	made, err := c.EnrolMember(ctx, billing, o, ofSubject("ann"), org.Viewer, store.Once[id.User]{})
+	if wants(t, err, ""); made.Made != user {
+		t.Errorf("the member is %s, and %s signed in", made.Made, user)
+	}
+	c.Faults.Before("TransactWriteItems", signIn("ben"))
+	admin := ofSubject("ben")
+	other := c.orgOfService(t, store.NewOrg{Admin: &admin})
+	if role, ok, err := c.Role(ctx, other, user); err != nil || !ok || role != org.Admin {
+		t.Errorf("the one who signed in is no admin: %s, %v", role, err)
+	}
+}
+
+// TestAnOrgOfAServiceMayHaveNoAdminAndKeepsOneThatItHas also for services.
+func TestAnOrgOfAServiceMayHaveNoAdminAndKeepsOneThatItHas(t *testing.T) {
+	c := connect(t)
+	o := c.orgOfService(t, store.NewOrg{})
+	enrol := func(sub string, r org.Role) id.User {
+		made, err := c.EnrolMember(ctx, billing, o, ofSubject(sub), r, store.Once[id.User]{})
+		wants(t, err, "")
+		return made.Made
+	}
+	viewer := enrol("ann", org.Viewer)
+	wants(t, second(c.EnrolMember(ctx, billing, o, ofSubject("ann"), org.Admin, store.Once[id.User]{})), problem.MemberExists)
+	wants(t, c.RemoveMember(ctx, billing, o, viewer), "")
+	admin := enrol("ben", org.Admin)
+	wants(t, second(c.ChangeRole(ctx, billing, o, admin, org.Member)), problem.LastAdmin)
+	wants(t, c.RemoveMember(ctx, billing, o, admin), problem.LastAdmin)
+	enrol("cid", org.Admin)
+	wants(t, second(c.ChangeRole(ctx, billing, o, admin, org.Member)), "")
+}
+
+// TestAnExternalIDIsOfOneOrgAndFreedByItsDeletion.
+func TestAnExternalIDIsOfOneOrgAndFreedByItsDeletion(t *testing.T) {
+	c := connect(t)
+	has := func(x string, want id.Org) {
+		t.Helper()
+		found, ok, err := c.OrgByExternalID(ctx, billing, x)
+		if err != nil || ok != (want != "") || found.ID != want {
+			t.Errorf("%s: %s, %v, want %s", x, found.ID, err, want)
+		}
+	}
+	change := func(o id.Org, to string) error {
+		return second(c.ChangeOrg(ctx, billing, o, store.OrgChange{ExternalID: &to}))
+	}
+	first, other := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), c.orgOfService(t, store.NewOrg{})
+	has("cus_1", first)
+	wants(t, second(c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "x", ExternalID: "cus_1"}, store.Once[store.Org]{})), problem.Conflict)
+	wants(t, change(other, "cus_1"), problem.Conflict)
+	wants(t, change(first, "cus_2"), "")
+	has("cus_1", "")
+	has("cus_2", first)
+	wants(t, change(other, "cus_1"), "")
+	wants(t, change(other, ""), "")
+	has("cus_1", "")
+	c.Faults.Before("TransactWriteItems", func() { wants(t, change(first, "cus_3"), "") }) // right before the deletion begins
+	c.Faults.Before("TransactWriteItems", func() {})                                       // that change
+	c.Faults.Before("TransactWriteItems", func() { has("cus_3", first) })                  // until the deletion has reached its end
+	wants(t, c.DeleteOrg(ctx, billing, first), "")
+	has("cus_3", "")
+	c.orgOfService(t, store.NewOrg{ExternalID: "cus_3"})
+	if c.Faults.Pending() {
+		t.Error("the test proves nothing: there were fewer transactions")
+	}
+}
+
+// TestADeletionByTwoFreesAnExternalIDOnce: another org has it since.
+func TestADeletionByTwoFreesAnExternalIDOnce(t *testing.T) {
+	c := connect(t)
+	o := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
+	var next id.Org
+	c.Faults.Before("TransactWriteItems", func() {}) // it closes the org
+	c.Faults.Before("TransactWriteItems", func() {
+		wants(t, c.DeleteOrg(ctx, billing, o), "")
+		next = c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
+	})
+	wants(t, c.DeleteOrg(ctx, billing, o), "")
+	if found, ok, err := c.OrgByExternalID(ctx, billing, "cus_1"); err != nil || !ok || found.ID != next {
+		t.Errorf("it is %s's, %v, want %s", found.ID, err, next)
+	}
+}
+
+// TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable kills it before each transaction: until it has reached its end,
+// the sweep ends nothing and says so, and the service can repeat it.
+func TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable(t *testing.T) {
+	c := connect(t)
+	c.org = c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
+	c.app = id.DefaultApp(c.org)
+	key, err := c.CreateKey(ctx, billing, c.org, wantedKey(0), store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	for n := 0; c.crashAs(billing, n) != nil; n++ {
+		if n == 0 {
+			continue // nothing is done
+		}
+		if row(t, c.Table, c.org, key.Made.ID).RevokedAt == 0 && !c.sweepOrg(t) {
+			t.Fatalf("after %d transactions the sweep ends an org with a good key", n)
+		}
+		wants(t, second(c.Org(ctx, billing, c.org)), "") // it can repeat the deletion
+		if n == 10 {
+			t.Fatal("the deletion does not end")
+		}
+	}
+	if row(t, c.Table, c.org, key.Made.ID).RevokedAt == 0 || c.sweepOrg(t) {
+		t.Error("the deletion has ended, and the key is good or the deletion is shown as cut short")
+	}
+	wants(t, c.DeleteOrg(ctx, billing, c.org), problem.OrgNotFound)
+}
+
+func TestAServiceIsGoneWithItsOrg(t *testing.T) {
+	s := populate(t)
+	wants(t, second(s.Org(ctx, billing, s.org)), "")
+	wants(t, s.DeleteOrg(ctx, billing, s.org), "")
+	for name, do := range map[string]func() error{
+		"reads":   func() error { return second(s.Org(ctx, billing, s.org)) },
+		"deletes": func() error { return s.DeleteOrg(ctx, billing, s.org) },
+		"revokes": func() error { return s.RevokeKey(ctx, billing, s.org, s.key.ID) },
+		"makes a key": func() error {
+			return second(s.CreateKey(ctx, billing, s.org, wantedKey(0), store.Once[store.MintedKey]{}))
+		},
+		"makes an app": func() error { return second(s.CreateApp(ctx, billing, s.org, "x", store.Once[store.App]{})) },
+		"adds a member": func() error {
+			return second(s.EnrolMember(ctx, billing, s.org, ofSubject("x"), org.Admin, store.Once[id.User]{}))
+		},
+	} {
+		if err := do(); !problem.Is(err, problem.OrgNotFound) {
+			t.Errorf("it %s: %v", name, err)
+		}
+	}
+	if n := s.memberRows(t); n != 0 {
+		t.Errorf("%d rows of memberships are left", n)
+	}
+}

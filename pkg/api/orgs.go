@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -45,6 +46,8 @@ type orgOfUserBody struct {
 	Role      string     `json:"role"`
 	CreatedAt int64      `json:"createdAt"` // milliseconds
 	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
+
+	ExternalID string `json:"externalId,omitempty"` // only services see it here
 }
 
 type adderBody struct {
@@ -68,15 +71,16 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 	}
 	found, next, err := o.store.OrgsOf(ctx, c.caller.UserID, p)
 	return rendered(listOf("orgs", found, next, func(f store.OrgOfUser) orgOfUserBody {
-		return orgOfUserBody{f.ID, f.Name, string(f.Role), f.CreatedAt, (*adderBody)(f.AddedBy)}
+		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(f.Role), CreatedAt: f.CreatedAt, AddedBy: (*adderBody)(f.AddedBy)}
 	}), err)
 }
 
-// byExternalID lists the org that has the externalId of the query, if there is one.
-func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgBody], error) {
+// byExternalID lists the org that has the externalId of the query, if there is one. Its role is that of an admin, whose rights
+// a service has.
+func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgOfUserBody], error) {
 	values := c.URL.Query()["externalId"]
 	if len(values) != 1 || !validExternalID(values[0]) {
-		return list[orgBody]{}, problem.New(problem.MissingParameter,
+		return list[orgOfUserBody]{}, problem.New(problem.MissingParameter,
 			"Send one externalId of an org. There is no list of all orgs: it would take a read of the whole table.")
 	}
 	found, ok, err := o.store.OrgByExternalID(ctx, c.actor(), values[0])
@@ -84,7 +88,9 @@ func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgBody], error) 
 	if !ok {
 		orgs = nil
 	}
-	return listOf("orgs", orgs, "", orgBodyOf), err
+	return listOf("orgs", orgs, "", func(f store.Org) orgOfUserBody {
+		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(org.Admin), CreatedAt: f.CreatedAt, ExternalID: f.ExternalID}
+	}), err
 }
 
 // newOrgIn is a body that creates an org. Only a service sends more than a name.

@@ -32,7 +32,7 @@ type entry struct {
 	RequestID string          `json:"requestId"`
 }
 
-type subject struct{ Type, ID string }
+type subject struct{ Type, ID, Name string }
 
 func (e entry) String() string {
 	return fmt.Sprintf("at %d %s by %v on %v: %s (%s)", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID)
@@ -76,7 +76,7 @@ func (a *audited) expect(action, target, changes string) {
 	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
 	kind, _, _ := strings.Cut(target, "_")
 	a.want = append(a.want, entry{
-		At: a.at.UnixMilli(), Action: action, Actor: subject{"user", string(a.admin)}, Target: subject{kinds[kind], target},
+		At: a.at.UnixMilli(), Action: action, Actor: subject{Type: "user", ID: string(a.admin)}, Target: subject{Type: kinds[kind], ID: target},
 		Changes: json.RawMessage(strings.ReplaceAll(changes, "%d", fmt.Sprint(a.at.UnixMilli()))), RequestID: "request-1",
 	})
 }
@@ -196,8 +196,8 @@ func (a *audited) end(t *testing.T) (added []entry) {
 	for _, r := range a.Rows(t) {
 		if pk, sk := text(r, "PK"), text(r, "SK"); pk == "AUD#"+string(a.org) && !before[pk+" "+sk] {
 			added = append(added, entry{
-				At: numberOf(t, r, "at"), Action: text(r, "action"), Actor: subject{"user", text(r, "actor")},
-				Target: subject{"org", text(r, "target")}, Changes: json.RawMessage(text(r, "changes")), RequestID: text(r, "requestId"),
+				At: numberOf(t, r, "at"), Action: text(r, "action"), Actor: subject{Type: "user", ID: text(r, "actor")},
+				Target: subject{Type: "org", ID: text(r, "target")}, Changes: json.RawMessage(text(r, "changes")), RequestID: text(r, "requestId"),
 			})
 		}
 	}
@@ -211,6 +211,9 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a.members(t)
 	a.keys(t, a.names(t))
 	a.endpoints(t)
+	a.send(t, request{as: service(), method: "PATCH", path: "/" + string(a.org), body: `{"externalId":"cus_1"}`})
+	a.expect("org.updated", string(a.org), `{"externalId":{"from":null,"to":"cus_1"}}`)
+	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
 	got := append(a.log(t), a.end(t)...)
 	for i := range max(len(got), len(a.want)) {
 		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {

@@ -35,7 +35,7 @@ func (a *audited) endpoints(t *testing.T) {
 	// expectByKey expects an entry of the key k.
 	expectByKey := func(action, target, changes string) {
 		a.expect(action, target, changes)
-		a.want[len(a.want)-1].Actor = subject{"api_key", k}
+		a.want[len(a.want)-1].Actor = subject{Type: "api_key", ID: k}
 	}
 	made := `{"description":{"from":null,"to":""},"enabled":{"from":null,"to":true},"events":{"from":null,"to":["*"]},"url":{"from":null,"to":"https://a.example.com"}}`
 	h := sendByKey("create", `{"url":"https://a.example.com/in?token=secret"}`).str("id")

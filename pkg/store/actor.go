@@ -12,11 +12,11 @@ import (
 	"latchkey/pkg/table"
 )
 
-// Actor is a user, and the roles of which the user needs one. The roles come from the table of
-// routes. The membership's row decides whether the user has one of them.
+// Actor is the user who calls, and the roles that the route allows. The user needs one of them in the
+// org; the row of the membership decides.
 type Actor struct {
 	User id.User
-	May  []org.Role
+	May  []org.Role // from the table of routes (pkg/route)
 }
 
 // authorize checks that a membership's row, which was read before, has one of the roles. Errors:
@@ -35,7 +35,7 @@ func (a Actor) authorize(membership table.Row) error {
 	return nil
 }
 
-// authorize adds the check of Actor.authorize to a transaction, so that the moment of the write
+// authorize adds the check of Actor.authorize to a transaction: the role at the moment of the write
 // decides.
 func (t *txn) authorize(a Actor, o id.Org) {
 	t.Check(memberRow(o, a.User), attrRole.In(a.May...), a.authorize)
@@ -51,17 +51,17 @@ func (s *Store) authorize(ctx context.Context, a Actor, o id.Org) error {
 	return a.authorize(membership)
 }
 
-// beside checks that the caller has one of the roles in an org, and makes reads at the same time.
-// The first error is the result, and that of the check comes before those of the reads. A refusal
-// ends the reads, and does not wait for one that has no answer yet. The reads may have filled their
-// results even so: use them only without an error.
+// beside checks that the caller has one of the roles in an org, and makes reads at the same time. It
+// returns the error of the check, or else the first error of the reads. A refusal cancels the reads
+// that have no answer yet. A read may have its result before the refusal: use the results only when
+// beside returns no error.
 func (s *Store) beside(ctx context.Context, a Actor, o id.Org, reads ...func(context.Context) error) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	check := func(ctx context.Context) error {
 		err := s.authorize(ctx, a, o)
 		if err != nil {
-			end()
+			cancel()
 		}
 		return err
 	}
@@ -96,8 +96,9 @@ func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key
 	return found, a.authorize(found[own])
 }
 
-// readToChange is readAs for a change of something in an org, whose row it reads too. An org that
-// is deleted, or being deleted, takes no change: org_not_found.
+// readToChange is readAs for a use case that changes something in an org. It reads the org's row too:
+// an org that is deleted, or being deleted, takes no change. Errors: those of readAs, and
+// org_not_found for such an org.
 func (s *Store) readToChange(ctx context.Context, a Actor, o id.Org, rows ...table.Key) (map[table.Key]table.Row, error) {
 	found, err := s.readAs(ctx, a, o, append(rows, orgRow(o))...)
 	if err == nil && orgGone(found[orgRow(o)]) {

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	deadKeysFor = 90 * 24 * time.Hour
-	noteEvery   = time.Hour
+	deadKeysFor = 90 * 24 * time.Hour // how long the row of a revoked or expired key is kept
+	noteEvery   = time.Hour           // see NoteUse
 	noteTimeout = 200 * time.Millisecond
 
-	// dropAtOnce bounds one expression. DynamoDB takes 4 KB.
+	// dropAtOnce is how many entries of a map one update removes at most: DynamoDB takes expressions
+	// of up to 4 KB.
 	dropAtOnce = 50
 )
 
@@ -53,7 +54,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 	return k
 }
 
-// APIKey reads a key's row with one strong read on the base table. Only this row decides whether a
+// APIKey reads a key's row with one strong read on the base table. Only this row decides whether the
 // key is good. ok is false when there is no row.
 func (s *Store) APIKey(ctx context.Context, o id.Org, k id.Key) (found APIKey, ok bool, err error) {
 	row, err := s.db.Get(ctx, apiKeyRow(o, k))
@@ -64,18 +65,19 @@ func (s *Store) APIKey(ctx context.Context, o id.Org, k id.Key) (found APIKey, o
 	return apiKeyFrom(&r), r.Err() == nil, r.Err()
 }
 
-// NoteUse writes when a key was used, on a row of its own, at most once an hour. It makes one
-// try of 200 ms and ignores its failure, because no request may fail for it. at is in
-// milliseconds.
+// NoteUse writes when a key was used (at, in milliseconds), at most once an hour. It writes a row of
+// its own, because the key's row decides about access. It makes one try of 200 ms and ignores a
+// failure, because no request may fail or wait for this note.
 func (s *Store) NoteUse(ctx context.Context, k APIKey, at int64) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	err := s.db.Note(ctx, usedRow(k.OrgID, k.ID), table.Any(attrLastUsed.Absent(), attrLastUsed.AtMost(at-noteEvery.Milliseconds())),
 		attrLastUsed.Set(at),
-		// A revocation or rotation since the read may have set purgeAt: its value stays.
+		// The row is deleted with the key's row. A revocation or rotation since k was read may have set
+		// another purgeAt: that value stays.
 		table.If(k.purgeAt != 0, attrPurgeAt.SetIfAbsent(k.purgeAt)),
 	)
-	_ = err // another process noted it, or the database is slow: both are fine
+	_ = err // the last note is younger than an hour, or the database is slow: both are fine
 }
 
 // NewKey describes an API key to create.
@@ -131,14 +133,14 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 		t := s.begin()
 		t.authorize(a, o)
 		t.once(once.Request, made.Answer)
-		if k.AppID != id.DefaultApp(o) { // the default app exists as long as the org
+		if k.AppID != id.DefaultApp(o) { // which exists as long as the org
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
 		}
 		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
 		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unless(keysClosed, refuse(errKeyLimit)),
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
-		changes := APIKey{}.changes(APIKey{Scopes: k.Scopes, Metadata: k.Metadata})
+		changes := APIKey{}.changes(APIKey{Scopes: k.Scopes, Metadata: k.Metadata}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: "key.created", actor: a.User, target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
@@ -157,6 +159,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 	return made.committed(err)
 }
 
+// attributes returns the attributes of a new key's row.
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
@@ -165,8 +168,8 @@ func (k MintedKey) attributes(by id.User) table.Change {
 	)
 }
 
-// purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted,
-// in seconds.
+// purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted, in
+// seconds, as attrPurgeAt has it.
 func purgeAfter(died int64) int64 { return time.UnixMilli(died).Add(deadKeysFor).Unix() }
 
 // dropExpired removes the expired keys from the map of active keys, and reports whether there
@@ -176,19 +179,19 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	now := s.now() // a key that is rotated meanwhile leaves the map, which makes room too
+	now := s.now()
 	drops, unchanged := dropsOf(attrLive, live, func(at int64) bool { return at != 0 && at <= now })
 	if drops == nil {
 		return false, nil
 	}
 	t := s.begin()
 	t.Update(activeKeysRow(o), table.All(unchanged...), table.Raced, drops...)
+	// An entry that has changed since the read was removed by another request: that made room too.
 	return true, ignoreRaced(t.Commit(ctx))
 }
 
-// announce adds the event key.created, and makes a key with a long life due for key.expiring.
-// The row of the key's last use is the one that is due, so that no pipeline writes the row of a
-// credential.
+// announce adds the event key.created, and makes a key with a long life due for key.expiring. Not the
+// key's row is due but the row of its last use, so that no pipeline writes the row of a credential.
 func (t *txn) announce(o id.Org, k MintedKey) {
 	if at := (apikey.State{CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt}).WarnAt(); at != 0 {
 		row := usedRow(o, k.ID)
@@ -200,7 +203,7 @@ func (t *txn) announce(o id.Org, k MintedKey) {
 }
 
 // WarnOfKey writes key.expiring, once, for a key that is still active. In any case the key is no
-// longer due. The only row of the key that changes is that of its last use.
+// longer due, so the row of its last use leaves the index. The key's own row does not change.
 func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	found, ok, err := s.APIKey(ctx, o, k)
 	if err != nil {
@@ -215,6 +218,7 @@ func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	return ignoreRaced(t.Commit(ctx))
 }
 
+// data returns the data of the events of a key.
 func (k APIKey) data() webhook.KeyData {
 	return webhook.KeyData{
 		KeyID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, AppID: k.AppID,

@@ -11,12 +11,13 @@ import (
 // maxWholeKeys is how many keys GET …/keys returns without a page.
 const maxWholeKeys = 1000
 
-// keyPages bounds how many pages one call searches for the keys of a creator. The cursor goes on from
-// there.
+// keyPages bounds how many pages one call searches for the keys of one creator, so that a call ends
+// soon when there are few of them.
 const keyPages = 10
 
-// Keys lists an org's API keys, newest first: all, or those that the user by made. Errors: org_not_found,
-// insufficient_role.
+// Keys lists an org's API keys, newest first: all, or only those that the user by created (by is not
+// ""). next is the id behind which the next page begins, "" at the end. With by, a page may be short
+// although more keys follow. Errors: org_not_found, insufficient_role.
 func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page) (keys []APIKey, next string, err error) {
 	for range keyPages {
 		found, behind, err := s.keys(ctx, a, o, p)
@@ -24,14 +25,17 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page)
 			return found, behind, err
 		}
 		for _, k := range found {
-			if p.Limit > 0 && len(keys) == p.Limit {
-				return keys, next, nil
+			isFull := p.Limit > 0 && len(keys) == p.Limit
+			if isFull {
+				return keys, next, nil // next is the last key that was looked at
 			}
-			if next = string(k.ID); k.CreatedBy == by {
+			next = string(k.ID)
+			if k.CreatedBy == by {
 				keys = append(keys, k)
 			}
 		}
-		if next = behind; next == "" {
+		next = behind
+		if next == "" {
 			break
 		}
 		p.After = next
@@ -39,6 +43,7 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page)
 	return keys, next, nil
 }
 
+// keys lists one page of an org's keys of all creators, with their last uses.
 func (s *Store) keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []APIKey, next string, err error) {
 	page := p.span(pkKeys+string(o), skKey, maxWholeKeys)
 	page.Reverse = true
@@ -65,7 +70,8 @@ type lastUses struct {
 	end id.Key              // the query ended at this key; "": it has read all
 }
 
-// lastUses reads the last uses of the keys of a page, by the same span of their own partition.
+// lastUses reads the last uses of the keys of a page, which have the same sort keys in a partition of
+// their own. So it needs no key's row, and runs beside the read of the keys.
 func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses lastUses, err error) {
 	type use struct {
 		row table.Key
@@ -80,12 +86,13 @@ func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses l
 	return uses, err
 }
 
-// fill writes the last uses into a page of keys. The query also finds rows of keys that are gone.
-// When these have filled it, a batch reads the last uses of the keys behind its end.
+// fill writes the last uses into a page of keys. The query of the last uses may have ended before the
+// last key of the page, because it also finds uses of keys whose own rows are deleted already. Then a
+// batch reads the last uses of the keys behind its end.
 func (u lastUses) fill(ctx context.Context, s *Store, o id.Org, keys []APIKey) error {
 	var behind []table.Key
 	for _, k := range keys {
-		if k.ID < u.end {
+		if k.ID < u.end { // the newest keys, with the greatest ids, come first
 			behind = append(behind, usedRow(o, k.ID))
 		}
 	}

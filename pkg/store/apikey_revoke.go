@@ -21,7 +21,7 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 		return nil
 	}
 	err = s.revoke(ctx, a, found, true)
-	if errors.Is(err, errNoMap) { // nothing may prevent a revocation
+	if errors.Is(err, errNoMap) { // not even a missing map of active keys may prevent a revocation
 		err = s.revoke(ctx, a, found, false)
 	}
 	if errors.Is(err, errRevokedAlready) {
@@ -41,16 +41,16 @@ func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey
 }
 
 var (
-	// errRevokedAlready is the refusal of a revocation that was made by another request meanwhile.
+	// errRevokedAlready is the refusal of a revocation that another request has made since the key was read.
 	errRevokedAlready = errors.New("store: the key was revoked before")
 
-	// errNoMap is the refusal of a write to a map that the row does not have: of an org's active keys, or of a user's
-	// deleted orgs.
+	// errNoMap is the refusal of a write to a map that its row lacks: the map of an org's active keys, or of a
+	// user's deleted orgs. DynamoDB would call a write of an entry of such a map malformed.
 	errNoMap = errors.New("store: the row has no such map")
 )
 
-// revoke revokes a key, also in an org whose deletion has begun. With mapped, the key is removed
-// from the map of active keys too.
+// revoke revokes a key, also in an org whose deletion has begun. With mapped, it removes the key from
+// the map of active keys too. Errors: errNoMap, errRevokedAlready, and those of RevokeKey.
 func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool) error {
 	now := s.now()
 	t := s.begin()
@@ -75,13 +75,14 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 	return t.Commit(ctx)
 }
 
-// revokeKey revokes a key at a time. It never changes the time of a revocation.
-func (t *txn) revokeKey(o id.Org, k id.Key, now int64, no table.Refusal) {
-	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), no, attrRevokedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
+// revokeKey adds the revocation of a key to a transaction. The refusal is for a key that has no row or is
+// revoked already: the time of its revocation never changes.
+func (t *txn) revokeKey(o id.Org, k id.Key, now int64, refusal table.Refusal) {
+	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), refusal, attrRevokedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
 }
 
-// purgeUse lets the row of a key's last use expire with the key. The key is no longer announced
-// as expiring.
+// purgeUse lets the row of a key's last use be deleted with the row of the key, which ended at died. The
+// key leaves the index, so that no one is warned of its expiry.
 func (t *txn) purgeUse(o id.Org, k id.Key, died int64) {
 	t.Update(usedRow(o, k), nil, nil, attrPurgeAt.Set(purgeAfter(died)), notDue())
 }

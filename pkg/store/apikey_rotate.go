@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Rotation replaces a key by a new one. The old key stays good for a while.
+// Rotation replaces a key by a new one. The old key stays good for a while, its grace.
 type Rotation struct {
 	Old       id.Key
 	Grace     time.Duration // the longest life of the old key from now on; a rotation never prolongs it
@@ -17,12 +17,13 @@ type Rotation struct {
 	Prefix    string        // of the new key's text; see apikey.ValidPrefix
 	KeyChange               // what the new key has in place of the old key's name, scopes and metadata
 
-	fresh           MintedKey // the new key, before the old one is read
-	predecessorDied bool      // the predecessor of the old key was found revoked
+	fresh           MintedKey // the new key's id and text, the same at each try
+	predecessorDied bool      // an earlier try has found the predecessor of the old key revoked
 }
 
-// RotateKey replaces a key. A key rotates once. Its rotation ends the grace of its own predecessor.
-// The new key has what the old one carries at the moment of the write, unless r changes it.
+// RotateKey replaces a key. A key can be rotated only once. The rotation ends the grace of the key's
+// own predecessor. The new key has the name, scopes and metadata that the old key has at the moment of
+// the write, with the changes of r.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // key_not_found, key_not_active.
@@ -37,6 +38,7 @@ func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, on
 	return made.committed(err)
 }
 
+// rotateKey is one try of RotateKey.
 func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(apiKeyRow(o, r.Old))...)
 	if err != nil {
@@ -50,43 +52,44 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	if err != nil {
 		return made, err
 	}
-	if !old.ActiveAt(now) {
+	if !old.ActiveAt(now) { // perhaps because this same request has rotated the key, after its record was read
 		return made, s.unlessKept(ctx, once.Request, errKeyNotActive)
 	}
-	fresh, heir := r.fresh, r.apply(old)
+	fresh, heir := r.fresh, r.apply(old) // heir is the old key with the changes of r
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
 	fresh.Name, fresh.Scopes, fresh.Metadata = heir.Name, heir.Scopes, heir.Metadata
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
+	graceEnds := old.GraceEnds(now, r.Grace)
 	t := s.begin()
 	t.authorize(a, o)
 	t.once(once.Request, made.Answer)
-	t.replace(a, o, old, fresh, old.GraceEnds(now, r.Grace), now)
-	if old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied {
+	t.replace(a, o, old, fresh, graceEnds, now)
+	predecessorLives := old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied
+	if predecessorLives {
 		t.endPredecessor(o, old.predecessor, now, &r.predecessorDied)
 	}
 	t.announce(o, fresh)
 	changes := old.changes(heir)
-	changes["rotatedTo"], changes["expiresAt"] = Change{To: fresh.ID}, Change{webhook.OrNull(old.ExpiresAt), old.GraceEnds(now, r.Grace)}
+	changes["rotatedTo"], changes["expiresAt"] = Change{To: fresh.ID}, Change{webhook.OrNull(old.ExpiresAt), graceEnds}
 	t.audit(ctx, entry{org: o, at: now, action: "key.rotated", actor: a.User, target: string(old.ID), changes: changes})
 	return made, t.Commit(ctx)
 }
 
-// replace adds the writes of a rotation to a transaction. The old key's grace ends at ends. A key
-// that has changed since it was read makes the rotation begin again: a change that narrows the old
-// key narrows the new one too.
-func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, ends, now int64) {
+// replace adds the writes of a rotation to a transaction. When the old key has changed since it was
+// read, the rotation begins again, so that a change that narrows the old key narrows the new key too.
+func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds, now int64) {
 	t.Update(apiKeyRow(o, old.ID), table.All(goodKey(now), attrRotatedTo.Absent(), old.asRead()), table.Raced,
-		attrExpiresAt.Set(ends), attrRotatedTo.Set(fresh.ID), attrPurgeAt.Set(purgeAfter(ends)))
-	t.purgeUse(o, old.ID, ends)
-	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(ends))
+		attrExpiresAt.Set(graceEnds), attrRotatedTo.Set(fresh.ID), attrPurgeAt.Set(purgeAfter(graceEnds)))
+	t.purgeUse(o, old.ID, graceEnds)
+	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(graceEnds))
 	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced),
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }
 
-// endPredecessor ends the grace of the rotated key's predecessor. A predecessor that was revoked
-// meanwhile has ended already: then died becomes true, and the rotation begins again without it.
+// endPredecessor ends the grace of the predecessor k of the rotated key. If k was revoked meanwhile, it
+// has ended already: then died becomes true, and the rotation begins again and leaves k alone.
 func (t *txn) endPredecessor(o id.Org, k id.Key, now int64, died *bool) {
 	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), func(table.Row) error {
 		*died = true

@@ -11,21 +11,22 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// KeyChange is a change of an API key by an admin. A nil member changes nothing. Any other
+// KeyChange is a change of an API key by an admin. A nil member changes nothing. Any other member
 // replaces the whole value.
 type KeyChange struct {
 	Name     *string
-	Scopes   *string           // of apikey.JoinScopes
-	Metadata map[string]string // empty: none
+	Scopes   *string           // of apikey.JoinScopes; "": the key has none from now on
+	Metadata map[string]string // empty, but not nil: the key has none from now on
 }
 
-// UpdateKey changes the name of a key and what it carries. The change counts for every check that
-// begins after UpdateKey has returned, because only the row of the key has these values. A key in
-// its grace can be changed too: its successor stays as it is. But a key that another request rotates
-// meanwhile is not changed, because the caller does not know of its successor. When nothing differs,
-// UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found, key_not_active.
+// UpdateKey changes the name, scopes and metadata of a key. The change counts for every check that
+// begins after UpdateKey has returned, because only the row of the key has these values. A key in its
+// grace can be changed too; its successor stays as it is. But a key that another request rotates
+// during this call is not changed, because the caller does not know of the successor. When nothing
+// differs, UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found,
+// key_not_active.
 func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
-	var first *APIKey // the key as this call read it first
+	var first APIKey // the key as the first try read it
 	err = s.db.Retry(ctx, func() error {
 		changed, err = s.updateKey(ctx, a, o, k, c, &first)
 		return err
@@ -33,7 +34,8 @@ func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	return changed, err
 }
 
-func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange, first **APIKey) (APIKey, error) {
+// updateKey is one try of UpdateKey. The first try fills first, which has no id before.
+func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange, first *APIKey) (APIKey, error) {
 	row, used := apiKeyRow(o, k), usedRow(o, k)
 	rows, err := s.readToChange(ctx, a, o, row, used)
 	if err != nil {
@@ -47,13 +49,13 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 		return APIKey{}, err
 	}
 	now := s.now()
-	if !was.GoodAt(now) {
+	if !was.GoodAt(now) { // a key in its grace is good
 		return APIKey{}, errKeyDead
 	}
-	if *first == nil {
-		*first = &was
+	if first.ID == "" {
+		*first = was
 	}
-	if was.RotatedTo != (*first).RotatedTo {
+	if was.RotatedTo != first.RotatedTo {
 		return APIKey{}, errKeyRotated
 	}
 	is := c.apply(was)
@@ -73,6 +75,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	return is, t.Commit(ctx)
 }
 
+// apply returns a key with the change.
 func (c KeyChange) apply(k APIKey) APIKey {
 	if c.Name != nil {
 		k.Name = *c.Name
@@ -94,8 +97,8 @@ func someMetadata(m map[string]string) map[string]string {
 	return m
 }
 
-// changes returns the differences between two states of a key that an admin can change. No scopes
-// and no metadata are null.
+// changes returns what differs between two states of a key, of the values that an admin can change. No
+// scopes and no metadata are null.
 func (k APIKey) changes(to APIKey) Changes {
 	changes := Changes{}
 	if k.Name != to.Name {
@@ -110,6 +113,7 @@ func (k APIKey) changes(to APIKey) Changes {
 	return changes
 }
 
+// auditedScopes returns joined scopes as a list, nil for none.
 func auditedScopes(joined string) any {
 	if joined == "" {
 		return nil
@@ -135,7 +139,7 @@ func (k APIKey) asRead() table.Condition {
 	return table.All(attrName.Is(k.Name), scopes, metadata)
 }
 
-// rotatedAsRead is the condition that the key has the successor that was read, or none.
+// rotatedAsRead is the condition that the key still has the successor that was read, or still has none.
 func (k APIKey) rotatedAsRead() table.Condition {
 	if k.RotatedTo == "" {
 		return attrRotatedTo.Absent()
@@ -143,7 +147,7 @@ func (k APIKey) rotatedAsRead() table.Condition {
 	return attrRotatedTo.Is(k.RotatedTo)
 }
 
-// carried sets what a key carries. A key without scopes or metadata has no such attribute.
+// carried sets the scopes and the metadata of a key. A key without them has no such attribute.
 func carried(scopes string, metadata map[string]string) table.Change {
 	return table.Changes(table.If(scopes != "", attrScopes.Set(scopes)), table.If(metadata != nil, attrMetadata.Set(metadata)))
 }

@@ -11,9 +11,10 @@ import (
 	"latchkey/pkg/table"
 )
 
-const auditFor = 400 * 24 * time.Hour
+const auditFor = 400 * 24 * time.Hour // how long an entry is kept
 
-// Change is a value before and after an action. From or To is nil when there was, or is, no value.
+// Change is a value before and after an action. From is nil when there was no value before, and To
+// when there is none now.
 type Change struct {
 	From any `json:"from"`
 	To   any `json:"to"`
@@ -39,8 +40,8 @@ type entry struct {
 	org     id.Org
 	at      int64
 	action  string
-	actor   id.User
-	key     id.Key // acts in place of a user
+	actor   id.User // the user who acts, "" when an API key acts
+	key     id.Key  // the API key that acts, "" when a user acts
 	target  string
 	changes Changes
 }
@@ -60,7 +61,7 @@ func (t *txn) audit(ctx context.Context, e entry) {
 // AuditLog returns an org's audit entries, newest first. next is the id behind which the next page
 // begins, "" at the end. Errors: org_not_found, insufficient_role.
 func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, p Page) (entries []AuditEntry, next string, err error) {
-	page := p.span(pkAudit+string(o), "", 0)
+	page := p.span(pkAudit+string(o), "", 0) // 0: no one lists the whole log, so p has a limit
 	page.Reverse = true
 	return listAs(ctx, s, a, o, page, entryFrom)
 }

@@ -10,44 +10,50 @@ import (
 	"latchkey/pkg/table"
 )
 
-// The bar row of a revoked key says what of the key is dead too. It is a row of its own, because a check
-// on the row of the key would conflict with the key's revocation and delay it. Its marks count at once.
-// What is dead by a mark is cleaned afterwards, by the sweep.
+// The bar row of a revoked key says what is dead with the key. A check on the key's own row would conflict
+// with the key's revocation and delay it, so the bar is a row of its own.
 //
-// A key whose endpoints were disabled is barred: one of its requests may have been let in before the
-// revocation, and could create or change an endpoint after the endpoints were listed.
+// A key that has a bar row changes no endpoint. When an admin disables the endpoints of a key, a request of
+// the key may still be running that was let in before the revocation. Without the bar it could create or
+// change an endpoint after the admin's request has listed them.
+//
+// The mark attrLinksBarredAt on the row also kills the key's pending links. It counts at once, and the sweep
+// revokes the rows of the links afterwards.
 
-// unbarred makes a change of an endpoint fail when the key is barred.
+// unbarred makes a transaction that changes an endpoint fail when the key is barred.
 func (t *txn) unbarred(a id.App, k id.Key) {
 	t.Check(barredRow(a, k), table.Absent, refuse(errKeyBarred))
 }
 
-// linksBarred reports whether no link of a key can be claimed any more, by the key's bar row.
+// linksBarred reports whether the bar row of a key, nil for none, has the mark by which no link of the key can
+// be claimed.
 func linksBarred(bar table.Row) bool { return attrLinksBarredAt.IsIn(bar) }
 
-// bar writes the bar row of a revoked key. A caller who disables the key's endpoints lists them after the
-// row is written: the list then has every change that the key made before, and later changes are refused.
-// mark adds what else is dead.
+// bar writes the bar row of a revoked key. To disable the key's endpoints, call bar first and list them then:
+// the list has every change that the key made before, and later changes are refused.
+//
+// mark, if it is not nil, adds to the transaction. It returns the change that sets a mark on the row, and the
+// condition that the mark is not set yet. Errors: errMarkedAlready, and those of txn.authorize.
 func (s *Store) bar(ctx context.Context, a Actor, k APIKey, mark func(t *txn, now int64) (table.Condition, table.Change)) error {
 	now := s.now()
 	t := s.begin()
 	t.authorize(a, k.OrgID)
-	var first table.Condition
-	var dead table.Change
+	var notMarked table.Condition
+	var setMark table.Change
 	if mark != nil {
-		first, dead = mark(t, now)
+		notMarked, setMark = mark(t, now)
 	}
-	t.Update(barredRow(k.AppID, k.ID), first, refuse(errMarkedAlready),
-		attrOrgID.Set(k.OrgID), attrCreatedAt.SetIfAbsent(now), attrPurgeAt.Set(purgeAfter(now)), dead)
+	t.Update(barredRow(k.AppID, k.ID), notMarked, refuse(errMarkedAlready),
+		attrOrgID.Set(k.OrgID), attrCreatedAt.SetIfAbsent(now), attrPurgeAt.Set(purgeAfter(now)), setMark)
 	return t.Commit(ctx)
 }
 
-// errMarkedAlready is the refusal of a mark that another request has made before.
+// errMarkedAlready is the refusal of a mark that an earlier request has set.
 var errMarkedAlready = errors.New("store: the key's bar row has the mark")
 
-// RevokeLinksOf revokes the pending links that a revoked key made: no claim that begins after it has
-// returned succeeds. It writes one mark. The sweep revokes the rows afterwards (CleanLinks), without an
-// event for each. Errors: org_not_found, insufficient_role, key_not_found.
+// RevokeLinksOf revokes the pending links that a revoked key made: no claim of such a link succeeds that
+// begins after RevokeLinksOf has returned. It writes one mark. The sweep revokes the rows of the links
+// afterwards (CleanLinks), without an event for each. Errors: org_not_found, insufficient_role, key_not_found.
 func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
 	revoked, err := s.keyFor(ctx, a, o, k)
 	if err != nil {
@@ -64,12 +70,13 @@ func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) 
 	return err
 }
 
-// CleanLinks revokes pending links of a barred key, of one page of its app's links. more reports that
-// another page follows.
+// CleanLinks reads one page of the links of an app, and revokes those that a barred key made and that are
+// pending. more reports that another page follows. The bar row keeps the position in attrCleanFrom.
 //
-// A request that was already running at the mark may add a link behind the first pass. So a second pass
-// begins at the first link, inFlight after the mark: at the end of the first pass, which is due before
-// that, the row becomes due again. At the end of the second pass it is no longer due.
+// The links are passed twice. A request that was running when the mark was set may still create a link,
+// which the first pass can miss. So after the first pass the row becomes due again inFlight after the mark,
+// when no such request is left. The second pass begins at the first link again. After the second pass the
+// row leaves the index.
 func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, err error) {
 	row, err := s.db.Get(ctx, barredRow(a, k))
 	if err != nil || !attrDue.IsIn(row) {
@@ -83,28 +90,29 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	var next string
 	err = s.db.Retry(ctx, func() error {
 		links, behind, err := s.Links(ctx, a, Page{Limit: actionsAtOnce, After: string(from)})
-		if next = behind; err != nil {
+		if err != nil {
 			return err
 		}
+		next = behind
 		return s.revokeLinks(ctx, slices.DeleteFunc(links, func(l link.Link) bool { return l.CreatedByKey != k }))
 	})
 	if err != nil {
 		return false, err
 	}
-	position := attrCleanFrom.Set(id.Link(next))
+	progress := attrCleanFrom.Set(id.Link(next))
 	secondPass := marked + inFlight.Milliseconds()
 	switch {
-	case next != "": // the next page
-	case due < secondPass:
-		position = table.Changes(position, attrDueAt.Set(secondPass))
-	default:
-		position = table.Changes(attrCleanFrom.Remove(), notDue())
+	case next != "": // the pass goes on: the row stays due, as it is
+	case due < secondPass: // the first pass has ended, and next is "", the first link
+		progress = table.Changes(progress, attrDueAt.Set(secondPass))
+	default: // the second pass has ended
+		progress = table.Changes(attrCleanFrom.Remove(), notDue())
 	}
-	_, err = s.db.Mark(ctx, barredRow(a, k), table.All(attrCleanFrom.Is(from), attrDueAt.Is(due)), nil, position)
+	_, err = s.db.Mark(ctx, barredRow(a, k), table.All(attrCleanFrom.Is(from), attrDueAt.Is(due)), nil, progress)
 	return next != "", err
 }
 
-// revokeLinks revokes those links that are pending, without events, actionsAtOnce in a transaction.
+// revokeLinks revokes those of the links that are pending, without events.
 func (s *Store) revokeLinks(ctx context.Context, links []link.Link) error {
 	now := s.now()
 	pending := slices.DeleteFunc(links, func(l link.Link) bool { return l.Status(now) != link.Pending })

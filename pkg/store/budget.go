@@ -10,16 +10,17 @@ import (
 )
 
 // The deliveries that API keys start are charged to a budget of their app and to one of their org,
-// so that one key cannot spend the signatures of all apps. A request asks both budgets before its
-// transaction, for what it would cost now. Only such a request can be refused. Fan-out charges what
-// an event costs beyond that, without asking: a budget can be in debt, and the first attempts of an
-// org in debt are spread. A request that ends or disables something is not asked, and neither is an
-// act of a person or of the sweep.
+// so that one key cannot spend the signatures of all apps. A request pays both budgets before its
+// transaction, for the deliveries that it would cause now. Only this payment can be refused. Fan-out
+// charges what an event costs beyond that, and is never refused: a budget can be in debt, and the
+// first attempts of an org in debt are made late. A request that ends or disables something pays
+// nothing, and neither does an act of a person or of the sweep.
 //
-// A budget is a bucket that refills steadily. Its row has one number, attrSpent: the time at
-// which everything that was spent will have been refilled, counted in deliveries since the
-// epoch. The row of an app also counts the app's endpoints, so that an event is charged for each of
-// them without another read.
+// A budget is a bucket that refills steadily. Its row has one number, attrSpent: the time at which
+// everything that was spent will be refilled. The unit of this time is the delivery, PerSecond of
+// them in a second since the epoch, so that a charge of n deliveries adds n to the number. The row of
+// an app also counts the app's endpoints, so that an event is charged for each of them without
+// another read.
 
 // Budget bounds the deliveries that the API keys of an app, or of an org, may start.
 type Budget struct {
@@ -32,7 +33,7 @@ type Settings interface {
 	Int(name string, fallback, least int) int
 }
 
-// ReadBudgets reads the variables that template.yaml gives to each function that asks or charges a budget.
+// ReadBudgets reads the variables that template.yaml gives to each function that charges a budget.
 func (l *Limits) ReadBudgets(e Settings) {
 	app, org := &l.Budget, &l.OrgBudget
 	app.PerSecond, app.Burst = e.Int("DELIVERIES_PER_SECOND", app.PerSecond, 1), e.Int("DELIVERIES_BURST", app.Burst, 1)
@@ -46,83 +47,90 @@ const (
 	// maxCost is more than any single charge.
 	maxCost = 10_000
 
-	// spreadOver bounds how late the first attempts of an org in debt are made, and the debt that is
-	// remembered.
+	// spreadOver bounds how late the first attempts of an org in debt are made. A debt that takes longer
+	// to refill is not remembered.
 	spreadOver = 10 * time.Minute
 )
 
-// now returns a time in deliveries since the epoch. at is in milliseconds.
+// now returns a time in the unit of attrSpent, deliveries since the epoch. at is in milliseconds.
 func (b Budget) now(at int64) int64 { return at * int64(b.PerSecond) / 1000 }
 
-// most returns the largest number that a bucket's row may have at a time: all of the burst is spent, and
-// the debt is as large as one that is remembered.
-func (b Budget) most(now int64) int64 {
+// deepest returns the largest number that is written at a time: all of the burst is spent, and the debt
+// takes spreadOver to refill.
+func (b Budget) deepest(now int64) int64 {
 	return now + int64(b.Burst) + int64(b.PerSecond)*int64(spreadOver/time.Second)
 }
 
-// refilled is the condition that everything was refilled. A number far in the future was written at
-// another rate.
+// beyond returns the number above which no number can be of this rate: it was written when PerSecond was
+// greater, and says nothing now.
+func (b Budget) beyond(now int64) int64 { return b.deepest(now) + maxCost }
+
+// refilled is the condition that everything was refilled, or that the number says nothing.
 func (b Budget) refilled(now int64) table.Condition {
-	return table.Any(attrSpent.Absent(), attrSpent.Under(now), attrSpent.Over(b.most(now)+maxCost))
+	return table.Any(attrSpent.Absent(), attrSpent.Under(now), attrSpent.Over(b.beyond(now)))
 }
 
-// over returns how long it takes to refill what a number is over another one.
-func (b Budget) over(spent, most int64) time.Duration {
-	return time.Duration(max(spent-most, 0)) * time.Second / time.Duration(b.PerSecond)
+// refillTime returns how long it takes to refill the part of a number that is above another number.
+func (b Budget) refillTime(spent, above int64) time.Duration {
+	return time.Duration(max(spent-above, 0)) * time.Second / time.Duration(b.PerSecond)
 }
+
+// forEndpoints in place of a number of deliveries means: as many as the app has endpoints, at least 1.
+const forEndpoints = 0
 
 // SpendEvent charges an app and its org for an event to all endpoints of the app, and for one
 // delivery when it has none. paid is the charge. Error: rate_limited, with the time to wait.
 func (ds Deliveries) SpendEvent(ctx context.Context, o id.Org, a id.App) (paid int, err error) {
-	return ds.s.spend(ctx, o, a, 0)
+	return ds.s.spend(ctx, o, a, forEndpoints)
 }
 
 // Spend charges an app and its org for n deliveries. Error: rate_limited, with the time to wait.
 func (ds Deliveries) Spend(ctx context.Context, o id.Org, a id.App, n int) error {
-	if n == 0 {
+	if n == 0 { // spend would take it for forEndpoints
 		return nil
 	}
 	_, err := ds.s.spend(ctx, o, a, n)
 	return err
 }
 
+// spend charges the app first, because the app's row counts the endpoints. When the org's budget then
+// refuses, the app is not given back what it paid.
 func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int, err error) {
-	if paid, err = s.ask(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
+	if paid, err = s.pay(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
 		return 0, err
 	}
-	_, err = s.ask(ctx, orgBudgetRow(o), s.Limits.OrgBudget, paid)
+	_, err = s.pay(ctx, orgBudgetRow(o), s.Limits.OrgBudget, paid)
 	return paid, err
 }
 
-// ask charges n deliveries to a budget's row, or refuses. n = 0 means: as many as the row counts
-// endpoints, at least 1. paid is what was charged.
+// pay charges n deliveries, or forEndpoints, to a budget's row, or refuses. paid is the charge.
 //
-// When everything is refilled, one update sets the row's number to the present and adds the charge. Otherwise
+// When everything is refilled, one update sets the row's number to the present plus the charge. Otherwise
 // a second update adds the charge to the row's number, if the result is within the burst. A count of 0 endpoints
-// takes the second update too, because the first cannot turn it into 1.
-func (s *Store) ask(ctx context.Context, row table.Key, b Budget, n int) (paid int, err error) {
-	wait := time.Second
+// takes the second update too, because the first update would charge 0, not 1.
+func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid int, err error) {
+	wait := time.Second // also when all tries lose races
 	for range spendTries {
 		now := b.now(s.now())
-		added, known := table.Literal(int64(n)), table.Condition(nil)
-		if n == 0 {
-			added, known = table.StoredOr(attrCount, 1), table.Any(attrCount.Absent(), attrCount.Over(0))
+		cost, countIsCost := table.Literal(int64(n)), table.Condition(nil)
+		if n == forEndpoints {
+			cost, countIsCost = table.StoredOr(attrCount, 1), table.Any(attrCount.Absent(), attrCount.Over(0))
 		}
-		found, done, err := s.db.Edit(ctx, row, table.All(b.refilled(now), known), table.SetSum(attrSpent, table.Literal(now), added))
+		found, done, err := s.db.Edit(ctx, row, table.All(b.refilled(now), countIsCost), table.SetSum(attrSpent, table.Literal(now), cost))
 		if err != nil {
 			return 0, err
 		}
-		r := table.Read(found)
+		r := table.Read(found) // with the charge, or as it failed the condition
 		spent := attrSpent.OrZero(&r)
 		paid = n
-		if n == 0 {
+		if n == forEndpoints {
 			paid = max(int(attrCount.OrZero(&r)), 1)
 		}
 		if done || r.Err() != nil {
 			return paid, r.Err()
 		}
-		most := now + int64(b.Burst) - int64(paid)
-		if over := b.over(spent, most); over > 0 && spent <= b.most(now)+maxCost {
+		most := now + int64(b.Burst) - int64(paid) // the largest number to which the charge can be added
+		if over := b.refillTime(spent, most); over > 0 && spent <= b.beyond(now) {
 			wait = max(wait, over)
 			break
 		}
@@ -132,26 +140,27 @@ func (s *Store) ask(ctx context.Context, row table.Key, b Budget, n int) (paid i
 		}
 		if done, err = s.db.Mark(ctx, row, within, nil, sum); done || err != nil {
 			return paid, err
-		}
+		} // else another charge was faster: begin again
 	}
 	return 0, &problem.Error{
 		Code: problem.RateLimited, Detail: "The API keys of the app, or of its org, have started as many deliveries as they may for now.", RetryAfter: wait,
 	}
 }
 
-// charge charges an app and its org for n deliveries of an event, without asking. It returns how late
-// the first attempts are to be made, because the org is in debt.
+// charge charges an app and its org for n deliveries of an event, and never refuses. It returns how late
+// the first attempts are to be made: as long as the org's debt takes to refill, spreadOver at most.
 func (s *Store) charge(ctx context.Context, o id.Org, a id.App, n int) (late time.Duration, err error) {
 	if _, err := s.owe(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
 		return 0, err
 	}
 	b := s.Limits.OrgBudget
 	spent, err := s.owe(ctx, orgBudgetRow(o), b, n)
-	return min(b.over(spent, b.now(s.now())+int64(b.Burst)), spreadOver), err
+	debt := b.refillTime(spent, b.now(s.now())+int64(b.Burst))
+	return min(debt, spreadOver), err
 }
 
-// owe adds n to the number of a row, and returns the sum. A charge beyond the largest debt that is remembered
-// is dropped, and so is one that loses every race.
+// owe adds n to the number of a row, and returns the sum. It drops a charge that would make the number
+// greater than deepest, and a charge that loses every race, and returns the row's number then.
 func (s *Store) owe(ctx context.Context, row table.Key, b Budget, n int) (spent int64, err error) {
 	for range spendTries {
 		now := b.now(s.now())
@@ -162,7 +171,7 @@ func (s *Store) owe(ctx context.Context, row table.Key, b Budget, n int) (spent 
 		if spent, err = table.Decode(found, attrSpent.OrZero); done || err != nil {
 			return spent, err
 		}
-		most := b.most(now) - int64(n)
+		most := b.deepest(now) - int64(n) // the largest number to which n can be added
 		if spent > most {
 			break
 		}

@@ -10,15 +10,15 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// overdueAfter is how long after its time an attempt is left to the queue before the sweep
-// takes it.
+// overdueAfter is how long after the time of an attempt the sweep waits for the queue, before it
+// takes the attempt itself.
 const overdueAfter = time.Minute
 
 // LastAttempt is the result of the last attempt, and the format of the attribute last.
 type LastAttempt struct {
-	ID         string  `json:"id"` // jti of its token
-	At         int64   `json:"at"` // milliseconds
-	Status     *int    `json:"status"`
+	ID         string  `json:"id"`     // jti of its token
+	At         int64   `json:"at"`     // milliseconds
+	Status     *int    `json:"status"` // of the answer; nil: there was none
 	DurationMs int64   `json:"durationMs"`
 	Error      *string `json:"error"` // of an attempt without an answer, or with a redirect
 	Body       *string `json:"body"`  // the beginning of the answer
@@ -46,8 +46,8 @@ func deliveryFrom(r *table.Reading) Delivery {
 	}
 }
 
-// firstAttempt begins a round of attempts of a delivery now. Its first attempt is late after that. The
-// sweep makes sure that it is made.
+// firstAttempt begins a round of attempts of a delivery now. The first attempt is to be made late after
+// now. The delivery is due, so that the sweep makes the attempt when the queue does not.
 func firstAttempt(row table.Key, now int64, late time.Duration) table.Change {
 	first := now + late.Milliseconds()
 	return table.Changes(
@@ -56,12 +56,12 @@ func firstAttempt(row table.Key, now int64, late time.Duration) table.Change {
 	)
 }
 
-// isDisabled is the condition on which a delivery may be held. Held deliveries of a deleted
-// endpoint would never be released.
+// isDisabled is the condition of an endpoint's row on which a delivery may be held. A deleted endpoint
+// is disabled too, but its held deliveries would never be released.
 func isDisabled() table.Condition { return table.All(attrEnabled.Is(false), attrDeletedAt.Absent()) }
 
-// marked changes a row by a change that no other transaction makes, on a row on which nothing
-// else distinguishes two transactions.
+// marked adds the proof of a transaction (Attribute.Prove) to changes of a row. It is for changes that
+// another transaction could make with the same values.
 func marked(changes ...table.Change) table.Change {
 	return table.Changes(attrWrittenBy.Prove(rand.Text()), table.Changes(changes...))
 }
@@ -95,19 +95,20 @@ func (ds Deliveries) Of(ctx context.Context, a id.App, e id.Event) (found []Deli
 // DeliverySpan selects deliveries of an endpoint.
 type DeliverySpan struct {
 	Endpoint id.Endpoint
-	Since    time.Time              // of the event; zero: from the first
+	Since    time.Time              // only events from this time on; zero: all
 	Status   webhook.DeliveryStatus // "": any
-	After    id.Event               // begin behind this one
+	After    id.Event               // only events behind this one; "": all
 	Limit    int
 	OnePage  bool // search one page of deliveries, not deliveryPages
 }
 
 // deliveryPages bounds how many pages of a partition one call searches for deliveries of a
-// status. The cursor goes on from there.
+// status, so that a call ends soon when there are few of them.
 const deliveryPages = 10
 
-// List lists deliveries of an endpoint, oldest first. next is the event behind which the
-// next page begins, "" at the end. Error: endpoint_not_found.
+// List lists deliveries of an endpoint, oldest first. next is the event behind which the next page
+// begins, "" at the end. With a status, a page may be short although more deliveries follow. Error:
+// endpoint_not_found.
 func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
 	if _, err := ds.s.Endpoint(ctx, a, d.Endpoint); err != nil {
 		return nil, "", err
@@ -115,13 +116,15 @@ func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found 
 	return ds.deliveries(ctx, d)
 }
 
+// deliveries is List without the check that the endpoint exists. A page of rows has at least 100, because a status
+// may select few of them.
 func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []Delivery, next id.Event, err error) {
 	page := table.Span{PK: pkDelivery + string(d.Endpoint), After: string(d.After), Limit: max(d.Limit, 100)}
 	if !d.Since.IsZero() {
 		page.From = string(id.FirstEvent(d.Since))
 	}
 	if page.After < page.From {
-		page.After = "" // DynamoDB refuses a start outside of the range
+		page.After = "" // From alone decides; DynamoDB refuses a start before it
 	}
 	pages := deliveryPages
 	if d.OnePage {
@@ -132,12 +135,12 @@ func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []De
 		if err != nil {
 			return nil, "", err
 		}
-		var used int
-		found, used = d.choose(found, all)
-		if used == len(all) && more == "" {
+		var looked int
+		found, looked = d.choose(found, all)
+		if looked == len(all) && more == "" {
 			return found, "", nil
 		}
-		page.After = string(all[used-1].Event)
+		page.After = string(all[looked-1].Event)
 		if len(found) == d.Limit {
 			break
 		}
@@ -145,20 +148,20 @@ func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []De
 	return found, id.Event(page.After), nil
 }
 
-// choose adds the selected ones of some deliveries to found, up to the limit. used is how many of
-// them it looked at.
-func (d DeliverySpan) choose(found, some []Delivery) (_ []Delivery, used int) {
-	for used < len(some) && len(found) < d.Limit {
-		if d.Status == "" || some[used].Status == d.Status {
-			found = append(found, some[used])
+// choose adds the deliveries of a page that have the status to found, up to the limit. looked is how many
+// deliveries of the page it has looked at.
+func (d DeliverySpan) choose(found, page []Delivery) (_ []Delivery, looked int) {
+	for looked < len(page) && len(found) < d.Limit {
+		if d.Status == "" || page[looked].Status == d.Status {
+			found = append(found, page[looked])
 		}
-		used++
+		looked++
 	}
-	return found, used
+	return found, looked
 }
 
-// HeldCount counts the deliveries that are held for an endpoint, among the first Limits.Held that are not
-// released.
+// HeldCount counts the deliveries that are held for an endpoint. It looks only at the first Limits.Held
+// deliveries that the sweep has not released, so that its cost is bounded.
 func (ds Deliveries) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil

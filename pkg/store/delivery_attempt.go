@@ -14,13 +14,13 @@ import (
 // leaseFor is how long one attempt may take, its signature included.
 const leaseFor = time.Minute
 
-// endAttempts changes a delivery for which nothing is due any more.
+// endAttempts is the change of a delivery for which no attempt is due any more.
 func endAttempts() table.Change { return table.Changes(attrNextAttempt.Remove(), notDue()) }
 
 // Work is a delivery with everything that an attempt needs.
 type Work struct {
 	Delivery
-	To      Endpoint // with Deleted when there is no row any more
+	To      Endpoint // with Deleted, and without a URL, when its row is deleted already
 	Payload webhook.Event
 }
 
@@ -44,17 +44,18 @@ func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok
 	return w, err == nil, err
 }
 
-// LeaseAttempt takes the right to make the next attempt of a delivery. The attempt's name is the
-// jti of its token. ok is false when another process has the right, or the delivery has changed
+// LeaseAttempt takes the right to make the next attempt of a delivery. jti names the attempt: it is the
+// id of the attempt's token. ok is false when another process has the right, or the delivery has changed
 // since it was read.
 func (ds Deliveries) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {
-	until := ds.s.now() + leaseFor.Milliseconds()
+	row, until := deliveryRow(w.DeliveryID), ds.s.now()+leaseFor.Milliseconds()
 	unchanged := table.All(attrStatus.Is(webhook.DeliveryPending), attrAttempts.Is(w.Attempts), attrNextAttempt.Is(w.NextAttempt))
-	return ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), unchanged, nil,
-		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, deliveryRow(w.DeliveryID), until)) // it may be parked
+	// dueAt also sets the index's partition: a parked delivery is in another one.
+	return ds.s.db.Mark(ctx, row, unchanged, nil,
+		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, row, until))
 }
 
-// ReturnAttempt gives back a leased attempt that was not made. It is due again at a time, in
+// ReturnAttempt gives back a leased attempt that was not made. The attempt is due again at a time, in
 // milliseconds.
 func (ds Deliveries) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
 	leased := table.All(attrStatus.Is(webhook.DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
@@ -94,7 +95,7 @@ func (ds Deliveries) RecordAttempt(ctx context.Context, w Work, a Attempted) err
 	return err
 }
 
-// GiveUp makes a delivery failed without another attempt.
+// GiveUp ends a delivery as failed, without another attempt.
 func (ds Deliveries) GiveUp(ctx context.Context, d webhook.DeliveryID) error {
 	return ds.end(ctx, d, webhook.DeliveryFailed)
 }
@@ -104,6 +105,7 @@ func (ds Deliveries) Cancel(ctx context.Context, d webhook.DeliveryID) error {
 	return ds.end(ctx, d, webhook.DeliveryCancelled)
 }
 
+// end gives a delivery that waits, pending or held, its last status.
 func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as webhook.DeliveryStatus) error {
 	_, err := ds.s.db.Mark(ctx, deliveryRow(d), attrStatus.In(webhook.DeliveryPending, webhook.DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
 	return err
@@ -118,13 +120,13 @@ func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) error {
 	return ignoreRaced(t.Commit(ctx))
 }
 
-// requeueAfter is when a delivery that was queued, but not tried, is queued again: after this
-// time or a quarter of its age, whichever is longer, so that a backlog does not fill the queue.
+// requeueAfter is how long a delivery that was queued, but not tried, waits to be queued again. An old
+// delivery waits a quarter of its age, if that is longer, so that a backlog does not fill the queue.
 const requeueAfter = 90 * time.Second
 
 // Requeue moves an overdue delivery's due time forward, and reports whether it did. Only the caller
-// that moved it queues the delivery, so that it is not queued again each minute. The row holds a
-// random text of that caller, which recognises its change by it when the answer was lost.
+// that moved the time queues the delivery, so that it is not queued again each minute. The caller's
+// random text on the row proves its change when the answer was lost.
 func (ds Deliveries) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 	delivery := deliveryRow(d.Delivery())
 	startedAt, ok, err := lookup(ctx, ds.s, delivery, attrStartedAt.OrZero)
@@ -140,10 +142,10 @@ func (ds Deliveries) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 // againAfter is how long a delivery that was sent again is not sent again.
 const againAfter = time.Minute
 
-// Again begins a new round of attempts for a delivery that is not pending. That of a disabled
-// endpoint is held. queue is true when the delivery is to be queued. Errors: endpoint_not_found,
-// delivery_not_found, and conflict for a delivery that is pending, or was sent again within a
-// minute.
+// Again begins a new round of attempts for a delivery that is not pending. When the endpoint is
+// disabled, the delivery is held. queue is true when the caller is to queue the delivery. Errors:
+// endpoint_not_found, delivery_not_found, and conflict for a delivery that is pending, or was sent
+// again within a minute.
 func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue bool, err error) {
 	err = ds.s.db.Retry(ctx, func() error {
 		endpoint, err := ds.s.Endpoint(ctx, d.App, d.Endpoint)
@@ -152,9 +154,9 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue boo
 		}
 		queue = endpoint.Enabled
 		now := ds.s.now()
-		ended := table.All(table.Exists, attrStatus.Not(webhook.DeliveryPending),
-			table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds())))
-		return ds.again(ctx, endpoint, d, ended, attrAgainAt.Set(now))
+		notPending := table.All(table.Exists, attrStatus.Not(webhook.DeliveryPending))
+		notJustNow := table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds()))
+		return ds.again(ctx, endpoint, d, table.All(notPending, notJustNow), attrAgainAt.Set(now))
 	})
 	if errors.Is(err, errNotAgain) {
 		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
@@ -172,9 +174,12 @@ func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.Delivery
 	return err == nil, err
 }
 
+// errNotAgain is the refusal of a delivery for which the condition of again does not hold.
 var errNotAgain = errors.New("store: the delivery is in another state")
 
-// again begins a new round of attempts on a condition, with another change.
+// again begins a new round of attempts of a delivery, if the condition when holds, and makes the change
+// more. When the endpoint h is disabled, it holds the delivery instead. Errors: delivery_not_found,
+// errNotAgain, and table.ErrRaced when h was enabled, disabled or deleted since it was read.
 func (ds Deliveries) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
 	row := deliveryRow(d)
 	begin := table.Changes(attrStatus.Set(webhook.DeliveryHeld), endAttempts())

@@ -16,7 +16,7 @@ import (
 
 // The index "due" is sparse: a row is in it while something is due for the row at a time. Only
 // the sweep reads the index. It decides on the row itself, because an index is a little behind.
-const dueShards = 8 // partitions a kind, so that none grows hot
+const dueShards = 8 // partitions of the index for each kind, so that none grows hot
 
 // DueKind is the kind of a row in the index.
 type DueKind string
@@ -28,15 +28,15 @@ const (
 	DueLink     DueKind = "link"     // to expire
 	DueKey      DueKind = "key"      // to be announced as expiring
 	DueEndpoint DueKind = "endpoint" // its held or parked deliveries to be sent or cancelled
-	DueBar      DueKind = "bar"      // of a revoked key: its links to be revoked too
-	DueOrg      DueKind = "org"      // deleted: the rest of it to be deleted too
+	DueBar      DueKind = "bar"      // the links of the barred key to be revoked
+	DueOrg      DueKind = "org"      // deleted: what is left of the org to be deleted
 
-	// DueStray is the kind of a row whose key does not fit the partition of the index in which it is:
-	// nothing of the product writes such a row, and it is to leave the index.
+	// DueStray is the kind of a row whose key does not fit the partition of the index in which the row
+	// is. Nothing of the product writes such a row. It is to leave the index.
 	DueStray DueKind = "stray"
 )
 
-// DueKinds returns all kinds that the index has.
+// DueKinds returns all kinds that have partitions of the index: all but DueStray.
 func DueKinds() []DueKind {
 	return []DueKind{DueEvent, DueDelivery, DueLink, DueKey, DueEndpoint, DueBar, DueOrg}
 }
@@ -49,6 +49,7 @@ func dueAt(kind DueKind, row table.Key, at int64) table.Change {
 // notDue takes a row off the index.
 func notDue() table.Change { return table.Changes(attrDue.Remove(), attrDueAt.Remove()) }
 
+// partition returns the partition of the index for a row: one of the shards of its kind.
 func (kind DueKind) partition(row table.Key) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(row.PK + row.SK)) // a hash never fails
@@ -57,15 +58,15 @@ func (kind DueKind) partition(row table.Key) string {
 
 func (kind DueKind) shard(n int) string { return pkDue + string(kind) + "#" + strconv.Itoa(n) }
 
-// Due is a row of the index, with the time since which it is due.
+// Due is a row of the index, with the time since which it is due. Kind decides which ids it has.
 type Due struct {
 	Kind     DueKind
-	Org      id.Org      //
-	App      id.App      // of every kind but key and org
-	Event    id.Event    // of an event and a delivery
-	Link     id.Link     //
-	Key      id.Key      // of a key and a bar
-	Endpoint id.Endpoint // of an endpoint and a delivery
+	Org      id.Org      // every kind
+	App      id.App      // every kind but key and org
+	Event    id.Event    // event, delivery
+	Link     id.Link     // link
+	Key      id.Key      // key, bar
+	Endpoint id.Endpoint // endpoint, delivery
 	At       int64       // milliseconds
 
 	row       table.Key
@@ -77,7 +78,7 @@ func (d Due) Delivery() webhook.DeliveryID {
 	return webhook.DeliveryID{App: d.App, Endpoint: d.Endpoint, Event: d.Event}
 }
 
-// String returns the row's name in errors: app_…/evt_….
+// String returns the row's name in errors, such as app_…/evt_…. A row without an app is named by its org.
 func (d Due) String() string {
 	ids := []string{string(d.App), string(d.Endpoint), string(d.Event), string(d.Link), string(d.Key)}
 	if d.App == "" {
@@ -86,8 +87,9 @@ func (d Due) String() string {
 	return strings.Join(slices.DeleteFunc(ids, func(s string) bool { return s == "" }), "/")
 }
 
-// DueBefore lists rows of a kind that were due before a time: of each of the 8 shards at most
-// limit, in the order of their times, with the strays that are among them. A row may no longer be due.
+// DueBefore lists rows of a kind that were due before a time: at most limit from each of the 8 shards,
+// in the order of their times, and the strays that are among them. A row may no longer be due. With an
+// error, it returns the rows that it has read before.
 func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
 		rows, err := s.dueIn(ctx, kind, kind.shard(n), 0, at, limit)
@@ -99,22 +101,23 @@ func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit
 	return found, nil
 }
 
-// dueIn lists up to limit rows of one partition of the index between two times, and at most as many
-// strays. from is in milliseconds.
+// dueIn lists up to limit rows of one partition of the index that were due between two times, and the
+// strays among them, about as many at the most. from is in milliseconds.
 func (s *Store) dueIn(ctx context.Context, kind DueKind, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
 	fits := func(row table.Row) bool { return kindOf(row.Key()) == kind }
 	rows, failed := s.db.Index(ctx, partition, from, at.UnixMilli(), limit, fits)
 	found, err = table.DecodeAll(rows, func(r *table.Reading) Due {
 		d := dueFrom(r)
-		if d.partition = partition; d.Kind != kind {
-			d = Due{Kind: DueStray, At: d.At, row: d.row, partition: partition}
+		if d.Kind != kind {
+			d = Due{Kind: DueStray, At: d.At, row: d.row}
 		}
+		d.partition = partition
 		return d
 	})
 	return found, errors.Join(failed, err)
 }
 
-// kindOf returns the only kind for which a row can be due, "" for none.
+// kindOf returns the only kind for which a row can be due, by the row's key; "": none.
 func kindOf(k table.Key) DueKind {
 	for _, kind := range [...]struct {
 		pk, sk string
@@ -148,12 +151,12 @@ func dueFrom(r *table.Reading) Due {
 		d.Org = id.Org(r.PK(pkOrg))
 	case DueKey:
 		d.Org, d.Key = id.Org(r.PK(pkUsed)), id.Key(r.SK(skKey))
-	case DueStray:
+	case DueStray: // kindOf never returns it
 	}
 	return d
 }
 
-// DropStray takes a stray off the index.
+// DropStray takes a stray off the partition of the index in which it was found.
 func (s *Store) DropStray(ctx context.Context, d Due) error {
 	t := s.begin()
 	t.Update(d.row, attrDue.Is(d.partition), table.Raced, notDue())

@@ -33,10 +33,10 @@ type Endpoint struct {
 	ReleaseFrom id.Event
 	Releasing   bool
 
-	version     int64
-	parksUntil  int64
-	urlByKey    id.Key
-	eventsByKey id.Key
+	version     int64  // one more with each change, disabling or deletion
+	parksUntil  int64  // the latest time at which a delivery may still be parked
+	urlByKey    id.Key // the key that set the present URL
+	eventsByKey id.Key // the key that set the present event types
 }
 
 func endpointFrom(r *table.Reading) Endpoint {
@@ -101,12 +101,12 @@ func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint
 	return found, err
 }
 
-// maxEndpointRows is more than an app has endpoints, those included that are deleted and whose
-// deliveries are not all cancelled yet: they count in the limit until their rows are gone.
+// maxEndpointRows is more than an app has rows of endpoints: a deleted endpoint also counts in
+// Limits.Endpoints until its row is deleted.
 const maxEndpointRows = 1000
 
-// Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few,
-// and cuts the page from them.
+// Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few, and
+// cuts the page from them. next is the id behind which the next page begins, "" at the end.
 func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []Endpoint, next string, err error) {
 	all := table.Span{PK: pkEndpoints + string(a), Prefix: skEndpoint, Reverse: true, Limit: maxEndpointRows}
 	if endpoints, _, err = list(ctx, s, all, endpointFrom); err != nil {
@@ -142,19 +142,19 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 }
 
 // deleteEndpoint adds the deletion of an endpoint to a transaction, on a condition. The row counts in
-// the limit on endpoints until LookedAt deletes it. No delivery is parked at a deleted endpoint, but by
-// what was read before: parksFor from now on is enough.
-func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, no table.Refusal) {
-	row, parks := endpointRow(h.AppID, h.ID), now+parksFor.Milliseconds()
-	t.Update(row, when, no,
+// the limit on endpoints until LookedAt deletes it. From now on, only a process that has read the
+// endpoint before its deletion can park a delivery, and only for parksFor.
+func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, refusal table.Refusal) {
+	row, parksUntil := endpointRow(h.AppID, h.ID), now+parksFor.Milliseconds()
+	t.Update(row, when, refusal,
 		attrDeletedAt.Set(now), attrEnabled.Set(false), attrReleaseFrom.Set(""), dueAt(DueEndpoint, row, now),
 		attrPurgeAt.Set(time.UnixMilli(now).Add(eventsFor).Unix()), table.Add(attrVersion, 1),
-		table.If(h.parksUntil > parks, attrParksUntil.Set(parks)),
+		table.If(h.parksUntil > parksUntil, attrParksUntil.Set(parksUntil)),
 	)
 }
 
-// Test writes a test event for one endpoint only, for which the request was charged, and returns
-// the event's id. Error: endpoint_not_found.
+// Test writes a test event for one endpoint only, and returns the event's id. The caller has charged
+// the request for one delivery. Error: endpoint_not_found.
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string) (id.Event, error) {
 	t := ds.s.begin()
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))

@@ -35,7 +35,8 @@ func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.Ap
 	return changed, err
 }
 
-// authorizeFor checks that the caller has one of the roles, and that the org has the app.
+// authorizeFor checks that the caller has one of the roles, and that the org has the app. Errors:
+// org_not_found, insufficient_role, app_not_found.
 func (s *Store) authorizeFor(ctx context.Context, a Actor, o id.Org, app id.App) error {
 	rows, err := s.readAs(ctx, a, o, appRow(o, app))
 	if err == nil && rows[appRow(o, app)] == nil {
@@ -44,6 +45,8 @@ func (s *Store) authorizeFor(ctx context.Context, a Actor, o id.Org, app id.App)
 	return err
 }
 
+// enableByAdmin enables or disables an endpoint that was read before, and returns it as it is then. An
+// endpoint that was disabled for another reason gets the reason of the admin.
 func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enabled bool) (Endpoint, error) {
 	h, now := was, s.now()
 	switch {
@@ -59,14 +62,15 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 }
 
 // DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or
-// whose URL or event types it set last. Each endpoint is a transaction of its own: after a
-// failure the caller repeats it. Errors: org_not_found, insufficient_role, key_not_found.
+// whose URL or event types it set last. Each endpoint is a transaction of its own: after an error
+// some may be disabled, and the caller calls DisableEndpointsOf again. Errors: org_not_found,
+// insufficient_role, key_not_found.
 func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
 	revoked, err := s.keyFor(ctx, a, o, k)
 	if err != nil {
 		return err
 	}
-	if err := s.bar(ctx, a, revoked, nil); err != nil {
+	if err := s.bar(ctx, a, revoked, nil); err != nil { // before the list, as bar says
 		return err
 	}
 	return s.db.Retry(ctx, func() error {

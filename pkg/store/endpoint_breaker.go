@@ -19,7 +19,7 @@ func (ds Deliveries) Succeeded(ctx context.Context, h Endpoint) error {
 	row := endpointRow(h.AppID, h.ID)
 	_, err := ds.s.db.Mark(ctx, row, table.Exists, nil,
 		attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove(),
-		table.If(h.OpenUntil != 0, dueAt(DueEndpoint, row, ds.s.now()))) // parked deliveries may be sent
+		table.If(h.OpenUntil != 0, dueAt(DueEndpoint, row, ds.s.now()))) // the sweep sends the parked deliveries
 	return err
 }
 
@@ -28,33 +28,34 @@ func (ds Deliveries) Succeeded(ctx context.Context, h Endpoint) error {
 func (ds Deliveries) Failed(ctx context.Context, h Endpoint) error {
 	now := ds.s.Now()
 	failures, pause, ok := h.Fail(now)
-	if !ok {
+	if !ok { // enough failures for an open breaker, but over too short a time
 		return nil
 	}
-	first := table.All(table.Exists, attrFailures.Absent())
-	if h.Failures > 0 { // a success meanwhile has removed the count
-		first = attrFailures.Is(h.Failures)
+	// The count has changed when an attempt at the same time has failed or succeeded.
+	unchanged := table.All(table.Exists, attrFailures.Absent())
+	if h.Failures > 0 {
+		unchanged = attrFailures.Is(h.Failures)
 	}
-	_, err := ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), first, nil,
+	_, err := ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), unchanged, nil,
 		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now.UnixMilli()), table.If(pause > 0, h.open(now.Add(pause).UnixMilli())))
 	return err
 }
 
-// Probe takes the right to make the one attempt on an endpoint whose breaker's time is over. The
-// breaker stays open for all other attempts. If the answer is lost, no attempt is made until the
-// new time is over.
+// Probe takes the right to make the one attempt on an endpoint whose breaker's time is over, and
+// reports whether this caller has it. The breaker stays open for all other attempts. If the answer of
+// the database is lost, no one makes an attempt until the new time is over.
 func (ds Deliveries) Probe(ctx context.Context, h Endpoint) (bool, error) {
 	until := ds.s.Now().Add(h.Probe()).UnixMilli()
 	return ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), attrOpenUntil.Is(h.OpenUntil), nil, h.open(until))
 }
 
 // DisableEndpoint stops the sending to an endpoint, with an event for the app's other endpoints. It
-// changes nothing when the endpoint is disabled or deleted already, or when its app has changed it
-// since it was read: the result of the attempts is then that of another URL.
+// changes nothing when the endpoint is disabled or deleted already. It also changes nothing when the app
+// has changed the endpoint since it was read: the attempts may have gone to another URL.
 func (ds Deliveries) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.DisabledReason) error {
 	row, now := endpointRow(h.AppID, h.ID), ds.s.now()
 	when := table.All(attrEnabled.Is(true), attrVersion.Is(h.version))
-	if why == webhook.DisabledByFailing { // it may have taken a webhook meanwhile
+	if why == webhook.DisabledByFailing { // and the endpoint has taken no webhook meanwhile
 		when = table.All(when, attrFailingSince.Is(h.FailingSince))
 	}
 	t := ds.s.begin()
@@ -78,15 +79,16 @@ func (ds Deliveries) WaitingFor(ctx context.Context, h Endpoint, limit int) (fou
 	return ds.deliveries(ctx, span)
 }
 
-// A delivery that meets an open breaker is parked: it leaves the index of due rows, and the
-// endpoint's row is there in its place. The endpoint's row stays in the index until a run of the
-// sweep that began after the last possible parking finds no parked delivery. A delivery is
-// parked without a read of the endpoint's row, because all deliveries would compete for that
-// row. So attrParksUntil bounds the time of parking: each change that keeps the breaker open
-// sets it, in the same update as the row's place in the index.
+// A delivery that meets an open breaker is parked: it moves to a partition of the index that the sweep
+// does not read each minute. The endpoint's row is due in its place. The endpoint's row stays in the
+// index until the sweep has begun a run after the last possible parking and has found no parked delivery.
+// A delivery is parked without a condition on the endpoint's row, because all deliveries would compete
+// for that row. So attrParksUntil bounds the time of parking: each change that keeps the breaker open
+// sets attrParksUntil, in the same update as the row's place in the index.
 
-// parksFor is how long after the breaker's time a delivery may still be parked: the time of the
-// deliver function (30 seconds), the difference of two clocks, and the delay of the index.
+// parksFor is how long after the breaker's time a delivery may still be parked: the time-out of the
+// deliver function (30 seconds), the difference of two clocks, and the delay of the index, with much
+// time to spare.
 const parksFor = 5 * time.Minute
 
 // parkedIn returns the partition of the index that has the parked deliveries of an endpoint, in
@@ -107,15 +109,15 @@ func (ds Deliveries) Park(ctx context.Context, w Work, until int64) error {
 	return err
 }
 
-// Parked lists parked deliveries of an endpoint whose round of attempts began at a time
-// (milliseconds; At) or later, in the order in which the rounds began.
+// Parked lists parked deliveries of an endpoint whose round of attempts began at a time (from, in
+// milliseconds) or later, in the order in which the rounds began. At of a Due is that beginning.
 func (ds Deliveries) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
 	return ds.s.dueIn(ctx, DueDelivery, parkedIn(h), from, ds.s.Now(), limit)
 }
 
-// Unpark makes a parked delivery due now, and reports whether it did. Only the caller that did
-// it queues the delivery. The row holds a random text of that caller, which recognises its
-// change by it when the answer was lost.
+// Unpark makes a parked delivery due now, and reports whether it did. Only the caller that changed the
+// row queues the delivery. The caller's random text on the row proves its change when the answer was
+// lost.
 func (ds Deliveries) Unpark(ctx context.Context, d Due) (bool, error) {
 	row, now := deliveryRow(d.Delivery()), ds.s.now()
 	return ds.s.db.Mark(ctx, row, table.All(attrStatus.Is(webhook.DeliveryPending), attrDue.Is(parkedIn(d.Endpoint))), nil,
@@ -132,47 +134,48 @@ func (ds Deliveries) Waiting(ctx context.Context, a id.App, h id.Endpoint) (foun
 	}
 	r := table.Read(row)
 	found, at := endpointFrom(&r), attrDueAt.OrZero(&r)
-	return found, r.Err() == nil && attrDue.IsIn(row) && at <= ds.s.now(), r.Err()
+	isDue := attrDue.IsIn(row) && at <= ds.s.now()
+	return found, r.Err() == nil && isDue, r.Err()
 }
 
 // Looked is the result of a look at the deliveries that wait for an endpoint.
 type Looked struct {
 	Began  time.Time // when the endpoint's row was read
-	Parked bool      // some were parked
-	Held   bool      // some held ones are left,
-	Next   id.Event  // behind this event
-	Again  time.Time // when to look again, if any are left
+	Parked bool      // parked deliveries were found
+	Held   bool      // held deliveries are left, behind the event Next
+	Next   id.Event
+	Again  time.Time // when to look again, unless nothing is left
 }
 
-// LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is
-// left, the endpoint leaves the index, and the row of a deleted one is deleted: then it no longer
-// counts in the limit on endpoints. An endpoint that
-// has changed since it was read stays as it is.
+// LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is left, the
+// endpoint leaves the index. The row of a deleted endpoint is deleted then, and no longer counts in the
+// limit on endpoints. An endpoint that has changed since it was read stays as it is.
 func (ds Deliveries) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 	row := endpointRow(h.AppID, h.ID)
-	done := !l.Parked && !l.Held && l.Began.UnixMilli() > h.parksUntil
+	noneCanBeParked := l.Began.UnixMilli() > h.parksUntil
+	done := !l.Parked && !l.Held && noneCanBeParked
 	if done && h.Deleted {
 		t := ds.s.begin()
 		t.Delete(row, attrDeletedAt.Present(), table.Raced)
 		t.Update(budgetRow(h.AppID), nil, nil, table.Add(attrCount, -1))
 		return ignoreRaced(t.Commit(ctx))
 	}
-	parks := attrParksUntil.Absent()
+	sameParksUntil := attrParksUntil.Absent()
 	if h.parksUntil != 0 {
-		parks = attrParksUntil.Is(h.parksUntil)
+		sameParksUntil = attrParksUntil.Is(h.parksUntil)
 	}
-	unchanged := table.All(attrVersion.Is(h.version), parks)
+	unchanged := table.All(attrVersion.Is(h.version), sameParksUntil)
 	if h.Releasing {
 		unchanged = table.All(unchanged, attrReleaseFrom.Is(h.ReleaseFrom))
 	}
-	next := attrReleaseFrom.Remove()
+	releaseFrom := attrReleaseFrom.Remove()
 	if l.Held {
-		next = attrReleaseFrom.Set(l.Next)
+		releaseFrom = attrReleaseFrom.Set(l.Next)
 	}
-	left := attrDueAt.Set(l.Again.UnixMilli())
+	due := attrDueAt.Set(l.Again.UnixMilli())
 	if done {
-		left = table.Changes(attrParksUntil.Remove(), notDue())
+		due = table.Changes(attrParksUntil.Remove(), notDue())
 	}
-	_, err := ds.s.db.Mark(ctx, row, unchanged, nil, next, left)
+	_, err := ds.s.db.Mark(ctx, row, unchanged, nil, releaseFrom, due)
 	return err
 }

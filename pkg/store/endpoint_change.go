@@ -42,6 +42,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c E
 	return changed, err
 }
 
+// apply returns an endpoint with the change.
 func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
 	if c.URL != nil && *c.URL != h.URL {
 		h.URL, h.urlByKey, h.URLSetByKey = *c.URL, c.By, c.By
@@ -63,7 +64,8 @@ func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
 	return h
 }
 
-// enable returns the endpoint as it is once it is enabled again.
+// enable returns the endpoint as it is once it is enabled again: all its held deliveries are to be
+// released.
 func (h Endpoint) enable() Endpoint {
 	h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
 	h.Releasing, h.ReleaseFrom = true, ""
@@ -85,8 +87,9 @@ type changer struct {
 	paid int // deliveries for which the request was charged
 }
 
-// change adds the change from was to h to a transaction, with its audit entry and its event, and
-// commits it. When nothing differs it commits nothing.
+// change adds the change from was to h to a transaction, with its audit entry and its event, and commits
+// the transaction. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
+// no longer as was.
 func (t *txn) change(ctx context.Context, was, h Endpoint, by changer) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {
@@ -107,31 +110,37 @@ func (h Endpoint) write(was Endpoint) table.Change {
 		attrURLSetByKey.Set(h.URLSetByKey), attrURLByKey.Set(h.urlByKey), attrEventsByKey.Set(h.eventsByKey),
 	}
 	enabled := h.Enabled && !was.Enabled
-	if webhook.Origin(h.URL) != webhook.Origin(was.URL) || enabled { // another receiver, or a repaired one
+	// Another receiver, or a repaired one, has no failures yet.
+	if webhook.Origin(h.URL) != webhook.Origin(was.URL) || enabled {
 		changes = append(changes, attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove())
 	}
 	switch {
 	case enabled:
 		changes = append(changes, attrReleaseFrom.Set(""), due, attrDisabledReason.Remove(), attrDisabledAt.Remove())
-	case h.DisabledReason != was.DisabledReason: // what is parked is to be held
+	case h.DisabledReason != was.DisabledReason: // disabled; due, because parked deliveries are to be held
 		changes = append(changes, attrDisabledReason.Set(h.DisabledReason), attrDisabledAt.Set(now), due, attrReleaseFrom.Remove())
 	}
 	return table.Changes(changes...)
 }
 
-// changesOf returns the differences between two states of an endpoint. The zero Endpoint means
-// that there is none. A URL is shown without its path and query, which may hold a secret: when
-// only these differ, From and To are equal.
+// changesOf returns the differences between two states of an endpoint. The zero Endpoint means that
+// there is no endpoint. A URL is shown without its path and query, which may hold a secret: when only
+// these differ, the change has equal values.
 func changesOf(was, h Endpoint) Changes {
 	from, to, changes := was.audited(), h.audited(), Changes{}
 	for _, name := range [...]string{"url", "description", "events", "enabled", "disabledReason"} {
-		if name == "url" && was.URL != h.URL || !reflect.DeepEqual(from[name], to[name]) {
+		differs := !reflect.DeepEqual(from[name], to[name])
+		if name == "url" {
+			differs = differs || was.URL != h.URL // from and to have only the origins
+		}
+		if differs {
 			changes[name] = Change{from[name], to[name]}
 		}
 	}
 	return changes
 }
 
+// audited returns the values that the audit log shows, by name: nil for the zero Endpoint.
 func (h Endpoint) audited() map[string]any {
 	if h.ID == "" {
 		return nil
@@ -161,12 +170,12 @@ func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by chan
 	t.event(newEvent{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: by.paid})
 }
 
-// Receiver reads an endpoint again, right before something is sent to it. ok is false when the
-// endpoint is disabled or deleted. Deliveries depend on this read: once a change of an endpoint
-// is answered, every attempt that begins has seen it.
+// Receiver reads an endpoint again, right before something is sent to the endpoint. ok is false when
+// the endpoint is disabled or deleted. Because of this read, every attempt that begins after the answer
+// to a change of the endpoint follows the change.
 func (ds Deliveries) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
 	row := endpointRow(h.AppID, h.ID)
-	rows, err := ds.s.db.Batch(ctx, row)
+	rows, err := ds.s.db.Batch(ctx, row) // the deliver function's role allows no GetItem of an endpoint
 	if err != nil || rows[row] == nil {
 		return Endpoint{}, false, err
 	}

@@ -2,7 +2,7 @@ package store
 
 import "latchkey/pkg/problem"
 
-// The errors that refuse a use case by the state of a row. Callers do not change them.
+// The errors that refuse a use case by the state of a row. They are shared: no one may change their fields.
 var (
 	errOrgNotFound      = &problem.Error{Code: problem.OrgNotFound, Detail: "There is no such org, or you are not a member of it."}
 	errOrgLimit         = &problem.Error{Code: problem.LimitReached, Detail: "You have created as many orgs as one user may."}

@@ -18,8 +18,9 @@ const (
 	// fanOutWithin is how long the stream has to bring an event before the sweep fans it out.
 	fanOutWithin = time.Minute
 
-	// shownAfter is the age at which the feed shows an event. Functions do not commit ids in the
-	// order in which they mint them, and a cursor could pass a late one.
+	// shownAfter is the age at which the feed shows an event. An event with a smaller id may be
+	// committed after an event with a greater id. A cursor that has passed the greater id would
+	// never find it.
 	shownAfter = 10 * time.Second
 )
 
@@ -28,23 +29,23 @@ type newEvent struct {
 	org          id.Org
 	app          id.App
 	kind         webhook.Type
-	at           int64 // milliseconds
-	data         any   // marshals to the event's data
-	only, except id.Endpoint
-	paid         int // deliveries for which the request that causes it was charged
+	at           int64       // milliseconds
+	data         any         // marshals to the event's data
+	only, except id.Endpoint // the only endpoint that gets the event, the only one that does not; "": none
+	paid         int         // deliveries for which the request that causes the event was charged
 }
 
-// event adds an event to the transaction that causes it, so that none is lost. It returns the
+// event adds an event to the transaction that causes it, so that no event is lost. It returns the
 // event's id.
-func (t *txn) event(h newEvent) id.Event {
-	data, err := json.Marshal(h.data)
+func (t *txn) event(n newEvent) id.Event {
+	data, err := json.Marshal(n.data)
 	t.Fail(err)
-	at := time.UnixMilli(h.at)
+	at := time.UnixMilli(n.at)
 	e := t.s.ids().NewEvent(at)
-	row := eventRow(h.app, e)
-	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(h.org), table.If(h.paid > 0, attrPaid.Set(h.paid)),
-		attrType.Set(h.kind), attrData.Set(data), attrCreatedAt.Set(h.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),
-		table.If(h.only != "", attrOnly.Set(h.only)), table.If(h.except != "", attrExcept.Set(h.except)),
+	row := eventRow(n.app, e)
+	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(n.org), table.If(n.paid > 0, attrPaid.Set(n.paid)),
+		attrType.Set(n.kind), attrData.Set(data), attrCreatedAt.Set(n.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),
+		table.If(n.only != "", attrOnly.Set(n.only)), table.If(n.except != "", attrExcept.Set(n.except)),
 	)
 	return e
 }
@@ -53,7 +54,8 @@ func eventFrom(r *table.Reading) webhook.Event {
 	return webhook.Event{ID: id.Event(r.SK("")), Type: attrType.From(r), CreatedAt: attrCreatedAt.From(r), Data: attrData.From(r)}
 }
 
-// EventOf returns the event of a row that the stream brings. ok is false for any other row.
+// EventOf returns the ids of an event by the key of its row, which the stream brings. ok is false for
+// the row of anything else.
 func EventOf(pk, sk string) (a id.App, e id.Event, ok bool) {
 	a, errApp := id.ParseApp(strings.TrimPrefix(pk, pkEvents))
 	e, errEvent := id.ParseEvent(sk)
@@ -65,11 +67,12 @@ func (s *Store) Event(ctx context.Context, a id.App, e id.Event) (webhook.Event,
 	return find(ctx, s, eventRow(a, e), eventFrom, errEventNotFound)
 }
 
-// Events lists an app's events that are at least 10 s old, oldest first. next is the id behind
-// which the next page begins, also when there are no more events yet. It is never "".
+// Events lists an app's events that are at least 10 s old, oldest first. next is the id behind which
+// the next page begins. When there are no more events yet, next is after, so that a client can go on
+// from there later.
 func (s *Store) Events(ctx context.Context, a id.App, after id.Event, limit int) (events []webhook.Event, next id.Event, err error) {
 	until := id.FirstEvent(s.Now().Add(-shownAfter))
-	if after >= until {
+	if after >= until { // DynamoDB refuses a start behind the end
 		return nil, after, nil
 	}
 	events, _, err = list(ctx, s, table.Span{PK: pkEvents + string(a), After: string(after), Until: string(until), Limit: limit}, eventFrom)

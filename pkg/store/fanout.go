@@ -16,29 +16,30 @@ type outboxEvent struct {
 	org                id.Org
 	app                id.App
 	kind               webhook.Type
-	only, except       id.Endpoint
-	createdAt, purgeAt int64
-	paid               int
+	only, except       id.Endpoint // as in newEvent
+	createdAt, purgeAt int64       // milliseconds, seconds
+	paid               int         // as in newEvent
 }
 
 // FanOut writes the deliveries of an event, one for each endpoint that takes its type, and charges what
-// the request that caused the event has not paid. It returns those that are to be sent, with their ids and
-// the times of their first attempt and of the beginning: between them is how late the attempts are, because
-// the org is in debt. It returns none for an event that was fanned out before or no longer exists.
+// the request that caused the event has not paid. It returns the deliveries that are to be sent, with only
+// their ids, StartedAt and NextAttempt. NextAttempt is later than StartedAt when the org is in debt. FanOut
+// returns no deliveries for an event that was fanned out before or no longer exists.
 func (ds Deliveries) FanOut(ctx context.Context, a id.App, e id.Event) (send []Delivery, err error) {
 	var late time.Duration
 	charged := false
 	err = ds.s.db.Retry(ctx, func() error {
+		send = nil // of the try before
 		event, ok, err := ds.toFanOut(ctx, a, e)
-		if send = nil; err != nil || !ok {
+		if err != nil || !ok {
 			return err
 		}
 		to, err := ds.s.receiversOf(ctx, event)
 		if err != nil {
 			return err
 		}
-		if !charged {
-			late, charged = ds.s.late(ctx, event, len(to)), true
+		if !charged { // once, however many tries there are
+			late, charged = ds.s.chargeRest(ctx, event, len(to)), true
 		}
 		send, err = ds.writeDeliveries(ctx, event, to, late)
 		return err
@@ -76,10 +77,11 @@ func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, 
 	return to, err
 }
 
-// late charges the deliveries of an event that are not paid. It returns how late the first attempts are to
-// be made: at once, when all are paid. A charge that fails holds up no event: its org may have made the row too
-// busy, and its attempts are as late as any.
-func (s *Store) late(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration) {
+// chargeRest charges the deliveries of an event that the request has not paid. It returns how late the first
+// attempts are to be made: 0 when all are paid, or for a type of event that is always prompt. A charge that
+// fails does not stop the event. But the org may have made its own row too busy, so the attempts are as late
+// as those of an org in the greatest debt.
+func (s *Store) chargeRest(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration) {
 	unpaid := deliveries - e.paid
 	if unpaid <= 0 {
 		return 0
@@ -99,9 +101,9 @@ func (s *Store) late(ctx context.Context, e outboxEvent, deliveries int) (late t
 func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
 	now := ds.s.now()
 	t := ds.s.begin()
-	names := make([]id.Endpoint, len(to))
+	ids := make([]id.Endpoint, len(to))
 	for i, h := range to {
-		names[i] = h.ID
+		ids[i] = h.ID
 		d := webhook.DeliveryID{App: e.app, Endpoint: h.ID, Event: e.id}
 		row := deliveryRow(d)
 		begin := firstAttempt(row, now, late)
@@ -117,6 +119,6 @@ func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []En
 			attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind), attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
 	}
 	t.Update(eventRow(e.app, e.id), table.All(table.Exists, attrFannedAt.Absent()), table.Raced,
-		marked(attrFannedAt.Set(now), attrEndpoints.Set(names), notDue()))
+		marked(attrFannedAt.Set(now), attrEndpoints.Set(ids), notDue()))
 	return send, t.Commit(ctx)
 }

@@ -18,9 +18,9 @@ import (
 	"latchkey/pkg/table"
 )
 
-// An idempotency record keeps the answer of a create for 24 hours. It is sealed with a key that
-// only the caller has: the Idempotency-Key itself is stored nowhere, so the whole table together
-// opens no record.
+// An idempotency record keeps the answer of a create for 24 hours. The answer may hold an API key, so
+// it is sealed with a key that is derived from the caller's Idempotency-Key. The Idempotency-Key is
+// stored nowhere, so a thief of the whole table opens no record.
 const (
 	idempotencyFor = 24 * time.Hour
 	saltLen        = 16
@@ -37,8 +37,8 @@ type Request struct {
 	Body      []byte
 }
 
-// Once makes a create happen once for a request, and renders its answer. Without Render the
-// answer is empty.
+// Once makes a create happen once for a request. Render makes the answer that the record keeps. Without
+// Render the answer is empty.
 type Once[Made any] struct {
 	Request Request
 	Render  func(Made) ([]byte, error)
@@ -46,12 +46,12 @@ type Once[Made any] struct {
 
 // Created is the result of a create, with its answer.
 type Created[Made any] struct {
-	Made     Made          // the zero value when the answer is a kept one
-	Answer   secret.String // rendered by Once, now or the first time; it may hold an API key
+	Made     Made          // the zero value when Replayed
+	Answer   secret.String // as Once rendered it, now or the first time; it may hold an API key
 	Replayed bool          // the same request was sent before, and nothing was created now
 }
 
-// render returns made with its answer.
+// render returns made with its answer. The answer is rendered before the transaction, which writes it.
 func (o Once[Made]) render(made Made) (c Created[Made], err error) {
 	c.Made = made
 	if o.Render == nil {
@@ -62,8 +62,8 @@ func (o Once[Made]) render(made Made) (c Created[Made], err error) {
 	return c, err
 }
 
-// committed returns the result of a create after its transaction: the new thing, the kept answer
-// of the same request, or an error.
+// committed returns the result of a create after its transaction, which has ended with err: the new
+// thing, the kept answer of the same request, or the error.
 func (c Created[Made]) committed(err error) (Created[Made], error) {
 	var r replayed
 	switch {
@@ -75,6 +75,7 @@ func (c Created[Made]) committed(err error) (Created[Made], error) {
 	return c, nil
 }
 
+// keyed reports whether the request has an Idempotency-Key.
 func (r Request) keyed() bool { return r.Key.Reveal() != "" }
 
 // row returns the key of the request's record. An Idempotency-Key is unique for a caller and a
@@ -87,14 +88,14 @@ func (r Request) row() table.Key {
 	return idempotencyRow(hex.EncodeToString(h.Sum(nil)))
 }
 
-// replayed is an error that holds a kept answer, to end a transaction with it.
+// replayed is the error of a transaction whose request has a kept answer. It holds the answer.
 type replayed struct{ answer secret.String }
 
 func (replayed) Error() string { return "store: replayed" }
 
-// once adds the record of a request to a transaction, with the answer to keep. When the
-// Idempotency-Key was used before, the refusal is idempotency_key_reused for another request,
-// and replayed for the same one.
+// once adds the record of a request to a transaction, with the answer to keep. When a record with this
+// Idempotency-Key is in force, the refusal is replayed, or idempotency_key_reused when that request had
+// another body. A record is in force until it expires: DynamoDB deletes the row only later.
 func (t *txn) once(r Request, answer secret.String) {
 	if !r.keyed() {
 		return
@@ -127,7 +128,7 @@ func (r Request) replay(found table.Row) error {
 	return replayed{secret.New(string(answer))}
 }
 
-// reads returns rows, with that of the request's record.
+// reads returns the keys of rows to read, with the key of the request's record.
 func (r Request) reads(rows ...table.Key) []table.Key {
 	if r.keyed() {
 		rows = append(rows, r.row())
@@ -148,14 +149,15 @@ func (r Request) kept(found table.Row, now int64) error {
 	return r.replay(found)
 }
 
-// unlessKept returns a refusal, or the kept answer of the same request. A use case that reads its record
-// beside other rows asks it before it refuses by one of these: the rows of a batch are not of one moment,
-// so the others may show what the same request did after its record was read.
+// unlessKept returns a refusal, or replayed with the kept answer of the same request, which it reads again.
+// A use case that read its record in a batch with other rows calls it before it refuses because of another
+// row. The rows of a batch are not read at one moment: an earlier try of the same request may have been
+// carried out in between, and be the reason of the refusal.
 func (s *Store) unlessKept(ctx context.Context, r Request, refusal error) error {
 	if !r.keyed() {
 		return refusal
 	}
-	record, err := s.db.Batch(ctx, r.row())
+	record, err := s.db.Batch(ctx, r.row()) // the functions' roles allow no GetItem of a record
 	if err != nil {
 		return err
 	}
@@ -178,8 +180,8 @@ func (r Request) cipher(salt []byte, info string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// seal returns the ciphertext of an answer, with its nonce before it, and the salt of its key.
-// info is bound to both.
+// seal returns the ciphertext of an answer, with its nonce before it, and the salt of its key. info is
+// the partition of the record: the key depends on it, so the ciphertext opens in no other record.
 func (r Request) seal(random io.Reader, answer []byte, info string) (salt, sealed []byte, err error) {
 	salt = make([]byte, saltLen)
 	if _, err := io.ReadFull(random, salt); err != nil {
@@ -196,6 +198,7 @@ func (r Request) seal(random io.Reader, answer []byte, info string) (salt, seale
 	return salt, aead.Seal(nonce, nonce, answer, nil), nil
 }
 
+// open returns the answer that seal has sealed.
 func (r Request) open(sealed, salt []byte, info string) ([]byte, error) {
 	aead, err := r.cipher(salt, info)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// deviceRow is a link.Device in the attribute device.
+// deviceRow is a link.Device as the attribute device has it.
 type deviceRow struct {
 	Name     *string `json:"name"`
 	Platform *string `json:"platform"`
@@ -36,7 +36,8 @@ func linkData(l link.Link, now int64) webhook.LinkData {
 	}
 }
 
-// endOf is the event of a link's end.
+// endOf is the event of a link's end: claimed, revoked or expired. The request that created the link has
+// paid for it.
 func endOf(l link.Link, kind webhook.Type, now int64) newEvent {
 	return newEvent{org: l.OrgID, app: l.AppID, kind: kind, at: now, data: linkData(l, now), paid: l.Paid}
 }
@@ -77,7 +78,7 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 		attrCreatedAt.Set(l.CreatedAt), attrExpiresAt.Set(l.ExpiresAt), attrPurgeAt.Set(endedLinkPurge(l.ExpiresAt)),
 		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)), attrCreatedByKey.Set(l.CreatedByKey), attrPaid.Set(l.Paid),
 	)
-	if !once.Request.keyed() { // the link's row is the only one
+	if !once.Request.keyed() { // the link's row is the only one: one write costs half as much as a transaction
 		return made.committed(s.db.Create(ctx, row, attributes))
 	}
 	t := s.begin()
@@ -159,6 +160,8 @@ func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, er
 	return claimed, err
 }
 
+// claimLink is one try of ClaimLink. It checks the secret before all else, and a repeated claim before the
+// bar: a device that has claimed the link may repeat the claim although the key's links are barred since.
 func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	row, err := s.db.Get(ctx, linkRow(c.Token.App, c.Token.Link))
 	if err != nil {
@@ -197,7 +200,7 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	return out, t.Commit(ctx)
 }
 
-// proved returns the link of a row, if the claim has its secret. The error for a missing row and
+// proved returns the link of a row, if the claim has the link's secret. The error for a missing row and
 // for a wrong secret is the same, in every state of the link: link_not_found.
 func (c Claim) proved(row table.Row) (link.Link, error) {
 	if row == nil {
@@ -214,7 +217,7 @@ func (c Claim) proved(row table.Row) (link.Link, error) {
 }
 
 // mayClaim decides by a link's status whether the claim may go on. replayed reports that the same
-// device has made it before. Errors: link_revoked, link_expired, link_already_claimed.
+// device has claimed the link before. Errors: link_revoked, link_expired, link_already_claimed.
 func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 	switch l.Status(now) {
 	case link.Revoked:
@@ -231,9 +234,9 @@ func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 	return false, nil
 }
 
-// ExpireLink writes link.expired, once, for a link that was not claimed in time. It changes
-// nothing for a link that is claimed, revoked or deleted, or whose expiry was processed already. A link
-// that could not be claimed any more, because its org is deleted or its key barred, ends without the event.
+// ExpireLink writes link.expired, once, for a link that was not claimed in time. It changes nothing for
+// a link that is claimed, revoked or deleted, or whose expiry was processed already. A link that could not
+// be claimed before its expiry either, because its org is deleted or its key barred, ends without the event.
 func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	found, err := s.Link(ctx, a, l)
 	if problem.Is(err, problem.LinkNotFound) {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	orgsPage   = 1000 // how many rows of the whole list GET /v1/orgs reads with each query
-	defaultApp = "Default"
+	orgsPage   = 1000      // how many rows one query reads for the whole list of GET /v1/orgs
+	defaultApp = "Default" // the name of an org's default app
 )
 
 // Org is an org's row.
@@ -24,8 +24,8 @@ type Org struct {
 	Name      string
 	CreatedAt int64 // milliseconds
 
-	creator id.User
-	deleted bool // its deletion has begun
+	creator id.User // "": the row does not say
+	deleted bool    // its deletion has begun
 }
 
 // OrgOfUser is an org with the role that a user has in it.
@@ -65,6 +65,8 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 	return made.committed(err)
 }
 
+// createOrg writes the rows of a new org, or returns the refusals of CreateOrg. The maps of the user's
+// deleted orgs and of the org's active keys begin empty: DynamoDB writes an entry only into a map that exists.
 func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request Request, answer secret.String) error {
 	t := s.begin()
 	t.once(request, answer)
@@ -82,12 +84,12 @@ func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request R
 	return t.Commit(ctx)
 }
 
-// endedFor is how long a deleted org still counts in the limit of the orgs that its creator has
-// created, so that no one makes and deletes orgs without end.
+// endedFor is how long a deleted org still counts in Limits.OrgsCreated of its creator, so that no one
+// makes and deletes orgs without end.
 const endedFor = 24 * time.Hour
 
-// dropEnded removes orgs that were deleted more than a day ago from those that their creator has created, and
-// reports whether there were any.
+// dropEnded takes a user's orgs that were deleted more than a day ago off the count of the orgs that the user
+// has created. It reports whether there were any.
 func (s *Store) dropEnded(ctx context.Context, u id.User) (bool, error) {
 	ended, _, err := lookup(ctx, s, userRow(u), attrEnded.OrZero)
 	if err != nil {
@@ -103,8 +105,8 @@ func (s *Store) dropEnded(ctx context.Context, u id.User) (bool, error) {
 	return true, ignoreRaced(t.Commit(ctx))
 }
 
-// dropsOf chooses the entries for whose number drop returns true, at most dropAtOnce of them. For each it
-// returns a change that removes it, and the condition that its number has not changed since the read.
+// dropsOf chooses the entries of a map whose number makes drop return true, at most dropAtOnce of them. For
+// each entry it returns the change that removes it, and the condition that its number is as it was read.
 func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) bool) (drops []table.Change, unchanged []table.Condition) {
 	for name, at := range entries {
 		if drop(at) && len(drops) < dropAtOnce {
@@ -116,7 +118,7 @@ func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) boo
 }
 
 // putMembership writes both rows of a membership: the org's and the user's. by is the user who
-// added the member, "" for the org's creator.
+// added the member, "" for the org's creator. exists is the refusal for a user who is a member already.
 func (t *txn) putMembership(o id.Org, u, by id.User, r org.Role, at int64, exists table.Refusal) {
 	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at), table.If(by != "", attrAddedBy.Set(by)))
 	t.Put(memberRow(o, u), table.Absent, exists, membership)
@@ -136,7 +138,7 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 	if err != nil {
 		return nil, "", err
 	}
-	wanted := map[table.Key]bool{} // many were added by the same user
+	wanted := map[table.Key]bool{} // a set: a batch takes no key twice, and one user may have added many
 	for _, o := range all {
 		wanted[orgRow(o.ID)] = true
 		if o.AddedBy != nil {
@@ -150,18 +152,18 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 	orgs = make([]OrgOfUser, 0, len(all))
 	for _, o := range all {
 		meta := found[orgRow(o.ID)]
-		if meta == nil { // the org is deleted, and this row of a membership is still there
+		if meta == nil { // the org's row was deleted, and this row of a membership was not
 			continue
 		}
 		if o.Org, err = table.Decode(meta, orgFrom); err != nil {
 			return nil, "", err
 		}
 		if by := o.AddedBy; by != nil {
-			p, err := table.Decode(found[userRow(by.UserID)], profileFrom)
+			adder, err := table.Decode(found[userRow(by.UserID)], profileFrom)
 			if err != nil {
 				return nil, "", err
 			}
-			by.Email, by.Name = p.email, p.name
+			by.Email, by.Name = adder.email, adder.name
 		}
 		orgs = append(orgs, o)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// actionsAtOnce bounds a transaction. DynamoDB takes 100 actions.
+	// actionsAtOnce is how many actions of a list of items go into one transaction, so that a few others
+	// fit too. DynamoDB takes 100.
 	actionsAtOnce = 90
 
 	// closingPage is how many rows of a deleted org are read at once to be deleted or changed.
@@ -27,33 +28,36 @@ const (
 )
 
 // The deletion of an org begins with one transaction. It marks the org's row by attrDeletedAt, and
-// the row of the org's active keys by attrClosed.
+// the row of the org's active keys by attrClosed. A user's change in the org has a condition on one of
+// these rows: notDeleted on the org's row, or keysOpen on the row of the active keys. A change by an API
+// key has none (inFlight).
 
-// notDeleted is the condition that there is a row, and that it is not deleted. On the org's row,
-// every change in an org has it.
+// notDeleted is the condition that there is a row, and that it is not deleted. It is for the rows of orgs
+// and of endpoints.
 func notDeleted() table.Condition { return table.All(table.Exists, attrDeletedAt.Absent()) }
 
-// keysOpen is the same on the row of the org's active keys.
+// keysOpen is the condition, on the row of the active keys, that the org's deletion has not begun.
 func keysOpen() table.Condition { return table.All(attrLive.Present(), attrClosed.Absent()) }
 
-// orgGone reports whether an org has no row, or its deletion has begun.
+// orgGone reports whether an org has no row, or its deletion has begun, by the org's row.
 func orgGone(meta table.Row) bool { return meta == nil || attrDeletedAt.IsIn(meta) }
 
-// keysClosed is the same by the row of the org's active keys.
+// keysClosed is like orgGone, by the row of the org's active keys.
 func keysClosed(active table.Row) bool { return active == nil || attrClosed.IsIn(active) }
 
-// unless returns a refusal: org_not_found when the org is gone by its row, or else that of no.
-func unless(gone func(table.Row) bool, no table.Refusal) table.Refusal {
+// unless returns a refusal that returns org_not_found when the found row shows that the org is gone, and
+// the error of otherwise in any other case.
+func unless(gone func(table.Row) bool, otherwise table.Refusal) table.Refusal {
 	return func(found table.Row) error {
 		if gone(found) {
 			return errOrgNotFound
 		}
-		return no(found)
+		return otherwise(found)
 	}
 }
 
-// checkNotDeleted makes a transaction fail when the org's deletion has begun. It does not write the
-// org's row.
+// checkNotDeleted makes a transaction fail when the org's deletion has begun. It is for a transaction
+// that does not write the org's row.
 func (t *txn) checkNotDeleted(o id.Org) {
 	t.Check(orgRow(o), notDeleted(), unless(orgGone, table.Raced))
 }
@@ -66,7 +70,7 @@ func (t *txn) checkNotDeleted(o id.Org) {
 // Errors: org_not_found, insufficient_role.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	err := s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o, true) })
-	if errors.Is(err, errNoMap) { // nothing may prevent a deletion
+	if errors.Is(err, errNoMap) { // not even a missing map of the creator's deleted orgs may prevent a deletion
 		err = s.db.Retry(ctx, func() error { return s.closeOrg(ctx, a, o, false) })
 	}
 	if err != nil {
@@ -78,8 +82,10 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	return s.removeMembers(ctx, o, a.User)
 }
 
-// closeOrg writes that the deletion of an org has begun. From then on nothing in the org is
-// created or changed. Without mapped, the org does not count in its creator's limit any more.
+// closeOrg writes that the deletion of an org has begun. From then on no one creates or changes anything in
+// the org. The org still counts in its creator's limit for a day, by an entry of the creator's map of deleted
+// orgs. Without mapped, for a creator without this map, it stops counting at once. Errors: errNoMap, and
+// those of DeleteOrg.
 func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) error {
 	found, err := s.Org(ctx, a, o)
 	if err != nil || found.deleted {
@@ -91,12 +97,12 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) er
 	t.Update(orgRow(o), table.All(notDeleted(), attrName.Is(found.Name)), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
-	if found.creator != "" { // a day from now the creator may create another org in its place; users are never deleted
-		ended, counted := attrEnded.Present(), table.Entry(attrEnded, string(o)).Set(now)
+	if found.creator != "" { // whose row exists: users are never deleted
+		hasMap, count := attrEnded.Present(), table.Entry(attrEnded, string(o)).Set(now)
 		if !mapped {
-			ended, counted = nil, table.Add(attrOrgsCreated, -1)
+			hasMap, count = nil, table.Add(attrOrgsCreated, -1)
 		}
-		t.Update(userRow(found.creator), ended, refuse(errNoMap), counted)
+		t.Update(userRow(found.creator), hasMap, refuse(errNoMap), count)
 	}
 	t.audit(ctx, entry{
 		org: o, at: now, action: "org.deleted", actor: a.User, target: string(o),
@@ -110,9 +116,9 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) er
 // its own here: the entry of the deletion is enough.
 func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	return eachPage(ctx, s, table.Span{PK: pkKeys + string(o), Prefix: skKey}, apiKeyFrom, func(keys []APIKey) error {
-		late := s.now() - lateExpiry.Milliseconds()
+		surelyExpired := s.now() - lateExpiry.Milliseconds()
 		good := slices.DeleteFunc(keys, func(k APIKey) bool {
-			return k.RevokedAt != 0 || k.ExpiresAt != 0 && k.ExpiresAt < late
+			return k.RevokedAt != 0 || k.ExpiresAt != 0 && k.ExpiresAt < surelyExpired
 		})
 		return inParts(ctx, s, good, actionsAtOnce/2, func(t *txn, k APIKey) {
 			now := s.now()
@@ -122,8 +128,8 @@ func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	})
 }
 
-// removeMembers removes every member of a closed org, with both rows. The user last comes last,
-// and can repeat the deletion when this fails.
+// removeMembers removes every member of a closed org, with both rows. The user last is removed last, and
+// can so repeat the deletion when it fails before.
 func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error {
 	remove := func(users ...id.User) error {
 		return inParts(ctx, s, users, actionsAtOnce/2, func(t *txn, u id.User) {
@@ -141,8 +147,8 @@ func (s *Store) removeMembers(ctx context.Context, o id.Org, last id.User) error
 	return remove(last)
 }
 
-// eachPage calls do with all rows of a span, a page at a time. It reads a page again when rows
-// of it have changed since they were read.
+// eachPage calls do with all rows of a span, a page at a time. When do returns table.ErrRaced, because a
+// row has changed since it was read, eachPage reads the page again.
 func eachPage[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T, do func([]T) error) error {
 	page.Limit = s.closingPage
 	for {

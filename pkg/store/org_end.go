@@ -9,18 +9,21 @@ import (
 	"latchkey/pkg/table"
 )
 
-// inFlight is how long a request may still write after the keys of its org were revoked, with
-// much time to spare. A write by an API key has no condition on the org, because all requests of
-// the org's apps would then compete for the org's row.
+// inFlight is how long a request by an API key may still write after the key was revoked, with much
+// time to spare. Such a write has no condition on the org, because all requests of the org's apps
+// would then compete for the org's row.
 const inFlight = 2 * time.Minute
 
-// EndOrg deletes the rest of a deleted org, once it has no members. It deletes the endpoints, those
-// of one app in each call, so that their deliveries are cancelled. A call that begins inFlight after
-// the first one and finds none has seen everything: it deletes the apps too, and then the org is no
-// longer due. more reports that another call has more to delete now. EndOrg writes no key and no
-// link: a link of a deleted org cannot be claimed, and ends without an event (ExpireLink). cutShort
-// reports that the org still has members: the request that deletes it failed, and an admin must
-// repeat it.
+// EndOrg deletes the rest of a deleted org, once the org has no members. Each call deletes the endpoints
+// of one app that has some, and the sweep cancels the deliveries that wait for them. A request in flight
+// may still create an endpoint. So only a call that begins inFlight after the first call, and finds no
+// endpoint, deletes the apps too. Then the org is no longer due.
+//
+// EndOrg writes no key and no link: a link of a deleted org cannot be claimed, and ends without an event
+// (ExpireLink).
+//
+// more reports that there is more to delete now. cutShort reports that the org still has members: the
+// request that deletes the org has failed, and an admin must repeat it.
 func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err error) {
 	row, err := s.db.Get(ctx, orgRow(o))
 	if err != nil || !attrDeletedAt.IsIn(row) || !attrDue.IsIn(row) {
@@ -47,7 +50,8 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 		return false, false, err
 	}
 	for _, app := range apps {
-		if ended, err := s.endEndpoints(ctx, app.ID); err != nil || ended > 0 {
+		ended, err := s.endEndpoints(ctx, app.ID)
+		if err != nil || ended > 0 {
 			return err == nil, false, err
 		}
 	}
@@ -57,8 +61,7 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 	return false, false, s.forgetApps(ctx, o, deletedAt, apps)
 }
 
-// noteEmpty writes when an org was first found without members. The org is due again when all
-// requests in flight have ended.
+// noteEmpty writes when an org was first found without members. The org is due again inFlight later.
 func (s *Store) noteEmpty(ctx context.Context, o id.Org, now int64) error {
 	t := s.begin()
 	t.Update(orgRow(o), table.All(attrDue.Present(), attrEmptiedAt.Absent()), table.Raced,
@@ -83,13 +86,13 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) (ended int, err erro
 	return len(endpoints), nil
 }
 
-// forgetApps deletes the apps of an org, lets its budgets expire, and ends the org's deletion. The org's row is kept as
-// long as its audit log.
+// forgetApps deletes the apps of an org, lets the budgets of the apps and of the org expire, and ends the
+// org's deletion. The org's row is kept as long as its audit log.
 func (s *Store) forgetApps(ctx context.Context, o id.Org, deletedAt int64, apps []App) error {
 	ended := table.Changes(attrDeletedAt.Set(deletedAt), attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(eventsFor).Unix()))
 	err := inParts(ctx, s, apps, actionsAtOnce/2, func(t *txn, a App) {
 		t.Delete(appRow(o, a.ID), nil, nil)
-		t.Update(budgetRow(a.ID), nil, nil, ended) // its endpoints may still be deleted
+		t.Update(budgetRow(a.ID), nil, nil, ended) // not deleted yet: LookedAt still counts deleted endpoints down
 	})
 	if err != nil {
 		return err

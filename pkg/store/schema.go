@@ -14,8 +14,8 @@ import (
 
 // The attributes. Times are in milliseconds since the epoch, but purgeAt and iat are in seconds.
 const (
-	attrPurgeAt   = table.Int("purgeAt") // when DynamoDB may delete the row (TTL)
-	attrWrittenBy = table.Text[string]("writtenBy")
+	attrPurgeAt   = table.Int("purgeAt")            // when DynamoDB may delete the row (TTL)
+	attrWrittenBy = table.Text[string]("writtenBy") // random text of the transaction that wrote the row last, see marked
 
 	// The index "due" has the rows with both attributes.
 	attrDue   = table.Text[string]("due")
@@ -27,7 +27,7 @@ const (
 	attrCreatedBy = table.Text[id.User]("createdBy")
 	attrExpiresAt = table.Int("expiresAt")
 	attrRevokedAt = table.Int("revokedAt")
-	attrDeletedAt = table.Int("deletedAt") // of an org: when its deletion began
+	attrDeletedAt = table.Int("deletedAt") // of an org and its budgets: when the org's deletion began
 	attrHash      = table.Bytes("hash")
 	attrUserID    = table.Text[id.User]("userId")
 	attrOrgID     = table.Text[id.Org]("orgId")
@@ -37,10 +37,10 @@ const (
 
 	// Of identities and email rows.
 	attrVerified = table.Bool("verified")
-	attrFolded   = table.Text[string]("folded") // the address in the form in which addresses are compared
-	attrHolds    = table.Bool("holds")          // the email row of the address is this user's
-	attrIssuedAt = table.Int("iat")             // of the token, in seconds; 0: the token had none
-	attrAskedAt  = table.Int("askedAt")
+	attrFolded   = table.Text[string]("folded")   // the address in the form in which addresses are compared
+	attrHolds    = table.Bool("holds")            // the email row of the address is this user's
+	attrIssuedAt = table.Int("iat")               // of the token, in seconds; 0: the token had none
+	attrAskedAt  = table.Int("askedAt")           // when the issuer's userinfo endpoint was called last
 	attrIdentity = table.Text[string]("identity") // of an email row: the partition of the identity that holds it
 
 	// Of orgs, memberships and users.
@@ -77,8 +77,8 @@ const (
 	attrChanges   = table.JSON[json.RawMessage]("changes") // Changes
 	attrRequestID = table.Text[string]("requestId")
 
-	// Of budgets, and of what was charged for.
-	attrSpent = table.Int("spent")
+	// Of budgets, and of events and links, for which requests pay.
+	attrSpent = table.Int("spent")        // when everything will be refilled, in deliveries since the epoch (see Budget)
 	attrPaid  = table.Number[int]("paid") // of events and links: the deliveries for which the request was charged
 
 	// Of signing keys.
@@ -91,7 +91,7 @@ const (
 	attrExpiredAt   = table.Int("expiredAt")
 	attrDisabledAt  = table.Int("disabledAt") // of endpoints too
 
-	// Of the row STATE, which says which signing key is active.
+	// Of the row STATE, which says which signing key is active and who may change the keys (Lease).
 	attrKid        = table.Text[string]("kid")
 	attrMade       = table.Text[string]("made") // ARN of a key that KMS has created and no row has yet
 	attrLeaseOwner = table.Text[string]("leaseOwner")
@@ -121,7 +121,7 @@ const (
 	attrURLSetByKey    = table.Text[id.Key]("urlSetByKey")   // the key that changed the URL or the event types last
 	attrURLByKey       = table.Text[id.Key]("urlByKey")      // the key that set the present URL
 	attrEventsByKey    = table.Text[id.Key]("eventsByKey")   // the key that set the present event types
-	attrFailures       = table.Int("failures")               // in a row
+	attrFailures       = table.Int("failures")               // since the last success
 	attrOpenUntil      = table.Int("openUntil")              // the breaker: nothing is sent before this time
 	attrFailingSince   = table.Int("failingSince")           // the first failure after the last success
 	attrParksUntil     = table.Int("parksUntil")             // the latest time at which a delivery may still be parked
@@ -141,11 +141,11 @@ const (
 	attrNextAttempt = table.Int("nextAttemptAt")
 	attrStartedAt   = table.Int("startedAt") // when this round of attempts began: at fan-out, or when it was redelivered
 	attrDeliveredAt = table.Int("deliveredAt")
-	attrAgainAt     = table.Int("againAt") // when it was redelivered last
+	attrAgainAt     = table.Int("againAt") // when a request redelivered it last
 	attrEventType   = table.Text[webhook.Type]("eventType")
 	attrLease       = table.Text[string]("lease")      // jti of the attempt that is being made, or was made last
 	attrLast        = table.JSON[*LastAttempt]("last") // the last attempt
-	attrMovedBy     = table.Text[string]("movedBy")    // random text of the run of the sweep that queued it last
+	attrMovedBy     = table.Text[string]("movedBy")    // random text that proves who moved its due time last, see Requeue
 )
 
 // The beginnings of keys.
@@ -185,9 +185,10 @@ func identityRow(issuer, subject string) table.Key {
 	return table.Key{PK: pkIdentity + hex.EncodeToString(sum[:]), SK: skMeta}
 }
 
-// keyOf returns the key of the row of an item in a partition.
-func keyOf[P, S ~string](pk string, of P, sk string, item S) table.Key {
-	return table.Key{PK: pk + string(of), SK: sk + string(item)}
+// keyOf returns the key of a row. The partition is that of owner, and item is the row in it. pk and sk are
+// the beginnings of the two.
+func keyOf[P, S ~string](pk string, owner P, sk string, item S) table.Key {
+	return table.Key{PK: pk + string(owner), SK: sk + string(item)}
 }
 
 func emailRow(folded string) table.Key              { return keyOf(pkEmail, folded, skMeta, "") }

@@ -11,8 +11,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// signingPage is how many rows one query of the keys reads. With a new key every 90 days,
-// that is all keys of a century.
+// signingPage is how many rows one query of the keys reads. With a new key every 90 days, one query
+// reads all keys of a century.
 const signingPage = 500
 
 func signingKeyFrom(r *table.Reading) webhook.SigningKey {
@@ -32,7 +32,7 @@ func (s *Store) VerificationKey(ctx context.Context, kid string) (webhook.Signin
 // SigningKey is the active signing key.
 type SigningKey struct{ Kid, ARN string }
 
-// ActiveSigningKey returns the active key, in one strong read. ok is false before the first.
+// ActiveSigningKey returns the active key, in one strong read. ok is false before the first rotation.
 func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, err error) {
 	k, _, err = lookup(ctx, s, signingStateRow(), func(r *table.Reading) SigningKey {
 		return SigningKey{attrKid.OrZero(r), attrARN.OrZero(r)}
@@ -76,22 +76,22 @@ func (s *Store) RevokeVerificationKey(ctx context.Context, kid string) error {
 var (
 	ErrLeaseHeld = errors.New("store: another rotation is at work")
 	ErrLeaseLost = errors.New("store: another rotation has taken over")
-	ErrOvertaken = errors.New("store: the signing keys have changed since they were read")
+	ErrOvertaken = errors.New("store: the signing keys have changed since they were read") // by an operator's revocation
 )
 
-// Lease is the right to change the signing keys, until its time is over and another run takes
-// it. Every change checks the lease in its transaction, so that a run that has lost it changes
-// nothing.
+// Lease is the right to change the signing keys. It lasts until its time is over and another run of the
+// rotation takes the lease. Every change checks the lease in its transaction, so that a run that has lost
+// the lease changes nothing.
 type Lease struct{ owner string }
 
-// SigningKeys is the state of the signing keys in the table at one moment.
+// SigningKeys is the state of the signing keys in the table, as it was read.
 type SigningKeys struct {
-	ActiveKid string // of the active key; "" before the first
+	ActiveKid string // of the active key, also when it was revoked since; "" before the first
 	Made      string // ARN of a key that KMS has created and that has no row yet
 	Keys      []webhook.SigningKey
 }
 
-// Active returns the active key. ok is false before the first one, and when it was revoked.
+// Active returns the active key. ok is false before the first one, and when the active key was revoked.
 func (k SigningKeys) Active() (key webhook.SigningKey, ok bool) {
 	key, ok = k.Find(k.ActiveKid)
 	return key, ok && key.State == webhook.SigningActive
@@ -107,6 +107,7 @@ func (k SigningKeys) Find(kid string) (key webhook.SigningKey, ok bool) {
 	return k.first(func(key webhook.SigningKey) bool { return key.Kid == kid })
 }
 
+// first returns the first key for which is returns true.
 func (k SigningKeys) first(is func(webhook.SigningKey) bool) (key webhook.SigningKey, ok bool) {
 	if i := slices.IndexFunc(k.Keys, is); i >= 0 {
 		return k.Keys[i], true
@@ -117,8 +118,9 @@ func (k SigningKeys) first(is func(webhook.SigningKey) bool) (key webhook.Signin
 // SigningKeys reads the signing keys, and which one is active, in strong reads of one partition.
 func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
 	var out SigningKeys
+	// The partition has the row STATE beside the keys: for this row, from returns no key.
 	from := func(r *table.Reading) (none webhook.SigningKey) {
-		if r.Row.Key() == signingStateRow() { // this row is no key
+		if r.Row.Key() == signingStateRow() {
 			out.ActiveKid, out.Made = attrKid.OrZero(r), attrMade.OrZero(r)
 			return none
 		}
@@ -149,11 +151,12 @@ func (s *Store) ReleaseSigningKeys(ctx context.Context, l Lease) error {
 	return nil
 }
 
-// leased changes the row STATE, or only checks it when there is no change. The conditions are the
-// lease and when. A transaction under a lease begins with this operation.
+// leased adds to a transaction the condition that the lease l is not lost, and that when holds on the row
+// STATE. It also adds the changes of this row, if there are any. Call it first, so that ErrLeaseLost comes
+// before all other refusals.
 func (t *txn) leased(l Lease, when table.Condition, changes ...table.Change) {
 	held := table.All(attrLeaseOwner.Is(l.owner), when)
-	refuse := func(found table.Row) error {
+	refusal := func(found table.Row) error {
 		r := table.Read(found)
 		if attrLeaseOwner.OrZero(&r) != l.owner {
 			return ErrLeaseLost
@@ -161,10 +164,10 @@ func (t *txn) leased(l Lease, when table.Condition, changes ...table.Change) {
 		return ErrOvertaken
 	}
 	if len(changes) == 0 {
-		t.Check(signingStateRow(), held, refuse)
+		t.Check(signingStateRow(), held, refusal)
 		return
 	}
-	t.Update(signingStateRow(), held, refuse, changes...)
+	t.Update(signingStateRow(), held, refusal, changes...)
 }
 
 // KeepMadeKey writes the ARN of a key that KMS has just created, before any other call about the
@@ -183,7 +186,7 @@ func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk webhook.JWK,
 	return t.Commit(ctx)
 }
 
-// register writes the row of a new key. Its x, y and ARN never change.
+// register writes the row of a new key, with its state. The x, y and ARN of a key never change.
 func (t *txn) register(jwk webhook.JWK, arn string, state table.Change) {
 	t.Put(signingKeyRow(jwk.Kid), table.Absent, refuse(ErrOvertaken),
 		attrX.Set(jwk.X), attrY.Set(jwk.Y), attrARN.Set(arn), attrCreatedAt.Set(t.s.now()), state)
@@ -199,6 +202,7 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	if was.ActiveKid != "" {
 		unchanged = attrKid.Is(was.ActiveKid)
 	}
+	// A key that KMS has just made gets its row in this transaction, so Made need not remember it.
 	t.leased(l, unchanged, attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
 	active := table.Changes(attrState.Set(webhook.SigningActive), attrActivatedAt.Set(now.UnixMilli()))
 	if _, known := was.Find(jwk.Kid); known {
@@ -212,13 +216,15 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	return t.Commit(ctx)
 }
 
-// retire makes a key retired, if it is in the state from.
+// retire makes a key retired, if it is in the state from. A signature of the key proves nothing after
+// expires.
 func (t *txn) retire(kid string, from webhook.SigningState, now, expires time.Time) {
 	t.Update(signingKeyRow(kid), attrState.Is(from), refuse(ErrOvertaken),
 		attrState.Set(webhook.SigningRetired), attrRetiredAt.Set(now.UnixMilli()), attrExpiredAt.Set(expires.UnixMilli()))
 }
 
-// DropNextKey retires a next key that has never signed. Errors: ErrLeaseLost, ErrOvertaken.
+// DropNextKey retires a next key that has never signed, so it expires at once. Errors: ErrLeaseLost,
+// ErrOvertaken.
 func (s *Store) DropNextKey(ctx context.Context, l Lease, kid string) error {
 	t := s.begin()
 	t.leased(l, nil)

@@ -34,7 +34,7 @@ type Limits struct {
 	Members     int    // members of an org
 	OrgsCreated int    // orgs that one user created
 	Endpoints   int    // webhook endpoints of an app
-	Held        int    // deliveries of an endpoint that heldCount counts
+	Held        int    // deliveries of an endpoint at which HeldCount looks
 	Queued      int    // deliveries that one run of the sweep queues: as many as are sent in a minute
 	Redelivered int    // deliveries that one call sends again
 	Budget      Budget // of an app
@@ -57,7 +57,7 @@ type Store struct {
 	Rand   io.Reader        // randomness of ids, keys, salts and nonces; nil: crypto/rand
 	Limits Limits
 
-	closingPage int // tests lower it
+	closingPage int // the constant closingPage; tests lower it
 }
 
 // New returns the store on one table.
@@ -72,7 +72,7 @@ func New(db *table.DB, name string) *Store {
 	}
 }
 
-// fault turns an error of the table into the caller's 503. A request that the database calls
+// fault turns an error of the table into the caller's error, a 503. A request that the database calls
 // malformed is our own mistake, and becomes a 500. The cause is kept for the log.
 func fault(err error) error {
 	if errors.Is(err, table.ErrMalformed) {
@@ -81,8 +81,8 @@ func fault(err error) error {
 	return problem.Wrap(problem.Unavailable, "The service cannot answer right now. Try again.", err)
 }
 
-// Busy reports whether nothing was done only because each try lost a race for the same rows.
-// Work that can wait is done later.
+// Busy reports whether a use case did nothing because each of its tries lost a race for the same rows.
+// Work that can wait is then left to a later run.
 func Busy(err error) bool { return errors.Is(err, table.ErrBusy) }
 
 // ids returns the source of ids, with the store's randomness.
@@ -113,7 +113,8 @@ func (s *Store) begin() *txn { return &txn{s.db.Begin(), s} }
 // refuse returns the refusal that always has the same error.
 func refuse(err error) table.Refusal { return func(table.Row) error { return err } }
 
-// ignoreRaced drops the error of work that another process has done meanwhile.
+// ignoreRaced drops ErrRaced. It is for work that is needed no longer when the row has changed, because
+// another process has then done the work or made it unnecessary.
 func ignoreRaced(err error) error {
 	if errors.Is(err, table.ErrRaced) {
 		return nil
@@ -121,12 +122,12 @@ func ignoreRaced(err error) error {
 	return err
 }
 
-// inParts adds the writes of each item to transactions that have up to most items, and commits
-// them.
+// inParts writes items in several transactions, each with up to most items. add adds the writes of one
+// item to a transaction, which has room for actionsAtOnce writes in all.
 func inParts[T any](ctx context.Context, s *Store, items []T, most int, add func(*txn, T)) error {
-	for part := range slices.Chunk(items, most) {
+	for batch := range slices.Chunk(items, most) {
 		t := s.begin()
-		for _, item := range part {
+		for _, item := range batch {
 			add(t, item)
 		}
 		if err := t.Commit(ctx); err != nil {
@@ -153,7 +154,8 @@ func (p Page) span(pk, prefix string, whole int) table.Span {
 	return s
 }
 
-// list reads a page. next is the id behind which the next page begins, "" at the end.
+// list reads a page, and decodes its rows with from. next is the id behind which the next page begins,
+// "" at the end.
 func list[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T) (found []T, next string, err error) {
 	rows, more, err := s.db.Query(ctx, page)
 	if err != nil {
@@ -197,15 +199,15 @@ func batch[T any](ctx context.Context, s *Store, keys []table.Key, from func(*ta
 
 // lookup reads one row. ok is false when there is none.
 func lookup[T any](ctx context.Context, s *Store, row table.Key, from func(*table.Reading) T) (found T, ok bool, err error) {
-	there, err := s.db.Get(ctx, row)
-	if err != nil || there == nil {
+	read, err := s.db.Get(ctx, row)
+	if err != nil || read == nil {
 		return found, false, err
 	}
-	found, err = table.Decode(there, from)
+	found, err = table.Decode(read, from)
 	return found, err == nil, err
 }
 
-// find is lookup with an error when there is no row.
+// find is lookup that returns the error missing when there is no row.
 func find[T any](ctx context.Context, s *Store, row table.Key, from func(*table.Reading) T, missing error) (T, error) {
 	found, ok, err := lookup(ctx, s, row, from)
 	if err == nil && !ok {
@@ -214,7 +216,7 @@ func find[T any](ctx context.Context, s *Store, row table.Key, from func(*table.
 	return found, err
 }
 
-// decode decodes a row that was read before, with an error when there is none.
+// decode decodes a row that was read before, or returns the error missing when there was no row.
 func decode[T any](row table.Row, from func(*table.Reading) T, missing error) (none T, err error) {
 	if row == nil {
 		return none, missing

@@ -17,10 +17,10 @@ type Seen struct {
 	Verified        bool   // the issuer has verified the address
 	Name            string
 	IssuedAt        int64 // seconds; 0: the token has no iat
-	AskedAt         int64 // milliseconds; when the userinfo endpoint returned this, else 0
+	AskedAt         int64 // milliseconds; when the userinfo endpoint returned this; 0: a token shows it
 }
 
-// VerifiedEmail returns the address, when the issuer has verified it, else "".
+// VerifiedEmail returns the address when the issuer has verified it, else "".
 func (s Seen) VerifiedEmail() string {
 	if s.Verified {
 		return s.Email
@@ -36,13 +36,13 @@ type Identity struct {
 	Verified bool
 	AskedAt  int64 // milliseconds; when the userinfo endpoint was called last, 0: never
 
-	Holds bool // the email row of the address is this user's: no other user has proved it since
+	Holds bool // the email row of the address is this user's: no other user has proved the address since
 
 	folded string
-	iat    int64 // of the token whose email and name these are
+	iat    int64 // seconds; of the token that showed this email and name
 }
 
-// ProvedEmail returns the address, when this user is the last who proved it, else "".
+// ProvedEmail returns the address when this user is the last who proved it, else "".
 func (i Identity) ProvedEmail() string {
 	if i.Verified && i.Holds {
 		return i.Email
@@ -62,8 +62,8 @@ func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Ide
 	return lookup(ctx, s, identityRow(issuer, subject), identityFrom)
 }
 
-// identityFrom reads an identity. One that an operator has written for a new issuer (the runbook,
-// "Changing the issuer") has only a user, holds and iat, until the user's first token fills it.
+// identityFrom reads an identity. An identity that an operator has written for a new issuer (the runbook,
+// "Changing the issuer") has only a user, holds and iat, until the user's first token fills the rest.
 func identityFrom(r *table.Reading) Identity {
 	return Identity{
 		UserID: attrUserID.From(r), Email: attrEmail.OrZero(r), Name: attrName.OrZero(r),
@@ -72,9 +72,9 @@ func identityFrom(r *table.Reading) Identity {
 	}
 }
 
-// SignIn updates the table to what a token shows, and returns the user. known is the result of
-// Identity. For a pair that was never seen, SignIn creates the user. When nothing is new, it
-// neither reads nor writes.
+// SignIn updates the table to what a token shows, and returns the user. known and isKnown are the result
+// of Identity, which the caller has called before. For a pair (issuer, subject) that was never seen,
+// SignIn creates the user. When nothing is new, it neither reads nor writes.
 //
 // A verified address belongs to the identity that proved it last. The address moves only for a
 // token with a greater iat, so that an old token takes no address back. A token without iat
@@ -93,7 +93,7 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 		if !errors.Is(err, table.ErrRaced) {
 			return err
 		}
-		// Another request was faster: continue from the rows that it wrote.
+		// Another request was faster: the next try begins with the identity that it wrote.
 		var failed error
 		known, isKnown, failed = s.Identity(ctx, seen.Issuer, seen.Subject)
 		user = known.UserID
@@ -126,10 +126,10 @@ func identityOf(user id.User, seen Seen, holds bool) table.Change {
 	)
 }
 
-// claimEmail adds to a transaction the writes that give a verified address to a user, and
-// reports whether there are any. There are none when the holder of the address has proved it by
-// a later token. The former holder's identity loses the mark holds, so that its next newer token
-// claims the address again.
+// claimEmail adds to a transaction the writes that give a verified address to a user, and reports
+// whether it did: not when another user has proved the address by a token that is no older. The
+// identity of the former holder loses attrHolds, so that the holder's next newer token claims the
+// address again.
 func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, error) {
 	if !seen.Verified {
 		return false, nil
@@ -147,31 +147,38 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 	}
 	r := table.Read(row)
 	holder, iat, identity := attrUserID.From(&r), attrIssuedAt.From(&r), attrIdentity.From(&r)
-	if r.Err() != nil || holder != user && seen.IssuedAt <= iat {
+	anotherHolds := holder != user
+	if r.Err() != nil {
 		return false, r.Err()
 	}
+	if anotherHolds && seen.IssuedAt <= iat {
+		return false, nil
+	}
 	t.Put(email, table.All(attrUserID.Is(holder), attrIssuedAt.Is(iat)), table.Raced, claim)
-	if holder != user && identity != own.PK { // else another request made the user just now
+	// Another user with this same identity was made by another request just now. The transaction then
+	// fails on the identity's row, which it may name only once.
+	if anotherHolds && identity != own.PK {
 		t.Update(table.Key{PK: identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
 	}
 	return true, nil
 }
 
-// move writes what a newer token shows of a known user: the profile, identity and email rows in
-// one transaction.
+// move writes what a newer token shows of a known user, in one transaction: the user's row, the identity
+// and the email rows. It returns table.ErrRaced when one of them has changed since it was read.
 func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	t := s.begin()
 	holds, err := t.claimEmail(ctx, known.UserID, seen)
 	if err != nil {
 		return err
 	}
-	if known.Holds && (!seen.Verified || known.folded != seen.Folded) {
+	losesAddress := !seen.Verified || known.folded != seen.Folded
+	if known.Holds && losesAddress {
 		t.Delete(emailRow(known.folded), attrUserID.Is(known.UserID), table.Raced)
 	}
 	t.Put(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds)), table.Raced,
 		identityOf(known.UserID, seen, holds))
-	// Other users see the user's row. It has an address only once that is verified; an unverified
-	// one replaces nothing.
+	// Other users see the user's row. So only a verified address is written there, and an unverified
+	// address does not replace it.
 	if seen.Verified || seen.Name != "" {
 		t.Update(userRow(known.UserID), table.Exists, nil,
 			table.If(seen.Verified, attrEmail.Set(seen.Email)), table.If(seen.Name != "", attrName.Set(seen.Name)))

@@ -19,10 +19,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// answering is a DynamoDB that gives answers in order, the last one again and again.
+// answering is a DynamoDB that gives its answers in order, the last answer again and again. An answer
+// is JSON: an error if it has a __type. It can also be a number, the status of an answer without
+// content, or "hang up": the connection breaks.
 type answering struct {
-	answers  []string // an answer with a __type is an error, and a number is the status of an empty one; "hang up" is none
-	requests []map[string]json.RawMessage
+	answers  []string
+	requests []map[string]json.RawMessage // what it was sent
 }
 
 // Do is the call of the SDK's client.
@@ -43,12 +45,13 @@ func (a *answering) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 }
 
+// errFault is in every error of a call: Rules.Fault adds it.
 var errFault = errors.New("a fault")
 
-// tableOf returns a table t on a database that gives answers. The SDK itself tries each call once.
+// tableOf returns the table "t" on a database that gives answers. The SDK itself tries each call once.
 func tableOf(answers ...string) (*Table, *answering) { return tableWith(aws.NopRetryer{}, answers...) }
 
-// retrying is a table whose client tries three times, without a pause.
+// retrying is like tableOf, but the SDK tries each call three times, without a pause.
 func retrying(answers ...string) (*Table, *answering) {
 	return tableWith(retry.NewStandard(func(o *retry.StandardOptions) {
 		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
@@ -57,19 +60,21 @@ func retrying(answers ...string) (*Table, *answering) {
 
 func tableWith(retryer aws.Retryer, answers ...string) (*Table, *answering) {
 	db := &answering{answers: answers}
-	none := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	anyCredentials := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
 	})
-	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: none, HTTPClient: db, Retryer: retryer})
+	client := dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: anyCredentials, HTTPClient: db, Retryer: retryer})
 	return New(client, "t", Rules{
 		Fault: func(err error) error { return errors.Join(errFault, err) },
 		First: func(error) bool { return false },
 	}), db
 }
 
+// key is the key of a row in DynamoDB's JSON. All rows of these tests are in the partition "p".
 func key(sk string) string { return fmt.Sprintf(`{"PK":{"S":"p"},"SK":{"S":%q}}`, sk) }
 
-func left(sk string) string { return `{"t":{"ConsistentRead":true,"Keys":[` + key(sk) + `]}}` }
+// keysOf is one key in the form of both RequestItems and UnprocessedKeys.
+func keysOf(sk string) string { return `{"t":{"ConsistentRead":true,"Keys":[` + key(sk) + `]}}` }
 
 // same reports whether two texts are the same JSON: the SDK writes members in any order.
 func same(got json.RawMessage, want string) bool {
@@ -78,13 +83,13 @@ func same(got json.RawMessage, want string) bool {
 }
 
 func TestKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
-	synctest.Test(t, testKeysLeftUnprocessedAreAskedForAgain)
-} // its pauses take no time
+	synctest.Test(t, testKeysLeftUnprocessedAreAskedForAgain) // on a fake clock: pauses take no time
+}
 
 func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
 	tb, db := tableOf(
-		`{"Responses":{"t":[`+key("a")+`]},"UnprocessedKeys":`+left("b")+`}`,
-		`{"UnprocessedKeys":`+left("b")+`}`,
+		`{"Responses":{"t":[`+key("a")+`]},"UnprocessedKeys":`+keysOf("b")+`}`,
+		`{"UnprocessedKeys":`+keysOf("b")+`}`,
 		`{"Responses":{"t":[`+key("b")+`]}}`,
 	)
 	a, b, missing := Key{"p", "a"}, Key{"p", "b"}, Key{"p", "c"}
@@ -92,33 +97,33 @@ func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
 	if err != nil || len(rows) != 2 || rows[a] == nil || rows[b] == nil {
 		t.Errorf("%v, %v", rows, err)
 	}
-	if len(db.requests) != 3 || !same(db.requests[2]["RequestItems"], left("b")) {
+	if len(db.requests) != 3 || !same(db.requests[2]["RequestItems"], keysOf("b")) {
 		t.Errorf("asked for %s", db.requests)
 	}
 }
 
-// TestKeysThatStayUnprocessedAreAFault: their rows are never absent.
+// TestKeysThatStayUnprocessedAreAFault: their rows are not taken for absent rows.
 func TestKeysThatStayUnprocessedAreAFault(t *testing.T) {
-	synctest.Test(t, testKeysThatStayUnprocessedAreAFault)
-} // its pauses take no time
+	synctest.Test(t, testKeysThatStayUnprocessedAreAFault) // on a fake clock: pauses take no time
+}
 
 func testKeysThatStayUnprocessedAreAFault(t *testing.T) {
-	tb, db := tableOf(`{"UnprocessedKeys":` + left("b") + `}`)
+	tb, db := tableOf(`{"UnprocessedKeys":` + keysOf("b") + `}`)
 	rows, err := tb.Batch(t.Context(), Key{"p", "b"})
 	if !errors.Is(err, errFault) || rows != nil || len(db.requests) != batchTries {
 		t.Errorf("%v, %v after %d tries", rows, err, len(db.requests))
 	}
 }
 
-// cancelled is the answer to a transaction of two operations: the first failed its condition, and the second
-// met a conflict or a bound of the throughput, so that its condition is not known.
+// cancelled is the answer to a transaction of two operations. The first failed its condition. The second
+// met a conflict or was throttled, as the code says, so its condition was not evaluated.
 func cancelled(code string) string {
 	return `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"` + code + `"}]}`
 }
 
 func TestATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
-	synctest.Test(t, testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain)
-} // its pauses take no time
+	synctest.Test(t, testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain) // on a fake clock: pauses take no time
+}
 
 func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 	commit := func(answers ...string) (*answering, error) {
@@ -143,8 +148,8 @@ func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 }
 
 func TestAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
-	synctest.Test(t, testAMarkThatMeetsATransactionIsTriedAgain)
-} // its pauses take no time
+	synctest.Test(t, testAMarkThatMeetsATransactionIsTriedAgain) // on a fake clock: pauses take no time
+}
 
 func testAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
 	const conflict = `{"__type":"TransactionConflictException"}`

@@ -10,21 +10,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Condition is a condition on a row. It renders itself into an expression. nil is no condition.
+// Condition is a condition on a row. It adds its names and values to the expression, and returns
+// its text. nil is no condition.
 type Condition func(*Expression) string
 
-// Change changes a row. It renders itself into an expression. nil changes nothing.
+// Change changes a row. It adds itself to the expression. nil changes nothing.
 type Change func(*Expression)
 
 // Expression is a condition with changes, in DynamoDB's language. Every name and value in it is
-// a placeholder, so no attribute's name is a reserved word.
+// a placeholder, so an attribute may be named like a reserved word.
 type Expression struct {
 	when                string
-	sets, removes, adds []string
-	names               map[string]string
-	values              Row
-	row                 Row // what the changes set
-	proof               Row // see Prove
+	sets, removes, adds []string          // the clauses of the update
+	names               map[string]string // by placeholder
+	values              Row               // by placeholder
+	row                 Row               // the attributes that Set writes: the row of a put
+	proof               Row               // the attributes that prove the write, see Prove
 	err                 error
 }
 
@@ -54,6 +55,7 @@ func (e *Expression) update() *string {
 
 func (e *Expression) condition() *string { return textOrNil(e.when) }
 
+// textOrNil returns nil for an empty expression, because DynamoDB refuses one.
 func textOrNil(s string) *string {
 	if s == "" {
 		return nil
@@ -61,7 +63,8 @@ func textOrNil(s string) *string {
 	return aws.String(s)
 }
 
-// name returns the placeholder of an attribute's name. That of a map's entry has two.
+// name returns the placeholder of an attribute's name. For a map's entry, "map.entry", it returns
+// two, with the dot between them.
 func (e *Expression) name(of string) string {
 	if of, entry, ok := strings.Cut(of, "."); ok {
 		return e.name(of) + "." + e.name(entry)
@@ -89,7 +92,7 @@ func (e *Expression) value(v types.AttributeValue) string {
 	return placeholder
 }
 
-// encoded returns a value in DynamoDB's format. A value without one makes the expression fail.
+// encoded returns a value in DynamoDB's format. A value that cannot be encoded fails the expression.
 func (a Attribute[T, F]) encoded(e *Expression, v T) types.AttributeValue {
 	var f F
 	out := f.encode(v)
@@ -105,13 +108,13 @@ func Exists(e *Expression) string { return "attribute_exists(" + e.name("PK") + 
 // Absent is the condition that there is no row.
 func Absent(e *Expression) string { return "attribute_not_exists(" + e.name("PK") + ")" }
 
-// All is the condition that all of the conditions hold.
+// All is the condition that all of the conditions hold. At least one of them is not nil.
 func All(of ...Condition) Condition { return joined(" AND ", of) }
 
-// Any is the condition that one of the conditions holds.
+// Any is the condition that one of the conditions holds. At least one of them is not nil.
 func Any(of ...Condition) Condition { return joined(" OR ", of) }
 
-func joined(by string, of []Condition) Condition {
+func joined(operator string, of []Condition) Condition {
 	return func(e *Expression) string {
 		var parts []string
 		for _, c := range of {
@@ -122,7 +125,7 @@ func joined(by string, of []Condition) Condition {
 		if len(parts) == 1 {
 			return parts[0] // DynamoDB refuses redundant parentheses
 		}
-		return "(" + strings.Join(parts, by) + ")"
+		return "(" + strings.Join(parts, operator) + ")"
 	}
 }
 
@@ -136,10 +139,10 @@ func (a Attribute[T, F]) Absent() Condition {
 	return func(e *Expression) string { return "attribute_not_exists(" + e.name(string(a)) + ")" }
 }
 
-// compared is a comparison of the attribute with a value. It does not hold for a row that lacks
-// the attribute, but that of Not does.
-func (a Attribute[T, F]) compared(how string, v T) Condition {
-	return func(e *Expression) string { return e.name(string(a)) + how + e.value(a.encoded(e, v)) }
+// compared is a comparison of the attribute with a value. When the row lacks the attribute,
+// DynamoDB takes <> for true and each other comparison for false.
+func (a Attribute[T, F]) compared(operator string, v T) Condition {
+	return func(e *Expression) string { return e.name(string(a)) + operator + e.value(a.encoded(e, v)) }
 }
 
 // Is is the condition that the attribute has a value.
@@ -181,12 +184,12 @@ func Shorter[T ~int | ~int64](m Map[T], than int) Condition {
 }
 
 // Entry returns one entry of a map, as an attribute for conditions and changes. Neither the map's
-// name nor the entry's has a dot.
+// name nor the entry's has a dot, because a dot separates them.
 func Entry[T ~int | ~int64](m Map[T], entry string) Number[T] {
 	return Number[T](string(m) + "." + entry)
 }
 
-// Changes is several changes as one.
+// Changes makes one change of several.
 func Changes(all ...Change) Change {
 	return func(e *Expression) {
 		for _, c := range all {
@@ -262,7 +265,8 @@ func SetSum[T ~int | ~int64](a Number[T], x, y Operand) Change {
 	return func(e *Expression) { e.sets = append(e.sets, e.name(string(a))+" = "+x(e)+" + "+y(e)) }
 }
 
-// put checks that the changes make a whole row: every one of them is a Set.
+// put returns an error when the changes are no whole row: each must be a Set of another attribute.
+// Only Set adds to both sets and row.
 func (e *Expression) put() error {
 	if len(e.sets) != len(e.row) || e.removes != nil || e.adds != nil {
 		return errors.Join(e.err, errors.New("table: a row is put by other changes than Set"))

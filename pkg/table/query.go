@@ -7,15 +7,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Span is a range of one partition: the rows whose sort key begins with Prefix, after the sort
-// key After (in reverse: before it) when that is not "". In place of a prefix, it may have From,
-// the first sort key, or Until, the first one behind its end.
+// Span is a range of one partition. DynamoDB takes one condition on the sort key, so only the
+// first of Prefix, From and Until that is not "" counts.
 type Span struct {
-	PK, Prefix  string
-	From, Until string
-	After       string
-	Reverse     bool
-	Limit       int // the largest number of rows
+	PK     string
+	Prefix string // the beginning of the sort keys
+	From   string // this sort key and those behind it
+	Until  string // sort keys before this one
+
+	After   string // "", or the sort key behind which the rows begin (in reverse: before which)
+	Reverse bool   // from the last sort key to the first
+	Limit   int    // the largest number of rows
 }
 
 // condition returns the key condition of a query, and its values.
@@ -54,12 +56,12 @@ func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err e
 	return rows[:s.Limit], true, nil
 }
 
-// rows reads up to limit rows of a query, at most a page of them with each call. Rows for which counts
-// (nil: all count) is false are read beside them, as many again at the most. With an error, it returns the
-// rows that it has read before.
+// rows reads a query until limit rows count, at most page rows with each call. Rows for which counts is
+// false are returned too (nil: all rows count). So that they cannot make it read without end, it stops at
+// twice the limit of rows in all. With an error, it returns the rows that it has read before.
 func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page int, counts func(Row) bool) (rows []Row, err error) {
-	for n := 0; n < limit && len(rows) < 2*limit; {
-		in.Limit = aws.Int32(int32(min(limit-n, page))) //nolint:gosec // a page is at most some thousands
+	for counted := 0; counted < limit && len(rows) < 2*limit; {
+		in.Limit = aws.Int32(int32(min(limit-counted, page))) //nolint:gosec // a page is at most some thousands
 		out, err := t.db.Query(ctx, in)
 		if err != nil {
 			return rows, t.fault(err)
@@ -67,7 +69,7 @@ func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page i
 		for _, row := range out.Items {
 			rows = append(rows, row)
 			if counts == nil || counts(row) {
-				n++
+				counted++
 			}
 		}
 		if out.LastEvaluatedKey == nil {
@@ -85,13 +87,14 @@ type Index struct {
 	SK   Int
 }
 
-// indexPage is how many rows one read of the index returns: so few that their decoding takes
-// little memory.
+// indexPage is the most rows that one call for the index returns: so few that decoding the answer
+// takes little memory.
 const indexPage = 1000
 
-// Index reads up to limit rows of one partition of the index, whose sort key is between two
-// numbers, both included. Rows for which counts is false are read beside them, as many again at the
-// most. The read is a little behind the table. With an error, it returns the rows that it has read before.
+// Index reads rows of one partition of the index, whose sort key is between two numbers, both
+// included. It stops when limit rows count. Rows for which counts is false are returned too, and at
+// twice the limit of rows in all it stops as well. The index is a little behind the table. With an
+// error, Index returns the rows that it has read before.
 func (t *Table) Index(ctx context.Context, partition string, from, to int64, limit int, counts func(Row) bool) ([]Row, error) {
 	i := t.rules.Index
 	return t.rows(ctx, &dynamodb.QueryInput{

@@ -11,8 +11,8 @@ import (
 // ErrRow means that a row lacks an attribute that it must have, or has one of another type.
 var ErrRow = errors.New("table: a row does not decode")
 
-// Reading reads the attributes of one row. Attributes read from it when it is Read, and Err
-// returns whether all of them could be read.
+// Reading is one row whose attributes are being read, by From and OrZero. It keeps the first fault,
+// so that a caller reads all attributes and then checks Err once.
 type Reading struct {
 	Row Row
 	err error
@@ -21,8 +21,8 @@ type Reading struct {
 // Read begins to read a row.
 func Read(row Row) Reading { return Reading{Row: row} }
 
-// Err returns the first fault: an error that wraps ErrRow and names the row's key and the
-// attribute, never a value.
+// Err returns the first fault, nil without one. It wraps ErrRow and names the row's key and the
+// attribute, never a value: a value may be a secret.
 func (r *Reading) Err() error { return r.err }
 
 // PK returns the row's partition key without a prefix.
@@ -31,7 +31,7 @@ func (r *Reading) PK(prefix string) string { return strings.TrimPrefix(r.Row.Key
 // SK returns the row's sort key without a prefix.
 func (r *Reading) SK(prefix string) string { return strings.TrimPrefix(r.Row.Key().SK, prefix) }
 
-// Decode reads a row with a function.
+// Decode returns what a function reads from a row, or the first fault.
 func Decode[T any](row Row, from func(*Reading) T) (T, error) {
 	r := Read(row)
 	out := from(&r)
@@ -42,7 +42,7 @@ func Decode[T any](row Row, from func(*Reading) T) (T, error) {
 	return out, nil
 }
 
-// DecodeAll reads rows with a function. One row that does not decode fails all of them.
+// DecodeAll returns what a function reads from each row. One row that does not decode fails all of them.
 func DecodeAll[T any](rows []Row, from func(*Reading) T) ([]T, error) {
 	out := make([]T, len(rows))
 	for i, row := range rows {

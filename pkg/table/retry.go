@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	conflictTries = 5 // of a write that conflicts with others
-	raceTries     = 8 // of a use case whose rows have changed since it read them
+	conflictTries = 5 // tries of a write that conflicts with others
+	raceTries     = 8 // tries of a use case whose rows have changed since it read them
 )
 
-// Retry runs a use case that reads and then writes. It runs it again when other requests have
-// changed what it read, so that its error is ErrRaced.
+// Retry runs a use case that reads and then writes. When the use case returns ErrRaced, because
+// another request has changed a row in between, Retry runs it again.
 func (t *Table) Retry(ctx context.Context, useCase func() error) error {
 	return t.try(ctx, raceTries, func() (again bool, err error) {
 		err = useCase()
@@ -24,7 +24,8 @@ func (t *Table) Retry(ctx context.Context, useCase func() error) error {
 	})
 }
 
-// try makes tries until one has an answer. The error of a try without an answer is its cause.
+// try calls do until it reports that it need not be called again, and returns its error then. With
+// again, err is the reason why another call is needed.
 func (t *Table) try(ctx context.Context, tries int, do func() (again bool, err error)) error {
 	var last error
 	for try := range tries {
@@ -47,8 +48,8 @@ func isConflict(err error) bool {
 	return errors.As(err, &busy) || errors.As(err, &conflict)
 }
 
-// pause waits before a try: not before the first, then 10 to 100 ms at random (full jitter). It
-// ends early with the request.
+// pause waits before a try: not before the first (try 0), then 10 to 100 ms at random. The wait ends
+// early when ctx does.
 func pause(ctx context.Context, try int) error {
 	if err := ctx.Err(); err != nil || try == 0 {
 		return err

@@ -12,6 +12,8 @@ import (
 	"time"
 )
 
+// page is DynamoDB's answer to a query: rows with the sort keys sks. If next is not "", the answer says that
+// the query goes on behind the row next.
 func page(next string, sks ...string) string {
 	var rows []string
 	for _, sk := range sks {
@@ -30,22 +32,23 @@ func sksOf(rows []Row) (sks []string) {
 	return sks
 }
 
-// TestAPageIsFilledFromShortAnswers: DynamoDB ends an answer where it likes, also without rows.
+// TestAPageIsFilledFromShortAnswers: DynamoDB may end an answer at any row, also before the first. A page has
+// two rows here, so three are asked for: the third shows that more follow.
 func TestAPageIsFilledFromShortAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string
-		want    []string
+		want    []string // the sort keys of the page
 		more    bool
-		limits  []string // what each call asks for
+		limits  []string // the Limit of each call: the rows that are still missing of the three
 	}{
-		"no row":                     {[]string{page("")}, nil, false, []string{"3"}},
-		"less than a page":           {[]string{page("", "a")}, []string{"a"}, false, []string{"3"}},
-		"a page to the row":          {[]string{page("", "a", "b")}, []string{"a", "b"}, false, []string{"3"}},
-		"a row more":                 {[]string{page("c", "a", "b", "c")}, []string{"a", "b"}, true, []string{"3"}},
-		"in three answers":           {[]string{page("a", "a"), page("a"), page("", "b", "c")}, []string{"a", "b"}, true, []string{"3", "2", "2"}},
-		"an empty one that goes on":  {[]string{page("a"), page("", "b")}, []string{"b"}, false, []string{"3", "3"}},
-		"more after a full page":     {[]string{page("b", "a", "b"), page("", "c")}, []string{"a", "b"}, true, []string{"3", "1"}},
-		"an end after a full answer": {[]string{page("b", "a", "b"), page("")}, []string{"a", "b"}, false, []string{"3", "1"}},
+		"no row":                         {[]string{page("")}, nil, false, []string{"3"}},
+		"less than a page":               {[]string{page("", "a")}, []string{"a"}, false, []string{"3"}},
+		"exactly a page":                 {[]string{page("", "a", "b")}, []string{"a", "b"}, false, []string{"3"}},
+		"a page and one row more":        {[]string{page("c", "a", "b", "c")}, []string{"a", "b"}, true, []string{"3"}},
+		"three answers":                  {[]string{page("a", "a"), page("a"), page("", "b", "c")}, []string{"a", "b"}, true, []string{"3", "2", "2"}},
+		"an empty answer, then a row":    {[]string{page("a"), page("", "b")}, []string{"b"}, false, []string{"3", "3"}},
+		"a page, then a row":             {[]string{page("b", "a", "b"), page("", "c")}, []string{"a", "b"}, true, []string{"3", "1"}},
+		"a page, then an empty last one": {[]string{page("b", "a", "b"), page("")}, []string{"a", "b"}, false, []string{"3", "1"}},
 	} {
 		tb, db := tableOf(c.answers...)
 		rows, more, err := tb.Query(t.Context(), Span{PK: "p", Limit: 2})
@@ -67,19 +70,25 @@ func TestAPageIsFilledFromShortAnswers(t *testing.T) {
 	}
 }
 
-func TestASpanIsReadStronglyFromItsEndToItsEnd(t *testing.T) {
+func TestASpanIsReadStronglyInBothDirections(t *testing.T) {
 	for when, s := range map[string]Span{
-		`PK = :pk`: {}, `PK = :pk AND begins_with(SK, :sk)`: {Prefix: "x", From: "y"}, `PK = :pk AND SK >= :from`: {From: "y", Until: "z"}, `PK = :pk AND SK < :until`: {Until: "z"},
+		`PK = :pk`:                          {},
+		`PK = :pk AND begins_with(SK, :sk)`: {Prefix: "x", From: "y"}, // the prefix counts
+		`PK = :pk AND SK >= :from`:          {From: "y", Until: "z"},  // From counts
+		`PK = :pk AND SK < :until`:          {Until: "z"},
 	} {
 		s.PK, s.Limit = "p", 1
 		for _, s.Reverse = range []bool{false, true} {
-			for start, want := range map[string]string{"": "", "b": key("b")} {
-				s.After = start
+			for _, s.After = range []string{"", "b"} {
 				tb, db := tableOf(page(""))
 				_, _, err := tb.Query(t.Context(), s)
 				in := db.requests[0]
+				startIsRight := in["ExclusiveStartKey"] == nil
+				if s.After != "" {
+					startIsRight = same(in["ExclusiveStartKey"], key(s.After))
+				}
 				if err != nil || string(in["KeyConditionExpression"]) != mustJSON(when) || string(in["ConsistentRead"]) != "true" ||
-					string(in["ScanIndexForward"]) != fmt.Sprint(!s.Reverse) || want == "" != (in["ExclusiveStartKey"] == nil) || want != "" && !same(in["ExclusiveStartKey"], want) {
+					string(in["ScanIndexForward"]) != fmt.Sprint(!s.Reverse) || !startIsRight {
 					t.Errorf("%+v: %s, %v", s, in, err)
 				}
 			}
@@ -87,6 +96,7 @@ func TestASpanIsReadStronglyFromItsEndToItsEnd(t *testing.T) {
 	}
 }
 
+// mustJSON returns a value as JSON in which < and > are not escaped: the SDK does not escape them.
 func mustJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -95,19 +105,19 @@ func mustJSON(v any) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(b))
 }
 
-// TestTheIndexIsReadPastWhatDoesNotCount, but at the most as many rows again.
+// TestTheIndexIsReadPastWhatDoesNotCount: until two rows count, but only up to four rows in all.
 func TestTheIndexIsReadPastWhatDoesNotCount(t *testing.T) {
-	even := func(r Row) bool { return strings.Contains("bdfh", r.Key().SK) }
+	even := func(r Row) bool { return strings.Contains("bdfh", r.Key().SK) } // the letters a, b, c… are numbered from 1
 	for name, c := range map[string]struct {
 		answers []string
 		counts  func(Row) bool
-		want    string
+		want    string // the sort keys of the rows
 		calls   int
 	}{
-		"all count":           {[]string{page("b", "a", "b")}, nil, "ab", 1},
-		"every second":        {[]string{page("b", "a", "b"), page("c", "c"), page("d", "d")}, even, "abcd", 3},
-		"none of many":        {[]string{page("c", "a", "c"), page("g", "e", "g"), page("", "b")}, even, "aceg", 2},
-		"the end comes first": {[]string{page("", "a")}, even, "a", 1},
+		"all rows count":            {[]string{page("b", "a", "b")}, nil, "ab", 1},
+		"every second row counts":   {[]string{page("b", "a", "b"), page("c", "c"), page("d", "d")}, even, "abcd", 3},
+		"no row of four counts":     {[]string{page("c", "a", "c"), page("g", "e", "g"), page("", "b")}, even, "aceg", 2},
+		"the index ends before two": {[]string{page("", "a")}, even, "a", 1},
 	} {
 		tb, db := tableOf(c.answers...)
 		tb.rules.Index = Index{Name: "due", PK: "due", SK: "dueAt"}
@@ -154,28 +164,28 @@ func TestOneRowThatDoesNotDecodeFailsItsList(t *testing.T) {
 	}
 }
 
-// TestACancelledTransactionSaysWhatRefusedIt.
+// TestACancelledTransactionSaysWhatRefusedIt: its operations are on the rows a, b and c, and c is its new row.
 func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 	errA, errB, errFirst := errors.New("a"), errors.New("b"), errors.New("first")
 	const none, failed = `{"Code":"None"}`, `{"Code":"ConditionalCheckFailed"}`
-	with := func(item string) string { return `{"Code":"ConditionalCheckFailed","Item":` + item + `}` }
+	failedOn := func(item string) string { return `{"Code":"ConditionalCheckFailed","Item":` + item + `}` }
 	var saw Row
 	refuse := func(err error) Refusal { return func(r Row) error { saw = r; return err } }
 	for name, c := range map[string]struct {
-		reasons string
-		second  error
-		want    error // nil: done
-		sees    bool  // the refusal has the row that was found
+		reasons string // DynamoDB's, one for each operation
+		second  error  // what the second operation's refusal returns
+		want    error  // nil: the transaction is done; errFault: any error but that of a refusal
+		sees    bool   // a refusal gets the row that was found
 	}{
-		"the first condition":          {failed + "," + none + "," + none, errB, errA, false},
-		"the second condition":         {none + "," + failed + "," + none, errB, errB, false},
-		"both":                         {failed + "," + failed + "," + none, errB, errA, false},
-		"both, and the second first":   {failed + "," + failed + "," + none, errFirst, errFirst, false},
-		"on a row":                     {with(key("a")) + "," + none + "," + none, errB, errA, true},
-		"on its own new row":           {none + "," + none + "," + with(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
-		"on another's row":             {none + "," + none + "," + with(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
-		"a reason without a condition": {none + "," + none + "," + none + "," + failed, errB, errFault, false},
-		"none":                         {none + "," + none + "," + none, errB, errFault, false},
+		"the first condition failed":                  {failed + "," + none + "," + none, errB, errA, false},
+		"the second condition failed":                 {none + "," + failed + "," + none, errB, errB, false},
+		"both failed":                                 {failed + "," + failed + "," + none, errB, errA, false},
+		"both failed, and Rules.First has the second": {failed + "," + failed + "," + none, errFirst, errFirst, false},
+		"the first condition failed on a row":         {failedOn(key("a")) + "," + none + "," + none, errB, errA, true},
+		"the new row is there, as this one writes it": {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
+		"the new row is there, with another value":    {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
+		"a fourth reason, for three operations":       {none + "," + none + "," + none + "," + failed, errB, errFault, false},
+		"cancelled although no condition failed":      {none + "," + none + "," + none, errB, errFault, false},
 	} {
 		saw = nil
 		tb, db := tableOf(`{"__type":"TransactionCanceledException","CancellationReasons":[` + c.reasons + `]}`)
@@ -185,7 +195,7 @@ func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 		tx.Delete(Key{"p", "b"}, count.Is(1), refuse(c.second))
 		tx.Create(Key{"p", "c"}, count.Set(5))
 		err := tx.Commit(t.Context())
-		if c.want == errFault { //nolint:errorlint // the entry of the list
+		if c.want == errFault { //nolint:errorlint // compares the list's own entry
 			if err == nil || errors.Is(err, errA) || errors.Is(err, errB) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -195,21 +205,23 @@ func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 	}
 }
 
-// TestARefusalAfterATryWithoutAnAnswerIsAFault: that try may still arrive. A database that has answered has not.
+// TestARefusalAfterATryWithoutAnAnswerIsAFault: that try may still be carried out. A try that the database
+// has answered with a 400 is over.
 func TestARefusalAfterATryWithoutAnAnswerIsAFault(t *testing.T) {
 	errNo := errors.New("no")
 	refused := `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"}]}`
 	for name, c := range map[string]struct {
-		first string // the first try's answer: a __type, or the beginning of a status
-		fault bool
+		before []string // the answers to the tries before the refused one
+		fault  bool
 	}{
-		"no answer": {"hang up", true}, "no answer, then a conflict": {"hang up\n" + cancelled("TransactionConflict"), true}, "a 500": {"500", true}, "a 503": {"503", true}, "a 400 that may be repeated": {`{"__type":"ThrottlingException"}`, false}, "an answer": {"", false},
+		"no answer":                  {[]string{"hang up"}, true},
+		"no answer, then a conflict": {[]string{"hang up", cancelled("TransactionConflict")}, true},
+		"a 500":                      {[]string{"500"}, true},
+		"a 503":                      {[]string{"503"}, true},
+		"a 400 that may be repeated": {[]string{`{"__type":"ThrottlingException"}`}, false},
+		"refused at the first try":   {nil, false},
 	} {
-		answers := append(strings.Split(c.first, "\n"), refused)
-		if c.first == "" {
-			answers = answers[1:]
-		}
-		tb, _ := retrying(answers...)
+		tb, _ := retrying(append(c.before, refused)...)
 		tx := tb.Begin()
 		tx.Check(Key{"p", "a"}, Exists, func(Row) error { return errNo })
 		if err := tx.Commit(t.Context()); !errors.Is(err, errNo) || errors.Is(err, errFault) != c.fault {
@@ -218,6 +230,7 @@ func TestARefusalAfterATryWithoutAnAnswerIsAFault(t *testing.T) {
 	}
 }
 
+// TestAWriteIsDoneByItsProof: its condition fails, on a row with the count that it proves (5) or another (6).
 func TestAWriteIsDoneByItsProof(t *testing.T) {
 	errNo := errors.New("no")
 	const found = `{"__type":"ConditionalCheckFailedException","Item":{"PK":{"S":"p"},"SK":{"S":"a"},"count":{"N":"%d"}}}`
@@ -245,6 +258,7 @@ func TestAWriteIsDoneByItsProof(t *testing.T) {
 	}
 }
 
+// zero is a variable because the compiler refuses 1/0. The infinity has no JSON, so it cannot be written.
 var zero float64
 
 // TestTriesArePausedUntilTheirCallerLeaves: 10 to 100 ms before each try but the first.

@@ -1,8 +1,8 @@
 // Package table is a kit for one DynamoDB table whose key is PK and SK, both texts. It reads
-// rows, changes them on conditions, and runs transactions. Attributes are declared once, with
-// the type of their value, and make the conditions and changes.
+// rows, changes them on conditions, and runs transactions. Each attribute is declared once, with
+// the type of its values. Its methods make the conditions and the changes.
 //
-// Every read is strongly consistent, but that of the index. Nothing is cached.
+// Every read is strongly consistent, except a read of the index. Nothing is cached.
 package table
 
 import (
@@ -29,14 +29,14 @@ func (r Row) Key() Key {
 
 func (k Key) attributes() Row { return Row{"PK": text(k.PK), "SK": text(k.SK)} }
 
-// Rules are how a table answers.
+// Rules are what the user of a table decides: its errors and its index.
 type Rules struct {
-	// Fault returns the caller's error for an error of the table. The error wraps ErrMalformed
-	// or ErrBusy, or it is that of DynamoDB or of the network.
+	// Fault turns an error of a call into the caller's error. The error wraps ErrMalformed or
+	// ErrBusy, or comes from DynamoDB, the network or the context.
 	Fault func(error) error
 
-	// First reports whether a refusal comes before the refusals of earlier operations of its
-	// transaction.
+	// First reports whether the error of a Refusal wins over the errors of earlier operations
+	// of its transaction.
 	First func(refused error) bool
 
 	// Index is the table's only index.
@@ -67,16 +67,16 @@ var (
 	// throughput. Nothing was done.
 	ErrBusy = errors.New("table: others were writing the same rows")
 
-	// ErrRaced is the error of a refusal when a row has changed since it was read. Retry then
+	// ErrRaced is what a Refusal returns when a row has changed since it was read. Retry then
 	// runs the use case again.
 	ErrRaced = errors.New("table: a row has changed since it was read")
 )
 
-// fault returns the caller's error for an error of a call.
+// fault turns an error of a call into the caller's error.
 func (t *Table) fault(err error) error {
-	var answered interface{ ErrorCode() string }
-	if errors.As(err, &answered) {
-		switch answered.ErrorCode() {
+	var answer interface{ ErrorCode() string } // the SDK's type of an error that DynamoDB answered
+	if errors.As(err, &answer) {
+		switch answer.ErrorCode() {
 		case "ValidationException", "SerializationException", "IdempotentParameterMismatchException":
 			err = errors.Join(ErrMalformed, err)
 		}
@@ -95,7 +95,7 @@ func (t *Table) Get(ctx context.Context, k Key) (Row, error) {
 
 const (
 	batchSize  = 100 // rows in one BatchGetItem
-	batchTries = 5   // for keys that DynamoDB leaves unprocessed
+	batchTries = 5   // calls for one batch: DynamoDB may leave some of its keys unprocessed
 )
 
 // Batch reads rows, and returns them by key. Missing rows are absent. The keys must differ from
@@ -112,6 +112,8 @@ func (t *Table) Batch(ctx context.Context, keys ...Key) (map[Key]Row, error) {
 	return rows, nil
 }
 
+// batch adds the rows of at most batchSize keys to a map. Keys that DynamoDB left unprocessed are
+// requested again.
 func (t *Table) batch(ctx context.Context, keys []Key, into map[Key]Row) error {
 	wanted := make([]map[string]types.AttributeValue, len(keys))
 	for i, k := range keys {

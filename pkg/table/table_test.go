@@ -27,6 +27,7 @@ func spelt(e *Expression, text *string) string {
 		return ""
 	}
 	out := *text
+	// Backward, so that #1 is not replaced within #10.
 	for _, placeholder := range slices.Backward(slices.Sorted(maps.Keys(e.names))) {
 		out = strings.ReplaceAll(out, placeholder, e.names[placeholder])
 	}
@@ -62,7 +63,7 @@ func TestConditionsAreRenderedAsTheyRead(t *testing.T) {
 		"entries.key_1 = 4":                          Entry(entries, "key_1").Is(4),
 		"(open = true AND count > 1)":                All(open.Is(true), nil, count.Over(1)),
 		"(count > 1 OR (name = 'a' AND count <= 5))": Any(count.Over(1), All(name.Is("a"), count.AtMost(5))),
-		"(attribute_exists(PK) AND attribute_exists(PK))": All(Exists, Exists),
+		"(attribute_exists(PK) AND attribute_exists(PK))": All(Exists, Exists), // one placeholder for both
 	} {
 		e := render(c)
 		if got := spelt(e, e.condition()); got != want || e.err != nil {
@@ -94,14 +95,14 @@ func TestEveryNameOfAnExpressionIsAPlaceholder(t *testing.T) {
 	e := render(All(name.Is("a"), Exists), name.Set("b"), Entry(entries, "x.y").Remove())
 	for _, text := range []string{*e.condition(), *e.update()} {
 		for _, name := range []string{"name", "PK", "entries", "x"} {
-			if strings.Contains(strings.ReplaceAll(text, "attribute_exists", ""), name) {
+			if strings.Contains(strings.ReplaceAll(text, "attribute_exists", ""), name) { // "exists" has an x
 				t.Errorf("%s has %s", text, name)
 			}
 		}
 	}
 }
 
-// TestAValueReadsAsItWasWritten: every format.
+// TestAValueReadsAsItWasWritten has one attribute of each format.
 func TestAValueReadsAsItWasWritten(t *testing.T) {
 	e := render(nil, name.Set("a"), count.Set(-5), open.Set(true), ratio.Set(0.5), entries.Set(map[string]int64{"k": 7}), Bytes("bytes").Set([]byte{1}))
 	r := Read(e.row)
@@ -133,7 +134,8 @@ func TestAnAttributeOfAnotherTypeDoesNotDecode(t *testing.T) {
 	}
 }
 
-// TestAWrongTransactionIsNotSent: the table has no client, so that a call would fail the test.
+// TestAWrongTransactionIsNotSent: the table has no client, so that a call would fail the test. A case is
+// named by a part of the error.
 func TestAWrongTransactionIsNotSent(t *testing.T) {
 	k := Key{"p", "s"}
 	for what, wrong := range map[string]func(*Txn){
@@ -150,7 +152,7 @@ func TestAWrongTransactionIsNotSent(t *testing.T) {
 	}
 }
 
-// TestARowOfOtherChangesThanSetIsNotSent: the table has no client, as above.
+// TestARowOfOtherChangesThanSetIsNotSent: as above, for a row that is created without a transaction.
 func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
 	for what, wrong := range map[string]Change{"other changes than Set": Add(count, 1), "the value of ratio": ratio.Set(math.NaN())} {
 		if err := New(nil, "t", Rules{}).Create(t.Context(), Key{"p", "s"}, wrong); err == nil || !strings.Contains(err.Error(), what) {
@@ -166,11 +168,11 @@ func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
 		row  Row
 		want bool
 	}{
-		"the row":           {Row{"PK": text("p"), "name": text("a"), "due": number(1)}, true},
-		"off the index":     {Row{"PK": text("p"), "name": text("a")}, true},
-		"another's":         {Row{"PK": text("p"), "name": text("b"), "due": number(1)}, false},
-		"without the proof": {Row{"PK": text("p")}, false},
-		"no row":            {nil, false},
+		"the row":                       {Row{"PK": text("p"), "name": text("a"), "due": number(1)}, true},
+		"the row, off the index by now": {Row{"PK": text("p"), "name": text("a")}, true},
+		"the row of another writer":     {Row{"PK": text("p"), "name": text("b"), "due": number(1)}, false},
+		"a row without the attribute":   {Row{"PK": text("p")}, false},
+		"no row":                        {nil, false},
 	} {
 		if got := tb.holds(c.row, proof); got != c.want {
 			t.Errorf("%s: %v", what, got)
@@ -182,8 +184,8 @@ func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
 }
 
 func TestAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
-	synctest.Test(t, testAUseCaseThatIsAlwaysRacedIsBusy)
-} // its pauses take no time
+	synctest.Test(t, testAUseCaseThatIsAlwaysRacedIsBusy) // on a fake clock: pauses take no time
+}
 
 func testAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
 	tries, tb := 0, New(nil, "t", Rules{Fault: func(err error) error { return err }})

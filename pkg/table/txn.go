@@ -22,17 +22,18 @@ type Refusal func(found Row) error
 // Raced is the refusal of a condition on a row that was read before. It returns ErrRaced.
 func Raced(Row) error { return ErrRaced }
 
-// Txn is one transaction. Operations are added in the order in which their refusals are
-// returned. A transaction names a row only once. Make it with Begin, and end it with Commit.
+// Txn is one transaction. Make it with Begin, and end it with Commit. It names a row only once.
+// When the conditions of several operations fail, the caller gets the error of the operation that
+// was added first (but see Rules.First).
 //
-// A try of a transaction can be carried out after its caller has stopped waiting, and the next
-// try then fails on the rows that the first has written. The client token covers this only where
-// the database already knows it. So an operation can prove that the transaction was carried out:
-// Create by its whole row, and any other by Attribute.Prove. When a later try finds the proof,
-// the transaction is done, whichever other conditions fail by then.
+// The database can carry out a try after the caller has stopped waiting for its answer. The next
+// try then fails on the rows that the earlier try has written. The client token prevents this only
+// if the database already knows the token of the earlier try. So an operation can prove that the
+// transaction was carried out: Create by its whole row, any other operation by Attribute.Prove.
+// When a later try finds the proof, the transaction is done, whichever other conditions fail by then.
 type Txn struct {
-	// GiveWay makes a conflict return ErrRaced at once, and the transaction is not sent again.
-	// It is for a row that many requests want and the first one gets: the others need only read.
+	// GiveWay makes Commit return ErrRaced after the first conflict, in place of another try. It is
+	// for a row that many requests want and the first one gets: the others need only read it.
 	GiveWay bool
 
 	table      *Table
@@ -43,8 +44,8 @@ type Txn struct {
 type operation struct {
 	key    Key
 	write  types.TransactWriteItem
-	refuse Refusal
-	proof  Row // nil: none
+	refuse Refusal // nil: the condition never fails, or its failure is an internal error
+	proof  Row     // the attributes by which the row proves that the transaction was carried out, or nil
 }
 
 // Begin begins a transaction.
@@ -61,6 +62,7 @@ func (t *Txn) add(k Key, write types.TransactWriteItem, e *Expression, refuse Re
 	t.operations = append(t.operations, operation{k, write, refuse, e.proof})
 }
 
+// oldRow makes DynamoDB return the row that failed a condition, for the Refusal and for the proof.
 const oldRow = types.ReturnValuesOnConditionCheckFailureAllOld
 
 // Check adds a condition on a row that the transaction does not write.
@@ -74,6 +76,7 @@ func (t *Txn) Check(k Key, when Condition, refuse Refusal) {
 
 // Put writes a whole row, with the attributes that the changes set.
 func (t *Txn) Put(k Key, when Condition, refuse Refusal, changes ...Change) {
+	// A put has the attributes as a row and not as an expression, so only the condition's names and values are sent.
 	e, set := render(when), render(nil, changes...)
 	t.Fail(set.put())
 	row := k.attributes()
@@ -85,7 +88,8 @@ func (t *Txn) Put(k Key, when Condition, refuse Refusal, changes ...Change) {
 	}}, e, refuse)
 }
 
-// Create puts a row whose key was made for this transaction.
+// Create puts a row whose key was made for this transaction. No other transaction writes this row,
+// so the whole row is the proof.
 func (t *Txn) Create(k Key, changes ...Change) {
 	t.Put(k, Absent, nil, changes...)
 	last := &t.operations[len(t.operations)-1]
@@ -110,11 +114,13 @@ func (t *Txn) Delete(k Key, when Condition, refuse Refusal) {
 	}}, e, refuse)
 }
 
-// Commit runs the transaction. It tries again after a conflict, which the SDK never does, with
-// the same client token, so that a transaction whose answer was lost is not done twice. For a
-// failed condition it returns the error of its refusal, unless the transaction met its own
-// writes: then it is done. When an earlier try had no answer, it may still arrive and be carried out: then a
-// refusal is a fault. Its cause is the refusal, for a use case that knows it to be final (errors.Is).
+// Commit runs the transaction. It tries again after a conflict, which the SDK never does. Each try
+// has the same client token, so that a transaction whose answer was lost is not done twice.
+//
+// For a failed condition Commit returns the error of its Refusal, but nil when the condition failed
+// on a row that this transaction has written itself. When an earlier try had no answer, that try may
+// still be carried out, so the refusal is not sure: Commit then returns a fault that wraps it. A use
+// case that knows the refusal to be final finds it with errors.Is.
 func (t *Txn) Commit(ctx context.Context) error {
 	if t.err != nil {
 		return t.err
@@ -123,13 +129,13 @@ func (t *Txn) Commit(ctx context.Context) error {
 	for _, o := range t.operations {
 		in.TransactItems = append(in.TransactItems, o.write)
 	}
-	var tries unanswered
+	var tries watchedTries
 	return t.table.try(ctx, conflictTries, func() (again bool, answer error) {
 		_, err := t.table.db.TransactWriteItems(ctx, in, tries.watch)
 		if err == nil {
 			return false, nil
 		}
-		again, answer = t.outcome(err, tries.any)
+		again, answer = t.outcome(err, tries.unanswered)
 		if again && t.GiveWay {
 			return false, ErrRaced
 		}
@@ -137,31 +143,34 @@ func (t *Txn) Commit(ctx context.Context) error {
 	})
 }
 
-// unanswered notes whether a try of a call had no answer of the database.
-type unanswered struct{ any bool }
+// watchedTries notes whether any try of a call, also one that the SDK repeats by itself, had no answer of
+// the database, or an answer that does not say whether the call was carried out.
+type watchedTries struct{ unanswered bool }
 
-// watch is an option of a call, by which each of the SDK's tries is noted.
-func (u *unanswered) watch(o *dynamodb.Options) { o.Retryer = &watchedRetries{o.Retryer, u} }
+// watch is an option of a call. The SDK shows the error of each try to the call's Retryer, so watch wraps that.
+func (w *watchedTries) watch(o *dynamodb.Options) { o.Retryer = &watchingRetryer{o.Retryer, w} }
 
-// watchedRetries asks the retries of the call, which see the error of each try.
-type watchedRetries struct {
+type watchingRetryer struct {
 	aws.Retryer
-	tries *unanswered
+	tries *watchedTries
 }
 
-// IsErrorRetryable notes an error that is no answer of the database, or one that does not say what was done.
-func (w *watchedRetries) IsErrorRetryable(err error) bool {
-	var answered interface{ HTTPStatusCode() int }
-	if !errors.As(err, &answered) || answered.HTTPStatusCode() < http.StatusOK || answered.HTTPStatusCode() >= http.StatusInternalServerError {
-		w.tries.any = true
+// IsErrorRetryable notes the error of a try, and leaves the decision to the wrapped Retryer.
+func (w *watchingRetryer) IsErrorRetryable(err error) bool {
+	var answer interface{ HTTPStatusCode() int }
+	// After a 5xx, the database may have carried out the call nevertheless.
+	isClear := errors.As(err, &answer) &&
+		answer.HTTPStatusCode() >= http.StatusOK && answer.HTTPStatusCode() < http.StatusInternalServerError
+	if !isClear {
+		w.tries.unanswered = true
 	}
 	return w.Retryer.IsErrorRetryable(err)
 }
 
 // outcome reports whether to try again after a failed try. If so, answer is the cause. If not,
-// answer is the result of the transaction: nil when an earlier try was carried out. onItsWay means that
-// an earlier try had no answer.
-func (t *Txn) outcome(err error, onItsWay bool) (again bool, answer error) {
+// answer is the result of the transaction: nil when an earlier try was carried out. unanswered means
+// that some try had no answer, so that it may still be carried out.
+func (t *Txn) outcome(err error, unanswered bool) (again bool, answer error) {
 	if isConflict(err) {
 		return true, err
 	}
@@ -172,8 +181,8 @@ func (t *Txn) outcome(err error, onItsWay bool) (again bool, answer error) {
 	if t.metItself(cancelled.CancellationReasons) {
 		return false, nil
 	}
-	// A conflict hides conditions that were not evaluated. An answer now could be of lower rank
-	// than theirs, so try again.
+	// DynamoDB does not evaluate the condition of an operation that met a conflict or was throttled.
+	// Its refusal could win over those that are known now, so try again.
 	for _, r := range cancelled.CancellationReasons {
 		switch aws.ToString(r.Code) {
 		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
@@ -181,13 +190,13 @@ func (t *Txn) outcome(err error, onItsWay bool) (again bool, answer error) {
 		}
 	}
 	answer = t.refused(cancelled)
-	if onItsWay {
-		answer = t.table.fault(errors.Join(errOnItsWay, answer))
+	if unanswered {
+		answer = t.table.fault(errors.Join(errUnanswered, answer))
 	}
 	return false, answer
 }
 
-var errOnItsWay = errors.New("table: an earlier try of a refused transaction had no answer")
+var errUnanswered = errors.New("table: an earlier try of a refused transaction had no answer")
 
 // metItself reports whether a condition failed on a row that proves that the transaction is done.
 func (t *Txn) metItself(reasons []types.CancellationReason) bool {
@@ -201,11 +210,11 @@ func (t *Txn) metItself(reasons []types.CancellationReason) bool {
 
 func failed(r types.CancellationReason) bool { return aws.ToString(r.Code) == "ConditionalCheckFailed" }
 
-// refused returns the error of a transaction that was cancelled because a condition failed: the error of the first
-// failed condition. An error that Rules.First selects wins.
+// refused returns the error of a transaction that was cancelled because conditions failed: the error of
+// the first failed condition. An error that Rules.First selects wins.
 func (t *Txn) refused(err *types.TransactionCanceledException) (answer error) {
 	for i, r := range err.CancellationReasons {
-		if !failed(r) || i >= len(t.operations) {
+		if !failed(r) || i >= len(t.operations) { // a reason beyond the operations is a mistake of the database
 			continue
 		}
 		refused := fmt.Errorf("table: condition %d of a transaction failed: %w", i, err)
@@ -220,12 +229,13 @@ func (t *Txn) refused(err *types.TransactionCanceledException) (answer error) {
 		}
 	}
 	if answer == nil {
-		return fmt.Errorf("table: transaction cancelled: %w", err) // malformed: a mistake of the program
+		return fmt.Errorf("table: transaction cancelled: %w", err) // not by a condition: a mistake of the program
 	}
 	return answer
 }
 
-// foundRow returns the row that failed a condition, nil when there was none.
+// foundRow returns the row that failed a condition, nil when there was none: the SDK may give an
+// empty row then.
 func foundRow(row Row) Row {
 	if len(row) == 0 {
 		return nil
@@ -233,14 +243,17 @@ func foundRow(row Row) Row {
 	return row
 }
 
-// holds reports whether a row has the attributes of a proof. Those of the index do not count: a
-// row leaves the index when its time has come.
+// holds reports whether a row has the attributes of a proof. The attributes of the index are not
+// compared: they may be removed from a row soon after it was written.
 func (t *Table) holds(row, proof Row) bool {
+	if proof == nil || len(row) == 0 {
+		return false
+	}
 	for name, value := range proof {
 		ofIndex := name == string(t.rules.Index.PK) || name == string(t.rules.Index.SK)
 		if !ofIndex && !reflect.DeepEqual(row[name], value) {
 			return false
 		}
 	}
-	return proof != nil && len(row) > 0
+	return true
 }

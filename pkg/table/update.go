@@ -9,13 +9,16 @@ import (
 )
 
 // Mark changes one row, and reports whether the condition held. The SDK may send an update again
-// when the answer was lost. An update that then finds its own proof (Attribute.Prove) has been
-// done. When the condition did not hold, the error is that of refuse, nil without one.
+// when the answer was lost. An update that then finds its own proof (Attribute.Prove) is done. When
+// the condition did not hold, Mark returns the error of refuse, or nil when refuse is nil.
 func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal, changes ...Change) (done bool, err error) {
 	e := render(when, changes...)
 	found, done, err := t.change(ctx, k, e, types.ReturnValueNone)
-	if done || err != nil || t.holds(found, e.proof) {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if done || t.holds(found, e.proof) {
+		return true, nil
 	}
 	if refuse != nil {
 		err = refuse(found)
@@ -23,14 +26,14 @@ func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal,
 	return false, err
 }
 
-// Edit changes one row, and reports whether the condition held. It returns the row as it is then: with
-// the changes, or as it failed the condition, nil when there is none.
+// Edit changes one row, and reports whether the condition held. If it did, row has the changes. If
+// not, row is the row that failed the condition, nil when there was none.
 func (t *Table) Edit(ctx context.Context, k Key, when Condition, changes ...Change) (row Row, done bool, err error) {
 	return t.change(ctx, k, render(when, changes...), types.ReturnValueAllNew)
 }
 
-// change makes an update, again after a conflict. Without done and without an error, the condition did
-// not hold on row.
+// change makes an update, and makes it again after a conflict. When done is false and err is nil, the
+// condition failed on row.
 func (t *Table) change(ctx context.Context, k Key, e *Expression, returns types.ReturnValue) (row Row, done bool, err error) {
 	if e.err != nil {
 		return nil, false, e.err
@@ -55,8 +58,8 @@ func (t *Table) change(ctx context.Context, k Key, e *Expression, returns types.
 	return row, done, err
 }
 
-// Create writes a row whose key was made for it, in one write. A transaction of this write has twice
-// its cost. As with Txn.Create, the whole row is the proof for a later try.
+// Create writes a row whose key was made for it. It is one write, which costs half as much as a
+// transaction with this write alone. As with Txn.Create, the whole row is the proof for a later try.
 func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
 	whole := func(e *Expression) { e.proof, e.err = e.row, e.put() }
 	_, err := t.Mark(ctx, k, Absent, func(Row) error { return errTaken }, Changes(changes...), whole)
@@ -65,7 +68,8 @@ func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
 
 var errTaken = errors.New("table: the key of a new row is taken")
 
-// Note changes one row in one try, which the SDK does not repeat.
+// Note changes one row in a single try, also of the SDK: for a change that may be lost, and must not
+// make the caller wait.
 func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Change) error {
 	e := render(when, changes...)
 	if e.err != nil {

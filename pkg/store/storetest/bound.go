@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// longest is how long a test of a store may take. Each one takes some seconds.
+// longest is how long a test of a store may take. A test usually takes some seconds.
 var longest = time.Minute
 
-// bound ends the test program, as its own time-out does, when a test takes longer than longest: a loop in it
-// does not end.
+// bound ends the test program with the stacks of all goroutines when a test takes longer than longest. The
+// stacks show the loop that does not end, long before the time-out of the test program.
 func bound(t testing.TB) {
 	over := time.AfterFunc(longest, func() {
 		debug.SetTraceback("all")

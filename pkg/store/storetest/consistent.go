@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// consistent is an HTTP transport that fails the test at every read that is not
-// strongly consistent. It is above the fault transport, so no test replaces it.
+// consistent is an HTTP transport that fails the test at every read that is not strongly consistent. It
+// is between the SDK and the transport that makes faults, so it also sees the calls that get a fault.
 type consistent struct {
 	next http.RoundTripper
 
@@ -26,7 +26,7 @@ func newConsistent(t testing.TB, next http.RoundTripper) *consistent {
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.t = nil // testing panics when a goroutine that is left reports an error
+		c.t = nil // a goroutine that the test has left may still read, and Errorf panics after the test
 	})
 	return c
 }
@@ -47,8 +47,9 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// eventual returns a description of what a call reads without strong consistency, "" for
-// nothing. Only the sweep's index due may be read like this.
+// eventual returns a sentence about what a call reads without strong consistency, "" when it reads
+// nothing like this. The index due is allowed: it is never strongly consistent. Operations that the
+// product does not use for reads are not allowed at all.
 func eventual(operation string, body []byte) string {
 	var in struct {
 		IndexName      string
@@ -67,7 +68,7 @@ func eventual(operation string, body []byte) string {
 	default:
 		return ""
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
+	if err := json.Unmarshal(body, &in); err != nil { // a body that cannot be checked fails the test too
 		return fmt.Sprintf("%s: a body that is no JSON: %v", operation, err)
 	}
 	switch {
@@ -108,8 +109,8 @@ func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
 	return body, again, err
 }
 
-// withBody returns a call like r with another body. Only its context ends the call, not the
-// channel that an http.Client with a time-out closes.
+// withBody returns a call like r with another body. Only ctx ends the call. A clone of r would also end by
+// r.Cancel, a channel that an http.Client with a time-out closes.
 func withBody(ctx context.Context, r *http.Request, body []byte) (*http.Request, error) {
 	out, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(body))
 	if err != nil {

@@ -28,10 +28,10 @@ const (
 	Hang          Fault = "hang"        // no answer until the caller stops waiting
 	LostBefore    Fault = "lost before" // the connection breaks before anything is done
 	LostAfter     Fault = "lost after"  // the call is done, and the answer is lost
-	Forgotten     Fault = "forgotten"   // LostAfter, and the database no longer knows the transaction's client token
-	Late          Fault = "late"        // Hang; then the call is done with another client token, right before the next call
-	Delayed       Fault = "delayed"     // Late, but the call is done when Arrive is called
-	Torn          Fault = "torn"        // a batch has its Idempotency record as it was before the other rows: absent
+	Forgotten     Fault = "forgotten"   // like LostAfter, and the database no longer knows the transaction's client token
+	Late          Fault = "late"        // like Hang, but the call is done right before the next call, with another client token
+	Delayed       Fault = "delayed"     // like Late, but the call is done when Arrive is called
+	Torn          Fault = "torn"        // a batch read its Idempotency record before the other rows, when it was absent
 	brokenMessage       = "connection reset by the fault transport"
 )
 
@@ -45,11 +45,11 @@ type Faults struct {
 
 	mu      sync.Mutex
 	plan    []planned
-	calls   []string
-	before  []interposed
-	late    []*http.Request
-	held    gathering
-	delayed []*http.Request
+	calls   []string        // see Calls
+	before  []interposed    // see Before
+	late    []*http.Request // to be done before the next call
+	delayed []*http.Request // to be done by Arrive
+	held    gathering       // see Together
 }
 
 // interposed is a change right before one call of an operation.
@@ -64,8 +64,8 @@ type planned struct {
 	times     int // < 0: without end
 }
 
-// Plan makes the next calls of an operation ("TransactWriteItems"; "" is any) fail, as many
-// times as times; a negative number means without end.
+// Plan gives a fault to the next calls of an operation ("TransactWriteItems"; "" is any): to as many calls
+// as times, or to all when times is negative. Plans for the same operation are used in their order.
 func (f *Faults) Plan(operation string, fault Fault, times int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,15 +73,15 @@ func (f *Faults) Plan(operation string, fault Fault, times int) {
 }
 
 // Before calls change right before the next call of an operation: with "TransactWriteItems",
-// between the reads of a use case and its transaction. The calls of change itself go through. Of
-// several changes, each call takes one, in order.
+// between the reads of a use case and its transaction. change may call the store itself. When
+// several changes are planned, each call of the operation takes one, in order.
 func (f *Faults) Before(operation string, change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before = append(f.before, interposed{operation, change})
 }
 
-// Heal removes every plan.
+// Heal removes what Plan, Before and Together have planned.
 func (f *Faults) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,8 +98,8 @@ func (f *Faults) Calls() []string {
 	return out
 }
 
-// Pending reports whether a planned fault, or a change of Before, has not occurred yet, or whether
-// the calls of Together were made in turn. A test that plans one and does not meet it tests
+// Pending reports whether something that was planned has not occurred: a fault, a change of Before, a call
+// of the fault Late, or the calls of Together at the same time. A test whose plan has not occurred tests
 // nothing.
 func (f *Faults) Pending() bool {
 	f.mu.Lock()
@@ -115,6 +115,7 @@ func (f *Faults) Pending() bool {
 	return false
 }
 
+// next returns the fault that is planned for a call, "" for none.
 func (f *Faults) next(operation string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +179,8 @@ func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.Next.RoundTrip(r)
 }
 
-// delay hangs, and keeps the call for later.
+// delay hangs, and keeps the call to be done later: with another client token, and without the end of the
+// caller's context.
 func (f *Faults) delay(r *http.Request, fault Fault) error {
 	other, err := withOtherToken(context.WithoutCancel(r.Context()), r)
 	if err != nil {
@@ -209,7 +211,7 @@ func (f *Faults) lose(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, out.Body) // the answer is lost on purpose
+	_, _ = io.Copy(io.Discard, out.Body) // an error does not matter: the answer is dropped
 	return out.Body.Close()
 }
 
@@ -226,7 +228,7 @@ func (f *Faults) interposed(operation string) func() {
 	return nil
 }
 
-// Arrive sends the calls of the fault Delayed.
+// Arrive sends the calls of the fault Delayed, and drops their answers.
 func (f *Faults) Arrive() error {
 	f.mu.Lock()
 	f.late, f.delayed = f.delayed, nil
@@ -256,7 +258,7 @@ func (f *Faults) torn(r *http.Request) (*http.Response, error) {
 	return answer(r, http.StatusOK, string(body)), err
 }
 
-// doLate sends the calls of the fault Late.
+// doLate sends the calls of the fault Late, and drops their answers.
 func (f *Faults) doLate() error {
 	f.mu.Lock()
 	late := f.late
@@ -270,8 +272,8 @@ func (f *Faults) doLate() error {
 	return nil
 }
 
-// withOtherToken returns a call with another client token, if it has one, so that the database does
-// not recognise a transaction by the caller's token.
+// withOtherToken returns a call with another client token, if it has one. So the database does not know the
+// token when the product repeats the transaction.
 func withOtherToken(ctx context.Context, r *http.Request) (*http.Request, error) {
 	body, r, err := bodyOf(r)
 	if err != nil {
@@ -290,6 +292,7 @@ func withOtherToken(ctx context.Context, r *http.Request) (*http.Request, error)
 	return withBody(ctx, r, body)
 }
 
+// answer returns an answer of DynamoDB to a call.
 func answer(r *http.Request, status int, body string) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -53,11 +53,12 @@ func find() (d database, err error) {
 	return d, service.Read(&d)
 }
 
-// longTry bounds a call that no test cuts short.
+// longTry bounds a call that does not hang by a fault (Faults.Try).
 const longTry = time.Minute
 
-// New returns a store on a new, empty table with the schema of template.yaml, without its
-// stream. Without Java and Maven the test fails, and names what is missing. From here on, the test may take a minute.
+// New returns a store on a new, empty table with the schema of template.yaml, without its stream. Without
+// Java and Maven the test fails, and names what is missing. From this call on, the test may take as long
+// as bound allows.
 func New(t testing.TB) *Table {
 	t.Helper()
 	bound(t)
@@ -74,10 +75,11 @@ func New(t testing.TB) *Table {
 			t.Logf("the table %s is left: %v", tb.Name, err)
 		}
 	})
-	under := boot.NewHTTPClient()
-	tb.Faults.Try, under.Timeout = under.Timeout, longTry
-	tb.Faults.Next, under.Transport = under.Transport, newConsistent(t, tb.Faults)
-	tb.Store = store.New(client(d.Endpoint, under), tb.Name)
+	// The product's own client, whose calls go through newConsistent, then Faults, then the client's transport.
+	h := boot.NewHTTPClient()
+	tb.Faults.Try, h.Timeout = h.Timeout, longTry
+	tb.Faults.Next, h.Transport = h.Transport, newConsistent(t, tb.Faults)
+	tb.Store = store.New(client(d.Endpoint, h), tb.Name)
 	return tb
 }
 
@@ -93,7 +95,7 @@ func (tb *Table) create(d database) error {
 	return err
 }
 
-// client returns the product's own client, on another transport.
+// client returns a DynamoDB client that is configured as the product's, on an HTTP client.
 func client(endpoint string, h *http.Client) *dynamodb.Client {
 	cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, h)
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(endpoint) })

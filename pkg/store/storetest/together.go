@@ -9,28 +9,28 @@ import (
 
 // gathering holds calls until all of them have begun.
 type gathering struct {
-	missing []string // operations of the calls that have not begun
-	all     chan struct{}
-	inTurn  bool // a call has waited in vain
+	missing []string      // operations of the calls that have not begun
+	all     chan struct{} // closed when all calls have begun
+	inTurn  bool          // a call has waited in vain
 }
 
-// pending reports whether the calls were not made together.
+// pending reports whether the calls have not been made together, or not yet.
 func (g gathering) pending() bool { return g.inTurn || len(g.missing) > 0 }
 
-// longHold bounds how long a call waits for the others, so that a product that makes them in turn
-// fails its test soon.
+// longHold bounds how long a call waits for the others, so that a test soon fails when the product makes
+// the calls one after the other.
 const longHold = 5 * time.Second
 
-// Together holds the next call of each of these operations until all of the calls have begun. A
-// product that waits for one answer before it makes the next call gets none: the held calls fail,
-// and Pending reports it.
+// Together holds the next call of each of these operations until all of the calls have begun. When the
+// product waits for the answer to one call before it makes the next call, the held call fails after
+// longHold, and Pending returns true.
 func (f *Faults) Together(operations ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held = gathering{missing: slices.Clone(operations), all: make(chan struct{})}
 }
 
-// gather holds a call that Together named until the others have begun.
+// gather holds a call if Together has named its operation, until the other calls have begun too.
 func (f *Faults) gather(ctx context.Context, operation string) error {
 	f.mu.Lock()
 	at := slices.Index(f.held.missing, operation)

@@ -14,11 +14,13 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt: forty processes try at once to lease an attempt of a
+// delivery. Each has a name of its own for it, the jti of the token that it would send.
 func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	e := c.fanned(t, h.ID)
-	for n := range 5 {
+	for n := range 5 { // attempts, one after the other
 		w := c.work(t, h.ID, e)
 		var won atomic.Int64
 		for _, err := range atOnce(40, func(i int) error {
@@ -30,15 +32,17 @@ func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 		}) {
 			wants(t, err, "")
 		}
-		if now := c.work(t, h.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != c.Now().Add(time.Minute).UnixMilli() {
+		leaseEnds := c.Now().Add(time.Minute)
+		if now := c.work(t, h.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != leaseEnds.UnixMilli() {
 			t.Fatalf("%d won; %+v", won.Load(), now.Delivery)
 		}
-		c.pass(time.Minute) // the lease lapses
+		c.pass(time.Minute) // now another process may take the next attempt
 	}
 }
 
-// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: the SDK sends the update again and finds its own
-// change. The caller has the attempt, and no other process has.
+// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: when an answer is lost, the SDK sends the update again. If the
+// first one was carried out, the second is refused, but the row has the caller's jti: so the caller has the
+// attempt.
 func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
 		for _, times := range []int{1, 2} {
@@ -60,6 +64,8 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	}
 }
 
+// TestALeaseIsOfADeliveryAsItWasRead: a delivery is parked after it was read as w, and cancelled after it was
+// read as parked. What was read before a change can neither lease an attempt nor park the delivery.
 func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -71,15 +77,18 @@ func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 		t.Errorf("after it was parked: %v, %v", ok, err)
 	}
 	wants(t, c.Deliveries().Park(ctx, w, until+1), "")
-	if w = c.work(t, h.ID, e); w.NextAttempt != until {
-		t.Errorf("parked again by what was read before: %d", w.NextAttempt)
+	parked := c.work(t, h.ID, e)
+	if parked.NextAttempt != until {
+		t.Errorf("the second parking, by the first read, changed the time: %d", parked.NextAttempt)
 	}
 	wants(t, c.Deliveries().Cancel(ctx, w.DeliveryID), "")
-	if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "dead"); ok || err != nil {
-		t.Errorf("of a cancelled one: %v, %v", ok, err)
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, parked, "late"); ok || err != nil {
+		t.Errorf("after it was cancelled: %v, %v", ok, err)
 	}
 }
 
+// TestAnAttemptGivenBackIsNotCounted: the process that has leased an attempt gives it back without making it,
+// to be made at a later time.
 func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -87,17 +96,18 @@ func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	w := c.work(t, h.ID, e)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "a")), "")
 	at := c.Now().Add(15 * time.Second).UnixMilli()
-	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "other", at), "") // not who has it
+	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "other", at), "") // this process does not have the lease
 	if got := c.work(t, h.ID, e); got.Attempts != 1 {
 		t.Errorf("another gave it back: %+v", got.Delivery)
 	}
 	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
-	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
+	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "") // the second time changes nothing
 	if got := c.work(t, h.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != webhook.DeliveryPending {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
 
+// TestAnAttemptThatLostItsLeaseChangesNothing: the attempt "slow" takes longer than its lease, and "next" takes over.
 func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -114,16 +124,19 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: webhook.DeliveryDelivered}), "")
 	got := c.work(t, h.ID, e)
-	if got.Status != webhook.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 ||
-		*got.Last.Body != "ok" || got.NextAttempt != 0 {
+	if got.Status != webhook.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.NextAttempt != 0 {
 		t.Errorf("%+v", got.Delivery)
+	}
+	if got.Last == nil || got.Last.ID != "next" || *got.Last.Status != 200 || *got.Last.Body != "ok" {
+		t.Errorf("%+v", got.Last)
 	}
 	if due, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(time.Hour), 10); err != nil || len(due) != 0 {
 		t.Errorf("still due: %v, %v", due, err)
 	}
 }
 
-// TestADeliveryDeliveredWhileItIsHeldStaysDelivered: another process records its attempt before the holding is written.
+// TestADeliveryDeliveredWhileItIsHeldStaysDelivered: another process records its attempt right before the transaction
+// of Hold.
 func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -139,6 +152,8 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	}
 }
 
+// TestAnOverdueDeliveryIsMovedByOneSweepOfMany: twenty runs of the sweep find a delivery overdue at once. One
+// of them moves the due time forward, by at least 90 seconds, and queues the delivery.
 func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -162,9 +177,10 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 		t.Errorf("%d moved it", moved.Load())
 	}
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(90*time.Second-time.Millisecond), 10); err != nil || len(left) != 0 {
-		t.Errorf("it is due again at once: %v, %v", left, err)
+		t.Errorf("it is due again before 90 seconds are over: %v, %v", left, err)
 	}
-	// The older the delivery is, the later it is queued again.
+	// An old delivery is queued again after a quarter of its age: an hour and a minute gives a little over 15
+	// minutes.
 	c.pass(time.Hour)
 	again, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(again) != 1 {
@@ -182,41 +198,44 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	}
 	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	if ok, err := c.Deliveries().Requeue(ctx, due[0]); ok || err != nil {
-		t.Errorf("a settled one is moved: %v, %v", ok, err)
+		t.Errorf("a cancelled delivery is moved: %v, %v", ok, err)
 	}
 	if ok, err := c.Deliveries().Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}); ok || err != nil {
-		t.Errorf("what is not there is moved: %v, %v", ok, err)
+		t.Errorf("a delivery that does not exist is moved: %v, %v", ok, err)
 	}
 }
 
+// TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem: ten attempts at once that fail count as one
+// failure. From the fifth failure on, the breaker opens for 30 seconds, and twice as long each time.
 func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
-	for n := range 6 {
+	const failures = 6
+	for n := range failures {
 		seen := c.seen(t, h.ID)
 		for _, err := range atOnce(10, func(int) error { return c.Deliveries().Failed(ctx, seen) }) {
 			wants(t, err, "")
 		}
 		got := c.seen(t, h.ID)
-		open := int64(0)
-		if n >= 4 {
-			open = c.Now().Add(30 * time.Second << (n - 4)).UnixMilli()
+		openUntil := int64(0)
+		if n >= 4 { // the fifth failure
+			openUntil = c.Now().Add(30 * time.Second << (n - 4)).UnixMilli()
 		}
-		if got.Failures != int64(n+1) || got.OpenUntil != open || got.FailingSince == 0 {
+		if got.Failures != int64(n+1) || got.OpenUntil != openUntil || got.FailingSince == 0 {
 			t.Fatalf("after %d: %+v", n+1, got)
 		}
-		c.pass(3 * time.Second)
+		c.pass(3 * time.Second) // five failures open the breaker only over at least 10 seconds
 	}
-	slow := c.seen(t, h.ID)
-	if slow.FailingSince != c.Now().Add(-18*time.Second).UnixMilli() {
+	slow := c.seen(t, h.ID) // as an attempt read it that takes long and fails in the end
+	if slow.FailingSince != c.Now().Add(-failures*3*time.Second).UnixMilli() {
 		t.Errorf("failing since %d", slow.FailingSince)
 	}
 	wants(t, c.Deliveries().Succeeded(ctx, slow), "")
-	wants(t, c.Deliveries().Failed(ctx, slow), "") // it began before the success
+	wants(t, c.Deliveries().Failed(ctx, slow), "")
 	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
 		t.Errorf("a slow failure undoes the success: %+v", got)
 	}
-	c.Faults.Calls()
+	c.forgetCalls()
 	wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h.ID)), "")
 	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
@@ -228,10 +247,12 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	}
 }
 
+// TestOneOfManyProbes: once the breaker's time is over, one of forty attempts may probe, and it opens the
+// breaker anew.
 func TestOneOfManyProbes(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
-	for range 5 {
+	for range 5 { // opens the breaker for 30 seconds
 		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
 		c.pass(3 * time.Second)
 	}
@@ -252,6 +273,7 @@ func TestOneOfManyProbes(t *testing.T) {
 	}
 }
 
+// TestRedeliveryBeginsAnewWhateverCameOfIt sends one delivery again after each way in which it can end.
 func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -266,8 +288,9 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 		}
 		c.pass(time.Hour)
 		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
-		if got := c.work(t, h.ID, e); !queue || err != nil || got.Status != webhook.DeliveryPending || got.Attempts != 0 ||
-			got.StartedAt != c.Now().UnixMilli() || got.NextAttempt != got.StartedAt {
+		now := c.Now().UnixMilli()
+		newRound := webhook.Round{Status: webhook.DeliveryPending, Attempts: 0, StartedAt: now, NextAttempt: now}
+		if got := c.work(t, h.ID, e); !queue || err != nil || got.Round != newRound {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
 	}
@@ -275,7 +298,7 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	c.pass(time.Minute)
 	c.enable(t, h.ID, false)
 	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != webhook.DeliveryHeld {
-		t.Errorf("disabled: %v, %v", queue, err)
+		t.Errorf("of a disabled endpoint: %v, %v", queue, err)
 	}
 	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})), problem.DeliveryNotFound)
 	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e})), problem.EndpointNotFound)

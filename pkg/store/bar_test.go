@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// linksOf creates links by a key.
+// linksOf has an API key create n pending links.
 func (c *connected) linksOf(t *testing.T, by id.Key, n int) (made []madeLink) {
 	t.Helper()
 	for range n {
@@ -24,22 +24,25 @@ func (c *connected) linksOf(t *testing.T, by id.Key, n int) (made []madeLink) {
 	return made
 }
 
-// TestNoLinkOfABarredKeyIsClaimed: by any claim that begins after the answer, also of a link that a late request of the
-// key made. A claim does not lock the bar row: with claims, which anyone can make, a thief would hold back the clean-up.
+// TestNoLinkOfABarredKeyIsClaimed: no claim that begins after RevokeLinksOf has returned succeeds, not even of a link
+// that the key makes afterwards, by a request that was let in before. A claim reads the bar row outside of its
+// transaction: otherwise claims, which anyone can make, would conflict with the barring and delay it.
 func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
 	c := connect(t)
 	thief, honest := makeKey(t, c.Table, c.org, c.ada, 0).ID, makeKey(t, c.Table, c.org, c.ada, 0).ID
-	stolen, good := c.linksOf(t, thief, 3), c.linksOf(t, honest, 2)
-	wants(t, second(c.ClaimLink(ctx, stolen[0].claim("k"))), "")
+	thiefLinks, honestLinks := c.linksOf(t, thief, 3), c.linksOf(t, honest, 2)
+	claimed, pending, other := thiefLinks[0], thiefLinks[1], thiefLinks[2]
+	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, thief), "")
 	bar := func() error { return c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief) }
+	// Between the claim's reads of the link and of the bar row.
 	c.Faults.Before("BatchGetItem", func() { wants(t, bar(), "") })
-	wants(t, second(c.ClaimLink(ctx, stolen[1].claim("k"))), problem.LinkRevoked)
-	wants(t, second(c.ClaimLink(ctx, stolen[2].claim("k"))), problem.LinkRevoked)
+	wants(t, second(c.ClaimLink(ctx, pending.claim("k"))), problem.LinkRevoked)
+	wants(t, second(c.ClaimLink(ctx, other.claim("k"))), problem.LinkRevoked)
 	wants(t, second(c.ClaimLink(ctx, c.linksOf(t, thief, 1)[0].claim("k"))), problem.LinkRevoked)
-	wants(t, second(c.ClaimLink(ctx, stolen[0].claim("k"))), "") // its device repeats the claim of before
-	wants(t, second(c.ClaimLink(ctx, good[0].claim("k"))), "")
-	wants(t, bar(), "") // again
+	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "") // its device repeats the claim from before the barring
+	wants(t, second(c.ClaimLink(ctx, honestLinks[0].claim("k"))), "")
+	wants(t, bar(), "") // a second barring changes nothing, and has no audit entry
 	audited := 0
 	for _, r := range c.rowsOf(t, "AUD#") {
 		if text(r, "action") == "key.links_revoked" && text(r, "target") == string(thief) {
@@ -49,20 +52,22 @@ func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
 	if audited != 1 || c.Faults.Pending() {
 		t.Errorf("%d audit entries", audited)
 	}
-	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief), "") // does not take the mark away
-	wants(t, second(c.ClaimLink(ctx, stolen[2].claim("k"))), problem.LinkRevoked)
-	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, honest), "") // marks no links
-	wants(t, second(c.ClaimLink(ctx, good[1].claim("k"))), "")
+	// DisableEndpointsOf writes the same bar row: it does not take the mark of the links away, and sets none.
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief), "")
+	wants(t, second(c.ClaimLink(ctx, other.claim("k"))), problem.LinkRevoked)
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, honest), "")
+	wants(t, second(c.ClaimLink(ctx, honestLinks[1].claim("k"))), "")
 }
 
-// TestBarringTakesAsLongForManyLinks counts calls: no link is read or written before the answer.
+// TestBarringTakesAsLongForManyLinks counts calls, for a key without links and for one with 120: each time one
+// read and one transaction. The sweep revokes the links afterwards.
 func TestBarringTakesAsLongForManyLinks(t *testing.T) {
 	c := connect(t)
 	var calls []int
 	for _, n := range []int{0, 120} {
 		k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 		c.linksOf(t, k, n)
-		c.Faults.Calls()
+		c.forgetCalls()
 		wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, k), "")
 		calls = append(calls, len(c.Faults.Calls()))
 	}
@@ -71,20 +76,21 @@ func TestBarringTakesAsLongForManyLinks(t *testing.T) {
 	}
 }
 
-// TestTheLinksOfABarredKeyAreRevokedAPageATurn: without an event for each. A link that a late request made is found by a
-// second pass.
+// TestTheLinksOfABarredKeyAreRevokedAPageATurn: each call of CleanLinks looks at 90 links of the app, of any
+// key, and revokes those of the barred key without an event. A second pass, two minutes after the barring,
+// finds the link that a late request made.
 func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
-	stolen := c.linksOf(t, thief, 100)
-	good := c.linksOf(t, makeKey(t, c.Table, c.org, c.ada, 0).ID, 30)
-	stolen = append(stolen, c.linksOf(t, thief, 60)...)
+	thiefLinks := c.linksOf(t, thief, 100)
+	honestLinks := c.linksOf(t, makeKey(t, c.Table, c.org, c.ada, 0).ID, 30)
+	thiefLinks = append(thiefLinks, c.linksOf(t, thief, 60)...)
 	wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief), "")
-	clean := func() (turns int) {
+	clean := func() (turns int) { // until no page is left
 		t.Helper()
 		for more := true; more; turns++ {
 			var err error
-			c.Faults.Calls()
+			c.forgetCalls()
 			more, err = c.CleanLinks(ctx, c.app, thief)
 			wants(t, err, "")
 			if n := len(c.Faults.Calls()); n > 4 { // the bar, a page, a transaction, the position
@@ -102,12 +108,12 @@ func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
 	}
 	c.pass(2 * time.Minute)
 	clean()
-	for _, l := range append(stolen, late...) {
+	for _, l := range append(thiefLinks, late...) {
 		if found, err := c.Link(ctx, c.app, l.ID); err != nil || found.RevokedAt == 0 {
 			t.Fatalf("%+v, %v", found, err)
 		}
 	}
-	for _, l := range good {
+	for _, l := range honestLinks {
 		if found, err := c.Link(ctx, c.app, l.ID); err != nil || found.RevokedAt != 0 {
 			t.Fatalf("another key's link: %+v, %v", found, err)
 		}
@@ -120,19 +126,19 @@ func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
 	}
 }
 
-// TestALinkThatCannotBeClaimedExpiresWithoutAnEvent: of a barred key, and of a deleted org.
+// TestALinkThatCannotBeClaimedExpiresWithoutAnEvent: a link of a barred key, and one of a deleted org.
 func TestALinkThatCannotBeClaimedExpiresWithoutAnEvent(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
-	l := c.linksOf(t, thief, 1)[0]
+	ofBarred := c.linksOf(t, thief, 1)[0]
 	gone := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}
 	gone.app = id.DefaultApp(gone.org)
-	other := gone.linksOf(t, "", 1)[0]
+	ofDeleted := gone.linksOf(t, "", 1)[0]
 	wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief), "")
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), gone.org), "")
 	c.pass(time.Hour)
-	wants(t, c.ExpireLink(ctx, c.app, l.ID), "")
-	wants(t, c.ExpireLink(ctx, gone.app, other.ID), "")
+	wants(t, c.ExpireLink(ctx, c.app, ofBarred.ID), "")
+	wants(t, c.ExpireLink(ctx, gone.app, ofDeleted.ID), "")
 	if n := len(c.events(t, webhook.LinkExpired)) + len(gone.events(t, webhook.LinkExpired)); n != 0 {
 		t.Errorf("%d events", n)
 	}

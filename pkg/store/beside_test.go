@@ -15,22 +15,22 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// underOrg is a list under an org, with the calls by which it is read.
-type underOrg struct {
+// orgList is a list of an org, with the calls of the database by which it is read.
+type orgList struct {
 	name   string
-	atOnce []string // the calls of the first round trip
-	then   []string // the calls after it, in turn
+	atOnce []string // the calls that are made at the same time, before all others
+	then   []string // the calls after their answers, one after the other
 	read   func(store.Actor) error
 }
 
-// lists returns the lists under the org.
-func (c *connected) lists(p store.Page) []underOrg {
-	role, query, batch := "GetItem", "Query", "BatchGetItem"
+// lists returns the lists of the org, to be read as a page.
+func (c *connected) lists(p store.Page) []orgList {
+	role, query, batch := "GetItem", "Query", "BatchGetItem" // role reads the caller's membership
 	audit := p
 	if audit.Limit == 0 {
 		audit.Limit = 2 // the audit log is never read whole
 	}
-	return []underOrg{
+	return []orgList{
 		{"keys", []string{role, query, query}, nil, func(a store.Actor) error {
 			_, _, err := c.Keys(ctx, a, c.org, "", p)
 			return err
@@ -50,27 +50,28 @@ func (c *connected) lists(p store.Page) []underOrg {
 	}
 }
 
-// TestAListIsReadBesideItsCallersRole answers none of the calls of the first round trip before all
-// of them have begun, and counts the calls after it.
+// TestAListIsReadBesideItsCallersRole: a list is read at the same time as the caller's role, not after it. None
+// of these calls is answered before all of them have begun.
 func TestAListIsReadBesideItsCallersRole(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
 	c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), c.Now().UnixMilli())
 	for _, p := range []store.Page{{}, {Limit: 1}} {
 		for _, l := range c.lists(p) {
-			c.Faults.Calls()
+			c.forgetCalls()
 			c.Faults.Together(l.atOnce...)
 			wants(t, l.read(admin(c.ada)), "")
-			calls, first := c.Faults.Calls(), len(l.atOnce)
-			if slices.Sort(calls[:min(first, len(calls))]); c.Faults.Pending() || !slices.Equal(calls, slices.Concat(l.atOnce, l.then)) {
+			calls := c.Faults.Calls()
+			slices.Sort(calls[:min(len(l.atOnce), len(calls))]) // calls at the same time come in any order
+			if c.Faults.Pending() || !slices.Equal(calls, slices.Concat(l.atOnce, l.then)) {
 				t.Fatalf("%s, page %+v: the calls %v, want %v at once, then %v", l.name, p, calls, l.atOnce, l.then)
 			}
 		}
 	}
 }
 
-// unanswered is an HTTP transport that answers no query. It fails the test when a query is not given
-// up by its caller.
+// unanswered is an HTTP transport that answers no query. It fails the test when the caller of a query does not end
+// the query within five seconds.
 type unanswered struct {
 	t    *testing.T
 	next http.RoundTripper
@@ -89,12 +90,12 @@ func (u unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestARefusalWaitsForNoQuery: a caller who may not read a list does not wait for a query that has
-// no answer yet.
+// TestARefusalWaitsForNoQuery: a caller who may not read a list gets the refusal although the query of the list
+// has no answer.
 func TestARefusalWaitsForNoQuery(t *testing.T) {
 	c := connect(t)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
-	eve := c.NewUser(t, "eve@example.com")
+	eve := c.NewUser(t, "eve@example.com") // no member
 	c.Faults.Next = unanswered{t, c.Faults.Next}
 	for _, l := range c.lists(store.Page{}) {
 		for user, code := range map[id.User]problem.Code{bob: problem.InsufficientRole, eve: problem.OrgNotFound} {
@@ -106,10 +107,11 @@ func TestARefusalWaitsForNoQuery(t *testing.T) {
 	}
 }
 
-// TestTheErrorOfTheRoleComesFirst: the faults of the two reads have different codes.
+// TestTheErrorOfTheRoleComesFirst: when the reads of the role and of the list both fail, the caller gets the error of
+// the role. The fault Malformed becomes internal, and LostBefore becomes unavailable.
 func TestTheErrorOfTheRoleComesFirst(t *testing.T) {
 	c := connect(t)
-	eve := c.NewUser(t, "eve@example.com")
+	eve := c.NewUser(t, "eve@example.com") // no member
 	for _, l := range c.lists(store.Page{}) {
 		for _, want := range []struct {
 			caller      id.User
@@ -133,24 +135,26 @@ func TestTheErrorOfTheRoleComesFirst(t *testing.T) {
 	}
 }
 
-// TestNoLastUseIsMissed has rows of last uses whose keys are gone, more of them between two keys
-// than a page has.
+// TestNoLastUseIsMissed: a list of keys queries as many last uses as it lists keys. Rows of last uses whose
+// keys no longer exist are among them, in groups of four. So the query ends before the page of keys does, and a
+// batch must read the rest.
 func TestNoLastUseIsMissed(t *testing.T) {
 	c := connect(t)
 	used := map[id.Key]int64{}
 	for range 3 {
 		for range 4 {
 			c.pass(time.Second)
-			c.NoteUse(ctx, store.APIKey{ID: id.Source{}.NewKey(c.Now()), OrgID: c.org}, 1)
+			gone := store.APIKey{ID: id.Source{}.NewKey(c.Now()), OrgID: c.org}
+			c.NoteUse(ctx, gone, c.Now().UnixMilli())
 		}
 		c.pass(time.Second)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		used[k.ID] = c.Now().UnixMilli()
 		c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), used[k.ID])
 		c.pass(time.Second)
-		used[makeKey(t, c.Table, c.org, c.ada, 0).ID] = 0
+		used[makeKey(t, c.Table, c.org, c.ada, 0).ID] = 0 // never used
 	}
-	for limit := range 8 {
+	for limit := range 8 { // 0: the whole list
 		p, left := store.Page{Limit: limit}, len(used)
 		for more := true; more; more = p.After != "" {
 			keys, next, err := c.Keys(ctx, admin(c.ada), c.org, "", p)
@@ -166,56 +170,58 @@ func TestNoLastUseIsMissed(t *testing.T) {
 			t.Errorf("pages of %d: %d keys are missing", limit, left)
 		}
 	}
-	c.Faults.Calls()
+	c.forgetCalls()
 	_, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{Limit: 3})
 	wants(t, err, "")
+	// The first three calls are made at the same time.
 	if calls := fmt.Sprint(c.Faults.Calls()[3:]); calls != "[BatchGetItem]" {
 		t.Errorf("after the first round trip: %s, want one batch", calls)
 	}
 }
 
-const retried = "6f2d9b0c-1111-4222-8333-444455556666"
-
-// TestNoTryThatMayStillArriveIsRefusedForGood: in one call, the SDK's first try hangs, and its second meets the limit.
-// The answer is unavailable, not limit_reached, because the first try arrives later, when there is room again. The
-// second call shows that the limit was met.
+// TestNoTryThatMayStillArriveIsRefusedForGood: in one create, the SDK's first try hangs, and its second try meets the
+// limit. The first try arrives later, when there is room again, and makes the key. So the answer must be unavailable:
+// limit_reached would mean that no key was made. The second create shows that the limit was met.
 func TestNoTryThatMayStillArriveIsRefusedForGood(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 1
 	first := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	c.Faults.Plan("TransactWriteItems", storetest.Delayed, 1)
 	var made store.MintedKey
-	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), seeing(&made))), problem.Unavailable)
+	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), recording(&made))), problem.Unavailable)
 	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, first), "")
 	wants(t, c.Faults.Arrive(), "")
-	if _, ok, err := c.APIKey(ctx, c.org, made.ID); !ok || err != nil {
+	if _, ok, err := c.APIKey(ctx, c.org, made.ID); !ok || err != nil { // by recording, although the create failed
 		t.Errorf("the test proves nothing: the first try was not carried out, %v", err)
 	}
 }
 
-// TestARevocationIsFinalWhateverIsOnItsWay: Ada's first try hangs, Eve revokes the key, and Ada's second try succeeds.
+// TestARevocationIsFinalWhateverIsOnItsWay: before Ada's transaction, Eve revokes the key. Then Ada's first try
+// hangs, and may still arrive. Her second try finds the key revoked. Her call succeeds, because nothing undoes
+// a revocation.
 func TestARevocationIsFinalWhateverIsOnItsWay(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	c.Faults.Before("TransactWriteItems", func() { wants(t, c.RevokeKey(ctx, admin(eve), c.org, k), "") })
-	c.Faults.Plan("TransactWriteItems", "", 1) // Eve's
-	c.Faults.Plan("TransactWriteItems", storetest.Delayed, 1)
+	c.Faults.Plan("TransactWriteItems", "", 1)                // Eve's transaction has no fault
+	c.Faults.Plan("TransactWriteItems", storetest.Delayed, 1) // Ada's first try
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "")
 	if c.Faults.Pending() {
 		t.Error("the test proves nothing: no try was delayed")
 	}
 }
 
-// TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted reads the record from before the first rotation's commit,
-// and the key's row from after it.
+// TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted: a request is sent again while its first rotation is
+// committed. The rows of a batch are not of one moment: by the fault Torn, the second rotation reads the idempotency
+// record as before the commit, which is absent, and the key as after it, which is rotated.
 func TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	rotate := func(answer string) (string, error) {
 		r := store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}
-		made, err := c.RotateKey(ctx, admin(c.ada), c.org, r, once[store.MintedKey](c, retried, "{}", answer))
+		made, err := c.RotateKey(ctx, admin(c.ada), c.org, r, once[store.MintedKey](c, idempotencyKey, "{}", answer))
 		return keptOf(made), err
 	}
 	if kept, err := rotate("first"); err != nil || kept != "" {
@@ -225,18 +231,21 @@ func TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted(t *testing.T) {
 	if kept, err := rotate("second"); err != nil || kept != "first" || c.Faults.Pending() {
 		t.Errorf("%q, %v", kept, err)
 	}
+	// Another body with the same Idempotency-Key, and a request without one, are still refused.
 	c.Faults.Plan("BatchGetItem", storetest.Torn, 1)
 	r := store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}
-	wants(t, second(c.RotateKey(ctx, admin(c.ada), c.org, r, once[store.MintedKey](c, retried, `{"graceSeconds":1}`, ""))), problem.IdempotencyKeyReused)
+	wants(t, second(c.RotateKey(ctx, admin(c.ada), c.org, r, once[store.MintedKey](c, idempotencyKey, `{"graceSeconds":1}`, ""))), problem.IdempotencyKeyReused)
 	wants(t, second(c.RotateKey(ctx, admin(c.ada), c.org, r, store.Once[store.MintedKey]{})), problem.KeyNotActive)
 }
 
-// TestARepeatedInviteAnswersTheSameThoughTheAddressMoved: the record is read from before the first invite's commit.
+// TestARepeatedInviteAnswersTheSameThoughTheAddressMoved: Kim changes her address after the invite, so no user
+// has the invited address. The same request still gets the first answer, also when it reads the idempotency
+// record as before the commit (Torn).
 func TestARepeatedInviteAnswersTheSameThoughTheAddressMoved(t *testing.T) {
 	c := connect(t)
 	kim := c.NewUser(t, "kim@example.com")
 	invite := func() error {
-		return second(c.AddMember(ctx, admin(c.ada), c.org, "kim@example.com", org.Member, once[id.User](c, retried, "{}", "{}")))
+		return second(c.AddMember(ctx, admin(c.ada), c.org, "kim@example.com", org.Member, once[id.User](c, idempotencyKey, "{}", "{}")))
 	}
 	wants(t, invite(), "")
 	known, ok, err := c.Identity(ctx, "https://issuer.test", "sub-kim@example.com")

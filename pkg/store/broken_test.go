@@ -19,14 +19,16 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// entity is a kind of row with a use case that reads it.
+// entity is a kind of row, with a use case that reads one row of it.
 type entity struct {
-	name, pk, sk string // the beginnings of the row's keys
-	must, may    string // the attributes that every row has, and the others that are read
-	read         func() error
+	name   string
+	pk, sk string       // the partition key and the sort key of the row begin with these
+	must   string       // the attributes that every row of the kind has, and that read reads
+	may    string       // the attributes that only some rows have, and that read reads
+	read   func() error // the use case
 }
 
-// entities makes a row of each kind.
+// entities makes a row of each kind, and returns the kinds.
 func (c *connected) entities(t *testing.T) []entity {
 	t.Helper()
 	k := makeKey(t, c.Table, c.org, c.ada, dayLong)
@@ -41,13 +43,15 @@ func (c *connected) entities(t *testing.T) []entity {
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
 	signing := lease(t, c.Table)
 	wants(t, c.ActivateSigningKey(ctx, signing, signingKeys(t, c.Table), jwk("a"), "arn:a"), "")
-	record := once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}")
-	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) }
+	record := once[store.App](c, idempotencyKey, "{}", "{}")
+	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) } // a replay from the second call on
 	wants(t, create(), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
+	// whole returns a use case that reads a whole list.
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
 		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt", func() error {
+			// The row is that of Ada or of Bob: the order of the hashes in their keys is not known.
 			for _, subject := range []string{"sub-ada@example.com", "sub-bob@example.com"} {
 				if _, _, err := c.Identity(ctx, "https://issuer.test", subject); err != nil {
 					return err
@@ -58,7 +62,7 @@ func (c *connected) entities(t *testing.T) []entity {
 		{"email", "EMAIL#bob", "META", "userId", "", func() error {
 			err := second(c.AddMember(ctx, admin(c.ada), c.org, "bob@example.com", org.Viewer, store.Once[id.User]{}))
 			if problem.Is(err, problem.MemberExists) {
-				return nil
+				return nil // the address was read, and Bob is a member
 			}
 			return err
 		}},
@@ -110,15 +114,16 @@ func (c *connected) entities(t *testing.T) []entity {
 	}
 }
 
+// put writes a row directly into the table, in place of the row with the same key.
 func (c *connected) put(t *testing.T, r dbRow) {
 	t.Helper()
 	_, err := c.DB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &c.Name, Item: r})
 	wants(t, err, "")
 }
 
-// TestARowThatDoesNotDecodeIsAnError takes each attribute that a use case reads from a row, and
-// gives it another type. The use case fails, and its error names the row's key and nothing of its
-// content. Without an attribute that not every row has, it does not fail.
+// TestARowThatDoesNotDecodeIsAnError removes each attribute that a use case reads from a row, and then gives
+// the attribute another type. The use case fails, and its error ends with the attribute's name and the row's
+// key: it shows nothing of the row's content. Without an attribute of entity.may, the use case succeeds.
 func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 	c := connect(t)
 	for _, e := range c.entities(t) {
@@ -128,28 +133,31 @@ func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 		if at < 0 {
 			t.Fatalf("%s: no row", e.name)
 		}
-		whole := rows[at]
-		broken := func(what string, change func(dbRow)) error {
+		intact := rows[at]
+		key := text(intact, "PK") + " " + text(intact, "SK")
+		readBroken := func(change func(dbRow)) error {
 			t.Helper()
-			r := maps.Clone(whole)
+			r := maps.Clone(intact)
 			change(r)
 			c.put(t, r)
-			defer c.put(t, whole)
+			defer c.put(t, intact)
 			return e.read()
 		}
 		for _, name := range strings.Fields(e.must + " " + e.may) {
 			optional := !slices.Contains(strings.Fields(e.must), name)
-			absent := broken(name, func(r dbRow) { delete(r, name) })
+			absent := readBroken(func(r dbRow) { delete(r, name) })
 			if optional && absent != nil {
 				t.Errorf("%s without %s: %v", e.name, name, absent)
 			}
-			retyped := broken(name, func(r dbRow) { r[name] = &types.AttributeValueMemberNULL{Value: true} })
-			for what, err := range map[string]error{"without": absent, "with another": retyped} {
-				if optional && what == "without" {
-					continue
-				}
-				key := text(whole, "PK") + " " + text(whole, "SK")
-				if !errors.Is(err, table.ErrRow) || problem.From(err).Code != problem.Internal || !strings.HasSuffix(err.Error(), name+" of "+key) {
+			mustFail := map[string]error{
+				"with another": readBroken(func(r dbRow) { r[name] = &types.AttributeValueMemberNULL{Value: true} }),
+			}
+			if !optional {
+				mustFail["without"] = absent
+			}
+			for what, err := range mustFail {
+				endsWithKey := err != nil && strings.HasSuffix(err.Error(), name+" of "+key)
+				if !errors.Is(err, table.ErrRow) || problem.From(err).Code != problem.Internal || !endsWithKey {
 					t.Errorf("%s %s %s: %v", e.name, what, name, err)
 				}
 			}
@@ -157,7 +165,7 @@ func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 	}
 }
 
-// TestOneBrokenRowFailsItsList: a list never omits a row silently.
+// TestOneBrokenRowFailsItsList: a list never leaves out a row that does not decode.
 func TestOneBrokenRowFailsItsList(t *testing.T) {
 	c := connect(t)
 	c.link(t, time.Hour)

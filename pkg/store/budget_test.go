@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// wait returns the RetryAfter of a refusal.
+// wait returns how long a refused caller is told to wait. It fails for any other outcome than a refusal.
 func wait(t *testing.T, err error) time.Duration {
 	t.Helper()
 	wants(t, err, problem.RateLimited)
@@ -21,29 +21,30 @@ func wait(t *testing.T, err error) time.Duration {
 	return p.RetryAfter
 }
 
+// TestABudgetIsExactAndRefillsSteadily: of 40 charges at once, each of 5 deliveries, a budget of 50 grants
+// exactly 10.
 func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 50}
 	var granted atomic.Int64
-	grant := func(n int) func(int) error {
-		return func(int) error {
-			err := c.Deliveries().Spend(ctx, c.org, c.app, n)
-			if err == nil {
-				granted.Add(1)
-			} else if !problem.Is(err, problem.RateLimited) {
-				return err
-			}
+	spendFive := func(int) error {
+		err := c.Deliveries().Spend(ctx, c.org, c.app, 5)
+		if problem.Is(err, problem.RateLimited) {
 			return nil
 		}
+		if err == nil {
+			granted.Add(1)
+		}
+		return err
 	}
-	for name, step := range map[string]time.Duration{"after a month": 30 * dayLong, "after a month more": 30 * dayLong} {
-		c.pass(step)
+	for _, when := range []string{"after a month", "after a month more"} { // no pause gives more than the burst
+		c.pass(30 * dayLong)
 		granted.Store(0)
-		for _, err := range atOnce(40, grant(5)) {
+		for _, err := range atOnce(40, spendFive) {
 			wants(t, err, "")
 		}
 		if n := granted.Load(); n != 10 {
-			t.Errorf("%s: %d charges of 5 of a budget of 50", name, n)
+			t.Errorf("%s: %d charges of 5 of a budget of 50", when, n)
 		}
 	}
 	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 20)); got != 2*time.Second {
@@ -53,11 +54,13 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 20), problem.RateLimited)
 	c.pass(100 * time.Millisecond)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 20), "")
+	// A caller waits at least a second, although one delivery is refilled in a tenth of it.
 	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 1)); got != time.Second {
 		t.Errorf("one more: wait %s", got)
 	}
 }
 
+// TestABudgetRefillsByTheMillisecond: 500 deliveries a second are one in two milliseconds.
 func TestABudgetRefillsByTheMillisecond(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 500, Burst: 10}
@@ -70,46 +73,50 @@ func TestABudgetRefillsByTheMillisecond(t *testing.T) {
 	}
 }
 
-// beside makes another process spend 5 deliveries an hour later, between the second call of a charge and its first.
-func (c *connected) beside(t *testing.T) {
+// spendInBetween makes another process spend 5 deliveries between the two calls of the next charge. An hour passes
+// before that, so what the first call has read is outdated. A charge has two calls while its budget is not refilled.
+func (c *connected) spendInBetween(t *testing.T) {
 	t.Helper()
-	c.Faults.Before("UpdateItem", func() {})
+	c.letPass("UpdateItem")
 	c.Faults.Before("UpdateItem", func() {
 		c.pass(time.Hour)
 		wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	})
 }
 
-// TestAChargeThatLosesARaceIsTriedAgain: the number in the row is of a later time by then.
+// TestAChargeThatLosesARaceIsTriedAgain: between the two calls of a charge, another process changes the row's number.
+// The budget of 10 then has 5 left for the charge, and no more.
 func TestAChargeThatLosesARaceIsTriedAgain(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
-	c.beside(t)
+	c.spendInBetween(t)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 	if c.Faults.Pending() {
-		t.Error("the test proves nothing")
+		t.Error("the test proves nothing: no other process has spent in between")
 	}
 }
 
-// TestAFanOutIsChargedOnce: also when its charge, or the fan-out itself, loses a race.
+// TestAFanOutIsChargedOnce: the charge of a fan-out loses a race, and so does the transaction of the fan-out.
+// Both are tried again, and the event is charged once. It goes to two endpoints and no request has paid for it.
+// So of a budget of 10, another process takes 5 and the event 2, and 3 are left.
 func TestAFanOutIsChargedOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
 	h := c.endpoint(t, string(webhook.KeyCreated))
 	c.endpoint(t, string(webhook.KeyCreated))
 	c.enable(t, h.ID, false)
-	c.stream(t)
+	c.stream(t) // the events of the endpoints' own changes
 	makeKey(t, c.Table, c.org, c.ada, 0)
-	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
-	c.beside(t)
-	c.Faults.Before("TransactWriteItems", func() { c.enable(t, h.ID, true) })
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "") // so that the charge has two calls
+	c.spendInBetween(t)
+	c.Faults.Before("TransactWriteItems", func() { c.enable(t, h.ID, true) }) // the fan-out has read it as disabled
 	c.stream(t)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 4), problem.RateLimited)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 3), "")
 	if c.Faults.Pending() {
-		t.Error("the test proves nothing")
+		t.Error("the test proves nothing: no race was lost")
 	}
 }
 
@@ -128,7 +135,7 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	for range 3 {
 		c.endpoint(t)
 	}
-	spends(3)
+	spends(3) // 1 of the 7 is left
 	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
@@ -141,7 +148,7 @@ func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
 		c.endpoint(t)
 	}
 	for range 2 {
-		wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
+		wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "") // 3 deliveries
 	}
 	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 }
@@ -150,7 +157,7 @@ func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, ""), "")
-	c.look(t, h.ID) // the row counts no endpoint, in place of having no count
+	c.sweepIdle(t, h.ID) // now the budget's row counts 0 endpoints. A row that never counted one has no such number
 	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 2}
 	for range 2 {
 		if paid, err := c.Deliveries().SpendEvent(ctx, c.org, c.app); err != nil || paid != 1 {
@@ -160,11 +167,12 @@ func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
 	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 }
 
+// TestTheAppsOfAnOrgShareItsBudget: each of an org's apps spends its own budget of 50, until the org's 150 are spent.
 func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget, c.Limits.OrgBudget = store.Budget{PerSecond: 10, Burst: 50}, store.Budget{PerSecond: 30, Burst: 150}
 	granted := 0
-	for range 20 {
+	for range 20 { // the limit on apps ends the loop before that, because the org has its default app
 		app, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
 		if problem.Is(err, problem.LimitReached) {
 			break
@@ -177,6 +185,7 @@ func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 	if granted != 150 {
 		t.Errorf("an org's apps started %d deliveries at once, want 150", granted)
 	}
+	// The default app has spent nothing, and is refused for its org.
 	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 30)); got != time.Second {
 		t.Errorf("30 of 30 a second: wait %s", got)
 	}
@@ -184,7 +193,8 @@ func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 	wants(t, c.Deliveries().Spend(ctx, other, id.DefaultApp(other), 50), "")
 }
 
-// TestABudgetOutlivesAnotherRate: the number in the row was written at a higher rate.
+// TestABudgetOutlivesAnotherRate: the number in the row counts deliveries since the epoch. One that was written at a
+// higher rate is far in the future by the new rate, and must not refuse every charge.
 func TestABudgetOutlivesAnotherRate(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
@@ -202,15 +212,15 @@ func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 		t.Helper()
 		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})), want)
 	}
-	again(problem.Conflict) // pending
+	again(problem.Conflict) // it is pending
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	again("")
-	again(problem.Conflict)
+	again(problem.Conflict) // it is pending again
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute - time.Millisecond)
 	again(problem.Conflict)
 	c.pass(time.Millisecond)
 	again("")
 	c.pass(time.Hour)
-	again(problem.Conflict) // pending
+	again(problem.Conflict) // it is still pending
 }

@@ -20,11 +20,12 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// wide returns a key with scopes and metadata.
+// wide describes a key with scopes and metadata. A change that takes some of them away narrows it.
 func wide() store.NewKey {
 	return store.NewKey{Prefix: "lk", Name: "wide", Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}}
 }
 
+// wideKey creates such a key as Ada.
 func (c *connected) wideKey(t *testing.T) id.Key {
 	t.Helper()
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), store.Once[store.MintedKey]{})
@@ -32,19 +33,21 @@ func (c *connected) wideKey(t *testing.T) id.Key {
 	return made.Made.ID
 }
 
+// update changes a key as Ada.
 func (c *connected) update(k id.Key, change store.KeyChange) error {
 	return second(c.UpdateKey(ctx, admin(c.ada), c.org, k, change))
 }
 
-// turned rotates a key with a grace of an hour and returns its successor.
-func (c *connected) turned(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
+// successorOf rotates a key with a grace of an hour, and returns the new key, for which change replaces what
+// the old key carries.
+func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
 	t.Helper()
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk", KeyChange: change}, store.Once[store.MintedKey]{})
 	wants(t, err, "")
 	return row(t, c.Table, c.org, fresh.Made.ID)
 }
 
-// carries fails unless a key has a name, scopes and metadata.
+// carries fails unless a key has this name, these scopes and this metadata. what describes the key in the error.
 func carries(t *testing.T, what string, k store.APIKey, name, scopes string, metadata map[string]string) {
 	t.Helper()
 	if k.Name != name || k.Scopes != scopes || !reflect.DeepEqual(k.Metadata, metadata) {
@@ -76,15 +79,16 @@ func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 		carries(t, "answered", answered, step.name, step.scopes, step.metadata)
 		carries(t, "changed", row(t, c.Table, c.org, k), step.name, step.scopes, step.metadata)
 	}
-	k = c.turned(t, k, store.KeyChange{}).ID
+	k = c.successorOf(t, k, store.KeyChange{}).ID
 	carries(t, "rotated", row(t, c.Table, c.org, k), "wide", "a b c", pro)
-	next := c.turned(t, k, store.KeyChange{Scopes: ptr("b")})
+	next := c.successorOf(t, k, store.KeyChange{Scopes: ptr("b")})
 	carries(t, "rotated with scopes", next, "wide", "b", pro)
-	next = c.turned(t, next.ID, store.KeyChange{Metadata: map[string]string{}})
+	next = c.successorOf(t, next.ID, store.KeyChange{Metadata: map[string]string{}})
 	carries(t, "rotated without metadata", next, "wide", "b", nil)
-	carries(t, "the one in its grace", row(t, c.Table, c.org, k), "wide", "a b c", pro)
+	carries(t, "the rotated key", row(t, c.Table, c.org, k), "wide", "a b c", pro)
 }
 
+// TestAChangedKeyIsAsItIsListed: UpdateKey returns the key as a list shows it, also with its last use.
 func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
@@ -97,13 +101,15 @@ func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	}
 }
 
-// TestNothingDifferentWritesNothing compares every row, those of the audit log and of events too.
+// TestNothingDifferentWritesNothing makes changes after which the key is as before, and compares every row of
+// the table: there is no audit entry and no event either.
 func TestNothingDifferentWritesNothing(t *testing.T) {
 	c := connect(t)
 	k, same := c.wideKey(t), wide()
 	before := c.content(t)
 	for name, change := range map[string]store.KeyChange{
-		"nothing given": {}, "all the same": {Name: &same.Name, Scopes: &same.Scopes, Metadata: same.Metadata},
+		"nothing given": {},
+		"all the same":  {Name: &same.Name, Scopes: &same.Scopes, Metadata: same.Metadata},
 	} {
 		wants(t, c.update(k, change), "")
 		if after := c.content(t); !maps.Equal(before, after) {
@@ -112,21 +118,22 @@ func TestNothingDifferentWritesNothing(t *testing.T) {
 	}
 }
 
+// TestOnlyAGoodKeyTakesAChange: a key is good while it is active or in its grace.
 func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 	c := connect(t)
 	narrow := store.KeyChange{Scopes: ptr("a")}
 	k := c.wideKey(t)
-	successor := c.turned(t, k, store.KeyChange{}).ID
-	wants(t, c.update(k, narrow), "") // in its grace
+	successor := c.successorOf(t, k, store.KeyChange{}).ID
+	wants(t, c.update(k, narrow), "") // k is in its grace now
 	carries(t, "in its grace", row(t, c.Table, c.org, k), "wide", "a", wide().Metadata)
 	carries(t, "its successor", row(t, c.Table, c.org, successor), "wide", "a b c", wide().Metadata)
-	c.pass(time.Hour)
+	c.pass(time.Hour) // the grace of k is over
 	revoked := c.wideKey(t)
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
-	short := makeKey(t, c.Table, c.org, c.ada, time.Minute).ID
+	expired := makeKey(t, c.Table, c.org, c.ada, time.Minute).ID
 	c.pass(time.Minute)
 	before := c.content(t)
-	for name, dead := range map[string]id.Key{"past its grace": k, "revoked": revoked, "expired": short} {
+	for name, dead := range map[string]id.Key{"past its grace": k, "revoked": revoked, "expired": expired} {
 		for _, change := range []store.KeyChange{narrow, {}} {
 			if err := c.update(dead, change); !problem.Is(err, problem.KeyNotActive) {
 				t.Errorf("%s: %v", name, err)
@@ -140,28 +147,30 @@ func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 }
 
 // TestANarrowingChangeIsNeverLostOnTheSuccessor changes a key between the reads of its rotation and
-// the rotation's transaction.
+// the rotation's transaction. The rotation begins again, so the new key carries what the change left.
 func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 	free := map[string]string{"plan": "free"}
 	for name, v := range map[string]struct {
-		change, given store.KeyChange
-		scopes        string
-		metadata      map[string]string
+		change   store.KeyChange // of the old key
+		given    store.KeyChange // with the rotation, for the new key
+		scopes   string          // of the new key in the end
+		metadata map[string]string
 	}{
-		"scopes":                     {store.KeyChange{Scopes: ptr("a")}, store.KeyChange{}, "a", wide().Metadata},
-		"no scopes":                  {store.KeyChange{Scopes: ptr("")}, store.KeyChange{}, "", wide().Metadata},
-		"metadata":                   {store.KeyChange{Metadata: free}, store.KeyChange{}, "a b c", free},
-		"no metadata":                {store.KeyChange{Metadata: map[string]string{}}, store.KeyChange{}, "a b c", nil},
-		"metadata, and scopes given": {store.KeyChange{Scopes: ptr("a"), Metadata: free}, store.KeyChange{Scopes: ptr("b")}, "b", free},
+		"scopes":                              {store.KeyChange{Scopes: ptr("a")}, store.KeyChange{}, "a", wide().Metadata},
+		"no scopes":                           {store.KeyChange{Scopes: ptr("")}, store.KeyChange{}, "", wide().Metadata},
+		"metadata":                            {store.KeyChange{Metadata: free}, store.KeyChange{}, "a b c", free},
+		"no metadata":                         {store.KeyChange{Metadata: map[string]string{}}, store.KeyChange{}, "a b c", nil},
+		"metadata; the rotation gives scopes": {store.KeyChange{Scopes: ptr("a"), Metadata: free}, store.KeyChange{Scopes: ptr("b")}, "b", free},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t)
 			k := c.wideKey(t)
 			var fresh store.APIKey
-			_, first := c.overtaken(t, func() error { fresh = c.turned(t, k, v.given); return nil }, func() error { return c.update(k, v.change) })
-			wants(t, first, "")
+			rotate := func() error { fresh = c.successorOf(t, k, v.given); return nil }
+			_, changeErr := c.overtaken(t, rotate, func() error { return c.update(k, v.change) })
+			wants(t, changeErr, "")
 			carries(t, "the successor", fresh, "wide", v.scopes, v.metadata)
-			c.keysAre(t, name, 2, fresh.ID)
+			c.keysAre(t, name, 2, fresh.ID) // the old key is the second row
 			if entries, events := c.written(t, "key.updated", webhook.KeyUpdated); entries != 1 || events != 1 {
 				t.Errorf("%d entries and %d events of one change", entries, events)
 			}
@@ -169,38 +178,41 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 	}
 }
 
-// TestAChangeIsDecidedByTheMomentOfItsWrite changes a key, and something else comes between the
-// reads of the change and its transaction.
+// TestAChangeIsDecidedByTheMomentOfItsWrite reduces the scopes of a key to "a", and another request changes the key
+// between the reads of this change and its transaction.
 func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
-	turn := func(grace time.Duration) func(*connected, id.Key) error {
+	rotation := func(grace time.Duration) func(*connected, id.Key) error {
 		return func(c *connected, k id.Key) error {
 			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{}))
 		}
 	}
 	for name, v := range map[string]struct {
-		first        func(*connected, id.Key) error
-		want         problem.Code
-		name, scopes string
+		first        func(*connected, id.Key) error // the other request
+		want         problem.Code                   // of the change to the scopes "a"
+		name, scopes string                         // of the key in the end
 	}{
 		"a revocation":               {func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) }, problem.KeyNotActive, "wide", "a b c"},
-		"a rotation without a grace": {turn(0), problem.KeyNotActive, "wide", "a b c"},
-		"a rotation with a grace":    {turn(time.Hour), problem.KeyNotActive, "wide", "a b c"}, // else its successor would stay wide unseen
-		"another name":               {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Name: ptr("other")}) }, "", "other", "a"},
-		"other scopes":               {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("b")}) }, "", "wide", "a"},
-		"the same scopes":            {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }, "", "wide", "a"},
+		"a rotation without a grace": {rotation(0), problem.KeyNotActive, "wide", "a b c"},
+		// The caller does not know of the successor, which keeps all scopes.
+		"a rotation with a grace": {rotation(time.Hour), problem.KeyNotActive, "wide", "a b c"},
+		"another name":            {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Name: ptr("other")}) }, "", "other", "a"},
+		"other scopes":            {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("b")}) }, "", "wide", "a"},
+		"the same scopes":         {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }, "", "wide", "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t)
 			k := c.wideKey(t)
-			err, first := c.overtaken(t, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }, func() error { return v.first(c, k) })
-			wants(t, first, "")
+			narrow := func() error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }
+			err, firstErr := c.overtaken(t, narrow, func() error { return v.first(c, k) })
+			wants(t, firstErr, "")
 			wants(t, err, v.want)
 			carries(t, name, row(t, c.Table, c.org, k), v.name, v.scopes, wide().Metadata)
 		})
 	}
 }
 
-// TestTheEventOfAChangedKeyNamesWhatChanged: and shows neither the scopes nor the metadata.
+// TestTheEventOfAChangedKeyNamesWhatChanged: the event names the fields that differ, so not the name here. It shows
+// neither the scopes nor the metadata.
 func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
@@ -215,8 +227,8 @@ func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {
 	}
 }
 
-// sizeOf returns the size of a row as DynamoDB counts it: names and values in UTF-8, a number as a
-// byte for each two digits and one more.
+// sizeOf returns the size of a row in bytes, as DynamoDB counts them: names and values in UTF-8. A number has a
+// byte for each two digits, and one more.
 func sizeOf(t *testing.T, r dbRow) (n int) {
 	t.Helper()
 	for name, v := range r {
@@ -235,7 +247,9 @@ func sizeOf(t *testing.T, r dbRow) (n int) {
 	return n
 }
 
-// TestAKeysRowIsOneReadUnitAtAllBounds: a check of a key reads the row strongly, and a unit is 4 KB.
+// TestAKeysRowIsOneReadUnitAtAllBounds: every request with a key reads its row strongly. A row of up to 4 KB
+// costs one read unit, also when the name, the scopes, the metadata and the prefix are as long as they may be,
+// and the row has every attribute that it can have.
 func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 	c := connect(t)
 	name := strings.Repeat("🔑", org.MaxNameLen)
@@ -244,36 +258,39 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 		scopes = append(scopes, fmt.Sprintf("%02d", i)+strings.Repeat("x", apikey.MaxScope-2))
 	}
 	metadata := map[string]string{"a": strings.Repeat("&", apikey.MaxMetadata-len(`{"a":""}`))}
-	longest := strings.Repeat("k", 16)
-	if _, ok := org.CleanName(name); !ok || !apikey.ValidMetadata(metadata) || !apikey.ValidPrefix(longest) || !apikey.ValidScope(scopes[0]) {
+	prefix := strings.Repeat("k", 16)
+	if _, ok := org.CleanName(name); !ok || !apikey.ValidMetadata(metadata) || !apikey.ValidPrefix(prefix) || !apikey.ValidScope(scopes[0]) {
 		t.Fatal("not at the bounds")
 	}
-	wanted := store.NewKey{Name: name, Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Prefix: longest, ExpiresIn: 10 * 365 * dayLong}
+	wanted := store.NewKey{Name: name, Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wanted, store.Once[store.MintedKey]{})
 	wants(t, err, "")
-	turn := func(k id.Key) id.Key {
+	rotated := func(k id.Key) id.Key {
 		t.Helper()
-		fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: longest}, store.Once[store.MintedKey]{})
+		fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: prefix}, store.Once[store.MintedKey]{})
 		wants(t, err, "")
 		return fresh.Made.ID
 	}
-	k := turn(made.Made.ID)
-	turn(k)
+	k := rotated(made.Made.ID) // k has a predecessor
+	rotated(k)                 // and a successor
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "")
 	rows := c.rowsOf(t, "KEYS#")
-	whole := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k) })]
+	full := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k) })]
 	for _, e := range c.entities(t) {
+		if e.name != "API key" {
+			continue
+		}
 		for _, attribute := range strings.Fields(e.must + " " + e.may) {
-			if e.name == "API key" && whole[attribute] == nil {
+			if full[attribute] == nil {
 				t.Errorf("the row has no %s", attribute)
 			}
 		}
 	}
-	if n := sizeOf(t, whole); n > 4096 {
+	if n := sizeOf(t, full); n > 4096 {
 		t.Errorf("%d bytes", n)
 	}
 	read, err := c.DB.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &c.Name, Key: dbRow{"PK": whole["PK"], "SK": whole["SK"]}, ConsistentRead: ptr(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		TableName: &c.Name, Key: dbRow{"PK": full["PK"], "SK": full["SK"]}, ConsistentRead: ptr(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	wants(t, err, "")
 	if units := *read.ConsumedCapacity.CapacityUnits; units != 1 {

@@ -19,9 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as much as it may have. The process
-// ends before each transaction, and the same admin repeats the request: each time one
-// transaction more is done.
+// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as many keys and members as it may have. Each request ends
+// before its second transaction, and the same admin repeats it: so each request does one transaction more.
 func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	c, keys := full(t)
 	authorizers := c.warm(t, 4, keys)
@@ -34,13 +33,14 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		if crashes == 100 {
 			t.Fatal("the deletion does not end")
 		}
-		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // who can ask again
+		wants(t, second(c.Org(ctx, admin(c.ada), c.org)), "") // she is still an admin, and can repeat the request
 	}
-	// One transaction that closes, six of 250 keys, twelve of the other members, one of the caller.
+	// One transaction closes the org. Six revoke 250 keys, and twelve remove 499 members, 45 in each. One removes
+	// the caller.
 	if crashes != 20 {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
-	c.Faults.Calls()
+	c.forgetCalls()
 	if n := storm(authorizers, keys, 16, 1000); n != 0 {
 		t.Errorf("%d of 1,000 requests were accepted", n)
 	}
@@ -53,28 +53,31 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), problem.OrgNotFound)
 	orgs, _, err := c.OrgsOf(ctx, c.ada, store.Page{})
 	if err != nil || len(orgs) != 0 {
-		t.Errorf("the list of the one who deleted it: %v, %v", orgs, err)
+		t.Errorf("the orgs of the admin who deleted it: %v, %v", orgs, err)
 	}
 }
 
-// TestADeletionFitsIntoItsRequest deletes an org with as much as it may have, in one request.
+// TestADeletionFitsIntoItsRequest deletes an org with as many keys and members as it may have, in one request. API
+// Gateway waits 29 seconds: the number of calls is the bound, because the time on a test's machine proves nothing.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	c, _ := full(t)
-	c.Faults.Calls()
+	c.forgetCalls()
 	begun := time.Now()
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 	calls := c.Faults.Calls()
 	t.Logf("%d calls in %s", len(calls), time.Since(begun))
-	if len(calls) != 23 { // one read, two pages, twenty transactions
+	if len(calls) != 23 { // one read, a page of keys, a page of members, and twenty transactions
 		t.Errorf("%d calls: %v", len(calls), calls)
 	}
-	if n := len(c.rowsOf(t, "AUD#")); n != 1+200+50+1 {
+	const orgCreated, keysCreated, keysRotated = 1, 200, 50
+	const orgDeleted = 1 // and no entry for each key and member
+	if n := len(c.rowsOf(t, "AUD#")); n != orgCreated+keysCreated+keysRotated+orgDeleted {
 		t.Errorf("%d audit entries", n)
 	}
 }
 
-// TestAnOrgOfSeveralPagesIsDeletedWhole: with more keys, members and apps than are read at once. One of the keys
-// expired so late that a slow clock still takes it.
+// TestAnOrgOfSeveralPagesIsDeletedWhole deletes an org with more keys, members and apps than are read at once. One of
+// its keys expired a second ago, so an authorizer whose clock is slow still accepts it: it must be revoked too.
 func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	c := connect(t)
 	c.SetClosingPage(2)
@@ -84,10 +87,12 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 		made, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
 		wants(t, err, "")
 		apps = append(apps, made.Made.ID)
+		// Two more keys: one in its grace, and its successor.
 		rotate(t, c.Table, c.org, c.ada, makeKey(t, c.Table, c.org, c.ada, 0).ID, time.Hour, "")
 	}
 	makeKey(t, c.Table, c.org, c.ada, time.Minute)
-	for _, c.app = range apps {
+	for _, app := range apps {
+		c.app = app
 		c.endpoint(t)
 	}
 	c.pass(time.Minute + time.Second)
@@ -100,8 +105,8 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	if n := c.memberRows(t); n != 0 {
 		t.Errorf("%d rows of memberships are left", n)
 	}
-	for range 2 {
-		c.end(t)
+	for range 2 { // the second sweep begins when all requests in flight have ended, and deletes the apps
+		c.sweepOrg(t)
 		c.pass(2 * time.Minute)
 	}
 	for _, r := range c.rowsOf(t, "HOOKS#") {
@@ -114,10 +119,11 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	}
 }
 
-// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: between the reading of a page of keys and its transaction.
+// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has
+// read both, and right before the transaction that revokes both.
 func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
-	s := settle(t)
-	s.Faults.Before("TransactWriteItems", func() {}) // it closes the org
+	s := populate(t)
+	s.letPass("TransactWriteItems") // the transaction that closes the org
 	s.Faults.Before("TransactWriteItems", func() { wants(t, s.RevokeKey(ctx, admin(s.eve), s.org, s.key.ID), "") })
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
 	if row(t, s.Table, s.org, s.old.ID).RevokedAt == 0 || s.Faults.Pending() {
@@ -125,8 +131,8 @@ func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 	}
 }
 
-// end does what the sweep does for a deleted org, and reports whether its deletion was cut short.
-func (c *connected) end(t *testing.T) (cutShort bool) {
+// sweepOrg does what the sweep does for a deleted org, and reports whether the request that deleted it was cut short.
+func (c *connected) sweepOrg(t *testing.T) (cutShort bool) {
 	t.Helper()
 	for more := true; more; {
 		var err error
@@ -142,46 +148,51 @@ func (c *connected) dueOrg(t *testing.T) bool {
 	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), has("due"))
 }
 
-// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: not when its deletion begins, which is cut short and repeated an hour
-// later. Until they are over, a request that was let in before may create an endpoint.
+// TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty: the apps of a deleted org stay for two minutes more, because
+// a request that was let in before may still create an endpoint. The two minutes begin when the sweep first
+// finds no members: not when the deletion begins, which is cut short and repeated hours later.
 func TestTheTwoMinutesOfAnEndedOrgBeginWhenItIsEmpty(t *testing.T) {
-	s := settle(t)
-	s.cut(t)
+	s := populate(t)
+	s.cutDeletion(t)
 	s.pass(time.Hour)
-	if !s.end(t) {
+	if !s.sweepOrg(t) {
 		t.Error("an org with members is not reported as cut short")
 	}
 	s.pass(time.Hour)
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
-	s.end(t)
+	s.sweepOrg(t) // finds no members: the two minutes begin
 	s.pass(2*time.Minute - time.Millisecond)
-	late := s.endpoint(t)
-	s.end(t)
+	late := s.endpoint(t) // by a request that was let in before
+	s.sweepOrg(t)
 	if len(s.apps(t)) == 0 || !s.dueOrg(t) {
 		t.Error("the org's end is over before requests in flight are")
 	}
 	wants(t, second(s.Endpoint(ctx, s.app, late.ID)), problem.EndpointNotFound)
 	s.pass(time.Millisecond)
-	s.end(t)
+	s.sweepOrg(t)
 	if left := s.apps(t); len(left) != 0 || s.dueOrg(t) {
 		t.Errorf("two minutes after the org was empty: %v", left)
 	}
 }
 
-// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin create everything right before
-// each transaction of a deletion.
+// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin, Eve, make every change right before
+// transaction n of a deletion, counted from 0. Before the transaction that closes the org, all changes succeed,
+// and the deletion takes what they made. After it, all are refused. There is no transaction 4: with this n
+// nothing is made.
 func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
-	const transactions = 4 // it closes the org, revokes its keys, removes its members, and its caller
+	const transactions = 4 // to close the org, revoke the keys, remove the other members, and remove the caller
 	for n := range transactions + 1 {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			s := settle(t)
+			s := populate(t)
 			for range n {
-				s.Faults.Before("TransactWriteItems", func() {})
+				s.letPass("TransactWriteItems")
 			}
 			done := map[string]error{}
 			s.Faults.Before("TransactWriteItems", func() {
 				for _, c := range changes() {
-					if !strings.Contains(c.name, "removal") && !strings.Contains(c.name, "leaving") && c.name != "a demotion" {
+					// The deletion needs Ada as an admin, and the later changes need Eve.
+					takesAdminAway := strings.Contains(c.name, "removal") || strings.Contains(c.name, "leaving") || c.name == "a demotion"
+					if !takesAdminAway {
 						done[c.name] = c.do(s)
 					}
 				}
@@ -193,8 +204,12 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 				}
 				return
 			}
+			want := problem.OrgNotFound
+			if n == 0 {
+				want = "" // the org is not closed yet
+			}
 			for name, err := range done {
-				if n == 0 && err != nil || n > 0 && !problem.Is(err, problem.OrgNotFound) {
+				if want == "" && err != nil || want != "" && !problem.Is(err, want) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -210,9 +225,10 @@ func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
 	}
 }
 
-// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs deletions and creates at the same time.
+// TestAKeyMadeWhileItsOrgIsDeletedIsRefused runs eight creates of a key and two deletions, one by each admin,
+// at the same time. Each key is either not made, or made and revoked.
 func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
-	s := settle(t)
+	s := populate(t)
 	const creators = 8
 	tried := make([]store.MintedKey, creators)
 	errs := atOnce(creators+2, func(n int) error {
@@ -223,7 +239,7 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 			return persistent(func() error { return s.DeleteOrg(ctx, admin(s.eve), s.org) })
 		}
 		return persistent(func() error {
-			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), seeing(&tried[n])))
+			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), recording(&tried[n])))
 		})
 	})
 	for n, err := range errs {
@@ -235,43 +251,47 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 		t.Error("no admin deleted the org")
 	}
 	for n, k := range tried {
-		found, ok, err := s.APIKey(ctx, s.org, k.ID)
-		if err != nil || ok != (errs[n] == nil) || ok && found.RevokedAt == 0 {
+		found, exists, err := s.APIKey(ctx, s.org, k.ID)
+		answeredAsMade, active := errs[n] == nil, exists && found.RevokedAt == 0
+		if err != nil || exists != answeredAsMade || active {
 			t.Errorf("key %d: %v, %+v, %v", n, errs[n], found, err)
 		}
 	}
 }
 
 func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
-	s := settle(t)
+	s := populate(t)
 	s.NewUser(t, "stranger@example.com")
 	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
-	s.cut(t)
+	s.cutDeletion(t) // by Ada
 	wants(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
 	wants(t, s.DeleteOrg(ctx, admin(id.NoUser), s.org), problem.OrgNotFound)
 	wants(t, s.DeleteOrg(ctx, admin(s.eve), s.org), "")
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
+// TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked: the deletion of an org leaves a key that expired more than
+// a minute ago. A key that expired a second ago is revoked, because an authorizer whose clock is slow still
+// accepts it.
 func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
 	c := connect(t)
-	old, just := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
-	c.pass(time.Hour + 2*time.Minute + time.Second) // a clock that is late still takes the second
+	early, late := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
+	c.pass(time.Hour + 2*time.Minute + time.Second)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
-	if row(t, c.Table, c.org, old.ID).RevokedAt != 0 || row(t, c.Table, c.org, just.ID).RevokedAt == 0 {
+	if row(t, c.Table, c.org, early.ID).RevokedAt != 0 || row(t, c.Table, c.org, late.ID).RevokedAt == 0 {
 		t.Error("want only the key revoked that expired within the last minute")
 	}
 }
 
-// TestADeletedOrgMakesRoomForItsCreator counts the orgs that a user may create. The creator of
-// the org gets the place back a day later, also when another admin deletes it.
+// TestADeletedOrgMakesRoomForItsCreator: a deleted org counts for a day more in the limit on the orgs that its
+// creator has created. It never counts for another admin, who deletes it here.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
-	c.Limits.OrgsCreated = 1
+	c.Limits.OrgsCreated = 1 // Ada has created one
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	create := func(u id.User) error { return second(c.CreateOrg(ctx, u, "x", store.Once[store.Org]{})) }
 	wants(t, create(c.ada), problem.LimitReached)
-	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1) // closing is tried twice, and gives one place back
 	wants(t, c.DeleteOrg(ctx, admin(eve), c.org), "")
 	c.pass(dayLong - time.Millisecond)
 	wants(t, create(c.ada), problem.LimitReached)
@@ -284,7 +304,7 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 
 func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
 	c := connect(t)
-	c.Limits.OrgsCreated = 3
+	c.Limits.OrgsCreated = 3 // one is there already, and stays
 	create := func() (store.Created[store.Org], error) { return c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{}) }
 	for range 2 {
 		made, err := create()
@@ -298,7 +318,8 @@ func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
 	wants(t, second(create()), problem.LimitReached)
 }
 
-// TestACreatorWithoutTheMapHoldsBackNoDeletion: a row of another release, or a restored one.
+// TestACreatorWithoutTheMapHoldsBackNoDeletion: the row of the org's creator may have no map of deleted orgs
+// (ended), when an older release wrote the row or a backup was restored.
 func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	c := connect(t)
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &c.Name, UpdateExpression: aws.String("REMOVE ended"), Key: map[string]types.AttributeValue{
@@ -308,14 +329,16 @@ func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 }
 
-// TestThePlaceOfADeletedOrgIsTakenOnce: two requests find it at the same time.
+// TestThePlaceOfADeletedOrgIsTakenOnce: two creates find the place of a deleted org at the same time. The first
+// try of a create meets the limit. Its second transaction takes the deleted org out of the count, and the other
+// create runs before that.
 func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 	c.pass(dayLong)
 	create := func() error { return second(c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{})) }
-	c.Faults.Before("TransactWriteItems", func() {}) // the first try
+	c.letPass("TransactWriteItems") // the first try
 	c.Faults.Before("TransactWriteItems", func() { wants(t, create(), "") })
 	wants(t, create(), problem.LimitReached)
 	if orgs, _, err := c.OrgsOf(ctx, c.ada, store.Page{}); err != nil || len(orgs) != 1 || c.Faults.Pending() {
@@ -323,10 +346,11 @@ func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestADeletionIsAuditedOnce loses the answer of each of its transactions.
+// TestADeletionIsAuditedOnce makes the first transaction, which closes the org, fail in every way after which it is
+// repeated.
 func TestADeletionIsAuditedOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late, storetest.LostAfter, storetest.Conflict} {
-		s := settle(t)
+		s := populate(t)
 		s.Faults.Plan("TransactWriteItems", fault, 1)
 		wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), "")
 		var found []string

@@ -24,10 +24,13 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// idempotencyKey is a value of the header Idempotency-Key.
+const idempotencyKey = "6f2d9b0c-1111-4222-8333-444455556666"
+
 // connected is an app on a table of its own, with a clock that moves only by pass.
 type connected struct {
 	*storetest.Table
-	ada id.User // its org's admin
+	ada id.User // the admin of the app's org
 	org id.Org
 	app id.App
 
@@ -35,9 +38,10 @@ type connected struct {
 	now time.Time
 }
 
+// connect returns the default app of a new org, of which Ada is the only member.
 func connect(t *testing.T) *connected {
 	t.Helper()
-	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
+	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)} // any time
 	c.Now = func() time.Time {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -49,17 +53,25 @@ func connect(t *testing.T) *connected {
 	return c
 }
 
+// pass moves the clock forward.
 func (c *connected) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// rowsOf returns the rows whose partition key has a prefix.
-func (c *connected) rowsOf(t *testing.T, pk string) (rows []map[string]types.AttributeValue) {
+// forgetCalls makes the next Faults.Calls return only the calls from now on.
+func (c *connected) forgetCalls() { c.Faults.Calls() }
+
+// letPass uses up the next call of an operation: each call takes one of the planned changes, in order, so a change
+// that is planned after letPass comes before the call after the next one.
+func (c *connected) letPass(operation string) { c.Faults.Before(operation, func() {}) }
+
+// rowsOf returns the rows whose partition key begins with a text.
+func (c *connected) rowsOf(t *testing.T, begins string) (rows []map[string]types.AttributeValue) {
 	t.Helper()
 	for _, r := range c.Rows(t) {
-		if strings.HasPrefix(text(r, "PK"), pk) {
+		if strings.HasPrefix(text(r, "PK"), begins) {
 			rows = append(rows, r)
 		}
 	}
@@ -93,11 +105,13 @@ func (c *connected) events(t *testing.T, kind webhook.Type) (data []map[string]a
 	return data
 }
 
+// madeLink is a link with its token, which only the answer of its create shows.
 type madeLink struct {
 	link.Link
 	token link.Token
 }
 
+// link creates a pending link, as if by a request without an API key.
 func (c *connected) link(t *testing.T, life time.Duration) madeLink {
 	t.Helper()
 	made, err := c.CreateLink(ctx, store.NewLink{
@@ -113,11 +127,12 @@ func (c *connected) link(t *testing.T, life time.Duration) madeLink {
 	return madeLink{made.Made.Link, parsed}
 }
 
-// claim is a claim of a link by a device with a claim key.
+// claim returns a claim of the link, by the device that has this claim key.
 func (l madeLink) claim(key string) store.Claim {
 	return store.Claim{Token: l.token, ClaimKey: sha256.Sum256([]byte(key))}
 }
 
+// endpoint creates an endpoint with a URL of its own. The endpoint takes these types of events; none: all types.
 func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	t.Helper()
 	if len(events) == 0 {
@@ -132,11 +147,12 @@ func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	return c.seen(t, made.Made.ID)
 }
 
-// wanted returns an endpoint to create by the key.
+// wanted describes an endpoint that an API key creates; "": no key.
 func (c *connected) wanted(by id.Key) store.NewEndpoint {
 	return store.NewEndpoint{OrgID: c.org, AppID: c.app, By: by}
 }
 
+// seen reads an endpoint as it is now.
 func (c *connected) seen(t *testing.T, h id.Endpoint) store.Endpoint {
 	t.Helper()
 	found, err := c.Endpoint(ctx, c.app, h)
@@ -146,6 +162,7 @@ func (c *connected) seen(t *testing.T, h id.Endpoint) store.Endpoint {
 	return found
 }
 
+// enable enables or disables an endpoint, as a request of its app.
 func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endpoint {
 	t.Helper()
 	changed, err := c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &enabled})
@@ -155,7 +172,7 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 	return changed
 }
 
-// test writes an event for one endpoint, and returns its id.
+// test writes a test event for one endpoint, and returns the event's id.
 func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
 	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello")
@@ -165,7 +182,7 @@ func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	return e
 }
 
-// stream fans out every event, as the stream does.
+// stream fans out every event of the app, as the table's stream does.
 func (c *connected) stream(t *testing.T) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "EVTS#") {
@@ -173,7 +190,7 @@ func (c *connected) stream(t *testing.T) {
 	}
 }
 
-// fanned writes an event for one endpoint, with its delivery.
+// fanned writes a test event for one endpoint and fans it out, so that the endpoint has a delivery of the event.
 func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
 	e := c.test(t, h)
@@ -183,6 +200,7 @@ func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 	return e
 }
 
+// work reads a delivery as the deliver function does before an attempt.
 func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
 	t.Helper()
 	w, ok, err := c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: h, Event: e})
@@ -198,7 +216,7 @@ func (c *connected) status(t *testing.T, h id.Endpoint, e id.Event) webhook.Deli
 	return c.work(t, h, e).Status
 }
 
-// atOnce runs do n times at once and returns the errors.
+// atOnce calls do n times at once, with i from 0 to n-1, and returns the error of each call at its i.
 func atOnce(n int, do func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
@@ -227,9 +245,9 @@ func tally(errs []error) map[problem.Code]int {
 	return out
 }
 
-// persistent repeats a call that was unavailable because of too many races, as a caller does. It
-// waits longer each time: otherwise forty callers could keep the database of a busy machine from
-// answering any of them in time.
+// persistent repeats a call that was unavailable because of too many races, as a client does. It waits a random
+// time, which may be longer each time: otherwise forty callers at once could keep the database of a busy
+// machine from answering any of them in time.
 func persistent(do func() error) error {
 	const tries = 12
 	for try := 0; ; try++ {
@@ -241,7 +259,8 @@ func persistent(do func() error) error {
 	}
 }
 
-// once returns an idempotent create that happens once.
+// once makes a create idempotent: the app sends the header key with the body request, and the first create answers
+// answer. A later create with the same key and body answers the same.
 func once[Made any](c *connected, key, request, answer string) store.Once[Made] {
 	return store.Once[Made]{
 		Request: store.Request{Key: secret.New(key), Principal: string(c.app), Method: "POST", Path: "/x", Body: []byte(request)},
@@ -249,18 +268,19 @@ func once[Made any](c *connected, key, request, answer string) store.Once[Made] 
 	}
 }
 
-// seeing records what a create is about to make, with any outcome.
-func seeing[Made any](made *Made) store.Once[Made] {
+// recording writes what a create is about to make to *made, so that a test knows it also when the create fails.
+func recording[Made any](made *Made) store.Once[Made] {
 	return store.Once[Made]{Render: func(m Made) ([]byte, error) { *made = m; return nil, nil }}
 }
 
 var errWrong = errors.New("not as it must be")
 
+// wrong returns an error that says what a call did wrong, for a function that returns errors and has no *testing.T.
 func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errWrong}, args...)...)
 }
 
-// deliveryRow returns the row of a delivery to write directly into the table.
+// deliveryRow returns the row of a delivery, for write.
 func (c *connected) deliveryRow(h id.Endpoint, event, status string) map[string]string {
 	return map[string]string{
 		"PK": "DLV#" + string(h), "SK": event, "status": status,
@@ -268,17 +288,17 @@ func (c *connected) deliveryRow(h id.Endpoint, event, status string) map[string]
 	}
 }
 
-// hashOf returns a hash that no token has.
+// hashOf returns the hash of a text that is no token, so that no token has this hash.
 func hashOf(s string) secret.Hash { return sha256.Sum256([]byte(s)) }
 
-// numbers are the attributes that write writes as numbers.
+// numbers are the attributes that write writes as numbers. It writes all others as texts.
 var numbers = []string{"attempts", "createdAt"}
 
-// write puts rows of texts and numbers directly into the table.
+// write puts rows directly into the table, because the store takes long for many.
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 	t.Helper()
 	for len(rows) > 0 {
-		n := min(len(rows), 25)
+		n := min(len(rows), 25) // DynamoDB takes 25 in a batch
 		var puts []types.WriteRequest
 		for _, r := range rows[:n] {
 			item := map[string]types.AttributeValue{}

@@ -15,21 +15,22 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestADoneTransactionIsDoneForItsCaller loses the answer of one transaction of each use case,
-// and the database does not recognise the transaction again. The use case still succeeds. Tests
-// of the API do the same with everything that is created.
+// TestADoneTransactionIsDoneForItsCaller: the answer of one transaction of each use case is lost, and the
+// database does not recognise the transaction when the SDK sends it again (Forgotten). Its conditions are then
+// refused, although it was carried out. The use case must recognise its own write, and succeed. Tests of the
+// API do the same with the use cases that create something.
 func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
-	h, gone := c.endpoint(t), c.endpoint(t)
+	h, another := c.endpoint(t), c.endpoint(t)
 	c.enable(t, h.ID, false)
 	held := c.fanned(t, h.ID)
 	h = c.enable(t, h.ID, true)
 	event := c.test(t, h.ID)
-	l, taken, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
-	other, key := c.NewOrg(t, c.ada), c.wideKey(t)
-	for _, what := range []struct {
+	toRevoke, toClaim, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
+	otherOrg, key := c.NewOrg(t, c.ada), c.wideKey(t)
+	for _, use := range []struct {
 		name string
 		do   func() error
 	}{
@@ -40,14 +41,14 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"another name", func() error { return second(c.RenameOrg(ctx, admin(c.ada), c.org, "Other")) }},
 		{"a key that is changed", func() error { return c.update(key, store.KeyChange{Scopes: ptr("a")}) }},
 		{"an endpoint that is changed", func() error {
-			return second(c.UpdateEndpoint(ctx, c.app, gone.ID, store.EndpointChange{Description: &text}))
+			return second(c.UpdateEndpoint(ctx, c.app, another.ID, store.EndpointChange{Description: &text}))
 		}},
-		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, gone.ID, false)) }},
-		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, gone.ID, id.NoKey) }},
-		{"a fan-out, which gives what is to be sent", func() error {
+		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, another.ID, false)) }},
+		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, another.ID, id.NoKey) }},
+		{"a fan-out, which returns the delivery to send", func() error {
 			send, err := c.Deliveries().FanOut(ctx, c.app, event)
 			if len(send) != 1 {
-				return wrong("%d are to be sent", len(send))
+				return wrong("%d deliveries are to be sent", len(send))
 			}
 			return err
 		}},
@@ -60,22 +61,23 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		}},
 		{"a test event", func() error { return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again")) }},
 		{"a first claim, which is no replay", func() error {
-			claimed, err := c.ClaimLink(ctx, taken.claim("k"))
+			claimed, err := c.ClaimLink(ctx, toClaim.claim("k"))
 			if claimed.Replayed {
 				return wrong("a replay")
 			}
 			return err
 		}},
-		{"a link that is revoked", func() error { return second(c.RevokeLink(ctx, c.app, l.ID)) }},
+		{"a link that is revoked", func() error { return second(c.RevokeLink(ctx, c.app, toRevoke.ID)) }},
 		{"a new user", func() error { c.NewUser(t, "new@example.com"); return nil }},
-		{"an org that is deleted", func() error { return c.DeleteOrg(ctx, admin(c.ada), other) }},
+		{"an org that is deleted", func() error { return c.DeleteOrg(ctx, admin(c.ada), otherOrg) }},
 		{"the lease of the signing keys", func() error { return second(c.LeaseSigningKeys(ctx, time.Minute)) }},
 	} {
 		c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
-		if err := what.do(); err != nil || c.Faults.Pending() {
-			t.Errorf("%s: %v, pending: %v", what.name, err, c.Faults.Pending())
+		if err := use.do(); err != nil || c.Faults.Pending() {
+			t.Errorf("%s: %v, pending: %v", use.name, err, c.Faults.Pending())
 		}
 	}
+	// Each use case has written its counters and its audit entry once.
 	c.counters(t, "in the end")
 	entries, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
 	wants(t, err, "")
@@ -85,25 +87,26 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	}
 	want := []string{
 		"endpoint.created", "endpoint.created", "endpoint.deleted",
-		"endpoint.updated", "endpoint.updated", "endpoint.updated", "endpoint.updated", // two of them before the faults
+		"endpoint.updated", "endpoint.updated", "endpoint.updated", "endpoint.updated", // two by enable, above
 		"key.created", "key.updated",
 		"org.updated", "member.removed", "member.removed", "member.role_changed", "member.role_changed", "member.added", "member.added", "org.created",
 	}
-	slices.Sort(actions) // those of one millisecond are in no order
+	slices.Sort(actions) // entries of the same millisecond are in no order
 	slices.Sort(want)
 	if !slices.Equal(actions, want) {
 		t.Errorf("the audit log has %v, want %v", actions, want)
 	}
 }
 
-// TestAnEventFannedOutMeanwhileIsStillOnesOwn makes the stream faster than the second try: the
-// event's row has changed by then.
+// TestAnEventFannedOutMeanwhileIsStillOnesOwn: the answer of the transaction that writes an event is lost. The stream
+// fans the event out before the second try, so the event's row has changed. The second try must still find that it is
+// the row of its own event, and write no other.
 func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	before := len(c.rowsOf(t, "EVTS#"))
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
-	c.Faults.Before("TransactWriteItems", func() {})
+	c.letPass("TransactWriteItems") // the first try
 	c.Faults.Before("TransactWriteItems", func() {
 		for _, r := range c.rowsOf(t, "EVTS#") {
 			wants(t, second(c.Deliveries().FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
@@ -115,14 +118,15 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneTransaction repeats creates with ids that are taken, which never
-// happens: the row was written by another transaction.
+// TestOnlyOnesOwnWriteIsADoneTransaction: a refused transaction must not take the write of another one for its
+// own. So a create whose id is taken, which never happens outside of a test, is an internal error and changes
+// nothing.
 func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	c := connect(t)
 	var app store.App
 	create := func(name string) error {
 		c.Rand = bytes.NewReader(make([]byte, 100)) // the same ids each time
-		return second(c.CreateApp(ctx, admin(c.ada), c.org, name, seeing(&app)))
+		return second(c.CreateApp(ctx, admin(c.ada), c.org, name, recording(&app)))
 	}
 	wants(t, create("First"), "")
 	if err := create("Second"); err == nil || problem.From(err).Code != problem.Internal {
@@ -132,6 +136,8 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	if i := slices.IndexFunc(apps, func(a store.App) bool { return a.ID == app.ID }); err != nil || i < 0 || apps[i].Name != "First" {
 		t.Errorf("%+v, %v", apps, err)
 	}
+	// The lease of another run is not taken for the own one. A missing endpoint or member is not taken for one
+	// that the call itself has deleted.
 	l := lease(t, c.Table)
 	if _, err := c.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
 		t.Errorf("another's lease: %v", err)
@@ -141,32 +147,33 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, id.NoUser), problem.MemberNotFound)
 }
 
-// TestALinkIsMadeByOneWrite, of one row, and once whatever happens to the write.
+// TestALinkIsMadeByOneWrite: without an Idempotency-Key, a create of a link only updates the link's row. With every
+// fault it makes one link.
 func TestALinkIsMadeByOneWrite(t *testing.T) {
 	c := connect(t)
-	for n, fault := range []storetest.Fault{
+	for before, fault := range []storetest.Fault{ // before: links that are there already
 		"", storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late,
 	} {
-		c.Faults.Calls()
+		c.forgetCalls()
 		c.Faults.Plan("UpdateItem", fault, 1)
 		made := c.link(t, time.Hour)
 		if calls := c.Faults.Calls(); c.Faults.Pending() || slices.ContainsFunc(calls, func(call string) bool { return call != "UpdateItem" }) {
 			t.Errorf("%s: the calls %v, want only UpdateItem", fault, calls)
 		}
-		if found, err := c.Link(ctx, c.app, made.ID); err != nil || found.ClientUserID != "user-1" || len(c.rowsOf(t, "LINKS#")) != n+1 {
+		if found, err := c.Link(ctx, c.app, made.ID); err != nil || found.ClientUserID != "user-1" || len(c.rowsOf(t, "LINKS#")) != before+1 {
 			t.Errorf("%s: %+v, %v, %d links", fault, found, err, len(c.rowsOf(t, "LINKS#")))
 		}
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneLink makes a link with the id and the token of another one, which never
-// happens.
+// TestOnlyOnesOwnWriteIsADoneLink creates a link with the id and the token of another one, which never happens
+// outside of a test: an internal error, and the first link stays.
 func TestOnlyOnesOwnWriteIsADoneLink(t *testing.T) {
 	c := connect(t)
 	var first store.MintedLink
 	create := func(user string) error {
 		c.Rand = bytes.NewReader(make([]byte, 100)) // the same id and token each time
-		return second(c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: user, ExpiresIn: time.Hour}, seeing(&first)))
+		return second(c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: user, ExpiresIn: time.Hour}, recording(&first)))
 	}
 	wants(t, create("first"), "")
 	if err := create("second"); err == nil || problem.From(err).Code != problem.Internal {

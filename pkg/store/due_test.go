@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -14,16 +15,20 @@ import (
 
 const dayLong = 24 * time.Hour
 
+// TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce: the event key.expiring is written once, seven days
+// before the end of a key, if its life is longer than 14 days and it is still active.
 func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 	c := connect(t)
 	key := func(life time.Duration) id.Key { return makeKey(t, c.Table, c.org, c.ada, life).ID }
 	long, edge := key(30*dayLong), key(14*dayLong+time.Millisecond)
 	short, never, revoked, rotated := key(14*dayLong), key(0), key(30*dayLong), key(30*dayLong)
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
-	fresh := rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "").ID
-	// The row of the last use is also the one that is due.
-	c.NoteUse(ctx, row(t, c.Table, c.org, long), c.Now().UnixMilli())
+	successor := rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "").ID // lives 30 days too
+	before := row(t, c.Table, c.org, long)
+	// The row of a key's last use is also the row that is due for the warning. A use must not change when it is due.
+	c.NoteUse(ctx, before, c.Now().UnixMilli())
 
+	// warned runs eight sweeps at once, and returns the keys of all warnings so far.
 	warned := func() (keys []string) {
 		t.Helper()
 		for _, err := range atOnce(8, func(int) error {
@@ -44,7 +49,7 @@ func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 		return keys
 	}
 	begun := c.Now()
-	expect := func(after time.Duration, want ...id.Key) {
+	expect := func(after time.Duration, want ...id.Key) { // after: since begun
 		t.Helper()
 		c.pass(begun.Add(after).Sub(c.Now()))
 		var texts []string
@@ -59,45 +64,48 @@ func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
 	expect(7 * dayLong)
 	expect(7*dayLong+time.Millisecond, edge)
 	expect(23*dayLong-time.Millisecond, edge)
-	expect(23*dayLong, edge, long, fresh)
-	expect(31*dayLong, edge, long, fresh)
-	// The index may be behind: a second run for these keys changes nothing.
+	expect(23*dayLong, edge, long, successor)
+	expect(31*dayLong, edge, long, successor)
+	// The index is a little behind, so the sweep may find keys that are not due: these calls change nothing.
 	for _, k := range []id.Key{long, short, never, revoked, rotated} {
 		wants(t, c.WarnOfKey(ctx, c.org, k), "")
 	}
-	expect(31*dayLong, edge, long, fresh)
-	if got := row(t, c.Table, c.org, long); got.RevokedAt != 0 {
+	expect(31*dayLong, edge, long, successor)
+	if got := row(t, c.Table, c.org, long); !reflect.DeepEqual(got, before) {
 		t.Errorf("the warning wrote the key's row: %+v", got)
 	}
 }
 
+// TestAKeyRevokedJustNowIsNotWarnedOf revokes a key after the sweep has read it, and before the sweep's transaction.
 func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong).ID
 	c.pass(23 * dayLong)
-	c.between(func() { wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "") }) // after the sweep has read it
+	c.between(func() { wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "") })
 	wants(t, c.WarnOfKey(ctx, c.org, k), "")
 	if n := len(c.events(t, webhook.KeyExpiring)); n != 0 || row(t, c.Table, c.org, k).RevokedAt == 0 {
 		t.Errorf("%d warnings", n)
 	}
 }
 
+// TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor writes five events, one each second, and
+// reads them two at a time.
 func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	c.pass(time.Minute)
 	made, cursor, err := c.Events(ctx, c.app, "", 10)
 	if err != nil || len(made) != 1 {
-		t.Fatalf("%d events, %v; want that of the endpoint", len(made), err)
+		t.Fatalf("%d events, %v; want the endpoint.created of h", len(made), err)
 	}
 	var want, got []id.Event
 	for range 5 {
 		c.pass(time.Second)
 		want = append(want, c.test(t, h.ID))
 	}
-	read := func(limit int) int {
+	read := func() int {
 		t.Helper()
-		found, next, err := c.Events(ctx, c.app, cursor, limit)
+		found, next, err := c.Events(ctx, c.app, cursor, 2)
 		wants(t, err, "")
 		for _, e := range found {
 			got = append(got, e.ID)
@@ -105,20 +113,28 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 		cursor = next
 		return len(found)
 	}
-	for _, c2 := range []struct {
-		after time.Duration
-		n     int
-	}{{5999 * time.Millisecond, 0}, {2 * time.Millisecond, 1}, {0, 0}, {2 * time.Second, 2}, {10 * time.Second, 2}, {time.Hour, 0}} {
-		c.pass(c2.after)
-		if n := read(2); n != c2.n {
-			t.Errorf("after %s more: %d, want %d", c2.after, n, c2.n)
+	for _, step := range []struct {
+		pause time.Duration // before the read
+		shown int
+	}{
+		{5999 * time.Millisecond, 0}, // the first event is 9.999 seconds old
+		{2 * time.Millisecond, 1},
+		{0, 0},
+		{2 * time.Second, 2},
+		{10 * time.Second, 2},
+		{time.Hour, 0}, // all were shown
+	} {
+		c.pass(step.pause)
+		if n := read(); n != step.shown {
+			t.Errorf("after %s more: %d, want %d", step.pause, n, step.shown)
 		}
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	// A cursor in the future reveals nothing and is no error. Another app's feed is empty.
-	if found, next, err := c.Events(ctx, c.app, "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz", 5); err != nil || len(found) != 0 || next == "" {
+	const latest = "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz"
+	if found, next, err := c.Events(ctx, c.app, latest, 5); err != nil || len(found) != 0 || next == "" {
 		t.Errorf("%v, %q, %v", found, next, err)
 	}
 	if found, _, err := c.Events(ctx, id.NoApp, "", 5); err != nil || len(found) != 0 {
@@ -148,10 +164,10 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		rows = append(rows, c.deliveryRow(h.ID, string(e), status))
 	}
 	write(t, c.Table, rows)
-	list := func(span store.DeliverySpan) (got []id.Event) {
+	list := func(span store.DeliverySpan) (got []id.Event) { // all pages of the list
 		t.Helper()
 		span.Endpoint = h.ID
-		for range 300 {
+		for range 300 { // more pages than the list has
 			found, next, err := c.Deliveries().List(ctx, c.app, span)
 			wants(t, err, "")
 			if len(found) > span.Limit {
@@ -173,39 +189,44 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		span store.DeliverySpan
 		want []id.Event
 	}{
-		"all": {store.DeliverySpan{Limit: 7}, all}, "in one": {store.DeliverySpan{Limit: 250}, all}, "over one": {store.DeliverySpan{Limit: 500}, all},
-		"failed": {store.DeliverySpan{Limit: 7, Status: "failed"}, failed}, "one by one": {store.DeliverySpan{Limit: 1, Status: "failed"}, failed},
-		"none held": {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
-		"since":     {store.DeliverySpan{Limit: 7, Since: since}, all[200:]},
-		"behind":    {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
+		"pages of seven":           {store.DeliverySpan{Limit: 7}, all},
+		"one page, exactly full":   {store.DeliverySpan{Limit: 250}, all},
+		"one page, not full":       {store.DeliverySpan{Limit: 500}, all},
+		"failed":                   {store.DeliverySpan{Limit: 7, Status: "failed"}, failed},
+		"failed, one on each page": {store.DeliverySpan{Limit: 1, Status: "failed"}, failed},
+		"held, of which are none":  {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
+		"since a time":             {store.DeliverySpan{Limit: 7, Since: since}, all[200:]},
+		"behind a cursor":          {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
 		// A cursor with another since: the later of the two counts.
 		"since before the cursor": {store.DeliverySpan{Limit: 7, Since: c.Now(), After: all[199]}, all[200:]},
 		"since after the cursor":  {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, all[200:]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := list(v.span); fmt.Sprint(got) != fmt.Sprint(v.want) {
-				t.Errorf("%d, want %d", len(got), len(v.want))
+				t.Errorf("%d deliveries, or others; want %d", len(got), len(v.want))
 			}
 		})
 	}
 	wants(t, third(c.Deliveries().List(ctx, id.NoApp, store.DeliverySpan{Endpoint: h.ID, Limit: 5})), problem.EndpointNotFound)
 }
 
+// third returns the error of a call with three results.
 func third[A, B any](_ A, _ B, err error) error { return err }
 
-// TestOnePageIsOneQuery: what a status that nothing has costs, for a count and for a redelivery.
+// TestOnePageIsOneQuery: with OnePage, a search for a status that no delivery has is one query of 100
+// deliveries or of as many as the limit. Without it, the search would go through all 400.
 func TestOnePageIsOneQuery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	c.enable(t, h.ID, false)
-	c.Limits.Held = 50
+	c.Limits.Held = 50 // HeldCount searches as many, but at least 100
 	var rows []map[string]string
 	for i := range 400 {
 		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "delivered"))
 	}
 	write(t, c.Table, rows)
 	disabled := c.seen(t, h.ID)
-	c.Faults.Calls()
+	c.forgetCalls()
 	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -213,24 +234,27 @@ func TestOnePageIsOneQuery(t *testing.T) {
 		t.Errorf("a count has the calls %v", calls)
 	}
 	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryFailed, Limit: 100, OnePage: true})
-	if calls := c.Faults.Calls(); len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
+	calls := c.Faults.Calls() // one reads the endpoint, and one is the query
+	if len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
 		t.Errorf("%d found, go on behind %s, %v, with %v", len(found), next, err, calls)
 	}
 }
 
-// TestAKeyIsNotWarnedOfAtItsEndOrLater makes the sweep come late, as after days without a table.
-// The warning comes before the end, to the millisecond, and a key that has ended is no longer
-// due.
+// TestAKeyIsNotWarnedOfAtItsEndOrLater makes the sweep run only around the end of a key, as after days in which
+// the table could not be reached. A millisecond before the end the sweep warns of the key. From the end on it
+// does not, and the key is no longer due.
 func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
-	for late, want := range map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0} {
+	// The number of warnings, by the time of the sweep after the key's end.
+	warnings := map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0}
+	for late, want := range warnings {
 		c := connect(t)
 		const life = 30 * dayLong
 		k := makeKey(t, c.Table, c.org, c.ada, life).ID
-		// The grace of a rotated key ends before its life would have.
+		// This key ended long before, with its grace.
 		rotated := makeKey(t, c.Table, c.org, c.ada, life).ID
-		rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "") // its successor lives as long, from now
+		rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "")
 		c.pass(life + late)
-		for range 2 {
+		for range 2 { // sweeps
 			due, err := c.DueBefore(ctx, store.DueKey, c.Now(), 100)
 			wants(t, err, "")
 			for _, d := range due {
@@ -255,8 +279,8 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 	}
 }
 
-// TestTheSweepTakesWhatNoMessageWakes wants an attempt that a message wakes to be due a minute after its time, and
-// any other at its time.
+// TestTheSweepTakesWhatNoMessageWakes: an attempt for which a message of the queue is on its way is due for the
+// sweep a minute after its time, and any other attempt at its time.
 func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -284,8 +308,8 @@ func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 	}
 }
 
-// TestASuccessWakesWhatIsParked wants the endpoint's row to be due when its breaker was open, and not when it has only
-// failed.
+// TestASuccessWakesWhatIsParked: a success makes an endpoint's row due when the endpoint's breaker was open, because
+// deliveries may be parked. After a single failure, which opens no breaker, it does not.
 func TestASuccessWakesWhatIsParked(t *testing.T) {
 	c := connect(t)
 	for _, open := range []bool{false, true} {
@@ -299,7 +323,8 @@ func TestASuccessWakesWhatIsParked(t *testing.T) {
 		}
 		wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h.ID)), "")
 		rows, err := c.DueBefore(ctx, store.DueEndpoint, c.Now(), 10)
-		if is := len(rows) == 1 && rows[0].Endpoint == h.ID && rows[0].At == c.Now().UnixMilli(); err != nil || is != open {
+		isDue := len(rows) == 1 && rows[0].Endpoint == h.ID && rows[0].At == c.Now().UnixMilli()
+		if err != nil || isDue != open {
 			t.Errorf("open %t: due are %v, %v", open, rows, err)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAnAdminEnablesWhatEachReasonDisabled: the endpoint starts without failures, and its held deliveries are released.
+// TestAnAdminEnablesWhatEachReasonDisabled: an admin enables an endpoint that is disabled for any reason. The
+// endpoint then has no failures, and its held deliveries are to be released.
 func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 	c := connect(t)
 	disable := func(h store.Endpoint, why webhook.DisabledReason) error {
@@ -17,7 +18,7 @@ func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 			return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false))
 		case webhook.DisabledByUser:
 			return second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &no}))
-		default:
+		default: // by the deliver function, after a failure
 			wants(t, c.Deliveries().Failed(ctx, h), "")
 			return c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), why)
 		}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom: of 40 creates at once, five succeed. A deleted
+// endpoint counts until the sweep has cancelled its deliveries.
 func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	c := connect(t)
 	c.Limits.Endpoints = 5
@@ -36,16 +39,17 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	if got := tally(atOnce(10, create)); got[problem.LimitReached] != 10 {
 		t.Errorf("before its deliveries are cancelled: %v", got)
 	}
-	c.look(t, all[0].ID)
+	c.sweepIdle(t, all[0].ID)
 	if got := tally(atOnce(10, create)); got[""] != 1 || got[problem.LimitReached] != 9 {
 		t.Errorf("after a deletion: %v", got)
 	}
 }
 
-// look does what the sweep does for an endpoint at which nothing waits.
-func (c *connected) look(t *testing.T, h id.Endpoint) {
+// sweepIdle does what the sweep does for an endpoint that is due, and for which no delivery waits. The row of a
+// deleted endpoint is then deleted.
+func (c *connected) sweepIdle(t *testing.T, h id.Endpoint) {
 	t.Helper()
-	c.pass(time.Millisecond)
+	c.pass(time.Millisecond) // so that the run begins after the last possible parking
 	found, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
@@ -53,15 +57,17 @@ func (c *connected) look(t *testing.T, h id.Endpoint) {
 	wants(t, c.Deliveries().LookedAt(ctx, found, store.Looked{Began: c.Now()}), "")
 }
 
-// TestNoDeletedEndpointHidesAnother: the list, and with it fan-out and the clean-up of a revoked key, reads every row
-// that an app may have, also those of endpoints that are deleted.
+// TestNoDeletedEndpointHidesAnother: a list of endpoints reads up to 1,000 rows, also of deleted endpoints. A
+// thief who creates and deletes endpoints must not fill these rows, and so hide an endpoint from the list, from
+// fan-out and from the clean-up of a revoked key. The limit on endpoints prevents it, because deleted ones
+// count until the sweep has run.
 func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	made, err := c.CreateEndpoint(ctx, c.wanted(thief), store.Once[store.Endpoint]{})
 	wants(t, err, "")
 	deleted := 0
-	for range 1001 {
+	for range 1001 { // more than a list reads
 		other, err := c.CreateEndpoint(ctx, c.wanted(thief), store.Once[store.Endpoint]{})
 		if problem.Is(err, problem.LimitReached) {
 			break
@@ -84,7 +90,8 @@ func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	}
 }
 
-// TestADeletedEndpointIsGoneSoon: although its breaker was to be open for longer.
+// TestADeletedEndpointIsGoneSoon: the row of a deleted endpoint is deleted after five minutes, although its
+// breaker was open, and deliveries could have been parked for longer.
 func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -94,24 +101,24 @@ func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	}
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	c.pass(5 * time.Minute)
-	c.look(t, h.ID)
+	c.sweepIdle(t, h.ID)
 	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID); ok || err != nil {
-		t.Errorf("it is there after five minutes: %v", err)
+		t.Errorf("its row is there after five minutes: %v", err)
 	}
 }
 
 func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
 	c := connect(t)
 	c.Limits.Endpoints = 1
-	const header = "6f2d9b0c-1111-4222-8333-444455556666"
 	create := func(request, answer string) (string, error) {
-		made, err := c.CreateEndpoint(ctx, c.wanted(""), once[store.Endpoint](c, header, request, answer))
+		made, err := c.CreateEndpoint(ctx, c.wanted(""), once[store.Endpoint](c, idempotencyKey, request, answer))
 		return keptOf(made), err
 	}
 	if kept, err := create("{}", "first"); err != nil || kept != "" {
 		t.Fatalf("%q, %v", kept, err)
 	}
-	if kept, err := create("{}", "second"); err != nil || kept != "first" { // although the limit is reached
+	// The limit is reached, and does not refuse the replay.
+	if kept, err := create("{}", "second"); err != nil || kept != "first" {
 		t.Errorf("%q, %v", kept, err)
 	}
 	wants(t, second(create("[]", "")), problem.IdempotencyKeyReused)
@@ -123,15 +130,18 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
 	yes := true
 	for name, err := range map[string]error{
-		"get": second(c.Endpoint(ctx, c.app, h.ID)), "update": second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
-		"delete": c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "test": second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "")),
-		"redeliver": second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})),
-		"other app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
+		"get":                     second(c.Endpoint(ctx, c.app, h.ID)),
+		"update":                  second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
+		"delete":                  c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey),
+		"test":                    second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "")),
+		"redeliver":               second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})),
+		"get one, by another app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {
 		if !problem.Is(err, problem.EndpointNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// The list has only the endpoint that was made for the other app's call.
 	if all, _, err := c.Endpoints(ctx, c.app, store.Page{}); err != nil || len(all) != 1 {
 		t.Errorf("%d endpoints, %v", len(all), err)
 	}
@@ -167,7 +177,7 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 		t.Errorf("disabled twice: %+v", again)
 	}
 	c.enable(t, h.ID, true)
-	if got := c.seen(t, h.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
+	if got := c.seen(t, h.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Breaker != (webhook.Breaker{}) {
 		t.Errorf("%+v", got)
 	}
 	if disabled := c.events(t, webhook.EndpointDisabled); len(disabled) != 0 {
@@ -175,10 +185,12 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	}
 }
 
+// TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased: an endpoint that is enabled again still
+// has held deliveries, until the sweep has released them all. Here a run of the sweep releases two of three.
 func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
-	c.fanned(t, h.ID) // pending: not held
+	c.fanned(t, h.ID) // this delivery is pending, and never counts
 	c.enable(t, h.ID, false)
 	for range 3 {
 		c.fanned(t, h.ID)
@@ -191,9 +203,9 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	}
 	count(c.seen(t, h.ID), 3, "disabled")
 	changed := c.enable(t, h.ID, true)
-	count(changed, 3, "what enabling answers")
+	count(changed, 3, "as the enabling returned it")
 	count(c.seen(t, h.ID), 3, "enabled")
-	now, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
+	now, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID) // the sweep's calls begin here
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
@@ -207,7 +219,7 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 		}
 	}
 	wants(t, c.Deliveries().LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
-	count(c.seen(t, h.ID), 1, "half released")
+	count(c.seen(t, h.ID), 1, "two released")
 	count(c.enable(t, h.ID, false), 1, "disabled again")
 	count(c.enable(t, h.ID, true), 1, "and enabled again")
 }
@@ -227,8 +239,8 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	}
 }
 
-// TestARetryOf410DoesNotDisableWhatTheAppHasChanged: a 410 of the old URL, or from before the
-// endpoint was enabled again, proves nothing about the new one.
+// TestA410OfBeforeTheAppsChangeDoesNotDisable: an attempt reads the endpoint, and the app changes the URL. When
+// the old URL answers 410 (gone), this proves nothing about the new one.
 func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -238,14 +250,19 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	if !c.seen(t, h.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
 		t.Error("the new URL is disabled for the old one's answer")
 	}
+	// A 410 of the new URL does disable the endpoint, with an event.
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByGone), "")
 	got, disabled := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
-	if got.Enabled || got.DisabledReason != webhook.DisabledByGone || len(disabled) != 1 ||
-		disabled[0]["url"] != "https://new.example" || disabled[0]["reason"] != "gone" || disabled[0]["endpointId"] != string(h.ID) || disabled[0]["disabledAt"] != float64(got.DisabledAt) {
-		t.Errorf("%+v, %v", got, disabled)
+	want := []map[string]any{{
+		"endpointId": string(h.ID), "url": "https://new.example", "reason": "gone", "disabledAt": float64(got.DisabledAt),
+	}}
+	if got.Enabled || got.DisabledReason != webhook.DisabledByGone || !reflect.DeepEqual(disabled, want) {
+		t.Errorf("%+v, %v, want %v", got, disabled, want)
 	}
 }
 
+// TestAnotherURLStartsAfresh: a URL of another host removes the failures and closes the breaker. A new
+// description does not.
 func TestAnotherURLStartsAfresh(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -259,7 +276,7 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 		t.Fatalf("with the same URL: %+v", got)
 	}
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 || got.URL != url {
+	if got := c.seen(t, h.ID); got.Breaker != (webhook.Breaker{}) || got.URL != url {
 		t.Errorf("with another URL: %+v", got)
 	}
 }
@@ -274,33 +291,37 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 		c.pass(3 * time.Second)
 	}
 	was := c.seen(t, h.ID)
+	if was.Failures != 6 || was.OpenUntil == 0 {
+		t.Fatalf("the breaker is not open: %+v", was)
+	}
 	for _, url := range []string{"https://receiver.example/other", "https://receiver.example:443/", "HTTPS://Receiver.Example/?x=1"} {
 		wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-		if got := c.seen(t, h.ID); got.URL != url || got.Failures != 6 || got.OpenUntil != was.OpenUntil || got.FailingSince != was.FailingSince || was.OpenUntil == 0 {
+		if got := c.seen(t, h.ID); got.URL != url || got.Breaker != was.Breaker {
 			t.Errorf("%s: %+v, was %+v", url, got, was)
 		}
 	}
-	// A 410 of the new path disables the endpoint, and so do five days that began before it.
+	// Five days of failures that began at the old path disable the endpoint.
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	if got := c.seen(t, h.ID); got.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestAnAdminsReasonStays: no later act changes the reason of the disabling.
+// TestAnAdminsReasonStays: when an admin has disabled an endpoint, neither a 410, nor the app, nor an admin who
+// disables it again changes the reason or the time. The app cannot enable it.
 func TestAnAdminsReasonStays(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
-	by := c.seen(t, h.ID)
+	was := c.seen(t, h.ID)
 	c.pass(time.Minute)
-	wants(t, c.Deliveries().DisableEndpoint(ctx, by, webhook.DisabledByGone), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, was, webhook.DisabledByGone), "")
 	c.enable(t, h.ID, false)
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)), "")
 	yes := true
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != by.DisabledAt {
-		t.Errorf("%+v, was %+v", got, by)
+	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != was.DisabledAt {
+		t.Errorf("%+v, was %+v", got, was)
 	}
 }
 

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// claimed writes a link.claimed event for every endpoint that takes it, and returns its id.
+// claimed claims a new link, and returns the id of the event link.claimed, which is not fanned out yet.
 func (c *connected) claimed(t *testing.T) id.Event {
 	t.Helper()
 	before := map[string]bool{}
@@ -31,6 +30,8 @@ func (c *connected) claimed(t *testing.T) id.Event {
 	return ""
 }
 
+// TestFanOutTwiceAtOnceGivesEachDeliveryOnce fans ten events out to five endpoints, each event eight times at
+// once. Only one of the eight calls returns deliveries to send.
 func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 	c := connect(t)
 	for range 5 {
@@ -53,13 +54,17 @@ func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 			t.Fatalf("%d deliveries, %d to be sent, %v", len(got), sent.Load(), err)
 		}
 		for _, d := range got {
-			if d.Status != webhook.DeliveryPending || d.EventType != webhook.LinkClaimed || d.Attempts != 0 || d.NextAttempt != c.Now().UnixMilli() || d.App != c.app {
+			notTried := d.Status == webhook.DeliveryPending && d.Attempts == 0 && d.NextAttempt == c.Now().UnixMilli()
+			if !notTried || d.EventType != webhook.LinkClaimed || d.App != c.app {
 				t.Errorf("%+v", d)
 			}
 		}
 	}
 }
 
+// TestAFanOutWhoseAnswerIsLostIsNotLost: a fan-out whose transaction fails all the time (times is -1) returns
+// an error. With every fault, the delivery is there once the stream has brought the event again, and it is due
+// for the sweep.
 func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	for _, f := range []struct {
 		fault storetest.Fault
@@ -67,7 +72,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	}{{storetest.LostBefore, 1}, {storetest.LostAfter, 1}, {storetest.Conflict, 2}, {storetest.LostAfter, -1}, {storetest.LostBefore, -1}} {
 		c := connect(t)
 		h := c.endpoint(t)
-		c.stream(t)
+		c.stream(t) // the endpoint.created of h, so that it is not due below
 		e := c.claimed(t)
 		c.Faults.Plan("TransactWriteItems", f.fault, f.times)
 		_, err := c.Deliveries().FanOut(ctx, c.app, e)
@@ -79,7 +84,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
 			t.Errorf("%+v: %s", f, got)
 		}
-		c.pass(2 * time.Minute) // and the sweep finds the delivery, queued or not
+		c.pass(2 * time.Minute) // from a minute on, the sweep takes a delivery whose message is lost
 		due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 		if err != nil || len(due) != 1 || due[0].Endpoint != h.ID || due[0].Event != e {
 			t.Errorf("%+v: due %+v, %v", f, due, err)
@@ -90,13 +95,14 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	}
 }
 
-// between runs change after the reads of a use case and before its transaction.
+// between runs change after the reads of the next use case and before its transaction.
 func (c *connected) between(change func()) {
 	c.Faults.Before("TransactWriteItems", change)
 }
 
-// settled does for held deliveries of an endpoint what the sweep does, until none waits.
-func (c *connected) settled(t *testing.T, h id.Endpoint) {
+// sweepHeld does for the held deliveries of an endpoint what the sweep does, run after run, until none waits:
+// it releases them, or cancels those of a deleted endpoint.
+func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
 	t.Helper()
 	for range 100 {
 		now, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
@@ -115,34 +121,37 @@ func (c *connected) settled(t *testing.T, h id.Endpoint) {
 		}
 		wants(t, c.Deliveries().LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	}
-	t.Fatalf("100 runs have not settled %s", h)
+	t.Fatalf("after 100 runs, deliveries still wait for %s", h)
 }
 
-// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint between its read
-// and the transaction. The sweep has run, too: after the change, and after the fan-out.
+// TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint after the fan-out has read it,
+// and before the fan-out's transaction. In some cases the sweep runs right after the change. In all, it runs
+// after the fan-out. A delivery that would then wait forever is stranded.
 func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
-	enable := func(c *connected, h id.Endpoint, is bool) {
-		_, _ = c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &is})
+	type change func(c *connected, t *testing.T, h id.Endpoint)
+	enabled := func(is bool) change {
+		return func(c *connected, _ *testing.T, h id.Endpoint) {
+			_, _ = c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &is})
+		}
 	}
+	enable, disable := enabled(true), enabled(false)
+	remove := func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }
+	sweep := func(c *connected, t *testing.T, h id.Endpoint) { c.sweepHeld(t, h) }
 	for name, v := range map[string]struct {
-		enabled bool
-		change  func(c *connected, t *testing.T, h id.Endpoint)
-		want    []webhook.DeliveryStatus
+		enabled bool                     // as the fan-out reads the endpoint
+		changes []change                 // between this read and the transaction
+		want    []webhook.DeliveryStatus // of the event's deliveries in the end; nil: it has none
 	}{
-		"disabled":              {true, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, false) }, []webhook.DeliveryStatus{"pending"}}, // deliver holds it
-		"enabled":               {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true) }, []webhook.DeliveryStatus{"pending"}},
-		"enabled and released":  {false, func(c *connected, t *testing.T, h id.Endpoint) { enable(c, h, true); c.settled(t, h) }, []webhook.DeliveryStatus{"pending"}},
-		"enabled and disabled":  {false, func(c *connected, _ *testing.T, h id.Endpoint) { enable(c, h, true); enable(c, h, false) }, []webhook.DeliveryStatus{"held"}},
-		"deleted, was enabled":  {true, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, []webhook.DeliveryStatus{"cancelled"}},
-		"deleted, was disabled": {false, func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }, nil},
-		"forgotten, was enabled": {true, func(c *connected, t *testing.T, h id.Endpoint) {
-			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
-			c.settled(t, h)
-		}, []webhook.DeliveryStatus{"pending"}}, // deliver cancels it
-		"forgotten, was disabled": {false, func(c *connected, t *testing.T, h id.Endpoint) {
-			_ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey)
-			c.settled(t, h)
-		}, nil},
+		// The deliver function holds a pending delivery of a disabled endpoint, and cancels one of a deleted
+		// endpoint.
+		"disabled":                        {true, []change{disable}, []webhook.DeliveryStatus{"pending"}},
+		"enabled":                         {false, []change{enable}, []webhook.DeliveryStatus{"pending"}},
+		"enabled and swept":               {false, []change{enable, sweep}, []webhook.DeliveryStatus{"pending"}},
+		"enabled and disabled":            {false, []change{enable, disable}, []webhook.DeliveryStatus{"held"}},
+		"deleted, was enabled":            {true, []change{remove}, []webhook.DeliveryStatus{"cancelled"}},
+		"deleted, was disabled":           {false, []change{remove}, nil},
+		"deleted and swept, was enabled":  {true, []change{remove, sweep}, []webhook.DeliveryStatus{"pending"}},
+		"deleted and swept, was disabled": {false, []change{remove, sweep}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t)
@@ -152,12 +161,17 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			}
 			e := c.claimed(t)
 			changed := false
-			c.between(func() { changed = true; v.change(c, t, h.ID) })
+			c.between(func() {
+				changed = true
+				for _, change := range v.changes {
+					change(c, t, h.ID)
+				}
+			})
 			wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
 			if !changed {
 				t.Fatal("nothing came between")
 			}
-			c.settled(t, h.ID)
+			c.sweepHeld(t, h.ID)
 			got, err := c.Deliveries().Of(ctx, c.app, e)
 			wants(t, err, "")
 			var statuses []webhook.DeliveryStatus
@@ -167,16 +181,17 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			if !slices.Equal(statuses, v.want) {
 				t.Errorf("%v, want %v", statuses, v.want)
 			}
-			// A message that comes now never meets a deleted endpoint.
-			if strings.HasPrefix(name, "forgotten") && v.enabled && !c.work(t, h.ID, e).To.Deleted {
+			// The deliver function does not send the pending delivery of an endpoint whose row the sweep has deleted.
+			if name == "deleted and swept, was enabled" && !c.work(t, h.ID, e).To.Deleted {
 				t.Error("it would be sent")
 			}
 		})
 	}
 }
 
-// TestADeletionDuringAHoldStrandsNoDelivery deletes the endpoint, and has the sweep pass the
-// delivery, between the read and the hold.
+// TestADeletionDuringAHoldStrandsNoDelivery: an attempt finds the endpoint disabled, and is about to hold the
+// delivery. When the endpoint is deleted meanwhile, or enabled again, the delivery must not be held: nothing
+// would release it.
 func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -188,7 +203,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
-	// The endpoint is enabled again: the message that found it disabled must not hold the delivery.
+	// Another endpoint is enabled again meanwhile.
 	h = c.endpoint(t)
 	e = c.fanned(t, h.ID)
 	c.enable(t, h.ID, false)
@@ -207,42 +222,48 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 
 func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	c := connect(t)
-	all, one, other, off := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked"), c.endpoint(t)
-	c.enable(t, off.ID, false)
-	c.stream(t)
-	to := func(e id.Event) map[id.Endpoint]webhook.DeliveryStatus {
+	all, claims, revocations := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked")
+	disabled := c.endpoint(t)
+	c.enable(t, disabled.ID, false)
+	c.stream(t) // the events of these calls
+	// fanOut returns the status of each delivery of an event. The pending ones are to be sent.
+	fanOut := func(e id.Event) map[id.Endpoint]webhook.DeliveryStatus {
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
 		wants(t, err, "")
 		got, err := c.Deliveries().Of(ctx, c.app, e)
 		wants(t, err, "")
-		out, sent := map[id.Endpoint]webhook.DeliveryStatus{}, 0
+		statuses, pending := map[id.Endpoint]webhook.DeliveryStatus{}, 0
 		for _, d := range got {
-			if out[d.Endpoint] = d.Status; d.Status == webhook.DeliveryPending {
-				sent++
+			statuses[d.Endpoint] = d.Status
+			if d.Status == webhook.DeliveryPending {
+				pending++
 			}
 		}
-		if len(send) != sent {
-			t.Errorf("%d of %d are to be sent", len(send), sent)
+		if len(send) != pending {
+			t.Errorf("%d deliveries are to be sent, and %d are pending", len(send), pending)
 		}
-		return out
+		return statuses
 	}
-	if got := to(c.claimed(t)); len(got) != 3 || got[all.ID] != "pending" || got[one.ID] != "pending" || got[off.ID] != "held" {
+	if got := fanOut(c.claimed(t)); len(got) != 3 || got[all.ID] != "pending" || got[claims.ID] != "pending" || got[disabled.ID] != "held" {
 		t.Errorf("link.claimed: %v", got)
 	}
-	if got := to(c.test(t, other.ID)); len(got) != 1 || got[other.ID] != "pending" {
+	// A test event goes to its endpoint, whatever types that takes.
+	if got := fanOut(c.test(t, revocations.ID)); len(got) != 1 || got[revocations.ID] != "pending" {
 		t.Errorf("test: %v", got)
 	}
-	if got := to(c.test(t, off.ID)); len(got) != 1 || got[off.ID] != "held" {
-		t.Errorf("test of a disabled one: %v", got)
+	if got := fanOut(c.test(t, disabled.ID)); len(got) != 1 || got[disabled.ID] != "held" {
+		t.Errorf("test of a disabled endpoint: %v", got)
 	}
+	// The event endpoint.disabled goes to the other endpoints that take all types.
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, all.ID), webhook.DisabledByGone), "")
 	due, err := c.DueBefore(ctx, store.DueEvent, c.Now().Add(time.Hour), 10)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	if got := to(due[0].Event); len(got) != 1 || got[off.ID] != "held" { // the only other that wants it
+	if got := fanOut(due[0].Event); len(got) != 1 || got[disabled.ID] != "held" {
 		t.Errorf("endpoint.disabled: %v", got)
 	}
-	wants(t, second(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, other.ID))), "") // another app has no such event
+	// Another app has no such event.
+	wants(t, second(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, revocations.ID))), "")
 	wants(t, second(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
 }

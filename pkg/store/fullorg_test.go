@@ -19,49 +19,51 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// crash deletes the org as Ada, in a process that ends before its transaction n, counted from 0.
-// Without an error, there were at most n transactions.
+// crash deletes the org as Ada, in a request that ends before its transaction n, counted from 0. It returns no error
+// when the whole deletion took at most n transactions.
 func (c *connected) crash(n int) error {
-	ending, end := context.WithCancel(ctx)
+	request, end := context.WithCancel(ctx)
 	defer end()
 	for range n {
-		c.Faults.Before("TransactWriteItems", func() {})
+		c.letPass("TransactWriteItems")
 	}
 	c.Faults.Before("TransactWriteItems", end)
-	defer c.Faults.Heal()
-	return c.DeleteOrg(ending, admin(c.ada), c.org)
+	defer c.Faults.Heal() // end may not have been called
+	return c.DeleteOrg(request, admin(c.ada), c.org)
 }
 
-// crowd adds members directly in the table, because the store takes long for many.
+// crowd adds n members directly in the table, because the store takes long for many: both rows of each
+// membership, and the org's counter.
 func (c *connected) crowd(t *testing.T, n int) {
 	t.Helper()
-	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	value := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	var puts []types.WriteRequest
 	for range n {
 		u := string(id.Source{}.NewUser())
 		for _, k := range [][2]string{{"ORG#" + string(c.org), "MEM#" + u}, {"USER#" + u, "ORG#" + string(c.org)}} {
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: dbRow{
-				"PK": s(k[0]), "SK": s(k[1]), "role": s("member"), "joinedAt": number(c.Now().UnixMilli()),
+				"PK": value(k[0]), "SK": value(k[1]), "role": value("member"), "joinedAt": number(c.Now().UnixMilli()),
 			}}})
 		}
 	}
 	for len(puts) > 0 {
-		some := puts[:min(len(puts), 25)]
+		some := puts[:min(len(puts), 25)] // DynamoDB takes 25 in a batch
 		_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: some}})
 		wants(t, err, "")
 		puts = puts[len(some):]
 	}
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &c.Name, Key: dbRow{"PK": s("ORG#" + string(c.org)), "SK": s("META")}, UpdateExpression: ptr("ADD members :n"),
+		TableName: &c.Name, Key: dbRow{"PK": value("ORG#" + string(c.org)), "SK": value("META")}, UpdateExpression: ptr("ADD members :n"),
 		ExpressionAttributeValues: dbRow{":n": number(int64(n))},
 	})
 	wants(t, err, "")
 }
 
+// ptr returns a pointer to a value.
 func ptr[T any](v T) *T { return &v }
 
-// full creates an org with 200 active keys and 50 in their grace, and 500 members. It returns
-// the texts of the keys.
+// full creates an org with as many members and active keys as an org may have, and with 50 keys in their grace.
+// Its clock is the real one. It returns the texts of all keys.
 func full(t *testing.T) (c *connected, keys []secret.String) {
 	t.Helper()
 	const active, rotated, members = 200, 50, 500
@@ -76,11 +78,12 @@ func full(t *testing.T) (c *connected, keys []secret.String) {
 			keys = append(keys, rotate(t, c.Table, c.org, c.ada, k.ID, time.Hour, "").Minted.Key)
 		}
 	}
-	c.crowd(t, members-1)
+	c.crowd(t, members-1) // Ada is a member too
 	return c, keys
 }
 
-// warm returns authorizers that have let every key in.
+// warm returns n authorizers, each as of a process of its own, that have accepted every key once. If an
+// authorizer kept what it has read, it would accept these keys also later.
 func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authn.Authorizer) {
 	t.Helper()
 	for range n {
@@ -94,10 +97,10 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 	return all
 }
 
-// storm calls authorizers with the keys in turn, from clients at once, and counts the requests
-// that are not refused as revoked.
+// storm makes requests with the keys in turn to the authorizers in turn, from many clients at once. It returns
+// how many requests were not refused with key_revoked.
 func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int) int64 {
-	var wrong, next atomic.Int64
+	var notRevoked, next atomic.Int64 // next is the number of the next request
 	var wg sync.WaitGroup
 	for range clients {
 		wg.Go(func() {
@@ -105,17 +108,18 @@ func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int)
 				k := keys[int(n)%len(keys)]
 				_, err := all[int(n)%len(all)].Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Reveal()})
 				if !problem.Is(err, problem.KeyRevoked) {
-					wrong.Add(1)
+					notRevoked.Add(1)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return wrong.Load()
+	return notRevoked.Load()
 }
 
-// named counts the rows that name the org and whose key begins with a prefix.
-func (c *connected) named(t *testing.T, begins string) (n int) {
+// rowsWithOrg counts the rows whose partition key begins with a text, and that have the org's id in one of
+// their two keys.
+func (c *connected) rowsWithOrg(t *testing.T, begins string) (n int) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, begins) {
 		if k := text(r, "PK") + " " + text(r, "SK"); strings.Contains(k, string(c.org)) {
@@ -125,12 +129,14 @@ func (c *connected) named(t *testing.T, begins string) (n int) {
 	return n
 }
 
-// memberRows counts both rows of each of the org's memberships.
+// memberRows counts the rows of the org's memberships: two for each member.
 func (c *connected) memberRows(t *testing.T) int {
 	t.Helper()
-	return c.named(t, "USER#") + c.named(t, "ORG#") - 1 - len(c.apps(t))
+	const meta = 1 // the org's own row
+	return c.rowsWithOrg(t, "USER#") + c.rowsWithOrg(t, "ORG#") - meta - len(c.apps(t))
 }
 
+// apps returns the sort keys of the org's apps.
 func (c *connected) apps(t *testing.T) (apps []string) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "ORG#"+string(c.org)) {
@@ -141,7 +147,8 @@ func (c *connected) apps(t *testing.T) (apps []string) {
 	return apps
 }
 
-// everyEnd deletes two orgs. The sweep ends one of them.
+// everyEnd makes rows of deleted orgs in every state. It deletes two orgs, one with a key, links and an
+// endpoint. The sweep deletes the rest of this one, and has not begun with the other.
 func (c *connected) everyEnd(t *testing.T) {
 	t.Helper()
 	ended := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}
@@ -153,9 +160,9 @@ func (c *connected) everyEnd(t *testing.T) {
 	ended.endpoint(t)
 	c.pass(time.Hour - time.Minute)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), ended.org), "")
-	for range 2 {
+	for range 2 { // the second sweep begins when all requests in flight have ended, and deletes the app
 		c.pass(2 * time.Minute)
-		ended.end(t)
+		ended.sweepOrg(t)
 	}
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)), "")
 }

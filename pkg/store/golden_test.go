@@ -27,9 +27,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestCallsAreAsWritten makes rows of every kind by every use case. It compares the calls that make them, which are
-// their cost, with testdata. The clock and the randomness of the store are
-// fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes the file.
+// TestCallsAreAsWritten makes rows of every kind by every use case, and compares all calls of the database with
+// testdata/calls.txt, so that a change of a use case shows what the use case costs. The clock and the
+// randomness of the store are fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes
+// the file.
 func TestCallsAreAsWritten(t *testing.T) {
 	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
 	c.Now = func() time.Time { return c.now }
@@ -46,7 +47,7 @@ func TestCallsAreAsWritten(t *testing.T) {
 	golden(t, "calls.txt", strings.Join(calls.lines, ""))
 }
 
-// everyPerson signs users in, and changes the org's members.
+// everyPerson signs users in, changes the org's members and names, and reads every list of the org.
 func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	t.Helper()
 	eve := store.Seen{
@@ -60,18 +61,18 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 		wants(t, err, "")
 		return u
 	}
-	user := signIn(eve)
+	user := signIn(eve) // a new user, without a verified email
 	eve.IssuedAt, eve.Verified, eve.Name = eve.IssuedAt+10, true, "Eve E."
-	signIn(eve)
+	signIn(eve) // the email is verified now
 	eve.AskedAt = c.Now().UnixMilli()
-	signIn(eve)
+	signIn(eve) // the userinfo endpoint was called, and showed nothing new
 	other := eve
 	other.Subject, other.IssuedAt = "eve-2", eve.IssuedAt+10
-	signIn(other)
+	signIn(other) // a new user takes the address
 	eve.IssuedAt, eve.Email, eve.Folded = eve.IssuedAt+20, "eve2@example.com", "eve2@example.com"
-	signIn(eve)
+	signIn(eve) // another address
 	eve.IssuedAt, eve.Verified, eve.Name = eve.IssuedAt+20, false, ""
-	signIn(eve)
+	signIn(eve) // the address is no longer verified
 	carol := addMember(t, c.Table, c.org, c.ada, "carol@example.com", org.Viewer)
 	wants(t, second(c.ChangeRole(ctx, admin(c.ada), c.org, carol, org.Admin)), "")
 	wants(t, second(c.ChangeRole(ctx, admin(carol), c.org, carol, org.Member)), "")
@@ -84,25 +85,27 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	_, _, err := c.OrgsOf(ctx, user, store.Page{})
 	wants(t, err, "")
 	for _, p := range []store.Page{{}, {Limit: 2}, {Limit: 2, After: string(id.NoKey)}} {
-		for _, l := range c.lists(p)[:3] {
+		const audit = 3 // the place of the audit log in lists, which is read after the links
+		for _, l := range c.lists(p)[:audit] {
 			calls.atOnce(func() { wants(t, l.read(admin(c.ada)), "") })
 		}
 		_, _, err = c.AppEndpoints(ctx, admin(c.ada), c.org, c.app, p)
 		wants(t, err, "")
-		p.Limit = 2
+		p.Limit = 2 // neither links nor the audit log are read whole
 		_, _, err = c.Links(ctx, c.app, p)
 		wants(t, err, "")
-		calls.atOnce(func() { wants(t, c.lists(p)[3].read(admin(c.ada)), "") })
+		calls.atOnce(func() { wants(t, c.lists(p)[audit].read(admin(c.ada)), "") })
 	}
 }
 
-// everyChange changes endpoints, and claims a link with a device.
+// everyChange changes endpoints and keys, claims a link with a device, charges budgets and warns of a key.
 func (c *connected) everyChange(t *testing.T) {
 	t.Helper()
 	key := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	wanted := c.wanted(key)
 	wanted.URL, wanted.Description, wanted.Events = "https://one.example/hook?a=<1>", "One & only", []string{"key.created", "link.claimed"}
-	made, err := c.CreateEndpoint(ctx, wanted, once[store.Endpoint](c, "6f2d9b0c-1111-4222-8333-444455556667", "{}", "{}"))
+	const header = "6f2d9b0c-1111-4222-8333-444455556667" // everything has used idempotencyKey
+	made, err := c.CreateEndpoint(ctx, wanted, once[store.Endpoint](c, header, "{}", "{}"))
 	wants(t, err, "")
 	change := func(by id.Key, e store.EndpointChange) {
 		t.Helper()
@@ -110,35 +113,35 @@ func (c *connected) everyChange(t *testing.T) {
 		c.pass(time.Second)
 		wants(t, second(c.UpdateEndpoint(ctx, c.app, made.Made.ID, e)), "")
 	}
-	url, same, description, no, yes := "https://two.example/hook", "https://two.example/other", "Two", false, true
+	url, sameHost, description, no, yes := "https://two.example/hook", "https://two.example/other", "Two", false, true
 	change(key, store.EndpointChange{URL: &url})
 	change(id.NoKey, store.EndpointChange{Events: []string{webhook.Every}})
-	change(id.NoKey, store.EndpointChange{URL: &same, Description: &description})
+	change(id.NoKey, store.EndpointChange{URL: &sameHost, Description: &description})
 	change(key, store.EndpointChange{Enabled: &no})
 	change(key, store.EndpointChange{Enabled: &yes})
 	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, key), "")
 	carrying := c.wideKey(t)
 	wants(t, c.update(carrying, store.KeyChange{Scopes: ptr("a c"), Name: ptr("Narrow")}), "")
 	wants(t, c.update(c.wideKey(t), store.KeyChange{Scopes: ptr(""), Metadata: map[string]string{}}), "")
-	c.turned(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
+	c.successorOf(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
 	l := c.link(t, time.Hour)
 	device, claim := "Phone <1>", l.claim("k")
 	claim.Device = &link.Device{Name: &device}
 	wants(t, second(c.ClaimLink(ctx, claim)), "")
-	wants(t, second(c.ClaimLink(ctx, claim)), "")
+	wants(t, second(c.ClaimLink(ctx, claim)), "") // the device repeats its claim
 	c.pass(time.Minute)
-	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
-	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "") // the budget is refilled
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "") // and is not
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	warned := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID
 	c.pass(94 * dayLong)
 	wants(t, c.WarnOfKey(ctx, c.org, warned), "")
 }
 
-// everyAttempt makes attempts with every result, on endpoints with every state of the breaker.
+// everyAttempt makes attempts with every result, and does everything that can happen to a delivery between attempts.
 func (c *connected) everyAttempt(t *testing.T) {
 	t.Helper()
-	pending := func(h store.Endpoint) store.Work {
+	pending := func(h store.Endpoint) store.Work { // a new delivery
 		t.Helper()
 		c.pass(time.Second)
 		return c.work(t, h.ID, c.fanned(t, h.ID))
@@ -163,18 +166,19 @@ func (c *connected) everyAttempt(t *testing.T) {
 	}), "")
 	due := pending(h)
 	c.pass(time.Hour)
-	wants(t, second(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: h.ID, Event: due.Event, At: due.NextAttempt + 60_000})), "")
+	dueAt := due.NextAttempt + time.Minute.Milliseconds() // a minute after its time, the sweep takes it
+	wants(t, second(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: h.ID, Event: due.Event, At: dueAt})), "")
 	c.everyBreaker(t, pending)
 	h = c.seen(t, h.ID)
 	wants(t, c.Deliveries().Failed(ctx, h), "")
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	wants(t, c.Deliveries().Hold(ctx, due.DeliveryID), "")
 	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event})), "")
-	on := c.enable(t, h.ID, true)
-	wants(t, second(c.Deliveries().Release(ctx, on, due.DeliveryID)), "")
-	_, _, err := c.Deliveries().WaitingFor(ctx, on, 10)
+	enabled := c.enable(t, h.ID, true)
+	wants(t, second(c.Deliveries().Release(ctx, enabled, due.DeliveryID)), "")
+	_, _, err := c.Deliveries().WaitingFor(ctx, enabled, 10)
 	wants(t, err, "")
-	wants(t, c.Deliveries().LookedAt(ctx, on, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
+	wants(t, c.Deliveries().LookedAt(ctx, enabled, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
 	for _, status := range webhook.DeliveryStatuses() {
 		_, _, err = c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
 		wants(t, err, "")
@@ -187,7 +191,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 // everyBreaker opens and closes the breakers of endpoints, and parks deliveries.
 func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) store.Work) {
 	t.Helper()
-	fails := func() store.Endpoint {
+	failing := func() store.Endpoint { // an endpoint whose breaker is open
 		t.Helper()
 		h := c.endpoint(t)
 		for range webhook.BreakAfter {
@@ -196,24 +200,24 @@ func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) stor
 		}
 		return c.seen(t, h.ID)
 	}
-	open, well, done := fails(), fails(), fails()
-	parked, left := pending(open), pending(open)
-	for _, w := range []store.Work{parked, left} {
+	open, recovered, swept := failing(), failing(), failing()
+	unparked, left := pending(open), pending(open)
+	for _, w := range []store.Work{unparked, left} {
 		wants(t, c.Deliveries().Park(ctx, w, open.OpenUntil), "")
 	}
 	wants(t, second(c.Deliveries().Parked(ctx, open.ID, 0, 10)), "")
-	wants(t, second(c.Deliveries().Unpark(ctx, store.Due{App: c.app, Endpoint: open.ID, Event: parked.Event})), "")
+	wants(t, second(c.Deliveries().Unpark(ctx, store.Due{App: c.app, Endpoint: open.ID, Event: unparked.Event})), "")
 	wants(t, second(c.Deliveries().Probe(ctx, open)), "")
-	wants(t, c.Deliveries().Succeeded(ctx, well), "")
+	wants(t, c.Deliveries().Succeeded(ctx, recovered), "")
 	c.pass(time.Hour)
-	wants(t, c.Deliveries().LookedAt(ctx, done, store.Looked{Began: c.Now()}), "")
-	for _, h := range []store.Endpoint{open, well, done} {
+	wants(t, c.Deliveries().LookedAt(ctx, swept, store.Looked{Began: c.Now()}), "")
+	for _, h := range []store.Endpoint{open, recovered, swept} {
 		_, _, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
 		wants(t, err, "")
 	}
 }
 
-// shorter makes a text of rows or calls shorter, and masks the random part of an endpoint's URL
+// shorter has replacements that make the recorded calls shorter, and mask the random part of an endpoint's URL
 // (connected.endpoint). The last characters of an id and of a hash are enough to recognise it.
 var shorter = []struct {
 	long  *regexp.Regexp
@@ -227,7 +231,7 @@ var shorter = []struct {
 	{regexp.MustCompile(`"Key":{"PK":("[^"]*"),"SK":("[^"]*")}`), "$1 $2"},
 }
 
-// callRecorder is an HTTP transport that writes down every call, without its expressions.
+// callRecorder is an HTTP transport that records every call of the database as a line, as outline shows it.
 type callRecorder struct {
 	next http.RoundTripper
 
@@ -235,18 +239,19 @@ type callRecorder struct {
 	lines []string
 }
 
-// atOnce does what makes calls at once. They are written down in an order of their own: the role,
-// the queries, and what is read after them.
+// atOnce runs do, which makes some of its calls at the same time, so that they come in any order. It sorts the
+// lines of all calls of do: first the read of the role, then the queries, then the batch that is made after
+// both.
 func (r *callRecorder) atOnce(do func()) {
 	from := len(r.lines)
 	do()
-	order := []byte("GQB") // of GetItem, Query and BatchGetItem
+	order := []byte("GQB") // the first letters of GetItem, Query and BatchGetItem
 	slices.SortFunc(r.lines[from:], func(a, b string) int {
 		return cmp.Or(cmp.Compare(bytes.IndexByte(order, a[0]), bytes.IndexByte(order, b[0])), cmp.Compare(a, b))
 	})
 }
 
-// RoundTrip writes down one call and passes it on.
+// RoundTrip records one call and passes it on.
 func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -268,8 +273,9 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	return r.next.RoundTrip(request)
 }
 
-// outline returns a request without its expressions, the names and values in them, the written
-// attributes, and what differs from run to run. Whether there is a condition stays.
+// outline returns a request, or a part of it with this name, with only what its cost depends on: the keys of
+// its rows, and whether it has a condition. It leaves out the expressions, the written attributes, and what
+// differs from run to run. A text {"S": "x"} becomes "x".
 func outline(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -277,7 +283,8 @@ func outline(name string, v any) any {
 		for name, value := range v {
 			switch name {
 			case "UpdateExpression", "KeyConditionExpression", "ExpressionAttributeNames", "TableName", "ClientRequestToken":
-			case "ExpressionAttributeValues":
+				// left out
+			case "ExpressionAttributeValues": // of a query these are its keys
 				if values, _ := value.(map[string]any); v["KeyConditionExpression"] != nil {
 					out["Keys"] = outline("Keys", slices.Collect(maps.Values(values)))
 				}
@@ -288,7 +295,7 @@ func outline(name string, v any) any {
 				out["Key"] = outline("Key", map[string]any{"PK": item["PK"], "SK": item["SK"]})
 			case "RequestItems":
 				tables, _ := value.(map[string]any)
-				for _, request := range tables {
+				for _, request := range tables { // there is one table
 					out[name] = outline(name, request)
 				}
 			default:

@@ -16,21 +16,22 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// settled is an org with something of everything that can be changed in it.
-type settled struct {
+// populated is an org with one of everything that a use case changes in an org.
+type populated struct {
 	*connected
-	bob, eve id.User // a viewer and another admin
-	second   id.App
-	old, key store.MintedKey // old is in its grace: key is its successor
-	link     madeLink
+	bob, eve id.User         // a viewer and another admin
+	second   id.App          // the app that is not the default one
+	old, key store.MintedKey // old is in its grace, and key is its successor
+	link     madeLink        // a pending link
 }
 
-func settle(t *testing.T) *settled {
+// populate creates such an org.
+func populate(t *testing.T) *populated {
 	t.Helper()
-	s := &settled{connected: connect(t)}
+	s := &populated{connected: connect(t)}
 	s.bob = addMember(t, s.Table, s.org, s.ada, "bob@example.com", org.Viewer)
 	s.eve = addMember(t, s.Table, s.org, s.ada, "eve@example.com", org.Admin)
-	s.NewUser(t, "kim@example.com")
+	s.NewUser(t, "kim@example.com") // for the invite of changes
 	app, err := s.CreateApp(ctx, admin(s.ada), s.org, "Second", store.Once[store.App]{})
 	wants(t, err, "")
 	s.second = app.Made.ID
@@ -40,64 +41,66 @@ func settle(t *testing.T) *settled {
 	return s
 }
 
-// change is a use case of Eve's that changes something in an org.
+// change is a use case that changes something in an org, called by Eve.
 type change struct {
 	name string
-	do   func(s *settled) error
-	// same: it changes nothing, and so has no transaction
-	same bool
+	do   func(s *populated) error
+	same bool // the org is as wanted already: the use case has no transaction
 }
 
+// changes returns the changes that an org whose deletion has begun must refuse. The revocation of a key is not among
+// them: nothing prevents it.
 func changes() []change {
-	create := func(s *settled, app id.App, o store.Once[store.MintedKey]) error {
+	createKey := func(s *populated, app id.App, o store.Once[store.MintedKey]) error {
 		return second(s.CreateKey(ctx, admin(s.eve), s.org, store.NewKey{AppID: app, Prefix: "lk"}, o))
 	}
-	role := func(who func(s *settled) id.User, to org.Role) func(s *settled) error {
-		return func(s *settled) error { return second(s.ChangeRole(ctx, admin(s.eve), s.org, who(s), to)) }
+	changeRole := func(who func(s *populated) id.User, to org.Role) func(s *populated) error {
+		return func(s *populated) error { return second(s.ChangeRole(ctx, admin(s.eve), s.org, who(s), to)) }
 	}
-	bob, ada := func(s *settled) id.User { return s.bob }, func(s *settled) id.User { return s.ada }
-	rename := func(name string) func(s *settled) error {
-		return func(s *settled) error {
+	bob, ada := func(s *populated) id.User { return s.bob }, func(s *populated) id.User { return s.ada }
+	renameApp := func(name string) func(s *populated) error {
+		return func(s *populated) error {
 			return second(s.RenameApp(ctx, admin(s.eve), s.org, s.second, &name))
 		}
 	}
 	return []change{
-		{"a new name", func(s *settled) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Other")) }, false},
-		{"the same name", func(s *settled) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Acme")) }, true},
-		{"an invite", func(s *settled) error {
+		{"a new name", func(s *populated) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Other")) }, false},
+		{"the same name", func(s *populated) error { return second(s.RenameOrg(ctx, admin(s.eve), s.org, "Acme")) }, true},
+		{"an invite", func(s *populated) error {
 			return second(s.AddMember(ctx, admin(s.eve), s.org, "kim@example.com", org.Viewer, store.Once[id.User]{}))
 		}, false},
-		{"a promotion", role(bob, org.Admin), false},
-		{"a demotion", role(ada, org.Viewer), false},
-		{"another role that counts the same", role(bob, org.Member), false},
-		{"the same role", role(bob, org.Viewer), true},
-		{"a removal", func(s *settled) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.bob) }, false},
-		{"an admin's removal", func(s *settled) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.ada) }, false},
-		{"a leaving", func(s *settled) error { return s.LeaveOrg(ctx, store.Actor{User: s.eve, May: anyMember}, s.org) }, false},
-		{"an app", func(s *settled) error {
+		{"a promotion", changeRole(bob, org.Admin), false},
+		{"a demotion", changeRole(ada, org.Viewer), false},
+		{"another role that is not admin", changeRole(bob, org.Member), false},
+		{"the same role", changeRole(bob, org.Viewer), true},
+		{"a removal", func(s *populated) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.bob) }, false},
+		{"an admin's removal", func(s *populated) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.ada) }, false},
+		{"a leaving", func(s *populated) error { return s.LeaveOrg(ctx, store.Actor{User: s.eve, May: anyMember}, s.org) }, false},
+		{"an app", func(s *populated) error {
 			return second(s.CreateApp(ctx, admin(s.eve), s.org, "x", store.Once[store.App]{}))
 		}, false},
-		{"an app's name", rename("Other"), false},
-		{"an app's same name", rename("Second"), true},
-		{"a key", func(s *settled) error { return create(s, "", store.Once[store.MintedKey]{}) }, false},
-		{"a key of an app", func(s *settled) error { return create(s, s.second, store.Once[store.MintedKey]{}) }, false},
-		{"a key with an Idempotency-Key", func(s *settled) error {
-			return create(s, "", once[store.MintedKey](s.connected, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))
+		{"an app's name", renameApp("Other"), false},
+		{"an app's same name", renameApp("Second"), true},
+		{"a key", func(s *populated) error { return createKey(s, "", store.Once[store.MintedKey]{}) }, false},
+		{"a key of an app", func(s *populated) error { return createKey(s, s.second, store.Once[store.MintedKey]{}) }, false},
+		{"a key with an Idempotency-Key", func(s *populated) error {
+			return createKey(s, "", once[store.MintedKey](s.connected, idempotencyKey, "{}", "{}"))
 		}, false},
-		{"what a key carries", func(s *settled) error {
+		{"a key's scopes", func(s *populated) error {
 			return second(s.UpdateKey(ctx, admin(s.eve), s.org, s.key.ID, store.KeyChange{Scopes: ptr("a")}))
 		}, false},
-		{"what a key carries already", func(s *settled) error {
+		{"a key's same scopes", func(s *populated) error {
 			return second(s.UpdateKey(ctx, admin(s.eve), s.org, s.key.ID, store.KeyChange{Scopes: ptr("")}))
 		}, true},
-		{"a rotation", func(s *settled) error { return s.turn(store.Once[store.MintedKey]{}) }, false},
+		{"a rotation", func(s *populated) error { return s.rotateKey(store.Once[store.MintedKey]{}) }, false},
 	}
 }
 
-// lose deletes rows of the org directly in the table.
-func (s *settled) lose(t *testing.T, keys ...string) {
+// deleteRows deletes the row META of the org from each of some partitions, directly in the table. "ORG#" is the
+// org's own row, and "KEYS#" is the map of its active keys.
+func (s *populated) deleteRows(t *testing.T, partitions ...string) {
 	t.Helper()
-	for _, pk := range keys {
+	for _, pk := range partitions {
 		_, err := s.DB.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Name, Key: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: pk + string(s.org)}, "SK": &types.AttributeValueMemberS{Value: "META"},
 		}})
@@ -105,9 +108,9 @@ func (s *settled) lose(t *testing.T, keys ...string) {
 	}
 }
 
-// cut begins the deletion of the org, and ends the request before its second
-// transaction.
-func (s *settled) cut(t *testing.T) {
+// cutDeletion begins the deletion of the org as Ada, and ends the request before its second transaction: the org is
+// closed, and its keys and members are still there.
+func (s *populated) cutDeletion(t *testing.T) {
 	t.Helper()
 	wants(t, s.crash(1), problem.Unavailable)
 }
@@ -127,12 +130,12 @@ func (c *connected) content(t *testing.T) map[string]string {
 // TestAnOrgThatIsGoneIsTheSame404ForEveryChange tries every change in an org whose deletion has
 // begun, and in one whose rows are missing.
 func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
-	for state, end := range map[string]func(s *settled){
-		"deletion has begun": func(s *settled) { s.cut(t) },
-		"rows are missing":   func(s *settled) { s.lose(t, "ORG#", "KEYS#") },
+	for state, end := range map[string]func(s *populated){
+		"deletion has begun": func(s *populated) { s.cutDeletion(t) },
+		"rows are missing":   func(s *populated) { s.deleteRows(t, "ORG#", "KEYS#") },
 	} {
 		t.Run(state, func(t *testing.T) {
-			s := settle(t)
+			s := populate(t)
 			end(s)
 			before := s.content(t)
 			for _, c := range changes() {
@@ -144,15 +147,16 @@ func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
 				t.Errorf("a claim: %v", err)
 			}
 			if _, err := s.AccessOf(ctx, s.org, s.app, s.key.ID); !problem.Is(err, problem.KeyNotFound) {
-				t.Errorf("an API key's own: %v", err)
+				t.Errorf("what an API key may access: %v", err)
 			}
 			if after := s.content(t); fmt.Sprint(before) != fmt.Sprint(after) {
 				t.Errorf("something was written:\n%v\n%v", before, after)
 			}
 		})
 	}
-	s := settle(t)
-	s.lose(t, "ORG#")
+	// Without the org's row, an admin cannot read or delete the org either.
+	s := populate(t)
+	s.deleteRows(t, "ORG#")
 	wants(t, second(s.Org(ctx, admin(s.ada), s.org)), problem.OrgNotFound)
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
@@ -165,10 +169,10 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			s := settle(t)
+			s := populate(t)
 			var before map[string]string
 			err, _ := s.overtaken(t, func() error { return c.do(s) }, func() error {
-				s.cut(t)
+				s.cutDeletion(t)
 				before = s.content(t)
 				return nil
 			})
@@ -180,9 +184,10 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 	}
 }
 
-// TestAReplayUnderAnOrgThatIsGoneIs404 repeats a create whose answer was kept.
+// TestAReplayUnderAnOrgThatIsGoneIs404 repeats creates with the same Idempotency-Key. Once the org's deletion
+// has begun, the kept answer is no longer returned.
 func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
-	s := settle(t)
+	s := populate(t)
 	key := func(n int) string { return fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n) }
 	creates := map[string]func() error{
 		"an app": func() error {
@@ -191,7 +196,7 @@ func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 		"a key": func() error {
 			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), once[store.MintedKey](s.connected, key(2), "{}", "{}")))
 		},
-		"a rotation": func() error { return s.turn(once[store.MintedKey](s.connected, key(3), "{}", "{}")) },
+		"a rotation": func() error { return s.rotateKey(once[store.MintedKey](s.connected, key(3), "{}", "{}")) },
 		"an invite": func() error {
 			return second(s.AddMember(ctx, admin(s.ada), s.org, "kim@example.com", org.Viewer, once[id.User](s.connected, key(4), "{}", "{}")))
 		},
@@ -203,7 +208,7 @@ func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 			}
 		}
 	}
-	s.cut(t)
+	s.cutDeletion(t)
 	for name, create := range creates {
 		if err := create(); !problem.Is(err, problem.OrgNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -211,21 +216,21 @@ func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 	}
 }
 
-// turn rotates the org's key.
-func (s *settled) turn(o store.Once[store.MintedKey]) error {
+// rotateKey rotates the org's active key as Eve.
+func (s *populated) rotateKey(o store.Once[store.MintedKey]) error {
 	return second(s.RotateKey(ctx, admin(s.eve), s.org, store.Rotation{Old: s.key.ID, Grace: time.Hour, Prefix: "lk"}, o))
 }
 
-// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short, and of one
-// without its map of active keys.
+// TestNothingPreventsARevocation revokes keys of an org whose deletion was cut short, and of orgs whose rows
+// are missing.
 func TestNothingPreventsARevocation(t *testing.T) {
-	for state, end := range map[string]func(s *settled){
-		"deletion has begun": func(s *settled) { s.cut(t) },
-		"no map":             func(s *settled) { s.lose(t, "KEYS#") },
-		"neither row":        func(s *settled) { s.lose(t, "KEYS#", "ORG#") },
+	for state, end := range map[string]func(s *populated){
+		"deletion has begun": func(s *populated) { s.cutDeletion(t) },
+		"no map":             func(s *populated) { s.deleteRows(t, "KEYS#") },
+		"neither row":        func(s *populated) { s.deleteRows(t, "KEYS#", "ORG#") },
 	} {
 		t.Run(state, func(t *testing.T) {
-			s := settle(t)
+			s := populate(t)
 			end(s)
 			for _, k := range []id.Key{s.old.ID, s.key.ID} {
 				wants(t, s.RevokeKey(ctx, admin(s.eve), s.org, k), "")
@@ -237,9 +242,10 @@ func TestNothingPreventsARevocation(t *testing.T) {
 	}
 }
 
-// TestAMalformedRequestIsOurOwnMistake: a request that the database calls malformed is no 503.
+// TestAMalformedRequestIsOurOwnMistake: a request that the database calls malformed is an internal error (500).
+// Repeating it does not help, so it is not unavailable (503), as any other fault is.
 func TestAMalformedRequestIsOurOwnMistake(t *testing.T) {
-	s := settle(t)
+	s := populate(t)
 	for operation, do := range map[string]func() error{
 		"TransactWriteItems": func() error { return s.RevokeKey(ctx, admin(s.ada), s.org, s.key.ID) },
 		"BatchGetItem":       func() error { return second(s.Org(ctx, admin(s.ada), s.org)) },

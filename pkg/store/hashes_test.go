@@ -17,14 +17,15 @@ import (
 	"latchkey/pkg/store"
 )
 
-// alter changes one byte of a hash in a row.
+// alter changes one bit of a hash in a row, in the byte at an index. The other bytes are as in row, which was
+// read before.
 func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, attribute string, at int) {
 	t.Helper()
-	held, ok := row[attribute].(*types.AttributeValueMemberB)
-	if !ok || len(held.Value) != sha256.Size {
+	hash, ok := row[attribute].(*types.AttributeValueMemberB)
+	if !ok || len(hash.Value) != sha256.Size {
 		t.Fatalf("%s of %s is no hash", attribute, text(row, "PK"))
 	}
-	changed := slices.Clone(held.Value)
+	changed := slices.Clone(hash.Value)
 	changed[at] ^= 1 << (at % 8)
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &c.Name, Key: map[string]types.AttributeValue{"PK": row["PK"], "SK": row["SK"]},
@@ -34,15 +35,15 @@ func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, att
 	wants(t, err, "")
 }
 
-// TestHashesThatDifferInOneByteAreRefused changes every byte of each hash in the table, one at a
-// time.
+// TestHashesThatDifferInOneByteAreRefused changes every byte of each kind of hash in the table, one at a time: a
+// comparison that leaves out a byte would accept a wrong secret.
 func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
 	unclaimed, claimed := c.link(t, time.Hour), c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
 	const answer = "answer"
-	record := once[store.App](c, "0123456789abcdef0123456789abcdef", "{}", answer)
+	record := once[store.App](c, idempotencyKey, "{}", answer)
 	again := func() error {
 		made, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", record)
 		if err == nil && (!made.Replayed || made.Answer.Reveal() != answer) {
@@ -52,9 +53,11 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 	}
 	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "x", record)), "")
 	for _, h := range []struct {
-		name, pk, sk, attribute string
-		ask                     func() error
-		refused                 problem.Code
+		name    string
+		pk, sk  string       // of the row; pk is the beginning
+		hash    string       // the attribute
+		show    func() error // shows the right secret or request
+		refused problem.Code // of show, when the hash is altered
 	}{
 		{"an API key", "KEYS#" + string(c.org), "KEY#" + string(k.ID), "hash", func() error {
 			return second(authn.New(c.Store, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Minted.Key.Reveal()}))
@@ -65,24 +68,17 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 		{"a link token", "LINKS#" + string(c.app), "LINK#" + string(unclaimed.ID), "hash", func() error {
 			return second(c.ClaimLink(ctx, unclaimed.claim("k")))
 		}, problem.LinkNotFound},
-		{"a request kept", "IDEM#", "META", "request", again, problem.IdempotencyKeyReused},
+		{"the body of a kept request", "IDEM#", "META", "request", again, problem.IdempotencyKeyReused},
 	} {
 		at := slices.IndexFunc(c.rowsOf(t, h.pk), func(r map[string]types.AttributeValue) bool { return text(r, "SK") == h.sk })
 		row := c.rowsOf(t, h.pk)[at]
 		for i := range sha256.Size {
-			c.alter(t, row, h.attribute, i)
-			if err := h.ask(); !problem.Is(err, h.refused) {
+			c.alter(t, row, h.hash, i)
+			if err := h.show(); !problem.Is(err, h.refused) {
 				t.Errorf("%s, byte %d: %v, want %s", h.name, i, err, h.refused)
 			}
 		}
-		c.restore(t, row)
-		wants(t, h.ask(), "")
+		c.put(t, row) // as it was
+		wants(t, h.show(), "")
 	}
-}
-
-// restore writes a row as it was read.
-func (c *connected) restore(t *testing.T, row map[string]types.AttributeValue) {
-	t.Helper()
-	_, err := c.DB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &c.Name, Item: row})
-	wants(t, err, "")
 }

@@ -8,7 +8,7 @@ import (
 	"latchkey/pkg/table"
 )
 
-// TestAnAPIKeysRowIsDecodedWithoutAllocations: the authorizer decodes one for each request.
+// TestAnAPIKeysRowIsDecodedWithoutAllocations: the authorizer decodes the row of an API key for each request.
 func TestAnAPIKeysRowIsDecodedWithoutAllocations(t *testing.T) {
 	row := table.Row{
 		"PK": &types.AttributeValueMemberS{Value: "KEYS#org_1"}, "SK": &types.AttributeValueMemberS{Value: "KEY#key_1"},

@@ -20,9 +20,10 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// wantedKey is a key of the default app. With life 0 it never expires.
+// wantedKey describes a key of the default app to create. With life 0 it never expires.
 func wantedKey(life time.Duration) store.NewKey { return store.NewKey{ExpiresIn: life, Prefix: "lk"} }
 
+// makeKey creates a key as an admin of the org.
 func makeKey(t *testing.T, tb *storetest.Table, o id.Org, by id.User, life time.Duration) store.MintedKey {
 	t.Helper()
 	made, err := tb.CreateKey(ctx, admin(by), o, wantedKey(life), store.Once[store.MintedKey]{})
@@ -32,6 +33,7 @@ func makeKey(t *testing.T, tb *storetest.Table, o id.Org, by id.User, life time.
 	return made.Made
 }
 
+// row reads a key's row.
 func row(t *testing.T, tb *storetest.Table, o id.Org, k id.Key) store.APIKey {
 	t.Helper()
 	found, ok, err := tb.APIKey(ctx, o, k)
@@ -48,7 +50,7 @@ func TestARevokedKeyKeepsItsFirstRevocation(t *testing.T) {
 	k, sibling := makeKey(t, tb, o, ada, 0), makeKey(t, tb, o, ada, 0)
 	wants(t, tb.RevokeKey(ctx, admin(ada), o, k.ID), "")
 	first := row(t, tb, o, k.ID).RevokedAt
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(2 * time.Millisecond) // so that a second revocation would have another time
 	wants(t, tb.RevokeKey(ctx, admin(ada), o, k.ID), "")
 	if got := row(t, tb, o, k.ID).RevokedAt; got != first || got == 0 {
 		t.Errorf("revokedAt %d became %d", first, got)
@@ -64,32 +66,21 @@ func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
 	tb.Limits.ActiveKeys = 10
 	ada := tb.NewUser(t, "ada@example.com")
 	for round := range 5 {
-		tb.Limits.OrgsCreated = 1000
 		o := tb.NewOrg(t, ada)
-		var made, refused atomic.Int64
-		var wg sync.WaitGroup
-		for range 40 {
-			wg.Go(func() {
-				switch err := persistent(func() error {
-					return second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{}))
-				}); {
-				case err == nil:
-					made.Add(1)
-				case problem.Is(err, problem.LimitReached):
-					refused.Add(1)
-				default:
-					t.Error(err)
-				}
+		got := tally(atOnce(40, func(int) error {
+			return persistent(func() error {
+				return second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{}))
 			})
-		}
-		wg.Wait()
+		}))
 		keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
-		if err != nil || made.Load() != 10 || refused.Load() != 30 || len(keys) != 10 {
-			t.Fatalf("round %d: %d made, %d refused, %d rows, %v", round, made.Load(), refused.Load(), len(keys), err)
+		if err != nil || got[""] != 10 || got[problem.LimitReached] != 30 || len(keys) != 10 {
+			t.Fatalf("round %d: %v, %d rows, %v", round, got, len(keys), err)
 		}
 	}
 }
 
+// TestExpiredRevokedAndRotatedKeysMakeRoom: of an org with the three active keys that it may have, one is
+// rotated, one is revoked and one expires. A rotation makes room only for the successor.
 func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	tb := storetest.New(t)
 	tb.Limits.ActiveKeys = 3
@@ -97,21 +88,25 @@ func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	o := tb.NewOrg(t, ada)
 	start := time.Now()
 	tb.Now = func() time.Time { return start }
+	noRoom := func() {
+		t.Helper()
+		wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
+	}
 	makeKey(t, tb, o, ada, time.Minute)
 	revoked := makeKey(t, tb, o, ada, 0)
 	rotated := makeKey(t, tb, o, ada, 0)
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
-	rotate(t, tb, o, ada, rotated.ID, time.Hour, "") // one for one
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
+	noRoom()
+	rotate(t, tb, o, ada, rotated.ID, time.Hour, "")
+	noRoom()
 	wants(t, tb.RevokeKey(ctx, admin(ada), o, revoked.ID), "")
 	makeKey(t, tb, o, ada, 0)
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
-	tb.Now = func() time.Time { return start.Add(time.Minute) }
+	noRoom()
+	tb.Now = func() time.Time { return start.Add(time.Minute) } // the first key expires
 	makeKey(t, tb, o, ada, 0)
-	wants(t, second(tb.CreateKey(ctx, admin(ada), o, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
+	noRoom()
 }
 
-// rotate rotates a key and returns the new one. It fails unless the outcome is code.
+// rotate rotates a key and returns the new one. It fails unless the rotation's error has the code; "" means no error.
 func rotate(t *testing.T, tb *storetest.Table, o id.Org, by id.User, old id.Key, grace time.Duration, code problem.Code) store.MintedKey {
 	t.Helper()
 	fresh, err := tb.RotateKey(ctx, admin(by), o, store.Rotation{Old: old, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{})
@@ -128,7 +123,7 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 	tb.Now = func() time.Time { return now }
 
 	k1 := makeKey(t, tb, o, ada, time.Hour)
-	k2 := rotate(t, tb, o, ada, k1.ID, 24*time.Hour, "")
+	k2 := rotate(t, tb, o, ada, k1.ID, 24*time.Hour, "") // a grace that is longer than the life of k1
 	if got := row(t, tb, o, k1.ID).ExpiresAt; got != k1.ExpiresAt {
 		t.Errorf("the old key's end moved from %d to %d", k1.ExpiresAt, got)
 	}
@@ -137,6 +132,7 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 	}
 	rotate(t, tb, o, ada, k1.ID, 0, problem.KeyNotActive)
 
+	// The rotation of the successor ends the grace of k1.
 	now = start.Add(time.Minute)
 	rotate(t, tb, o, ada, k2.ID, time.Minute, "")
 	if got := row(t, tb, o, k2.ID).ExpiresAt; got != now.Add(time.Minute).UnixMilli() {
@@ -145,13 +141,14 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 	if got := row(t, tb, o, k1.ID).ExpiresAt; got != now.UnixMilli() {
 		t.Errorf("the predecessor's grace goes on to %d", got)
 	}
+
 	rotate(t, tb, o, ada, id.NoKey, 0, problem.KeyNotFound)
-	dead := makeKey(t, tb, o, ada, time.Second)
+	expired := makeKey(t, tb, o, ada, time.Second)
 	now = now.Add(time.Second)
-	rotate(t, tb, o, ada, dead.ID, 0, problem.KeyNotActive)
-	gone := makeKey(t, tb, o, ada, 0)
-	wants(t, tb.RevokeKey(ctx, admin(ada), o, gone.ID), "")
-	rotate(t, tb, o, ada, gone.ID, 0, problem.KeyNotActive)
+	rotate(t, tb, o, ada, expired.ID, 0, problem.KeyNotActive)
+	revoked := makeKey(t, tb, o, ada, 0)
+	wants(t, tb.RevokeKey(ctx, admin(ada), o, revoked.ID), "")
+	rotate(t, tb, o, ada, revoked.ID, 0, problem.KeyNotActive)
 }
 
 func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
@@ -161,26 +158,34 @@ func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
 	k := makeKey(t, tb, o, ada, 0)
 	at := time.Now().UnixMilli()
 	found := row(t, tb, o, k.ID)
-	for _, plus := range []int64{0, 1000, 3_599_000, 3_600_000} {
-		tb.NoteUse(ctx, found, at+plus)
+	const hour = 3_600_000 // milliseconds
+	lastUsed := func() int64 {
+		t.Helper()
+		keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
+		wants(t, err, "")
+		return keys[0].LastUsedAt
 	}
-	keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
-	if err != nil || keys[0].LastUsedAt != at+3_600_000 {
-		t.Fatalf("Keys = %+v, %v", keys, err)
+	// A use, and the last use in the table after it, in milliseconds from at.
+	for _, use := range []struct{ after, written int64 }{{0, 0}, {1000, 0}, {hour - 1000, 0}, {hour, hour}} {
+		tb.NoteUse(ctx, found, at+use.after)
+		if got := lastUsed(); got != at+use.written {
+			t.Fatalf("a use after %d ms: used at %d, want %d", use.after, got, at+use.written)
+		}
 	}
 	if again := row(t, tb, o, k.ID); !reflect.DeepEqual(again, found) {
 		t.Errorf("the key's row changed: %+v", again)
 	}
-	// A database that hangs costs a check 200 ms and causes no error.
+	// A database that hangs costs a check 200 ms, here with time to spare for a busy machine, and causes no error.
 	tb.Faults.Plan("UpdateItem", storetest.Hang, 1)
 	begun := time.Now()
-	tb.NoteUse(ctx, found, at+2*3_600_000)
+	tb.NoteUse(ctx, found, at+2*hour)
 	if took := time.Since(begun); took > 600*time.Millisecond {
 		t.Errorf("NoteUse took %s", took)
 	}
 }
 
-// onceFor returns an idempotent create of a key. Its answer is the key's text.
+// onceFor makes a create of a key idempotent: the user sends the header key with the body request. The answer
+// is the text of the new key.
 func onceFor(u id.User, key, request string) store.Once[store.MintedKey] {
 	return store.Once[store.MintedKey]{
 		Request: store.Request{Key: secret.New(key), Principal: string(u), Method: "POST", Path: "/v1/x", Body: []byte(request)},
@@ -201,9 +206,8 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
 	bob := addMember(t, tb, o, ada, "bob@example.com", org.Admin)
-	const header = "6f2d9b0c-1111-4222-8333-444455556666"
 	create := func(by id.User, request string) (store.Created[store.MintedKey], error) {
-		return tb.CreateKey(ctx, admin(by), o, wantedKey(0), onceFor(by, header, request))
+		return tb.CreateKey(ctx, admin(by), o, wantedKey(0), onceFor(by, idempotencyKey, request))
 	}
 	first, err := create(ada, "{}")
 	if err != nil || first.Replayed || first.Answer.Reveal() != first.Made.Minted.Key.Reveal() {
@@ -231,6 +235,7 @@ func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
 	}
 }
 
+// TestConcurrentRetriesMakeOneKey: of 20 equal requests at once, one creates a key, and all answer with this key.
 func TestConcurrentRetriesMakeOneKey(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
@@ -240,7 +245,7 @@ func TestConcurrentRetriesMakeOneKey(t *testing.T) {
 	answers := make(chan string, 20)
 	for range 20 {
 		wg.Go(func() {
-			made, err := tb.CreateKey(ctx, admin(ada), o, wantedKey(0), onceFor(ada, "0123456789abcdef0123456789abcdef", "{}"))
+			made, err := tb.CreateKey(ctx, admin(ada), o, wantedKey(0), onceFor(ada, idempotencyKey, "{}"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -293,8 +298,8 @@ func TestADatabaseThatStaysDownIsUnavailableWithin3s(t *testing.T) {
 			ada := tb.NewUser(t, "ada@example.com")
 			o := tb.NewOrg(t, ada)
 			k := makeKey(t, tb, o, ada, 0)
-			operation := ""
-			if fault == storetest.Conflict {
+			operation := ""                  // any
+			if fault == storetest.Conflict { // only a transaction can have it
 				operation = "TransactWriteItems"
 			}
 			tb.Faults.Plan(operation, fault, -1)
@@ -313,8 +318,7 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
-	const header = "6f2d9b0c-1111-4222-8333-444455556666"
-	made, err := tb.CreateKey(ctx, admin(ada), o, wantedKey(0), onceFor(ada, header, "{}"))
+	made, err := tb.CreateKey(ctx, admin(ada), o, wantedKey(0), onceFor(ada, idempotencyKey, "{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,9 +331,11 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range []string{text, text[len(text)-49:], text[len(text)-49 : len(text)-6], header} {
+	// The text of a key ends with the secret (43 characters) and a checksum (6).
+	secretAndSum := text[len(text)-49:]
+	for _, hidden := range []string{text, secretAndSum, secretAndSum[:43], idempotencyKey} {
 		if bytes.Contains(dump, []byte(hidden)) {
-			t.Errorf("the table holds %d characters of the secret", len(hidden))
+			t.Errorf("the table holds %d characters of a secret", len(hidden))
 		}
 	}
 	if !bytes.Contains(dump, []byte(k.Minted.Prefix)) {
@@ -337,14 +343,15 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	}
 }
 
-// TestKeysAreListedByWhoMadeThem: whole and in pages, rotations too.
+// TestKeysAreListedByWhoMadeThem lists the keys that Eve made, whole and in pages. A key of a rotation was made
+// by the user who rotated.
 func TestKeysAreListedByWhoMadeThem(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	var want []id.Key
 	for n := range 130 {
 		c.pass(time.Millisecond)
-		if n%10 == 0 {
+		if n%10 == 0 { // one in ten, so that a search for Eve's keys goes through many pages
 			want = append(want, makeKey(t, c.Table, c.org, eve, 0).ID)
 		} else {
 			makeKey(t, c.Table, c.org, c.ada, 0)

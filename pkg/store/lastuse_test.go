@@ -13,19 +13,19 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// patient returns a call of the table unlimited time: a last use has 200 ms, which is little on
-// a busy machine.
+// patient is an HTTP transport that does not end a call when its caller does: the write of a last use has 200
+// ms, which is little on a busy machine.
 type patient struct{ next http.RoundTripper }
 
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 }
 
-// checks makes one process check a key n times, and returns its calls of the table: all reads,
-// then all others.
+// checks has a process check a key n times at once. It returns the calls of the table: how many were reads, and
+// the names of all others.
 func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
-	c.Faults.Calls()
+	c.forgetCalls()
 	header := []string{"Bearer " + k.Minted.Key.Reveal()}
 	for _, err := range atOnce(n, func(int) error { return second(process.Authorize(ctx, principal.APIKey, header)) }) {
 		wants(t, err, "")
@@ -49,8 +49,8 @@ func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	return keys[at].LastUsedAt
 }
 
-// TestAProcessWritesAKeysLastUseOnceAnHour counts every call of the table. A check is one read;
-// the hour's first check of a key is one write more.
+// TestAProcessWritesAKeysLastUseOnceAnHour counts the calls of the table. Each check of a key is one read. Each
+// process tries one write for the first check of a key in an hour.
 func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	c := connect(t)
 	c.Faults.Next = patient{c.Faults.Next}
@@ -59,7 +59,7 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 		a.Now = c.Now
 		return a
 	}
-	one, other := process(), process()
+	one, two := process(), process()
 	k, sibling := makeKey(t, c.Table, c.org, c.ada, 0), makeKey(t, c.Table, c.org, c.ada, 0)
 	if at := c.usedAt(t, k); at != 0 {
 		t.Errorf("used at %d before its first use", at)
@@ -67,20 +67,20 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	begun := c.Now()
 	for _, step := range []struct {
 		name   string
-		after  time.Duration // from the beginning
+		after  time.Duration // since begun
 		by     *authn.Authorizer
 		key    store.MintedKey
-		writes int
-		used   time.Duration // the key's last use, from the beginning
+		writes int           // tries of a write, for all checks of this step
+		used   time.Duration // the key's last use after this step, since begun
 	}{
-		{"the first check", 0, one, k, 1, 0},
-		{"again", time.Second, one, k, 0, 0},
-		{"another key", time.Second, one, sibling, 1, time.Second},
-		{"another process", 2 * time.Second, other, k, 1, 0}, // it cannot know, and changes nothing
-		{"the other again", 3 * time.Second, other, k, 0, 0},
-		{"an hour later", time.Hour, one, k, 1, time.Hour},
-		{"the other, an hour later", time.Hour, other, k, 1, time.Hour},
-		{"and again", time.Hour, other, k, 0, time.Hour},
+		{"process one checks the key first", 0, one, k, 1, 0},
+		{"process one again", time.Second, one, k, 0, 0},
+		{"process one, another key", time.Second, one, sibling, 1, time.Second},
+		{"process two", 2 * time.Second, two, k, 1, 0}, // the table refuses this write: the hour is not over
+		{"process two again", 3 * time.Second, two, k, 0, 0},
+		{"process one, an hour later", time.Hour, one, k, 1, time.Hour},
+		{"process two, an hour later", time.Hour, two, k, 1, time.Hour},
+		{"process two again, an hour later", time.Hour, two, k, 0, time.Hour},
 	} {
 		c.pass(begun.Add(step.after).Sub(c.Now()))
 		const n = 5
@@ -94,7 +94,8 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	}
 }
 
-// TestALastUseThatCannotBeWrittenIsTriedOnce and refuses no request.
+// TestALastUseThatCannotBeWrittenIsTriedOnce: two checks at once, while every write fails, try one write.
+// Neither check is refused.
 func TestALastUseThatCannotBeWrittenIsTriedOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.ServerError, storetest.Throttle, storetest.Hang} {
 		c := connect(t)

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -16,7 +18,7 @@ import (
 
 func TestFortyDevicesRaceForALinkAndOneGetsIt(t *testing.T) {
 	c := connect(t)
-	for range 2 {
+	for range 2 { // rounds, with a link each
 		l := c.link(t, time.Hour)
 		var winner atomic.Int64
 		name := func(i int) *string { s := fmt.Sprint("device ", i); return &s }
@@ -47,6 +49,8 @@ func TestFortyDevicesRaceForALinkAndOneGetsIt(t *testing.T) {
 	}
 }
 
+// TestADeviceThatAsksFortyTimesHasClaimedOnce: one device makes 40 claims at once. All succeed: one is the
+// first, and the others are replays.
 func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
@@ -54,13 +58,16 @@ func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
 	for _, err := range atOnce(40, func(int) error {
 		return persistent(func() error {
 			out, err := c.ClaimLink(ctx, l.claim("mine"))
-			if err == nil && !out.Replayed {
+			if err != nil {
+				return err
+			}
+			if !out.Replayed {
 				firsts.Add(1)
 			}
-			if err == nil && (out.ClaimedAt != c.Now().UnixMilli() || out.ID != l.ID) {
+			if out.ClaimedAt != c.Now().UnixMilli() || out.ID != l.ID {
 				return wrong("%+v", out)
 			}
-			return err
+			return nil
 		})
 	}) {
 		wants(t, err, "")
@@ -70,6 +77,8 @@ func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
 	}
 }
 
+// TestALinkEndsInOneWay: of five claims by one device and five revocations at once, either all claims succeed or all
+// revocations do.
 func TestALinkEndsInOneWay(t *testing.T) {
 	c := connect(t)
 	const links = 6
@@ -85,11 +94,12 @@ func TestALinkEndsInOneWay(t *testing.T) {
 		})
 		found, err := c.Link(ctx, c.app, l.ID)
 		wants(t, err, "")
-		if (found.ClaimedAt != 0) == (found.RevokedAt != 0) {
+		claimed, revoked := found.ClaimedAt != 0, found.RevokedAt != 0
+		if claimed == revoked {
 			t.Fatalf("%+v", found)
 		}
 		want := map[problem.Code]int{"": 5, problem.LinkAlreadyClaimed: 5}
-		if found.RevokedAt != 0 {
+		if revoked {
 			want = map[problem.Code]int{"": 5, problem.LinkRevoked: 5}
 		}
 		if got := tally(errs); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -101,6 +111,8 @@ func TestALinkEndsInOneWay(t *testing.T) {
 	}
 }
 
+// TestAWrongSecretIsTheSame404WhateverTheLinksStateIs: a claim with a wrong secret gets the same answer as a
+// claim of a link that does not exist, so that it does not show whether there is such a link.
 func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
 	c := connect(t)
 	pending, claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
@@ -109,22 +121,24 @@ func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
 	c.pass(time.Minute)
 	unknown := pending.claim("k")
 	unknown.Token.Link = id.NoLink
-	elsewhere := pending.claim("k")
-	elsewhere.Token.App = id.NoApp
+	otherApp := pending.claim("k")
+	otherApp.Token.App = id.NoApp
 	want := problem.From(second(c.ClaimLink(ctx, unknown)))
 	if want.Code != problem.LinkNotFound {
 		t.Fatal(want)
 	}
-	for name, claim := range map[string]store.Claim{
-		"pending": pending.claim("k"), "claimed": claimed.claim("k"), "revoked": revoked.claim("k"), "expired": expired.claim("k"), "other app": elsewhere,
-	} {
-		if name != "other app" {
-			claim.Token.Hash = hashOf("guess")
-		}
+	claims := map[string]store.Claim{"the right secret at another app": otherApp}
+	for state, l := range map[string]madeLink{"pending": pending, "claimed": claimed, "revoked": revoked, "expired": expired} {
+		guess := l.claim("k")
+		guess.Token.Hash = hashOf("guess")
+		claims[state] = guess
+	}
+	for name, claim := range claims {
 		if got := problem.From(second(c.ClaimLink(ctx, claim))); got.Code != want.Code || got.Detail != want.Detail {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	// With the right secret, another device learns the state.
 	for code, l := range map[problem.Code]madeLink{
 		problem.LinkAlreadyClaimed: claimed, problem.LinkRevoked: revoked, problem.LinkExpired: expired, "": pending,
 	} {
@@ -136,7 +150,7 @@ func TestADeviceMayAskAgainForADayAndPastTheLinksEnd(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
-	c.pass(24*time.Hour - time.Millisecond)
+	c.pass(dayLong - time.Millisecond)
 	if got, err := c.ClaimLink(ctx, l.claim("k")); err != nil || !got.Replayed {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -145,7 +159,7 @@ func TestADeviceMayAskAgainForADayAndPastTheLinksEnd(t *testing.T) {
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), problem.LinkAlreadyClaimed)
 }
 
-// expire runs what the sweep does for every link that is due.
+// expire does what the sweep does for every link that is due. It returns how many these are, and the error of each.
 func (c *connected) expire(t *testing.T) (due int, errs []error) {
 	t.Helper()
 	found, err := c.DueBefore(ctx, store.DueLink, c.Now(), 100)
@@ -157,7 +171,8 @@ func (c *connected) expire(t *testing.T) (due int, errs []error) {
 
 func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	c := connect(t)
-	lapsed, claimed, revoked, longer := c.link(t, time.Minute), c.link(t, time.Minute), c.link(t, time.Minute), c.link(t, time.Hour)
+	expired, claimed, revoked := c.link(t, time.Minute), c.link(t, time.Minute), c.link(t, time.Minute)
+	pending := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
 	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID)), "")
 	c.pass(time.Minute - time.Millisecond)
@@ -165,52 +180,50 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 		t.Errorf("%d links are due too early", n)
 	}
 	c.pass(time.Millisecond)
-	for _, err := range atOnce(20, func(int) error { return persistent(func() error { _, errs := c.expire(t); return tallyError(errs) }) }) {
+	sweep := func(int) error {
+		return persistent(func() error { _, errs := c.expire(t); return cmp.Or(errs...) })
+	}
+	for _, err := range atOnce(20, sweep) {
 		wants(t, err, "")
 	}
-	// The index may be behind: a run for these links changes nothing.
-	for _, l := range []madeLink{claimed, revoked, longer, lapsed} {
+	// The index is a little behind, so the sweep may find links that are not due: these calls change nothing.
+	for _, l := range []madeLink{claimed, revoked, pending, expired} {
 		wants(t, c.ExpireLink(ctx, c.app, l.ID), "")
 	}
 	got := c.events(t, webhook.LinkExpired)
-	if len(got) != 1 || got[0]["id"] != string(lapsed.ID) || got[0]["status"] != "expired" {
+	if len(got) != 1 || got[0]["id"] != string(expired.ID) || got[0]["status"] != "expired" {
 		t.Errorf("%v", got)
 	}
 	if n, _ := c.expire(t); n != 0 {
 		t.Errorf("%d links are still due", n)
 	}
-	wants(t, second(c.RevokeLink(ctx, c.app, lapsed.ID)), problem.LinkExpired)
+	wants(t, second(c.RevokeLink(ctx, c.app, expired.ID)), problem.LinkExpired)
 }
 
-func tallyError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken: the event has the nine fields of a link in an answer, and
+// no other.
 func TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
 	got := c.events(t, webhook.LinkClaimed)[0]
-	if got["id"] != string(l.ID) || got["status"] != "claimed" || got["clientUserId"] != "user-1" || fmt.Sprint(got["metadata"]) != "map[plan:pro]" ||
-		got["claimedAt"] != float64(c.Now().UnixMilli()) || got["revokedAt"] != nil || got["device"] != nil || len(got) != 9 {
-		t.Errorf("%v", got)
+	want := map[string]any{
+		"id": string(l.ID), "status": "claimed", "clientUserId": "user-1", "metadata": map[string]any{"plan": "pro"}, "device": nil,
+		"createdAt": float64(l.CreatedAt), "expiresAt": float64(l.ExpiresAt), "claimedAt": float64(c.Now().UnixMilli()), "revokedAt": nil,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
 func TestARetriedCreateMakesOneLinkAndAnswersTheSame(t *testing.T) {
 	c := connect(t)
-	const header = "6f2d9b0c-1111-4222-8333-444455556666"
 	create := func(request, answer string) (string, error) {
 		wanted := store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-1", ExpiresIn: time.Hour}
-		made, err := c.CreateLink(ctx, wanted, once[store.MintedLink](c, header, request, answer))
+		made, err := c.CreateLink(ctx, wanted, once[store.MintedLink](c, idempotencyKey, request, answer))
 		return keptOf(made), err
 	}
-	kept := make([]string, 20)
+	kept := make([]string, 20) // by request; "" for the one that made the link
 	for _, err := range atOnce(20, func(i int) error {
 		return persistent(func() (err error) { kept[i], err = create("{}", fmt.Sprint("answer ", i)); return err })
 	}) {
@@ -238,7 +251,7 @@ func TestLinksAreListedNewestFirstEachOnce(t *testing.T) {
 	slices.Reverse(want)
 	var got []id.Link
 	p := store.Page{Limit: 3}
-	for pages := 1; ; pages++ {
+	for pages := 1; ; pages++ { // pages of 3, 3 and 1
 		links, next, err := c.Links(ctx, c.app, p)
 		wants(t, err, "")
 		for _, l := range links {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +16,14 @@ import (
 // cause is a use case that writes an event.
 type cause struct {
 	name  string
-	kind  webhook.Type
-	again bool // it may be repeated, and is still done once
-	// prepare returns the use case, and a function that reports whether it is done.
+	kind  webhook.Type // of the event
+	again bool         // a second call succeeds too, and changes nothing
+	// prepare makes what the use case needs. do calls the use case, and done reports whether its change is in
+	// the table.
 	prepare func(t *testing.T, c *connected) (do func() error, done func() bool)
 }
 
+// causes returns the use cases that write an event, at least one for each type but test.
 func causes() []cause {
 	return []cause{
 		{"claim", webhook.LinkClaimed, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -41,7 +44,7 @@ func causes() []cause {
 		}},
 		{"create key", webhook.KeyCreated, false, func(t *testing.T, c *connected) (func() error, func() bool) {
 			var k store.MintedKey
-			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), seeing(&k))) },
+			return func() error { return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), recording(&k))) },
 				func() bool { _, ok, _ := c.APIKey(ctx, c.org, k.ID); return ok }
 		}},
 		{"update key", webhook.KeyUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -55,14 +58,14 @@ func causes() []cause {
 				func() bool { return row(t, c.Table, c.org, k.ID).RevokedAt != 0 }
 		}},
 		{"warn of key", webhook.KeyExpiring, true, func(t *testing.T, c *connected) (func() error, func() bool) {
-			k := makeKey(t, c.Table, c.org, c.ada, 30*24*time.Hour)
-			c.pass(23 * 24 * time.Hour)
+			k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong)
+			c.pass(23 * dayLong)
 			return func() error { return c.WarnOfKey(ctx, c.org, k.ID) },
 				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
 		}},
 		{"create endpoint", webhook.EndpointCreated, false, func(_ *testing.T, c *connected) (func() error, func() bool) {
 			var h store.Endpoint
-			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), seeing(&h))) },
+			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), recording(&h))) },
 				func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return err == nil }
 		}},
 		{"update endpoint", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -78,7 +81,7 @@ func causes() []cause {
 			return func() error {
 				err := c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey)
 				if problem.Is(err, problem.EndpointNotFound) && gone() {
-					return nil // it was deleted before
+					return nil // an earlier call has deleted it
 				}
 				return err
 			}, gone
@@ -96,42 +99,47 @@ func causes() []cause {
 	}
 }
 
-// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs breaks the transaction in every way, once and
-// without end. With any answer to the caller, both are written or neither is, and a repetition
-// writes no second event.
+// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs gives each use case's transaction every fault, some times and
+// without end (times is -1). Whatever the caller is answered, the change and its event are both written, or
+// neither is. A second call writes no second event.
 func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	faults := []struct {
-		fault     storetest.Fault
-		times     int
-		must, not bool // it must be done, or not, in the end
+		fault storetest.Fault
+		times int
+		done  bool // the change is in the table in the end
 	}{
-		{storetest.LostBefore, 1, true, false}, {storetest.LostAfter, 1, true, false}, {storetest.Conflict, 1, true, false},
-		{storetest.ServerError, 1, true, false}, {storetest.Conflict, 4, true, false}, {storetest.Forgotten, 1, true, false},
-		{storetest.LostBefore, -1, false, true}, {storetest.Conflict, -1, false, true}, {storetest.LostAfter, -1, true, false},
+		{storetest.LostBefore, 1, true}, {storetest.LostAfter, 1, true}, {storetest.Conflict, 1, true},
+		{storetest.ServerError, 1, true}, {storetest.Conflict, 4, true}, {storetest.Forgotten, 1, true},
+		{storetest.LostBefore, -1, false}, {storetest.Conflict, -1, false},
+		{storetest.LostAfter, -1, true}, // although the caller gets an error
 	}
-	for _, what := range causes() {
-		t.Run(what.name, func(t *testing.T) {
+	for _, cause := range causes() {
+		t.Run(cause.name, func(t *testing.T) {
 			t.Parallel()
 			for _, f := range faults {
 				c := connect(t)
-				do, done := what.prepare(t, c)
-				before := len(c.events(t, what.kind))
+				do, done := cause.prepare(t, c)
+				before := len(c.events(t, cause.kind))
 				c.Faults.Plan("TransactWriteItems", f.fault, f.times)
 				err := do()
 				if c.Faults.Pending() {
 					t.Fatalf("%s × %d did not occur", f.fault, f.times)
 				}
 				c.Faults.Heal()
-				if (err == nil) != (f.times > 0) || err != nil && !problem.Is(err, problem.Unavailable) {
+				endless := f.times < 0
+				if !endless && err != nil || endless && !problem.Is(err, problem.Unavailable) {
 					t.Errorf("%s × %d: %v", f.fault, f.times, err)
 				}
-				is, n := done(), len(c.events(t, what.kind))-before
-				if is && n != 1 || !is && n != 0 || f.must && !is || f.not && is {
-					t.Errorf("%s × %d: done: %v, %d events", f.fault, f.times, is, n)
+				wantEvents := 0
+				if f.done {
+					wantEvents = 1
 				}
-				if what.again || !is {
+				if n := len(c.events(t, cause.kind)) - before; done() != f.done || n != wantEvents {
+					t.Errorf("%s × %d: done: %v, %d events", f.fault, f.times, done(), n)
+				}
+				if cause.again || !f.done {
 					wants(t, do(), "")
-					if n := len(c.events(t, what.kind)) - before; n != 1 || !done() {
+					if n := len(c.events(t, cause.kind)) - before; n != 1 || !done() {
 						t.Errorf("%s × %d, again: %d events", f.fault, f.times, n)
 					}
 				}
@@ -140,6 +148,8 @@ func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	}
 }
 
+// TestARefusalWritesNoEvent: neither a use case that is refused writes an event, nor one of the sweep that has
+// nothing to do.
 func TestARefusalWritesNoEvent(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
@@ -147,7 +157,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	wrongSecret.Token.Hash = hashOf("other")
 	wants(t, second(c.ClaimLink(ctx, wrongSecret)), problem.LinkNotFound)
 	wants(t, second(c.RevokeLink(ctx, id.NoApp, l.ID)), problem.LinkNotFound)
-	wants(t, c.ExpireLink(ctx, c.app, l.ID), "") // it is not time
+	wants(t, c.ExpireLink(ctx, c.app, l.ID), "") // the link has not expired
 	wants(t, c.ExpireLink(ctx, c.app, id.NoLink), "")
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, id.NoKey), problem.KeyNotFound)
 	wants(t, c.update(id.NoKey, store.KeyChange{Scopes: ptr("a")}), problem.KeyNotFound)
@@ -158,6 +168,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
 		t.Errorf("%d events", len(rows))
 	}
+	// A barred key may change no endpoint.
 	c.Limits.ActiveKeys = 1
 	h, barred, text := c.endpoint(t), makeKey(t, c.Table, c.org, c.ada, 0).ID, "new"
 	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, barred), "")
@@ -170,31 +181,33 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceWriteOneEvent runs each cause that may be repeated many times at once: claims
-// and revocations 40 times.
+// TestManyAtOnceWriteOneEvent calls each use case that may be repeated ten times at once, and those of links,
+// on which many devices may call, 40 times.
 func TestManyAtOnceWriteOneEvent(t *testing.T) {
-	for _, what := range causes() {
-		if !what.again {
+	for _, cause := range causes() {
+		if !cause.again {
 			continue
 		}
-		t.Run(what.name, func(t *testing.T) {
+		t.Run(cause.name, func(t *testing.T) {
 			c := connect(t)
-			do, done := what.prepare(t, c)
-			before := len(c.events(t, what.kind))
-			n := 10
-			if strings.Contains(string(what.kind), "link.") {
-				n = 40
+			do, done := cause.prepare(t, c)
+			before := len(c.events(t, cause.kind))
+			times := 10
+			if strings.HasPrefix(string(cause.kind), "link.") {
+				times = 40
 			}
-			for _, err := range atOnce(n, func(int) error { return persistent(do) }) {
+			for _, err := range atOnce(times, func(int) error { return persistent(do) }) {
 				wants(t, err, "")
 			}
-			if n := len(c.events(t, what.kind)) - before; n != 1 || !done() {
+			if n := len(c.events(t, cause.kind)) - before; n != 1 || !done() {
 				t.Errorf("%d events", n)
 			}
 		})
 	}
 }
 
+// TestKeyEventsDescribeTheKeyAndHoldNoSecret: key.revoked has six fields, and no other. A rotation is a
+// key.created too.
 func TestKeyEventsDescribeTheKeyAndHoldNoSecret(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, time.Hour)
@@ -208,9 +221,11 @@ func TestKeyEventsDescribeTheKeyAndHoldNoSecret(t *testing.T) {
 	if !ids[string(k.ID)] || !ids[string(fresh.ID)] {
 		t.Errorf("created: %v", created)
 	}
-	got := revoked[0]
-	if got["keyId"] != string(fresh.ID) || got["keyPrefix"] != fresh.Minted.Prefix || got["appId"] != string(c.app) || got["name"] != "" ||
-		got["expiresAt"] != float64(fresh.ExpiresAt) || got["revokedAt"] != float64(c.Now().UnixMilli()) || len(got) != 6 {
+	want := map[string]any{
+		"keyId": string(fresh.ID), "keyPrefix": fresh.Minted.Prefix, "name": "", "appId": string(c.app),
+		"expiresAt": float64(fresh.ExpiresAt), "revokedAt": float64(c.Now().UnixMilli()),
+	}
+	if got := revoked[0]; !maps.Equal(got, want) {
 		t.Errorf("revoked: %v", got)
 	}
 }

@@ -15,32 +15,34 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// dbRow is a row of the table as the SDK returns it, by attribute.
 type dbRow = map[string]types.AttributeValue
 
 // How long rows are kept, in seconds.
 const (
-	never    = -1 // the row has no purgeAt
-	keptDay  = 86_400
-	linkKept = 30 * keptDay // events, deliveries and deleted endpoints too
-	keyKept  = 90 * keptDay
+	never     = -1 // never deleted by DynamoDB: the row has no purgeAt
+	keptDay   = 86_400
+	keptMonth = 30 * keptDay  // links, events, deliveries and deleted endpoints
+	keptKey   = 90 * keptDay  // also the other rows about keys that have ended
+	keptAudit = 400 * keptDay // also deleted orgs, as long as their audit log
 )
 
-// kept is how long the rows of one kind in one state are kept, from a time of their own.
-// DynamoDB deletes a row when purgeAt is over.
+// kept is how long the rows of one kind in one state are kept, after a time in the row. DynamoDB deletes a row when
+// the time in its attribute purgeAt is over.
 type kept struct {
-	pk, sk string // of store.AccessPatterns
+	pk, sk string // the keys, as patterns of store.AccessPatterns
 	state  string
-	is     func(dbRow) bool // the row is in this state; nil: there is one state
+	is     func(dbRow) bool // the row is in this state; nil: rows of the kind have only one state
 	from   string           // the attribute with the time, in milliseconds
-	long   int64            // seconds
+	long   int64            // seconds from this time to purgeAt
 }
 
-// has returns the condition that a row has attributes, and lacks those with "!".
+// has returns the condition that a row has some attributes, and lacks those whose name begins with "!".
 func has(names ...string) func(dbRow) bool {
 	return func(r dbRow) bool {
 		for _, name := range names {
-			absent, wanted := strings.CutPrefix(name, "!")
-			if _, ok := r[absent]; ok == wanted {
+			attribute, mustLack := strings.CutPrefix(name, "!")
+			if _, found := r[attribute]; found == mustLack {
 				return false
 			}
 		}
@@ -48,20 +50,21 @@ func has(names ...string) func(dbRow) bool {
 	}
 }
 
-// is returns the condition that an attribute has a value, and other conditions.
+// is returns the condition that an attribute has a value, or is absent for "", and that a row has the attributes
+// more, as in has.
 func is(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
 
-// begins returns the condition that the partition key begins with a text, and other conditions.
+// begins returns the condition that the partition key begins with a text, and that a row has the attributes
+// more, as in has.
 func begins(pk string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return strings.HasPrefix(text(r, "PK"), pk) && has(more...)(r) }
 }
 
-// howLong lists how long each row is kept (infra/docs/api.md, "Limits"). A row that is not in it
-// is kept until it is deleted.
+// howLong lists how long each row is kept (infra/docs/api.md, "Limits").
 func howLong() []kept {
-	key, link, hook := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
+	key, link, endpoint := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
 	vkeys, used, delivery := "VKEYS", "USED#<orgId>", "DLV#<endpointId>"
 	return []kept{
 		{"IDN#<sha-256>", "META", "", nil, "", never},
@@ -70,18 +73,18 @@ func howLong() []kept {
 		{"USER#<userId>", "ORG#<orgId>", "", nil, "", never},
 		{"ORG#<orgId>", "META", "", has("!deletedAt"), "", never},
 		{"ORG#<orgId>", "META", "being deleted", has("deletedAt", "due"), "", never},
-		{"ORG#<orgId>", "META", "deleted", has("deletedAt", "!due"), "deletedAt", 400 * keptDay},
+		{"ORG#<orgId>", "META", "deleted", has("deletedAt", "!due"), "deletedAt", keptAudit},
 		{"ORG#<orgId>", "MEM#<userId>", "", nil, "", never},
 		{"ORG#<orgId>", "APP#<appId>", "", nil, "", never},
 
 		{key, "KEY#<keyId>", "without an end", has("!expiresAt", "!revokedAt", "!rotatedTo"), "", never},
-		{key, "KEY#<keyId>", "with an end", has("expiresAt", "!revokedAt", "!rotatedTo"), "expiresAt", keyKept},
-		{key, "KEY#<keyId>", "rotated", has("expiresAt", "!revokedAt", "rotatedTo"), "expiresAt", keyKept},
-		{key, "KEY#<keyId>", "revoked, without an end", has("!expiresAt", "revokedAt"), "revokedAt", keyKept},
-		{key, "KEY#<keyId>", "revoked before its end", has("expiresAt", "revokedAt", "!rotatedTo"), "revokedAt", keyKept},
-		{key, "KEY#<keyId>", "revoked in its grace", has("expiresAt", "revokedAt", "rotatedTo"), "revokedAt", keyKept},
+		{key, "KEY#<keyId>", "with an end", has("expiresAt", "!revokedAt", "!rotatedTo"), "expiresAt", keptKey},
+		{key, "KEY#<keyId>", "rotated", has("expiresAt", "!revokedAt", "rotatedTo"), "expiresAt", keptKey},
+		{key, "KEY#<keyId>", "revoked, without an end", has("!expiresAt", "revokedAt"), "revokedAt", keptKey},
+		{key, "KEY#<keyId>", "revoked before its end", has("expiresAt", "revokedAt", "!rotatedTo"), "revokedAt", keptKey},
+		{key, "KEY#<keyId>", "revoked in its grace", has("expiresAt", "revokedAt", "rotatedTo"), "revokedAt", keptKey},
 		{key, "META", "", has("!closed"), "", never},
-		{key, "META", "of a deleted org", has("closed"), "closed", keyKept},
+		{key, "META", "of a deleted org", has("closed"), "closed", keptKey},
 		{used, "KEY#<keyId>", "of a key without an end", is("expected", ""), "", never},
 		{used, "KEY#<keyId>", "of a key that ends", has("expected"), "expected", 0},
 
@@ -91,42 +94,43 @@ func howLong() []kept {
 		{vkeys, "KEY#<kid>", "revoked", is("state", "revoked", "disabledAt"), "", never},
 		{vkeys, "STATE", "", nil, "", never},
 
-		{link, "LINK#<linkId>", "pending", has("!claimedAt", "!revokedAt", "!lapsedAt"), "expiresAt", linkKept},
-		{link, "LINK#<linkId>", "claimed", has("claimedAt"), "claimedAt", linkKept},
-		{link, "LINK#<linkId>", "revoked", has("revokedAt"), "revokedAt", linkKept},
-		{link, "LINK#<linkId>", "expired", has("lapsedAt"), "expiresAt", linkKept},
+		{link, "LINK#<linkId>", "pending", has("!claimedAt", "!revokedAt", "!lapsedAt"), "expiresAt", keptMonth},
+		{link, "LINK#<linkId>", "claimed", has("claimedAt"), "claimedAt", keptMonth},
+		{link, "LINK#<linkId>", "revoked", has("revokedAt"), "revokedAt", keptMonth},
+		{link, "LINK#<linkId>", "expired", has("lapsedAt"), "expiresAt", keptMonth},
 
-		{hook, "HOOK#<endpointId>", "enabled", has("!disabledReason", "!deletedAt"), "", never},
-		{hook, "HOOK#<endpointId>", "disabled by its app", is("disabledReason", "user", "!deletedAt"), "", never},
-		{hook, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
-		{hook, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", linkKept},
-		{hook, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "enabled", has("!disabledReason", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "disabled by its app", is("disabledReason", "user", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", keptMonth},
+		{endpoint, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
 		{"BUDGET#<appId>", "META", "", begins("BUDGET#app_", "!deletedAt"), "", never},
-		{"BUDGET#<appId>", "META", "of a deleted org", begins("BUDGET#app_", "deletedAt"), "deletedAt", linkKept},
+		{"BUDGET#<appId>", "META", "of a deleted org", begins("BUDGET#app_", "deletedAt"), "deletedAt", keptMonth},
 		{"BUDGET#<orgId>", "META", "", begins("BUDGET#org_", "!deletedAt"), "", never},
-		{"BUDGET#<orgId>", "META", "of a deleted org", begins("BUDGET#org_", "deletedAt"), "deletedAt", linkKept},
-		{hook, "BARRED#<keyId>", "", nil, "createdAt", keyKept},
+		{"BUDGET#<orgId>", "META", "of a deleted org", begins("BUDGET#org_", "deletedAt"), "deletedAt", keptMonth},
+		{endpoint, "BARRED#<keyId>", "", nil, "createdAt", keptKey},
 
-		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", linkKept},
-		{"EVTS#<appId>", "<eventId>", "fanned out", has("fannedAt"), "createdAt", linkKept},
-		{delivery, "<eventId>", "pending", is("status", "pending"), "createdAt", linkKept},
-		{delivery, "<eventId>", "delivered", is("status", "delivered"), "createdAt", linkKept},
-		{delivery, "<eventId>", "failed", is("status", "failed"), "createdAt", linkKept},
-		{delivery, "<eventId>", "held", is("status", "held"), "createdAt", linkKept},
-		{delivery, "<eventId>", "cancelled", is("status", "cancelled"), "createdAt", linkKept},
+		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", keptMonth},
+		{"EVTS#<appId>", "<eventId>", "fanned out", has("fannedAt"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "pending", is("status", "pending"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "delivered", is("status", "delivered"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "failed", is("status", "failed"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "held", is("status", "held"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "cancelled", is("status", "cancelled"), "createdAt", keptMonth},
 
 		{"IDEM#<sha-256>", "META", "", nil, "expected", keptDay},
-		{"AUD#<orgId>", "<ULID>", "", nil, "at", 400 * keptDay},
+		{"AUD#<orgId>", "<ULID>", "", nil, "at", keptAudit},
 	}
 }
 
-// matches reports whether a key has a pattern of store.AccessPatterns.
+// matches reports whether a key fits a pattern of store.AccessPatterns: "KEY#<keyId>" fits any key that begins with
+// "KEY#" and has more, and "META" only itself.
 func matches(pattern, key string) bool {
-	prefix, _, open := strings.Cut(pattern, "<")
-	return key == pattern || open && strings.HasPrefix(key, prefix) && len(key) > len(prefix)
+	prefix, _, hasID := strings.Cut(pattern, "<")
+	return key == pattern || hasID && strings.HasPrefix(key, prefix) && len(key) > len(prefix)
 }
 
-// purgeOf returns the purgeAt that a row must have by a line of the table, "" for none.
+// purgeOf returns the purgeAt that a row must have by a line of howLong, "" for none.
 func (k kept) purgeOf(t *testing.T, r dbRow) string {
 	t.Helper()
 	if k.long == never {
@@ -139,70 +143,75 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 	return strconv.FormatInt(from/1000+k.long, 10)
 }
 
-// expect adds the attribute "expected" to rows that have no time of their own: the time of an
-// Idempotency-Key, and the end of the key of a last use.
-func expect(rows []dbRow, asked int64) {
-	purge := map[string]int64{}
+// expect adds the attribute "expected" (milliseconds), from which howLong counts, to rows that have no such
+// time of their own. For an idempotency record it is the time of the request. A last use is deleted together
+// with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none.
+func expect(rows []dbRow, requested int64) {
+	keyPurge := map[string]int64{} // seconds, by the sort key of a key, which is also that of its last use
 	for _, r := range rows {
 		if strings.HasPrefix(text(r, "PK"), "KEYS#") {
-			purge[text(r, "SK")], _ = strconv.ParseInt(text(r, "purgeAt"), 10, 64)
+			keyPurge[text(r, "SK")], _ = strconv.ParseInt(text(r, "purgeAt"), 10, 64) // 0: the key has none
 		}
 	}
 	for _, r := range rows {
-		switch at := purge[text(r, "SK")]; {
+		switch purgeAt := keyPurge[text(r, "SK")]; {
 		case strings.HasPrefix(text(r, "PK"), "IDEM#"):
-			r["expected"] = number(asked)
-		case strings.HasPrefix(text(r, "PK"), "USED#") && at != 0:
-			r["expected"] = number(at * 1000)
+			r["expected"] = number(requested)
+		case strings.HasPrefix(text(r, "PK"), "USED#") && purgeAt != 0:
+			r["expected"] = number(purgeAt * 1000)
 		}
 	}
 }
 
-// TestEveryRowIsKeptAsLongAsItsKindIs makes rows of every kind in every state, and
-// compares their purgeAt with the table.
+// TestEveryRowIsKeptAsLongAsItsKindIs makes rows of every kind in every state, and compares their purgeAt with
+// howLong. Each row must be in exactly one line of howLong, and each line must have a row.
 func TestEveryRowIsKeptAsLongAsItsKindIs(t *testing.T) {
 	c := connect(t)
-	asked := c.everything(t)
+	requested := c.everything(t)
 	rows := c.Rows(t)
-	expect(rows, asked)
-	seen := map[string]int{}
+	expect(rows, requested)
+	seen := map[string]bool{}
 	for _, r := range rows {
 		pk, sk := text(r, "PK"), text(r, "SK")
-		var of []kept
+		var lines []kept
 		for _, k := range howLong() {
 			if matches(k.pk, pk) && matches(k.sk, sk) && (k.is == nil || k.is(r)) {
-				of = append(of, k)
+				lines = append(lines, k)
 			}
 		}
-		if len(of) != 1 {
-			t.Errorf("%s %s: %d lines of the table are about it: %v", pk, sk, len(of), r)
+		if len(lines) != 1 {
+			t.Errorf("%s %s: %d lines of howLong are about it: %v", pk, sk, len(lines), r)
 			continue
 		}
-		seen[of[0].pk+of[0].sk+of[0].state]++
-		if got, want := text(r, "purgeAt"), of[0].purgeOf(t, r); got != want {
-			t.Errorf("%s %s, %s: purgeAt %q, want %q", pk, sk, of[0].state, got, want)
+		line := lines[0]
+		seen[line.pk+line.sk+line.state] = true
+		if got, want := text(r, "purgeAt"), line.purgeOf(t, r); got != want {
+			t.Errorf("%s %s, %s: purgeAt %q, want %q", pk, sk, line.state, got, want)
 		}
 	}
 	for _, k := range howLong() {
-		if seen[k.pk+k.sk+k.state] == 0 {
-			t.Errorf("no row is %s %s, %s: this test sees nothing of it", k.pk, k.sk, k.state)
+		if !seen[k.pk+k.sk+k.state] {
+			t.Errorf("no row is %s %s, %s: the test proves nothing about it", k.pk, k.sk, k.state)
 		}
 	}
 	for _, p := range store.AccessPatterns() {
 		known := slices.ContainsFunc(howLong(), func(k kept) bool { return k.pk == p.PK && k.sk == p.SK })
-		if !known && !strings.HasPrefix(p.PK, "DUE#") { // an index
-			t.Errorf("nothing says how long %s is kept", p.Item)
+		inIndex := strings.HasPrefix(p.PK, "DUE#") // these patterns are of an index, not of rows
+		if !known && !inIndex {
+			t.Errorf("howLong has no line for %s", p.Item)
 		}
 	}
 }
 
+// number returns the value of an attribute that is a number.
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// everything makes rows of every kind in every state, each at another time, and returns the time
-// of the Idempotency-Key in milliseconds.
-func (c *connected) everything(t *testing.T) (asked int64) {
+// everything makes rows of every kind in every state, each at another time. The times are no whole seconds, because
+// purgeAt is rounded down to seconds. It returns the time of the only request with an Idempotency-Key, in
+// milliseconds.
+func (c *connected) everything(t *testing.T) (requested int64) {
 	t.Helper()
 	addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
 	c.everyKey(t)
@@ -212,18 +221,18 @@ func (c *connected) everything(t *testing.T) (asked int64) {
 	c.everyEnd(t)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	c.pass(time.Hour + 1234*time.Millisecond)
-	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, "6f2d9b0c-1111-4222-8333-444455556666", "{}", "{}"))), "")
+	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, idempotencyKey, "{}", "{}"))), "")
 	return c.Now().UnixMilli()
 }
 
-// everyKey makes keys that live, that will end, and that have ended in every way. Each was used
-// before its end, and its use is written after it.
+// everyKey makes keys of every life, that are alive or have ended in every way. Most were used: a check read the key
+// before its end and writes the last use after it.
 func (c *connected) everyKey(t *testing.T) {
 	t.Helper()
 	use := func(k id.Key, end func()) {
 		t.Helper()
 		before := row(t, c.Table, c.org, k)
-		c.pass(time.Hour + 1234*time.Millisecond)
+		c.pass(time.Hour + 1234*time.Millisecond) // a last use is written once an hour
 		end()
 		c.NoteUse(ctx, before, c.Now().UnixMilli())
 	}
@@ -240,21 +249,20 @@ func (c *connected) everyKey(t *testing.T) {
 		wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, unused), "")
 
 		// Three keys, one after the other: the first ends when the third is created.
-		chain := makeKey(t, c.Table, c.org, c.ada, life).ID
+		newest := makeKey(t, c.Table, c.org, c.ada, life).ID
 		for range 2 {
-			old := chain
-			use(old, func() { chain = rotate(t, c.Table, c.org, c.ada, old, 7*dayLong, "").ID })
+			old := newest
+			use(old, func() { newest = rotate(t, c.Table, c.org, c.ada, old, 7*dayLong, "").ID })
 		}
 		// The same, but the first is revoked in its grace.
-		chain = makeKey(t, c.Table, c.org, c.ada, life).ID
-		old := chain
-		use(old, func() { chain = rotate(t, c.Table, c.org, c.ada, old, 7*dayLong, "").ID })
-		use(old, revoke(old))
-		use(chain, func() { rotate(t, c.Table, c.org, c.ada, chain, 7*dayLong, "") })
+		first := makeKey(t, c.Table, c.org, c.ada, life).ID
+		use(first, func() { newest = rotate(t, c.Table, c.org, c.ada, first, 7*dayLong, "").ID })
+		use(first, revoke(first))
+		use(newest, func() { rotate(t, c.Table, c.org, c.ada, newest, 7*dayLong, "") })
 	}
 }
 
-// everySigningKey makes a key of each state.
+// everySigningKey makes signing keys of each state: a is revoked, b retired, c active and d next.
 func (c *connected) everySigningKey(t *testing.T) {
 	t.Helper()
 	l := lease(t, c.Table)
@@ -269,6 +277,7 @@ func (c *connected) everySigningKey(t *testing.T) {
 	}
 }
 
+// everyLink makes links that are claimed, revoked, expired and pending.
 func (c *connected) everyLink(t *testing.T) {
 	t.Helper()
 	claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
@@ -280,10 +289,11 @@ func (c *connected) everyLink(t *testing.T) {
 	c.link(t, time.Hour)
 }
 
+// everyDelivery makes deliveries and endpoints in every state, and an event that is not fanned out.
 func (c *connected) everyDelivery(t *testing.T) {
 	t.Helper()
-	h, off, gone, deleted := c.endpoint(t, webhook.Every), c.endpoint(t), c.endpoint(t), c.endpoint(t)
-	c.fanned(t, h.ID)
+	h, disabled, gone, deleted := c.endpoint(t), c.endpoint(t), c.endpoint(t), c.endpoint(t)
+	c.fanned(t, h.ID) // stays pending
 	made := map[string]id.Event{}
 	for _, name := range []string{"delivered", "failed", "cancelled", "again"} {
 		c.pass(1234 * time.Millisecond)
@@ -299,8 +309,8 @@ func (c *connected) everyDelivery(t *testing.T) {
 	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, made["cancelled"]).DeliveryID), "")
 	c.pass(dayLong)
 	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]})), "")
-	c.enable(t, off.ID, false)
-	c.fanned(t, off.ID)
+	c.enable(t, disabled.ID, false)
+	c.fanned(t, disabled.ID) // is held
 	wants(t, c.Deliveries().DisableEndpoint(ctx, gone, webhook.DisabledByGone), "")
 	c.pass(time.Hour)
 	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, id.NoKey), "")

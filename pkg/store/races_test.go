@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// overtaken runs do, and first runs before its transaction.
+// overtaken runs do, and runs first between the reads of do and its transaction. It returns the errors of both.
 func (c *connected) overtaken(t *testing.T, do, first func() error) (err, firstErr error) {
 	t.Helper()
 	c.Faults.Before("TransactWriteItems", func() { firstErr = first() })
@@ -29,12 +29,12 @@ func (c *connected) overtaken(t *testing.T, do, first func() error) (err, firstE
 	return err, firstErr
 }
 
-// counters compares the org's counters with its rows, and both rows of each membership with each
-// other.
+// counters fails unless the org's counters of admins and members are equal to its rows, and each member has the
+// same role in both rows of the membership.
 func (c *connected) counters(t *testing.T, what string) {
 	t.Helper()
 	admins, members := 0, 0
-	copies := map[string]string{}
+	rolesOf := map[string][]string{} // by user: one role from each of the two rows
 	var meta map[string]types.AttributeValue
 	for _, r := range c.Rows(t) {
 		pk, sk := text(r, "PK"), text(r, "SK")
@@ -46,29 +46,31 @@ func (c *connected) counters(t *testing.T, what string) {
 			if text(r, "role") == string(org.Admin) {
 				admins++
 			}
-			copies[strings.TrimPrefix(sk, "MEM#")] += text(r, "role") + " "
+			u := strings.TrimPrefix(sk, "MEM#")
+			rolesOf[u] = append(rolesOf[u], text(r, "role"))
 		case sk == "ORG#"+string(c.org):
-			copies[strings.TrimPrefix(pk, "USER#")] += text(r, "role") + " "
+			u := strings.TrimPrefix(pk, "USER#")
+			rolesOf[u] = append(rolesOf[u], text(r, "role"))
 		}
 	}
 	if text(meta, "admins") != strconv.Itoa(admins) || text(meta, "members") != strconv.Itoa(members) {
 		t.Errorf("%s: counted %s admins and %s members, rows of %d and %d", what, text(meta, "admins"), text(meta, "members"), admins, members)
 	}
-	for u, roles := range copies {
-		if both := strings.Fields(roles); len(both) != 2 || both[0] != both[1] {
-			t.Errorf("%s: the copies of %s: %v", what, u, both)
+	for u, roles := range rolesOf {
+		if len(roles) != 2 || roles[0] != roles[1] {
+			t.Errorf("%s: the rows of %s have the roles %v", what, u, roles)
 		}
 	}
 }
 
-// TestCountersEqualRowsAfterEveryRaceOnAMember has two admins change one member at once, each in
-// every way.
+// TestCountersEqualRowsAfterEveryRaceOnAMember has two admins, Ada and Eve, change Bob at once, each in every
+// way: Eve's change comes between the reads of Ada's and its transaction.
 func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	const email = "bob@example.com"
 	bob := addMember(t, c.Table, c.org, c.ada, email, org.Viewer)
-	change := func(by id.User, to org.Role) error {
+	change := func(by id.User, to org.Role) error { // "": to no member
 		if to == "" {
 			return c.RemoveMember(ctx, admin(by), c.org, bob)
 		}
@@ -76,26 +78,26 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 	}
 	isMember := true
 	for _, was := range []org.Role{org.Admin, org.Viewer} {
-		for _, mine := range []org.Role{org.Admin, org.Member, org.Viewer, ""} {
-			for _, theirs := range []org.Role{org.Admin, org.Member, org.Viewer, ""} {
-				if mine == was || theirs == was {
-					continue // nothing is written
+		for _, adas := range []org.Role{org.Admin, org.Member, org.Viewer, ""} {
+			for _, eves := range []org.Role{org.Admin, org.Member, org.Viewer, ""} {
+				if adas == was || eves == was {
+					continue // one of them writes nothing
 				}
 				if isMember {
 					wants(t, change(c.ada, was), "")
 				} else {
 					wants(t, second(c.AddMember(ctx, admin(c.ada), c.org, email, was, store.Once[id.User]{})), "")
 				}
-				what := fmt.Sprintf("from %q to %q, overtaken by %q", was, mine, theirs)
-				err, first := c.overtaken(t, func() error { return change(c.ada, mine) }, func() error { return change(eve, theirs) })
-				wants(t, first, "")
-				if theirs == "" {
+				what := fmt.Sprintf("from %q to %q, overtaken by %q", was, adas, eves)
+				err, evesErr := c.overtaken(t, func() error { return change(c.ada, adas) }, func() error { return change(eve, eves) })
+				wants(t, evesErr, "")
+				if eves == "" {
 					wants(t, err, problem.MemberNotFound)
 				} else {
 					wants(t, err, "")
 				}
 				c.counters(t, what)
-				isMember = mine != "" && theirs != ""
+				isMember = adas != "" && eves != ""
 			}
 		}
 	}
@@ -110,14 +112,14 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 			return second(c.AddMember(ctx, admin(by), c.org, "bob@example.com", org.Admin, store.Once[id.User]{}))
 		}
 	}
-	err, first := c.overtaken(t, add(c.ada), add(eve))
-	wants(t, first, "")
+	err, evesErr := c.overtaken(t, add(c.ada), add(eve))
+	wants(t, evesErr, "")
 	wants(t, err, problem.MemberExists)
 	c.counters(t, "added twice")
 }
 
-// keysAre compares the org's keys that are neither revoked nor rotated with those in the map of
-// active keys, and both with wanted. total is the number of rows.
+// keysAre fails unless the org's keys that are neither revoked nor rotated are those of want, the map of active
+// keys has the same keys, and the org has total keys, with those that are revoked or rotated.
 func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
@@ -128,7 +130,7 @@ func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key
 			active = append(active, string(k.ID))
 		}
 	}
-	for _, r := range c.rowsOf(t, "KEYS#") {
+	for _, r := range c.rowsOf(t, "KEYS#") { // one has the map
 		if m, ok := r["live"].(*types.AttributeValueMemberM); ok {
 			for k := range m.Value {
 				live = append(live, k)
@@ -158,60 +160,66 @@ func (c *connected) written(t *testing.T, action string, kind webhook.Type) (ent
 	return entries, len(c.events(t, kind))
 }
 
-// TestKeysThatAreChangedAtOnceChangeOnce pairs rotations and revocations of one key. One comes
-// between the reads of the other and its transaction.
+// TestKeysThatAreChangedAtOnceChangeOnce makes two rotations or revocations of one key at once: one of them is
+// overtaken, because the other comes between its reads and its transaction.
 func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	type race struct {
 		*connected
 		old   id.Key
-		fresh [2]store.MintedKey // by rotations
+		fresh [2]store.MintedKey // the new keys, by the number of the rotation in the race
 	}
 	revoke := func(r *race, _ int) error { return r.RevokeKey(ctx, admin(r.ada), r.org, r.old) }
-	turn := func(r *race, n int) error {
-		return second(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, seeing(&r.fresh[n])))
+	rotate := func(r *race, n int) error {
+		return second(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, recording(&r.fresh[n])))
 	}
 	for name, v := range map[string]struct {
-		do, first            func(r *race, n int) error
-		want                 problem.Code
-		rotated, revocations int
+		overtaken, other       func(r *race, n int) error // n is 0 for overtaken and 1 for other
+		want                   problem.Code               // of overtaken; other succeeds
+		rotations, revocations int                        // that are carried out
 	}{
-		"a rotation against a rotation":     {turn, turn, problem.KeyNotActive, 1, 0},
-		"a rotation against a revocation":   {turn, revoke, problem.KeyNotActive, 0, 1},
-		"a revocation against a rotation":   {revoke, turn, "", 1, 1},
-		"a revocation against a revocation": {revoke, revoke, "", 0, 1},
+		"a rotation overtaken by a rotation":     {rotate, rotate, problem.KeyNotActive, 1, 0},
+		"a rotation overtaken by a revocation":   {rotate, revoke, problem.KeyNotActive, 0, 1},
+		"a revocation overtaken by a rotation":   {revoke, rotate, "", 1, 1},
+		"a revocation overtaken by a revocation": {revoke, revoke, "", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &race{connected: connect(t)}
 			r.old = makeKey(t, r.Table, r.org, r.ada, 0).ID
-			at := r.Now().Add(time.Second).UnixMilli()
-			err, first := r.overtaken(t, func() error { return v.do(r, 0) }, func() error {
-				r.pass(time.Second) // so that the times show which of the two was first
-				return v.first(r, 1)
+			otherAt := r.Now().Add(time.Second).UnixMilli()
+			err, otherErr := r.overtaken(t, func() error { return v.overtaken(r, 0) }, func() error {
+				r.pass(time.Second) // so that a time in the row shows which of the two wrote it
+				return v.other(r, 1)
 			})
-			wants(t, first, "")
+			wants(t, otherErr, "")
 			wants(t, err, v.want)
 			var active []id.Key
-			if v.rotated == 1 {
+			if v.rotations == 1 {
 				active = append(active, r.fresh[1].ID)
 			}
-			r.keysAre(t, name, 1+v.rotated, active...)
+			r.keysAre(t, name, 1+v.rotations, active...)
 			old := row(t, r.Table, r.org, r.old)
-			if v.rotated == 1 && old.ExpiresAt != at+time.Hour.Milliseconds() || (old.RevokedAt != 0) != (v.revocations == 1) {
+			if v.rotations == 1 && old.ExpiresAt != otherAt+time.Hour.Milliseconds() {
+				t.Errorf("the grace of the old key ends at %d", old.ExpiresAt)
+			}
+			if revoked := old.RevokedAt != 0; revoked != (v.revocations == 1) {
 				t.Errorf("the old key: %+v", old)
 			}
-			if v.rotated == 0 && old.RevokedAt != at {
-				t.Errorf("revoked at %d, want the first time, %d", old.RevokedAt, at)
+			if v.rotations == 0 && old.RevokedAt != otherAt {
+				t.Errorf("revoked at %d, want the first time, %d", old.RevokedAt, otherAt)
 			}
 			if entries, events := r.written(t, "key.revoked", webhook.KeyRevoked); entries != v.revocations || events != v.revocations {
 				t.Errorf("%d entries and %d events of %d revocations", entries, events, v.revocations)
 			}
-			if entries, events := r.written(t, "key.rotated", webhook.KeyCreated); entries != v.rotated || events != 1+v.rotated {
-				t.Errorf("%d entries of %d rotations, %d keys created", entries, v.rotated, events)
+			if entries, events := r.written(t, "key.rotated", webhook.KeyCreated); entries != v.rotations || events != 1+v.rotations {
+				t.Errorf("%d entries of %d rotations, %d keys created", entries, v.rotations, events)
 			}
 		})
 	}
 }
 
+// TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled: the sweep is about to release a held delivery, and right
+// before its transaction the endpoint is disabled again. The delivery stays held, until the endpoint is enabled
+// and swept.
 func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -219,14 +227,14 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	h = c.enable(t, h.ID, true)
 	released := true
-	err, first := c.overtaken(t, func() (err error) {
+	err, disableErr := c.overtaken(t, func() (err error) {
 		released, err = c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
 		return err
 	}, func() error {
 		c.enable(t, h.ID, false)
 		return nil
 	})
-	wants(t, errors.Join(err, first), "")
+	wants(t, errors.Join(err, disableErr), "")
 	if got := c.status(t, h.ID, e); released || got != webhook.DeliveryHeld {
 		t.Errorf("released: %v, %s", released, got)
 	}

@@ -9,8 +9,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: the sweep that moved a delivery queues it. The
-// other sweep, which finds it moved, does not.
+// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: the run of the sweep that moves a delivery's due time forward
+// queues the delivery, also when the answer was lost and the SDK sent the update again. Another run at the same
+// time does not.
 func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
@@ -31,6 +32,7 @@ func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
+// TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost: the same for a parked delivery.
 func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
@@ -46,7 +48,7 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// parked returns a parked delivery of an endpoint.
+// parked makes a delivery of an endpoint and parks it for a minute. It fails unless this is the only parked one.
 func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 	t.Helper()
 	wants(t, c.Deliveries().Park(ctx, c.work(t, h, c.fanned(t, h)), c.Now().Add(time.Minute).UnixMilli()), "")
@@ -57,7 +59,9 @@ func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 	return parked[0]
 }
 
-// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: an earlier message may wake it.
+// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: a message that was queued before the parking may cause an
+// attempt of a parked delivery. The delivery is then no longer parked, and due when the lease of the attempt
+// ends.
 func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
@@ -66,7 +70,7 @@ func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	if left, err := c.Deliveries().Parked(ctx, h.ID, 0, 10); err != nil || len(left) != 0 {
-		t.Errorf("it is parked still: %v, %v", left, err)
+		t.Errorf("it is still parked: %v, %v", left, err)
 	}
 	c.pass(time.Minute)
 	if due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10); err != nil || len(due) != 1 {

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ var (
 	admins    = []org.Role{org.Admin}
 )
 
+// admin returns a caller of a route that only admins may call. The store decides whether the user is one.
 func admin(u id.User) store.Actor { return store.Actor{User: u, May: admins} }
 
 // wants fails unless err has the code; "" means no error.
@@ -36,6 +38,7 @@ func wants(t *testing.T, err error, code problem.Code) {
 	}
 }
 
+// addMember creates a user with this email, and has the admin by add them to the org.
 func addMember(t *testing.T, tb *storetest.Table, o id.Org, by id.User, email string, r org.Role) id.User {
 	t.Helper()
 	u := tb.NewUser(t, email)
@@ -63,8 +66,8 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 	tb := storetest.New(t)
 	ada, eve := tb.NewUser(t, "ada@example.com"), tb.NewUser(t, "eve@example.com")
 	o := tb.NewOrg(t, ada)
-	for name, target := range map[string]id.Org{"another's org": o, "no org": id.Source{}.NewOrg()} {
-		for what, err := range map[string]error{
+	for whose, target := range map[string]id.Org{"another's org": o, "no org": id.Source{}.NewOrg()} {
+		for method, err := range map[string]error{
 			"Org":          second(tb.Org(ctx, store.Actor{User: eve, May: anyMember}, target)),
 			"RenameOrg":    second(tb.RenameOrg(ctx, admin(eve), target, "Eve's")),
 			"UpdateKey":    second(tb.UpdateKey(ctx, admin(eve), target, id.NoKey, store.KeyChange{})),
@@ -76,12 +79,13 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 			"CreateKey":    second(tb.CreateKey(ctx, admin(eve), target, wantedKey(0), store.Once[store.MintedKey]{})),
 		} {
 			if !problem.Is(err, problem.OrgNotFound) {
-				t.Errorf("%s, %s: %v", name, what, err)
+				t.Errorf("%s, %s: %v", whose, method, err)
 			}
 		}
 	}
 }
 
+// second returns the error of a call with two results.
 func second[T any](_ T, err error) error { return err }
 
 func TestTheLastAdminStays(t *testing.T) {
@@ -94,21 +98,21 @@ func TestTheLastAdminStays(t *testing.T) {
 	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Admin)), "")
 	wants(t, tb.RemoveMember(ctx, admin(ada), o, ada), "")
 	wants(t, tb.RemoveMember(ctx, admin(bob), o, bob), problem.LastAdmin)
-	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Viewer)), problem.OrgNotFound)
+	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Viewer)), problem.OrgNotFound) // she is no member now
 }
 
 func TestEveryMemberButTheLastAdminMayLeave(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
-	leaves := func(u id.User) error { return tb.LeaveOrg(ctx, store.Actor{User: u, May: anyMember}, o) }
+	leave := func(u id.User) error { return tb.LeaveOrg(ctx, store.Actor{User: u, May: anyMember}, o) }
 	bob, eve := addMember(t, tb, o, ada, "bob@example.com", org.Viewer), tb.NewUser(t, "eve@example.com")
-	wants(t, leaves(ada), problem.LastAdmin)
-	wants(t, leaves(eve), problem.OrgNotFound)
-	wants(t, leaves(bob), "")
-	wants(t, leaves(bob), problem.OrgNotFound)
+	wants(t, leave(ada), problem.LastAdmin)
+	wants(t, leave(eve), problem.OrgNotFound) // she was never a member
+	wants(t, leave(bob), "")
+	wants(t, leave(bob), problem.OrgNotFound)
 	addMember(t, tb, o, ada, "carol@example.com", org.Admin)
-	wants(t, leaves(ada), "")
+	wants(t, leave(ada), "") // Carol is left as an admin
 }
 
 func TestAMemberSeesWhoAddedThem(t *testing.T) {
@@ -116,9 +120,13 @@ func TestAMemberSeesWhoAddedThem(t *testing.T) {
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
 	bob := addMember(t, tb, o, ada, "bob@example.com", org.Viewer)
-	for u, want := range map[id.User]*store.Adder{ada: nil, bob: {UserID: ada, Name: "ada", Email: "ada@example.com"}} {
+	addedBy := map[id.User]*store.Adder{
+		ada: nil, // she created the org
+		bob: {UserID: ada, Name: "ada", Email: "ada@example.com"},
+	}
+	for u, want := range addedBy {
 		orgs, _, err := tb.OrgsOf(ctx, u, store.Page{})
-		if err != nil || len(orgs) != 1 || (orgs[0].AddedBy == nil) != (want == nil) || want != nil && *orgs[0].AddedBy != *want {
+		if err != nil || len(orgs) != 1 || !reflect.DeepEqual(orgs[0].AddedBy, want) {
 			t.Errorf("%s: %+v, %v; want %+v", u, orgs, err, want)
 		}
 	}
@@ -150,18 +158,19 @@ func TestARenameIsAudited(t *testing.T) {
 	wants(t, second(tb.RenameOrg(ctx, admin(ada), o, "Acme 2")), "")
 	wants(t, second(tb.RenameOrg(ctx, admin(ada), o, "Acme 2")), "") // the same name: no entry
 	entries, _, err := tb.AuditLog(ctx, admin(ada), o, store.Page{Limit: 50})
+	// The log has two entries, newest first: the rename, and the creation of the org.
 	if err != nil || len(entries) != 2 || entries[0].Action != "org.updated" || string(entries[0].Changes) != `{"name":{"from":"Acme","to":"Acme 2"}}` {
 		t.Fatalf("AuditLog = %+v, %v", entries, err)
 	}
 }
 
-// TestTheWholeListOfOrgsIsReadToItsEnd: with more rows than one query reads.
+// TestTheWholeListOfOrgsIsReadToItsEnd: also when the user has more rows of orgs than the 1,000 that one query reads.
 func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
 	var rows []map[string]string
-	for i := range 1100 { // of orgs that are gone, before it
+	for i := range 1100 { // of orgs that no longer exist, with ids before that of the only real org
 		rows = append(rows, map[string]string{"PK": "USER#" + string(ada), "SK": fmt.Sprintf("ORG#org_%026d", i), "role": "viewer"})
 	}
 	write(t, tb, rows)
@@ -170,7 +179,8 @@ func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestMakeGenerateChangesNothing makes the table of infra/docs/design.md from the access patterns of the code.
+// TestMakeGenerateChangesNothing compares the table of infra/docs/design.md with the access patterns of the code.
+// "make generate" runs it to write the table.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	table := "| Item | PK | SK | Serves |\n|---|---|---|---|\n"
 	for _, p := range store.AccessPatterns() {
@@ -181,12 +191,12 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	})
 }
 
-// TestOnlyTheKitWritesExpressions reads the store's files without their comments: a text in
-// DynamoDB's language, or an import of the SDK, belongs in pkg/table.
+// TestOnlyTheKitWritesExpressions reads the texts in the store's files: one with a word of DynamoDB's
+// expressions, or an import of the SDK, belongs in pkg/table.
 func TestOnlyTheKitWritesExpressions(t *testing.T) {
 	language := regexp.MustCompile(`attribute_(not_)?exists|if_not_exists|begins_with|\b(SET|REMOVE|ADD|BETWEEN) |size\(| AND `)
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 20 {
+	if err != nil || len(files) < 20 { // far fewer than there are: the pattern finds nothing
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -217,12 +227,13 @@ func TestAccessNeedsTheKeyTheAppAndTheOrg(t *testing.T) {
 	wants(t, second(c.AccessOf(ctx, c.NewOrg(t, c.ada), c.app, k)), problem.KeyNotFound)
 }
 
+// TestAnAppKeepsItsNameWithoutAnother: a rename without a name, or to the same name, only reads.
 func TestAnAppKeepsItsNameWithoutAnother(t *testing.T) {
 	c := connect(t)
 	was, err := c.RenameApp(ctx, admin(c.ada), c.org, c.app, nil)
 	wants(t, err, "")
-	c.Faults.Calls()
-	for _, name := range []*string{nil, &was.Name} {
+	c.forgetCalls()
+	for _, name := range []*string{nil, &was.Name} { // one BatchGetItem each
 		if is, err := c.RenameApp(ctx, admin(c.ada), c.org, c.app, name); is != was || err != nil {
 			t.Errorf("%+v, %v, want %+v", is, err, was)
 		}
@@ -241,11 +252,11 @@ func TestEndpointsArePagedNewestFirst(t *testing.T) {
 	}
 	p := store.Page{Limit: 1}
 	for more := true; more; more = p.After != "" {
-		page, next, err := c.Endpoints(ctx, c.app, p)
-		if err != nil || len(page) != 1 {
-			t.Fatalf("behind %q: %v, %v", p.After, page, err)
+		found, next, err := c.Endpoints(ctx, c.app, p)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("behind %q: %v, %v", p.After, found, err)
 		}
-		got, p.After = append(got, page[0].ID), next
+		got, p.After = append(got, found[0].ID), next
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -13,7 +14,8 @@ import (
 
 const issuer = "https://issuer.test"
 
-// signIn does what the authorizer does for one request with a token.
+// signIn does what the authorizer does for a request with an access token. verified means that the issuer has
+// verified the email. iat is when the token was issued, in seconds: a test needs only the order of its tokens.
 func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified bool, iat int64) id.User {
 	t.Helper()
 	known, ok, err := tb.Identity(ctx, issuer, subject)
@@ -30,11 +32,12 @@ func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified b
 	return u
 }
 
-// holder returns the user that an invitation to the address adds, "" for none.
+// holder returns the user to whom the address belongs, "" for none: it is the user that an invitation to the
+// address adds to a new org.
 func holder(t *testing.T, tb *storetest.Table, email string) id.User {
 	t.Helper()
 	ada := tb.NewUser(t, "inviter@example.com")
-	tb.Limits.OrgsCreated = 1000
+	tb.Limits.OrgsCreated = 1000 // a test calls holder many times
 	o := tb.NewOrg(t, ada)
 	_, err := tb.AddMember(ctx, admin(ada), o, email, org.Viewer, store.Once[id.User]{})
 	if problem.Is(err, problem.UserNotFound) {
@@ -61,7 +64,7 @@ func TestAUserIsTheIdentityNotTheEmail(t *testing.T) {
 	if again := signIn(t, tb, "a", "x@example.com", true, 200); again != a {
 		t.Errorf("the same identity became %s after %s", again, a)
 	}
-	if other := signIn(t, tb, "b", "x@example.com", true, 50); other == a {
+	if other := signIn(t, tb, "b", "x@example.com", true, 50); other == a { // by an older token
 		t.Error("another identity with the same email is the same user")
 	}
 	if got := holder(t, tb, "x@example.com"); got != a {
@@ -81,18 +84,20 @@ func TestAnUnverifiedEmailIsNotFoundByAnInvite(t *testing.T) {
 	}
 }
 
+// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. After a later token
+// without a name, the list of members keeps the name, and after one with an unverified address it keeps the address.
 func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "ceo", "ceo@example.com", false, 100)
 	o := tb.NewOrg(t, u)
-	shown := func(email, name string) {
+	shows := func(email, name string) { // the list of members, for u
 		t.Helper()
 		members, _, err := tb.Members(ctx, admin(u), o, store.Page{})
 		if err != nil || len(members) != 1 || members[0].Email != email || members[0].Name != name {
 			t.Errorf("shown %+v, %v; want %q, %q", members, err, email, name)
 		}
 	}
-	sees := func(seen store.Seen) {
+	token := func(seen store.Seen) { // signs u in with a token that shows this
 		t.Helper()
 		known, ok, err := tb.Identity(ctx, issuer, "ceo")
 		if err != nil {
@@ -101,19 +106,21 @@ func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 		seen.Issuer, seen.Subject, seen.Folded = issuer, "ceo", seen.Email
 		wants(t, second(tb.SignIn(ctx, known, ok, seen)), "")
 	}
-	shown("", "ceo") // the name is what the caller of SignIn made of it
-	sees(store.Seen{Email: "mallory@example.com", Verified: true, Name: "Mallory", IssuedAt: 200})
-	shown("mallory@example.com", "Mallory")
-	sees(store.Seen{Email: "ceo@example.com", IssuedAt: 300})
-	shown("mallory@example.com", "Mallory")
-	sees(store.Seen{Email: "ceo@example.com", Name: "The CEO", IssuedAt: 400})
-	shown("mallory@example.com", "The CEO")
+	shows("", "ceo") // signIn makes this name of the email
+	token(store.Seen{Email: "mallory@example.com", Verified: true, Name: "Mallory", IssuedAt: 200})
+	shows("mallory@example.com", "Mallory")
+	token(store.Seen{Email: "ceo@example.com", IssuedAt: 300})
+	shows("mallory@example.com", "Mallory")
+	token(store.Seen{Email: "ceo@example.com", Name: "The CEO", IssuedAt: 400})
+	shows("mallory@example.com", "The CEO")
+	// But an invitation no longer finds the address, because the last token does not prove it.
 	if got := holder(t, tb, "mallory@example.com"); got != "" {
-		t.Errorf("the address that is no longer proved finds %s", got)
+		t.Errorf("an invitation to the address finds %s", got)
 	}
 }
 
-// TestALaterTokenOfAUserWhoWasJustMadeFindsThem: the second request read before the first wrote.
+// TestALaterTokenOfAUserWhoWasJustMadeFindsThem: two requests of a new user come at once. The second one found
+// no identity, because it read before the first wrote. It returns the user of the first, and creates none.
 func TestALaterTokenOfAUserWhoWasJustMadeFindsThem(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "a", "a@example.com", true, 100)
@@ -135,7 +142,7 @@ func TestAChangedEmailMovesWithItsUser(t *testing.T) {
 	if got := holder(t, tb, "new@example.com"); got != u {
 		t.Errorf("the new address finds %q", got)
 	}
-	signIn(t, tb, "a", "old@example.com", true, 150) // an old token
+	signIn(t, tb, "a", "old@example.com", true, 150) // a token from before the change
 	signIn(t, tb, "a", "old@example.com", true, 0)   // a token without iat
 	if got := holder(t, tb, "old@example.com"); got != "" {
 		t.Error("an old token took its address back")
@@ -157,13 +164,15 @@ func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
 	if got := holder(t, tb, "x@example.com"); got != a {
 		t.Fatal("a later proof did not take the address")
 	}
-	// b leaves the address that it no longer holds: a keeps it.
+	// The address of b changes. b held x@example.com before, and must not take it away from a.
 	signIn(t, tb, "b", "y@example.com", true, 400)
 	if got := holder(t, tb, "x@example.com"); got != a {
-		t.Fatalf("holder %q after the other one left", got)
+		t.Fatalf("holder %q after the address of b changed", got)
 	}
 }
 
+// TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress: iat counts seconds. A new and a known user show an address
+// with the same iat as its holder, and do not get it.
 func TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress(t *testing.T) {
 	tb := storetest.New(t)
 	a := signIn(t, tb, "a", "x@example.com", true, 100)
@@ -175,7 +184,8 @@ func TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress(t *testing.T) {
 	}
 }
 
-// TestAnInvitationFollowsAnAddressThatMoves: to another user, between the invitation's reads and its transaction.
+// TestAnInvitationFollowsAnAddressThatMoves: between the reads of an invitation and its transaction, another
+// user proves the invited address. The invitation adds this user.
 func TestAnInvitationFollowsAnAddressThatMoves(t *testing.T) {
 	c := connect(t)
 	former := signIn(t, c.Table, "former", "x@example.com", true, 100)
@@ -193,7 +203,7 @@ func TestAnInvitationFollowsAnAddressThatMoves(t *testing.T) {
 func TestTwoFirstRequestsAtOnceMakeOneUser(t *testing.T) {
 	tb := storetest.New(t)
 	for round := range 5 {
-		subject := "s" + string(rune('a'+round))
+		subject := fmt.Sprint("user", round)
 		users := make(chan id.User, 8)
 		var wg sync.WaitGroup
 		for range 8 {
@@ -219,10 +229,11 @@ func TestTwoFirstRequestsAtOnceMakeOneUser(t *testing.T) {
 	}
 }
 
+// TestAKnownUserCostsNoWrite: a newer token that shows nothing new costs one read.
 func TestAKnownUserCostsNoWrite(t *testing.T) {
 	tb := storetest.New(t)
 	signIn(t, tb, "a", "x@example.com", true, 100)
-	tb.Faults.Calls()
+	tb.Faults.Calls() // forgets the calls so far
 	signIn(t, tb, "a", "x@example.com", true, 200)
 	if calls := tb.Faults.Calls(); len(calls) != 1 || calls[0] != "GetItem" {
 		t.Errorf("calls: %v, want one GetItem", calls)

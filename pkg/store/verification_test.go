@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,10 +14,12 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// jwk returns a public key that is named by the first letters of its kid. A kid has 43 characters.
 func jwk(name string) webhook.JWK {
 	return webhook.JWK{Kid: name + strings.Repeat("k", 43-len(name)), X: "x-" + name, Y: "y-" + name}
 }
 
+// lease takes the right to change the signing keys for a minute.
 func lease(t *testing.T, tb *storetest.Table) store.Lease {
 	t.Helper()
 	l, err := tb.LeaseSigningKeys(ctx, time.Minute)
@@ -26,6 +29,7 @@ func lease(t *testing.T, tb *storetest.Table) store.Lease {
 	return l
 }
 
+// signingKeys reads the state of the signing keys.
 func signingKeys(t *testing.T, tb *storetest.Table) store.SigningKeys {
 	t.Helper()
 	keys, err := tb.SigningKeys(ctx)
@@ -35,30 +39,37 @@ func signingKeys(t *testing.T, tb *storetest.Table) store.SigningKeys {
 	return keys
 }
 
-// TestAMadeKeyIsUsedOnce: the next rotation must not publish the active key again.
+// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is kept until the key is activated. Otherwise the
+// next rotation would take the active key for a made one, and publish it again. The activation of another key
+// leaves the ARN.
 func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)
-	for _, c := range []struct{ made, kid, arn, left string }{{"arn:other", "a", "arn:a", "arn:other"}, {"arn:b", "b", "arn:b", ""}} {
-		wants(t, tb.KeepMadeKey(ctx, l, c.made), "")
-		wants(t, tb.ActivateSigningKey(ctx, l, signingKeys(t, tb), jwk(c.kid), c.arn), "")
+	for _, c := range []struct{ made, activated, left string }{
+		{"other", "a", "arn:other"},
+		{"b", "b", ""},
+	} {
+		wants(t, tb.KeepMadeKey(ctx, l, "arn:"+c.made), "")
+		wants(t, tb.ActivateSigningKey(ctx, l, signingKeys(t, tb), jwk(c.activated), "arn:"+c.activated), "")
 		if keys := signingKeys(t, tb); keys.Made != c.left {
-			t.Errorf("%s was made and %s activated: %q is left", c.made, c.arn, keys.Made)
+			t.Errorf("%s was made and %s activated: %q is left", c.made, c.activated, keys.Made)
 		}
 	}
 }
 
+// TestAVerificationKeyGoesThroughItsStatesAndStays: key a is active, then retired, disabled in KMS and revoked.
+// Key b is next, then active.
 func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.UnixMilli(1_800_000_000_000)
 	tb.Now = func() time.Time { return now }
-	at := now.UnixMilli()
+	begun := now.UnixMilli()
 	wants(t, second(tb.VerificationKey(ctx, jwk("a").Kid)), problem.UnknownKid)
 	l := lease(t, tb)
 	wants(t, tb.ActivateSigningKey(ctx, l, signingKeys(t, tb), jwk("a"), "arn:a"), "")
 	wants(t, tb.PublishSigningKey(ctx, l, jwk("b"), "arn:b"), "")
 	keys := signingKeys(t, tb)
-	if next, ok := keys.Next(); !ok || next.JWK != jwk("b") || next.ARN != "arn:b" || next.State != webhook.SigningNext || next.CreatedAt != at {
+	if next, ok := keys.Next(); !ok || next.JWK != jwk("b") || next.ARN != "arn:b" || next.State != webhook.SigningNext || next.CreatedAt != begun {
 		t.Fatalf("next %+v", next)
 	}
 	now = now.Add(time.Hour)
@@ -67,17 +78,17 @@ func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	wants(t, tb.NoteDisabledKey(ctx, l, jwk("a").Kid), "")
 	a, err := tb.VerificationKey(ctx, jwk("a").Kid)
 	if want := (webhook.SigningKey{
-		JWK: jwk("a"), ARN: "arn:a", State: webhook.SigningRetired, CreatedAt: at, ActivatedAt: at, RetiredAt: later,
+		JWK: jwk("a"), ARN: "arn:a", State: webhook.SigningRetired, CreatedAt: begun, ActivatedAt: begun, RetiredAt: later,
 		ExpiredAt: later + webhook.KeyOverlap.Milliseconds(), DisabledAt: later,
 	}); err != nil || a != want {
 		t.Fatalf("%+v, %v, want %+v", a, err, want)
 	}
-	if active, ok := signingKeys(t, tb).Active(); !ok || active.JWK != jwk("b") || active.ActivatedAt != later || active.CreatedAt != at {
+	if active, ok := signingKeys(t, tb).Active(); !ok || active.JWK != jwk("b") || active.ActivatedAt != later || active.CreatedAt != begun {
 		t.Fatalf("active %+v", active)
 	}
 	wants(t, tb.RevokeVerificationKey(ctx, jwk("a").Kid), "")
 	now = now.Add(time.Hour)
-	wants(t, tb.RevokeVerificationKey(ctx, jwk("a").Kid), "") // the first time is kept
+	wants(t, tb.RevokeVerificationKey(ctx, jwk("a").Kid), "") // changes nothing, also not the time
 	if a, err := tb.VerificationKey(ctx, jwk("a").Kid); err != nil || a.State != webhook.SigningRevoked || a.RevokedAt != later {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -87,11 +98,13 @@ func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
 	}
 }
 
+// TestWithoutTheLeaseNoSigningKeyChanges: a slow run loses its lease after a minute to a quick one. Each later
+// change of the slow run is refused.
 func TestWithoutTheLeaseNoSigningKeyChanges(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.Now()
 	tb.Now = func() time.Time { return now }
-	slow := lease(t, tb)
+	slow := lease(t, tb) // for a minute
 	wants(t, tb.ActivateSigningKey(ctx, slow, store.SigningKeys{}, jwk("a"), "arn:a"), "")
 	wants(t, tb.PublishSigningKey(ctx, slow, jwk("b"), "arn:b"), "")
 	before := signingKeys(t, tb)
@@ -101,21 +114,21 @@ func TestWithoutTheLeaseNoSigningKeyChanges(t *testing.T) {
 	now = now.Add(time.Minute)
 	quick := lease(t, tb)
 	for name, err := range map[string]error{
-		"keep":     tb.KeepMadeKey(ctx, slow, "arn:c"),
-		"publish":  tb.PublishSigningKey(ctx, slow, jwk("c"), "arn:c"),
-		"activate": tb.ActivateSigningKey(ctx, slow, before, jwk("b"), "arn:b"),
-		"replace":  tb.ActivateSigningKey(ctx, slow, before, jwk("c"), "arn:c"),
-		"drop":     tb.DropNextKey(ctx, slow, jwk("b").Kid),
-		"disabled": tb.NoteDisabledKey(ctx, slow, jwk("a").Kid),
+		"keep a made key":       tb.KeepMadeKey(ctx, slow, "arn:c"),
+		"publish":               tb.PublishSigningKey(ctx, slow, jwk("c"), "arn:c"),
+		"activate the next key": tb.ActivateSigningKey(ctx, slow, before, jwk("b"), "arn:b"),
+		"activate a new key":    tb.ActivateSigningKey(ctx, slow, before, jwk("c"), "arn:c"),
+		"drop the next key":     tb.DropNextKey(ctx, slow, jwk("b").Kid),
+		"note a disabled key":   tb.NoteDisabledKey(ctx, slow, jwk("a").Kid),
 	} {
 		if !errors.Is(err, store.ErrLeaseLost) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if after := signingKeys(t, tb); len(after.Keys) != 2 || after.Keys[0] != before.Keys[0] || after.Keys[1] != before.Keys[1] || after.Made != "" {
+	if after := signingKeys(t, tb); len(after.Keys) != 2 || !reflect.DeepEqual(after, before) {
 		t.Errorf("%+v became %+v", before, after)
 	}
-	wants(t, tb.ReleaseSigningKeys(ctx, slow), "") // it has nothing to give back, and takes nothing
+	wants(t, tb.ReleaseSigningKeys(ctx, slow), "") // the lease of the quick run stays
 	if _, err := tb.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
 		t.Errorf("the lease of another was given back: %v", err)
 	}
@@ -123,24 +136,28 @@ func TestWithoutTheLeaseNoSigningKeyChanges(t *testing.T) {
 	lease(t, tb)
 }
 
+// TestWhatWasReadOfTheSigningKeysIsCheckedAgain: a change by what was read before is refused, once the keys
+// have changed. In the end here, a is retired, and b was the active key and is revoked.
 func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)
-	none := signingKeys(t, tb)
+	none := signingKeys(t, tb) // before the first key
 	wants(t, tb.ActivateSigningKey(ctx, l, none, jwk("a"), "arn:a"), "")
 	withA := signingKeys(t, tb)
 	wants(t, tb.PublishSigningKey(ctx, l, jwk("b"), "arn:b"), "")
 	withB := signingKeys(t, tb)
 	wants(t, tb.ActivateSigningKey(ctx, l, withB, jwk("b"), "arn:b"), "")
 	wants(t, tb.RevokeVerificationKey(ctx, jwk("b").Kid), "")
+	// What a rotation reads right before the revocation of b.
+	activeB := store.SigningKeys{ActiveKid: jwk("b").Kid, Keys: []webhook.SigningKey{{JWK: jwk("b"), State: webhook.SigningActive}}}
 	for name, err := range map[string]error{
-		"a first key beside another":    tb.ActivateSigningKey(ctx, l, none, jwk("c"), "arn:c"),
-		"in the place of a former key":  tb.ActivateSigningKey(ctx, l, withA, jwk("c"), "arn:c"),
-		"a next key that has signed":    tb.ActivateSigningKey(ctx, l, withB, jwk("b"), "arn:b"),
-		"a key that is registered":      tb.PublishSigningKey(ctx, l, jwk("a"), "arn:a"),
-		"a next key that is none":       tb.DropNextKey(ctx, l, jwk("a").Kid),
-		"a key that is not there":       tb.NoteDisabledKey(ctx, l, jwk("c").Kid),
-		"a flip that a revoke overtook": tb.ActivateSigningKey(ctx, l, store.SigningKeys{ActiveKid: jwk("b").Kid, Keys: []webhook.SigningKey{{JWK: jwk("b"), State: webhook.SigningActive}}}, jwk("c"), "arn:c"),
+		"activate c as the first key":                         tb.ActivateSigningKey(ctx, l, none, jwk("c"), "arn:c"),
+		"activate c in place of a, which is no longer active": tb.ActivateSigningKey(ctx, l, withA, jwk("c"), "arn:c"),
+		"activate b, which is no longer the next key":         tb.ActivateSigningKey(ctx, l, withB, jwk("b"), "arn:b"),
+		"activate c in place of b, which is revoked":          tb.ActivateSigningKey(ctx, l, activeB, jwk("c"), "arn:c"),
+		"publish a, which is registered already":              tb.PublishSigningKey(ctx, l, jwk("a"), "arn:a"),
+		"drop a, which is not the next key":                   tb.DropNextKey(ctx, l, jwk("a").Kid),
+		"note that c is disabled, which does not exist":       tb.NoteDisabledKey(ctx, l, jwk("c").Kid),
 	} {
 		if !errors.Is(err, store.ErrOvertaken) {
 			t.Errorf("%s: %v", name, err)
@@ -151,6 +168,8 @@ func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 	}
 }
 
+// TestALeaseWhoseAnswerWasLostIsHeld: a run has the lease also when the first answer was lost, and can change
+// the keys.
 func TestALeaseWhoseAnswerWasLostIsHeld(t *testing.T) {
 	tb := storetest.New(t)
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Conflict, storetest.ServerError} {
@@ -175,7 +194,7 @@ func TestADatabaseThatIsDownIs503ForALookupToo(t *testing.T) {
 
 func TestEveryVerificationKeyIsListedHoweverManyThereAre(t *testing.T) {
 	tb := storetest.New(t)
-	const many = 520 // more than one round of reading takes
+	const many = 520 // more than the 500 that one query reads
 	var rows []map[string]string
 	for i := range many {
 		rows = append(rows, map[string]string{

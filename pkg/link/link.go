@@ -26,12 +26,12 @@ const (
 	MaxMembers      = 20      // of the metadata
 	MaxMetadata     = 2 << 10 // bytes of the metadata as JSON
 
-	DefaultLife = 1800 // seconds
+	DefaultLife = 1800 // seconds, like the two below
 	MinLife     = 60
-	MaxLife     = 604_800
+	MaxLife     = 604_800 // 7 days
 )
 
-// replayFor is how long a device may repeat its claim with the same claimKey.
+// replayFor is how long a device may repeat its claim, with the same claimKey, when the answer was lost.
 const replayFor = 24 * time.Hour
 
 // Status is a link's status.
@@ -67,7 +67,7 @@ type Link struct {
 	ClaimKey     []byte // SHA-256 of the claimKey of the device
 
 	CreatedByKey id.Key // the API key that made it
-	Paid         int    // deliveries for which its creation was charged
+	Paid         int    // deliveries that were charged when the link was made, for the event of its end
 }
 
 // Status returns the link's status at a time. A claimed link stays claimed.
@@ -84,16 +84,15 @@ func (l Link) Status(now int64) Status {
 	}
 }
 
-// ClaimedBefore reports whether a claim of the claimed link at a time is made by the device that
-// has claimed it, which may repeat its claim for 24 hours. claimKey is the SHA-256 of the device's
-// claimKey.
+// ClaimedBefore reports whether a claim of a claimed link is the repeated claim of the same device: it has the
+// same claimKey and is made within 24 hours. claimKey is the SHA-256 of the claimKey that the device sent.
 func (l Link) ClaimedBefore(claimKey [32]byte, now int64) bool {
 	same := subtle.ConstantTimeCompare(l.ClaimKey, claimKey[:]) == 1
 	return same && now < l.ClaimedAt+replayFor.Milliseconds()
 }
 
-// Mint makes a link's token: package secret's grammar, with the ids of the link and of its
-// app. random nil means crypto/rand.
+// Mint makes a link's token. The token follows the grammar of package secret and holds the ids of the link and of
+// its app. random nil means crypto/rand.
 func Mint(app id.App, l id.Link, random io.Reader) (secret.Minted, error) {
 	item, err := l.Bits()
 	if err != nil {
@@ -106,8 +105,8 @@ func Mint(app id.App, l id.Link, random io.Reader) (secret.Minted, error) {
 	return secret.Mint(secret.LinkPrefix, item, owner, random)
 }
 
-// Token is the content of a link's token: the ids that lead to the link's row, and the hash
-// to compare with that of the row.
+// Token is the content of a link's token: the ids that lead to the link's row, and the hash to compare with the
+// hash in that row.
 type Token struct {
 	App  id.App
 	Link id.Link
@@ -123,16 +122,17 @@ func ParseToken(raw string) (Token, error) {
 	return Token{App: id.AppFromBits(p.Owner), Link: id.LinkFromBits(p.Item), Hash: p.Hash}, nil
 }
 
-// ValidClaimKey reports whether s may be the key with which a device claims a link, and which
-// it sends again when it repeats the claim: 22 to 64 base64url characters.
+// ValidClaimKey reports whether s may be the key with which a device claims a link: 22 to 64 base64url
+// characters. The device sends the key again when it repeats the claim.
 func ValidClaimKey(s string) bool {
-	return len(s) >= MinClaimKey && len(s) <= MaxClaimKey && !strings.ContainsFunc(s, func(r rune) bool {
+	notBase64URL := func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
-	})
+	}
+	return len(s) >= MinClaimKey && len(s) <= MaxClaimKey && !strings.ContainsFunc(s, notBase64URL)
 }
 
-// ValidDeviceText reports whether s may describe a device: at most 100 characters,
-// none of them hidden and, unless it is empty, one of them visible (package text).
+// ValidDeviceText reports whether s may describe a device: at most 100 characters, none of them hidden. A text that
+// is not empty also has a visible character, because a person reads it (package text).
 func ValidDeviceText(s string) bool {
 	return utf8.RuneCountInString(s) <= MaxDeviceText && text.Plain(s) && (s == "" || text.Visible(s))
 }

@@ -34,7 +34,7 @@ func TestATokenAlteredInAnyOneCharacterIsRefused(t *testing.T) {
 	}
 	text := m.Text.Reveal()
 	for i := range len(text) {
-		for _, c := range []byte("0aZ_ .") {
+		for _, c := range []byte("0aZ_ .") { // characters of each kind, inside and outside the grammar
 			if text[i] == c {
 				continue
 			}
@@ -58,7 +58,7 @@ func TestAnAPIKeyIsNoLinkTokenAndTheReverse(t *testing.T) {
 		}
 	}
 	if _, err := apikey.Mint("lkt", org, key, nil); err == nil || apikey.ValidPrefix("lkt") {
-		t.Error("keys may begin as tokens do")
+		t.Error("keys may have the prefix of link tokens")
 	}
 	m, err := link.Mint(id.Source{}.NewApp(time.Now()), id.Source{}.NewLink(time.Now()), nil)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestMalformedIDsMakeNoToken(t *testing.T) {
 }
 
 func TestALinkIsWhatHappenedToItFirst(t *testing.T) {
-	const end = 1_000_000
+	const end = 1_000_000 // any time, in milliseconds
 	for _, c := range []struct {
 		l    link.Link
 		now  int64
@@ -102,7 +102,7 @@ func TestALinkIsWhatHappenedToItFirst(t *testing.T) {
 }
 
 func TestADeviceRepeatsItsClaimForADay(t *testing.T) {
-	const claimed, day = 5, 86_400_000
+	const claimed, day = 5, 86_400_000 // milliseconds
 	key, other := [32]byte{1}, [32]byte{2}
 	l := link.Link{ClaimedAt: claimed, ClaimKey: key[:]}
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestADeviceRepeatsItsClaimForADay(t *testing.T) {
 		{l, key, claimed + day - 1, true},
 		{l, key, claimed + day, false},
 		{l, other, claimed, false},
-		{link.Link{ClaimedAt: claimed}, [32]byte{}, claimed, false},
+		{link.Link{ClaimedAt: claimed}, [32]byte{}, claimed, false}, // a row without a claimKey matches no key
 	} {
 		if got := c.l.ClaimedBefore(c.key, c.now); got != c.want {
 			t.Errorf("%v at %d: %v", c.key[:1], c.now, got)
@@ -124,20 +124,23 @@ func TestADeviceRepeatsItsClaimForADay(t *testing.T) {
 }
 
 func TestMetadataHas20MembersAnd2KBAtMost(t *testing.T) {
-	members := func(n int) map[string]string {
+	withMembers := func(n int) map[string]string {
 		m := map[string]string{}
 		for i := range n {
 			m[fmt.Sprint(i)] = "v"
 		}
 		return m
 	}
-	long := func(n int) map[string]string { return map[string]string{"k": strings.Repeat("x", n-len(`{"k":""}`))} }
+	ofBytes := func(n int) map[string]string { // n bytes as JSON
+		return map[string]string{"k": strings.Repeat("x", n-len(`{"k":""}`))}
+	}
 	for name, c := range map[string]struct {
 		m    map[string]string
 		want bool
 	}{
-		"none": {nil, true}, "empty": {members(0), true}, "20": {members(20), true}, "21": {members(21), false},
-		"2 KB": {long(2048), true}, "a byte more": {long(2049), false},
+		"none": {nil, true}, "empty": {withMembers(0), true},
+		"20 members": {withMembers(20), true}, "21 members": {withMembers(21), false},
+		"2 KB": {ofBytes(2048), true}, "2 KB and a byte": {ofBytes(2049), false},
 	} {
 		if got := link.ValidMetadata(c.m); got != c.want {
 			t.Errorf("%s: %v", name, got)

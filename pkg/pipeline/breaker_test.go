@@ -9,15 +9,15 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// tripped is a receiver that answered 500 five times in a row, so that nothing is sent to it for
-// 30 s. n deliveries wait for it.
+// tripped returns a stack with a tripped receiver.
 func tripped(t *testing.T, n int) (*stack, *receiver) {
 	t.Helper()
 	s := newStack(t)
 	return s, s.trip(t, n)
 }
 
-// trip makes a tripped receiver.
+// trip makes a receiver that has n deliveries (at least 5) and has answered 500 five times in a row: its breaker is
+// open for 30 s. The messages of the queue are dropped.
 func (s *stack) trip(t *testing.T, n int) *receiver {
 	t.Helper()
 	r := s.receiver(t, status(http.StatusInternalServerError))
@@ -26,7 +26,7 @@ func (s *stack) trip(t *testing.T, n int) *receiver {
 	}
 	s.stream(t)
 	for i, m := range s.queue.ready()[:5] {
-		if i == 4 {
+		if i == 4 { // the breaker opens only if the five failures span BreakOver
 			s.pass(webhook.BreakOver)
 		}
 		if err := s.deliver.Message(ctx, m); err != nil {
@@ -52,8 +52,7 @@ func (r *receiver) wake() {
 	}
 }
 
-// TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe wakes 20 deliveries again
-// and again.
+// TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe wakes the same 20 deliveries at several times.
 func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 20)
@@ -67,9 +66,8 @@ func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 	if n := s.signer.n.Load(); n != signed {
 		t.Errorf("%d signatures while the breaker was open", n-signed)
 	}
-	// The breaker is half-open: one probe, which fails, and the breaker opens for longer.
-	s.pass(time.Second)
-	s.pass(10 * time.Second) // those that wait are spread over ten seconds
+	// 29 s have passed. After 30 s the breaker is half-open: one probe, which fails, and the breaker opens for longer.
+	s.pass(11 * time.Second)
 	r.wake()
 	s.pump(t)
 	r.wants("half open", 6)
@@ -94,13 +92,13 @@ func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 	}
 }
 
-// TestOneProbeWhenTwentyAreWokenAtOnce by several processes.
+// TestOneProbeWhenTwentyAreWokenAtOnce: each delivery is woken in a process of its own.
 func TestOneProbeWhenTwentyAreWokenAtOnce(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 20)
-	s.pass(41 * time.Second)
+	s.pass(41 * time.Second) // the breaker's 30 s are over
 	r.answers(func(w http.ResponseWriter, _ int) {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // the other processes meet the probe under way
 		w.WriteHeader(http.StatusInternalServerError)
 	})
 	r.wake()
@@ -127,13 +125,14 @@ func TestASkippedAttemptIsNotCounted(t *testing.T) {
 		if attr(row, "PK") != "DLV#"+string(r.ID) {
 			continue
 		}
+		// Five of the six were tried once, before the breaker opened.
 		if n := attr(row, "attempts"); n != "0" && n != "1" || attr(row, "status") != "pending" {
 			t.Errorf("%s: %s attempts, %s", attr(row, "SK"), n, attr(row, "status"))
 		}
 	}
 }
 
-// TestABrokenReceiverDoesNotHoldUpAnother of the same app.
+// TestABrokenReceiverDoesNotHoldUpAnother: both are endpoints of the same app.
 func TestABrokenReceiverDoesNotHoldUpAnother(t *testing.T) {
 	t.Parallel()
 	s, _ := tripped(t, 5)

@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// late returns how late each waiting first attempt is, sorted.
+// late returns how late the first attempt of each message in the queue is, sorted.
 func (s *stack) late() (late []time.Duration) {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *stack) small() {
 	s.Limits.Budget, s.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 20}, store.Budget{PerSecond: 2, Burst: 60}
 }
 
-// priced creates links as the API does, until the budget refuses.
+// priced creates links as the API does, until the budget refuses or there are as many as most.
 func (s *stack) priced(t *testing.T, o id.Org, a id.App, most int) (made []id.Link) {
 	t.Helper()
 	for len(made) < most {
@@ -70,7 +70,7 @@ func TestWhatWasNotPaidIsADebt(t *testing.T) {
 		t.Fatalf("%d links with a budget of 20: each costs one delivery at least", len(links))
 	}
 	s.endpoints(t, s.org, s.app, 10)
-	s.pass(20 * time.Second) // all is refilled
+	s.pass(20 * time.Second) // the budgets are full again
 	for _, l := range links {
 		if _, err := s.RevokeLink(ctx, s.app, l); err != nil {
 			t.Fatal(err)
@@ -82,20 +82,25 @@ func TestWhatWasNotPaidIsADebt(t *testing.T) {
 	if len(late) != 200 || late[0] != 0 || late[len(late)-1] != time.Minute {
 		t.Errorf("%d deliveries, the first after %s, the last after %s", len(late), late[0], late[len(late)-1])
 	}
-	if now := slices.IndexFunc(late, func(d time.Duration) bool { return d > 0 }); now < 60 || now > 80 {
-		t.Errorf("%d are sent at once", now)
+	atOnce := slices.IndexFunc(late, func(d time.Duration) bool { return d > 0 })
+	if atOnce < 60 || atOnce > 80 { // the burst, and at most the 20 that were paid
+		t.Errorf("%d are sent at once", atOnce)
 	}
-	later := 0 // the sweep does not make them earlier
+	// The rows have the same times as the queue, and the sweep wakes no delivery before its time. The times in the
+	// rows have the same number of digits, so they can be compared as texts.
+	later, now := 0, fmt.Sprint(s.Now().UnixMilli())
 	for _, r := range s.Rows(t) {
-		if next, due := r["nextAttemptAt"], r["dueAt"]; strings.HasPrefix(attr(r, "PK"), "DLV#") && attr(r, "nextAttemptAt") > fmt.Sprint(s.Now().UnixMilli()) {
-			later++
-			if attr(r, "dueAt") <= attr(r, "nextAttemptAt") {
-				t.Errorf("the attempt of %v is due at %v", next, due)
-			}
+		next, due := attr(r, "nextAttemptAt"), attr(r, "dueAt")
+		if !strings.HasPrefix(attr(r, "PK"), "DLV#") || next <= now {
+			continue
+		}
+		later++
+		if due <= next {
+			t.Errorf("the attempt of %v is due at %v", next, due)
 		}
 	}
-	if sent := slices.IndexFunc(late, func(d time.Duration) bool { return d > 0 }); later != len(late)-sent {
-		t.Errorf("%d first attempts are later by their rows, and %d by the queue", later, len(late)-sent)
+	if later != len(late)-atOnce {
+		t.Errorf("%d first attempts are later by their rows, and %d by the queue", later, len(late)-atOnce)
 	}
 	if made := s.priced(t, s.org, s.app, 1); len(made) != 0 {
 		t.Error("an app in debt starts more")
@@ -104,37 +109,37 @@ func TestWhatWasNotPaidIsADebt(t *testing.T) {
 		t.Error("a person is held back:", err)
 	}
 	s.queue.lose()
-	s.stream(t)
+	s.stream(t) // the event of the key goes to the 10 endpoints
 	if late := s.late(); len(late) != 10 || late[9] != 0 {
 		t.Errorf("an event of a key is delayed: %v", late)
 	}
-	s.pass(90 * time.Second) // the org is out of debt
 	s.queue.lose()
-	s.pass(10 * time.Minute)
+	s.pass(10*time.Minute + 90*time.Second) // longer than any debt lasts
 	if made := s.priced(t, s.org, s.app, 1); len(made) != 1 {
-		t.Error("the debt is not forgotten")
+		t.Error("the debt is not paid off")
 	}
 }
 
-// TestADebtIsBounded: an org is never later than ten minutes, and pays for no longer.
+// TestADebtIsBounded: no first attempt is later than ten minutes, and after ten minutes a debt is paid off.
 func TestADebtIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.small()
+	// The app's budget is 20 links at once.
 	links := s.priced(t, s.org, s.app, 20)
 	s.pass(time.Minute)
 	links = append(links, s.priced(t, s.org, s.app, 20)...)
 	s.pass(time.Minute)
 	links = append(links, s.priced(t, s.org, s.app, 20)...)
 	s.endpoints(t, s.org, s.app, 20)
-	for range 2 { // 60 links at 20 endpoints are 1,200 deliveries
+	for range 2 { // the second time changes nothing: 60 links at 20 endpoints are 1,200 deliveries
 		for _, l := range links {
 			if _, err := s.RevokeLink(ctx, s.app, l); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	s.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 60}
+	s.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 60} // a debt of 1,080 s, over the bound of 600 s
 	s.stream(t)
 	late := s.late()
 	if len(late) != 1200 || late[len(late)-1] > 10*time.Minute || late[len(late)-1] < 9*time.Minute {
@@ -142,17 +147,17 @@ func TestADebtIsBounded(t *testing.T) {
 	}
 	s.pass(10*time.Minute + 20*time.Second)
 	if made := s.priced(t, s.org, s.app, 1); len(made) != 1 {
-		t.Error("the debt of ten minutes is not paid after them")
+		t.Error("the debt is not paid off after ten minutes")
 	}
 }
 
-// TestWhatPersonsDoIsADebtToo: their acts are not asked, and their events are not delayed.
+// TestWhatPersonsDoIsADebtToo: the budget is charged, but refuses no act of a person and delays no event of a key.
 func TestWhatPersonsDoIsADebtToo(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.small()
 	s.endpoints(t, s.org, s.app, 20)
-	for range 5 {
+	for range 5 { // at 20 endpoints: 100 deliveries
 		if _, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{}); err != nil {
 			t.Fatal(err)
 		}
@@ -162,11 +167,12 @@ func TestWhatPersonsDoIsADebtToo(t *testing.T) {
 		t.Errorf("%d deliveries, the last after %s", len(late), late[len(late)-1])
 	}
 	if made := s.priced(t, s.org, s.app, 1); len(made) != 0 {
-		t.Error("100 deliveries of 20 were not charged")
+		t.Error("the 100 deliveries were not charged to the budget of 20")
 	}
 }
 
-// TestAChargeThatFailsHoldsUpNoEvent: the row of a budget may be too busy.
+// TestAChargeThatFailsHoldsUpNoEvent: the row of a budget may be too busy. The first attempts are then as late as
+// for the largest debt, except of events of keys.
 func TestAChargeThatFailsHoldsUpNoEvent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -186,6 +192,6 @@ func TestAChargeThatFailsHoldsUpNoEvent(t *testing.T) {
 	}
 	s.stream(t)
 	if late := s.late(); len(late) != 3 || late[2] != 0 {
-		t.Errorf("those of a key's event are late by %v", late)
+		t.Errorf("the deliveries of a key's event are late by %v", late)
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 func (s *stack) admin() store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
 
+// deletes deletes the org.
 func (s *stack) deletes(t *testing.T) {
 	t.Helper()
 	if err := s.DeleteOrg(ctx, s.admin(), s.org); err != nil {
@@ -52,8 +53,8 @@ func (s *stack) waiting(t *testing.T) (rows []string) {
 	return rows
 }
 
-// of returns the rows of a partition as text, by sort key.
-func (s *stack) of(t *testing.T, pk string) map[string]string {
+// partition returns the rows of a partition as text, by sort key.
+func (s *stack) partition(t *testing.T, pk string) map[string]string {
 	t.Helper()
 	rows := map[string]string{}
 	for _, r := range s.Rows(t) {
@@ -68,13 +69,15 @@ func (s *stack) of(t *testing.T, pk string) map[string]string {
 	return rows
 }
 
-// busy is an org with something of everything that the sweep has to delete.
+// busy is an org with something of everything that the sweep has to end.
 type busy struct {
 	*stack
-	second      id.App
-	down, off   *receiver // its deliveries are pending; they are held
-	pending     id.Link
-	claim, done store.Claim // of a link that is pending; of one that was claimed
+	second  id.App      // the org's second app
+	down    *receiver   // answers 500: its deliveries are pending
+	off     *receiver   // disabled: its deliveries are held
+	pending id.Link     // a link that was not claimed
+	claim   store.Claim // of this link
+	done    store.Claim // of a link that was claimed
 }
 
 func newBusy(t *testing.T) *busy {
@@ -85,16 +88,15 @@ func newBusy(t *testing.T) *busy {
 		t.Fatal(err)
 	}
 	b.second = app.Made.ID
-	b.dueKey(t)
+	b.dueKey(t) // for which no event key.expiring may be written
 	b.down = b.receiver(t, status(http.StatusInternalServerError))
 	b.off = b.receiverOf(t, b.org, b.second, nil)
 	b.off.enables(false)
 	b.pending, b.claim = b.linked(t, b.app, time.Hour)
-	b.linked(t, b.second, time.Minute) // it expires
-	var claimed id.Link
-	claimed, b.done = b.linked(t, b.second, time.Hour)
+	b.linked(t, b.second, time.Minute) // expires during the test
+	_, b.done = b.linked(t, b.second, time.Hour)
 	if _, err := b.ClaimLink(ctx, b.done); err != nil {
-		t.Fatal(claimed, err)
+		t.Fatal(err)
 	}
 	for range 3 {
 		b.down.event()
@@ -105,7 +107,8 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// ended fails unless only those rows of the org are left that are kept. Its pending links expire without an event.
+// ended fails unless the org has ended: nothing of it is due, no delivery waits, no link can be claimed, and only
+// rows that are kept for some time are left. Pending links stay until they expire, which writes no event.
 func (b *busy) ended(t *testing.T) {
 	t.Helper()
 	if rows := slices.DeleteFunc(b.waiting(t), func(row string) bool { return strings.HasPrefix(row, "LINKS#") }); len(rows) != 0 {
@@ -122,10 +125,14 @@ func (b *busy) ended(t *testing.T) {
 	}
 	for _, r := range b.Rows(t) {
 		pk, sk := attr(r, "PK"), attr(r, "SK")
-		if strings.HasPrefix(pk, "HOOKS#") || strings.HasPrefix(pk, "ORG#") && sk != "META" {
+		ofEndpoint := strings.HasPrefix(pk, "HOOKS#")
+		ofAppOrMember := strings.HasPrefix(pk, "ORG#") && sk != "META"
+		if ofEndpoint || ofAppOrMember {
 			t.Errorf("left: %s %s", pk, sk)
 		}
-		if !strings.HasPrefix(pk, "USER#") && !strings.HasPrefix(pk, "IDN#") && !strings.HasPrefix(pk, "EMAIL#") && pk != "VKEYS" && attr(r, "purgeAt") == "" {
+		ofUser := strings.HasPrefix(pk, "USER#") || strings.HasPrefix(pk, "IDN#") || strings.HasPrefix(pk, "EMAIL#")
+		ofOrg := !ofUser && pk != "VKEYS"
+		if ofOrg && attr(r, "purgeAt") == "" {
 			t.Errorf("never purged: %s %s", pk, sk)
 		}
 	}
@@ -136,18 +143,19 @@ func (b *busy) ended(t *testing.T) {
 	}
 }
 
-// TestADeletedOrgIsEndedWithinTenSweeps: also the rows of requests that were let in before the
-// org's keys were revoked. The sweep writes no key, and nothing new is sent.
+// TestADeletedOrgIsEndedWithinTenSweeps: also the rows of requests in flight, which were let in
+// before the org's keys were revoked, are ended. The sweep writes no key, and nothing new is sent.
 func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)
 	b.deletes(t)
-	keys := b.of(t, "KEYS#"+string(b.org))
+	keys := b.partition(t, "KEYS#"+string(b.org))
 	if _, err := b.ClaimLink(ctx, b.claim); !problem.Is(err, problem.LinkNotFound) {
 		t.Errorf("a claim before the first sweep: %v", err)
 	}
 	b.minutes(t, 2)
 	sent := len(b.down.all())
+	// Requests in flight make an endpoint, two links and an event.
 	late := b.receiver(t, nil)
 	b.linked(t, b.app, time.Hour)
 	b.linked(t, b.second, time.Second)
@@ -156,7 +164,7 @@ func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
 	b.ended(t)
 	b.down.wants("after its app's end", sent)
 	b.off.wants("after its app's end", 0)
-	for sk, row := range b.of(t, "KEYS#"+string(b.org)) {
+	for sk, row := range b.partition(t, "KEYS#"+string(b.org)) {
 		if keys[sk] != row {
 			t.Errorf("KEYS# %s was written: %s", sk, row)
 		}
@@ -168,19 +176,20 @@ func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
 	}
 }
 
-// TestADeletionCutShortEndsNothingUntilItIsRepeated: keys of the org may still be good.
+// TestADeletionCutShortEndsNothingUntilItIsRepeated: the sweep does not begin, because keys of the org may still be
+// active.
 func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)
 	cut, end := context.WithCancel(ctx)
-	b.Faults.Before("TransactWriteItems", func() {})
+	b.Faults.Before("TransactWriteItems", func() {}) // the first transaction marks the org
 	b.Faults.Before("TransactWriteItems", end)
 	if err := b.DeleteOrg(cut, b.admin(), b.org); !problem.Is(err, problem.Unavailable) {
 		t.Fatal(err)
 	}
 	b.minutes(t, 10)
 	if got := b.off.statuses(); got["held"] < 3 || len(got) != 1 || b.down.now().Deleted {
-		t.Errorf("it was ended: %v", got)
+		t.Errorf("the org was ended: %v", got)
 	}
 	if got, err := b.Link(ctx, b.app, b.pending); err != nil || got.RevokedAt != 0 {
 		t.Errorf("the link was ended: %+v, %v", got, err)
@@ -190,7 +199,7 @@ func TestADeletionCutShortEndsNothingUntilItIsRepeated(t *testing.T) {
 	b.ended(t)
 }
 
-// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each sweep before its second transaction.
+// TestTheSweepGoesOnWithAnEndThatWasCutShort ends each of 60 sweeps before its second transaction.
 func TestTheSweepGoesOnWithAnEndThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t)
@@ -200,14 +209,14 @@ func TestTheSweepGoesOnWithAnEndThatWasCutShort(t *testing.T) {
 		run, end := context.WithCancel(ctx)
 		b.Faults.Before("TransactWriteItems", func() {})
 		b.Faults.Before("TransactWriteItems", end)
-		_ = b.sweep.Run(run) // its error is that it was ended
+		_ = b.sweep.Run(run) // fails, because its context has ended
 		b.Faults.Heal()
 		end()
 	}
 	b.ended(t)
 }
 
-// TestEndingAnOrgTakesAsLongForManyLinks counts calls: no link is read.
+// TestEndingAnOrgTakesAsLongForManyLinks counts calls: as many with links as without, because no link is read.
 func TestEndingAnOrgTakesAsLongForManyLinks(t *testing.T) {
 	t.Parallel()
 	var calls []int
@@ -215,10 +224,10 @@ func TestEndingAnOrgTakesAsLongForManyLinks(t *testing.T) {
 		s := newStack(t)
 		s.puts(t, links, func(i int) row { return linkRow(s, s.org, s.app, i) })
 		s.deletes(t)
-		s.Faults.Calls()
+		s.Faults.Calls() // the count begins here
 		s.minutes(t, 4)
 		calls = append(calls, len(s.Faults.Calls()))
-		if rows := s.of(t, "ORG#"+string(s.org)); len(rows) != 1 {
+		if rows := s.partition(t, "ORG#"+string(s.org)); len(rows) != 1 {
 			t.Errorf("with %d links: the org has not ended: %v", links, rows)
 		}
 	}
@@ -243,14 +252,14 @@ func TestDeletedOrgsHoldUpNoOtherTenant(t *testing.T) {
 	}
 	s.pass(2 * time.Minute)
 	s.puts(t, deliveries, func(i int) row { return overdueRow(s, i) })
-	s.Faults.Calls()
-	last := 0 // calls until the last of them was queued
-	s.queue.sending = func() { last = len(s.Faults.Calls()) + last }
+	s.Faults.Calls() // the count begins here
+	last := 0        // calls until the last overdue delivery was queued
+	s.queue.sending = func() { last += len(s.Faults.Calls()) }
 	s.sweeps(t)
 	if n := len(s.queue.ready()); n != deliveries {
 		t.Errorf("%d of %d overdue deliveries were queued", n, deliveries)
 	}
-	if last > 1600 { // 1,506 are made; four more for each org would read and end its links
+	if last > 1600 { // usually 1,506; a sweep that ended the orgs' links first would make some 200 more
 		t.Errorf("the last was queued after %d calls", last)
 	}
 }
@@ -265,7 +274,7 @@ func TestRowsThatDoNotBelongIntoTheIndexStopNothing(t *testing.T) {
 		return r
 	})
 	s.puts(t, 1, func(i int) row { return overdueRow(s, i) })
-	found, err := s.DueBefore(ctx, store.DueDelivery, s.Now(), 30)
+	found, err := s.DueBefore(ctx, store.DueDelivery, s.Now(), 30) // strays do not count in the limit
 	if err != nil || len(found) != 41 || found[40].Kind != store.DueDelivery || found[0].Kind != store.DueStray {
 		t.Errorf("behind 40 strays, with a limit of 30: %d rows, %v", len(found), err)
 	}

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// queueKey names a queue: the rows of one kind that one org has. In it each app has its turn.
+// queueKey names a queue: the rows of one kind that one org has. In the queue, the org's apps take turns.
 type queueKey struct {
 	kind store.DueKind
 	org  id.Org
@@ -23,7 +23,7 @@ type dealer struct {
 	mu     sync.Mutex
 	queues map[queueKey]*roundRobin[id.App, store.Due]
 	turns  []queueKey // the queues that have rows; the first is next
-	failed []error
+	failed []error    // what failed since the beginning; deal returns it
 }
 
 func newDealer() *dealer { return &dealer{queues: map[queueKey]*roundRobin[id.App, store.Due]{}} }
@@ -33,26 +33,26 @@ func (d *dealer) add(rows ...store.Due) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, row := range rows {
-		l := queueKey{row.Kind, row.Org}
-		if d.queues[l] == nil {
-			d.queues[l] = &roundRobin[id.App, store.Due]{queues: map[id.App][]store.Due{}}
+		key := queueKey{row.Kind, row.Org}
+		if d.queues[key] == nil {
+			d.queues[key] = &roundRobin[id.App, store.Due]{queues: map[id.App][]store.Due{}}
 		}
-		if len(d.queues[l].turns) == 0 {
-			d.turns = append(d.turns, l)
+		if len(d.queues[key].turns) == 0 {
+			d.turns = append(d.turns, key)
 		}
-		d.queues[l].add(row.App, row)
+		d.queues[key].add(row.App, row)
 	}
 }
 
-// seen returns how many rows wait, how many of them are strays, and since when the oldest other one is
-// due, in milliseconds; 0 when none is.
+// seen returns how many rows wait, how many of them are strays (store.DueStray), and when the oldest of the others
+// was due, in milliseconds; 0: there are no others.
 func (d *dealer) seen() (n, strays int, oldest int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for l, of := range d.queues {
-		for _, rows := range of.queues {
+	for key, apps := range d.queues {
+		for _, rows := range apps.queues {
 			n += len(rows)
-			if l.kind == store.DueStray {
+			if key.kind == store.DueStray {
 				strays += len(rows)
 				continue
 			}
@@ -73,11 +73,11 @@ func (d *dealer) next() (row store.Due, ok bool) {
 	if len(d.turns) == 0 {
 		return store.Due{}, false
 	}
-	l := d.turns[0]
+	key := d.turns[0]
 	d.turns = d.turns[1:]
-	row = d.queues[l].next()
-	if len(d.queues[l].turns) > 0 {
-		d.turns = append(d.turns, l)
+	row = d.queues[key].next()
+	if len(d.queues[key].turns) > 0 {
+		d.turns = append(d.turns, key)
 	}
 	return row, true
 }
@@ -88,6 +88,7 @@ type roundRobin[K comparable, T any] struct {
 	turns  []K // the queues that have items; the first is next
 }
 
+// add puts an item at the end of a queue.
 func (r *roundRobin[K, T]) add(to K, item T) {
 	if len(r.queues[to]) == 0 {
 		r.turns = append(r.turns, to)
@@ -106,7 +107,7 @@ func (r *roundRobin[K, T]) next() (item T) {
 	return item
 }
 
-// failure records an error with the kind of row, or the row, that it belongs to.
+// failure records an error and what failed: a row, or the reading of a kind of rows. A nil error is ignored.
 func (d *dealer) failure(what string, err error) {
 	if err == nil {
 		return
@@ -117,8 +118,8 @@ func (d *dealer) failure(what string, err error) {
 }
 
 // deal calls do for several rows at once, until no row waits or ctx ends. A row for which do
-// reports that more is to be done comes again, behind those of its queue. A row that fails
-// does not stop the others; the error names every failure.
+// reports that more is to be done comes again, behind the other rows of its app. A row that fails
+// does not come again in this run and does not stop the others; the error names every failure.
 func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.Due) (more bool, err error)) error {
 	parallel.Work(atOnce, func() bool {
 		if ctx.Err() != nil {

@@ -21,7 +21,7 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 	err := d.deal(t.Context(), 1, func(row store.Due) (bool, error) {
 		if row.Link == "lnk_bad" {
 			if tries++; tries > 1 {
-				t.Error("it comes again in the same run")
+				t.Error("the row that failed comes again in the same run")
 				return false, nil
 			}
 			return true, broken

@@ -46,8 +46,8 @@ type Deliver struct {
 	Issuer string // iss of every token
 
 	mu     sync.Mutex
-	signer store.SigningKey
-	until  time.Time
+	signer store.SigningKey // the active key, as it was read
+	until  time.Time        // when signer is to be read again
 
 	delivered, failed metric.Counter
 }
@@ -62,26 +62,26 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 	return d.Message(ctx, m)
 }
 
-// Message makes the attempt that a message names, if the attempt is still due. An error is a
-// fault of the table: the queue brings the message again.
+// Message makes the next attempt of the delivery that a message names, if an attempt is due. An error
+// is a fault of the table: the queue brings the message again.
 func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	w, ok, err := d.Store.Deliveries().Work(ctx, m.DeliveryID)
 	if err != nil || !ok {
-		return err
+		return err // not ok: the delivery or its event no longer exists
 	}
 	deliveries := d.Store.Deliveries()
 	switch w.Step(w.To.Receiver, d.Store.Now()) {
 	case webhook.StepCancel:
 		return deliveries.Cancel(ctx, w.DeliveryID)
-	case webhook.StepHold:
+	case webhook.StepHold: // a transaction on the endpoint's row, which may lose each race
 		return unlessBusy(ctx, deliveries.Hold(ctx, w.DeliveryID))
 	case webhook.StepGiveUp:
 		return deliveries.GiveUp(ctx, w.DeliveryID)
 	case webhook.StepPark:
 		return deliveries.Park(ctx, w, w.To.OpenUntil)
-	case webhook.StepProbe: // without the probe it is left to the sweep, because w has an old state of the endpoint
+	case webhook.StepProbe:
 		if taken, err := deliveries.Probe(ctx, w.To); err != nil || !taken {
-			return err
+			return err // not taken: the endpoint has changed since it was read, and the sweep wakes the delivery
 		}
 		return d.attempt(ctx, w)
 	case webhook.StepAttempt:
@@ -95,6 +95,8 @@ func messageOf(w store.Work) webhook.Message {
 	return webhook.Message{Org: w.Org, DeliveryID: w.DeliveryID}
 }
 
+// attempt takes the lease of an attempt, signs and sends the webhook, and records the result. The jti of the token
+// also names the lease.
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	jti := rand.Text()
 	if leased, err := d.Store.Deliveries().LeaseAttempt(ctx, w, jti); err != nil || !leased {
@@ -103,7 +105,7 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	at := d.Store.Now()
 	token, again, err := d.ready(ctx, &w, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
 	if err != nil {
-		// Nothing was sent, so no attempt is lost. A KMS that is down only delays.
+		// Nothing was sent, so the attempt does not count. A KMS that is down only delays the delivery.
 		ctx, cancel := timeToRecord(ctx)
 		defer cancel()
 		slog.WarnContext(ctx, "a webhook is not sent now", "error", err, "endpoint", w.Endpoint, "event", w.Event)
@@ -121,23 +123,23 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 
 var errNotEnabled = errors.New("pipeline: the endpoint was disabled or deleted meanwhile")
 
-// ready signs an attempt, then reads its endpoint again into w. The attempt begins with this
-// read, the last before the request: none begins after a disabling is answered. With an
-// error, again is how long the delivery waits for its next try.
+// ready signs an attempt, and then reads its endpoint again into w. This read must be the last step before the
+// request: so no attempt begins after the request that disabled the endpoint was answered. With an error, again is
+// how long the delivery waits for its next try.
 func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (token string, again time.Duration, err error) {
 	token, err = d.sign(ctx, a)
 	if err != nil {
 		slog.WarnContext(ctx, "a webhook cannot be signed", append(metric.SignFailures.With(1), "error", err)...)
 		return "", signAgain, err
 	}
-	now, ok, err := d.Store.Deliveries().Receiver(ctx, w.To)
+	current, ok, err := d.Store.Deliveries().Receiver(ctx, w.To)
 	switch {
 	case err != nil:
 		return "", signAgain, err
 	case !ok:
 		return "", 0, errNotEnabled // the next message holds or cancels the delivery
 	}
-	w.To = now
+	w.To = current
 	return token, 0, nil
 }
 
@@ -153,7 +155,7 @@ func (d *Deliver) sign(ctx context.Context, a webhook.Attempt) (string, error) {
 	}
 	signature, err := d.Signer.Sign(ctx, key.ARN, draft.Digest)
 	if err != nil {
-		d.forgetKey()
+		d.forgetKey() // KMS may have disabled the key
 		return "", err
 	}
 	return draft.Token(signature), nil
@@ -161,6 +163,7 @@ func (d *Deliver) sign(ctx context.Context, a webhook.Attempt) (string, error) {
 
 var errNoSigningKey = errors.New("pipeline: there is no active signing key yet")
 
+// activeKey returns the active key, which it reads from the table at most once in signerKeptFor.
 func (d *Deliver) activeKey(ctx context.Context) (store.SigningKey, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,6 +196,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	defer cancel()
 	now, deliveries := d.Store.Now(), d.Store.Deliveries()
 	round, wait := w.Tried(delivered(r), r.RetryAfter, random(), now)
+	// The queue cannot hold a message for longer than MaxDelay. After a longer wait, the sweep wakes the delivery.
 	queued := round.Status == webhook.DeliveryPending && wait <= webhook.MaxDelay
 	recorded := deliveries.RecordAttempt(ctx, w, store.Attempted{Last: lastAttempt(jti, at, r), Status: round.Status, Next: round.NextAttempt, Queued: queued})
 	if delivered(r) {
@@ -201,9 +205,10 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	}
 	d.failed.Add(ctx, metric.AttemptsFailed, now)
 	if recorded != nil {
-		return recorded
+		return recorded // an attempt that was not recorded is made again, and then counts against the endpoint
 	}
 	if why := w.To.Disables(r.Status, now); why != "" {
+		// After an error the message comes again, and Message holds the delivery.
 		return errors.Join(deliveries.DisableEndpoint(ctx, w.To, why), deliveries.Hold(ctx, w.DeliveryID))
 	}
 	if queued {
@@ -213,7 +218,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 }
 
 // timeToRecord returns a context with time to write the result of an attempt. The result must be
-// written although the function's time is nearly over.
+// written even when the function's time is nearly over.
 func timeToRecord(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 }
@@ -225,6 +230,7 @@ const (
 
 func delivered(r outbound.Result) bool { return r.Status >= 200 && r.Status < 300 && r.Err == "" }
 
+// lastAttempt returns what a delivery shows of its last attempt. A redirect is an error, because none is followed.
 func lastAttempt(jti string, at time.Time, r outbound.Result) store.LastAttempt {
 	last := store.LastAttempt{ID: jti, At: at.UnixMilli(), DurationMs: r.Took.Milliseconds()}
 	if r.Status != 0 {
@@ -246,5 +252,5 @@ func random() float64 {
 	if _, err := rand.Read(b[:]); err != nil { // crypto/rand never fails
 		panic(fmt.Sprint("pipeline: ", err))
 	}
-	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
+	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53) // the 53 bits of a float64's fraction
 }

@@ -5,15 +5,15 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"testing"
+	"time"
 
-	"latchkey/pkg/org"
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
-// before is a signer and a poster that call a function before they sign or post.
+// before is a signer that calls sign before it signs, and a poster that calls post before it posts.
 type before struct {
 	pipeline.Signer
 	pipeline.Poster
@@ -36,13 +36,12 @@ func (b before) Post(ctx context.Context, url string, header http.Header, body [
 // time goes on.
 func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	t.Parallel()
-	admin := func(s *stack) store.Actor { return store.Actor{User: s.ada, May: []org.Role{org.Admin}} }
 	changes := map[string]struct {
 		change func(s *stack, r *receiver) error
 		status webhook.DeliveryStatus
 	}{
 		"by an admin": {func(s *stack, r *receiver) error {
-			_, err := s.EnableEndpoint(ctx, admin(s), s.org, s.app, r.ID, false)
+			_, err := s.EnableEndpoint(ctx, s.admin(), s.org, s.app, r.ID, false)
 			return err
 		}, webhook.DeliveryHeld},
 		"by its app": {func(s *stack, r *receiver) error {
@@ -60,15 +59,18 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 				r := s.receiver(t, nil)
 				e := r.event()
 				s.stream(t)
-				done := 0
+				calls := 0
 				change := func() {
-					if done++; done == 1 {
-						if err := c.change(s, r); err != nil {
-							t.Error(err)
-						}
+					calls++
+					if calls > 1 {
+						return // the first attempt is the one that is tested
+					}
+					if err := c.change(s, r); err != nil {
+						t.Error(err)
 					}
 				}
-				hooks := before{s.deliver.Signer, s.deliver.Post, func() {}, func() {}}
+				nothing := func() {}
+				hooks := before{s.deliver.Signer, s.deliver.Post, nothing, nothing}
 				switch step {
 				case "read":
 					s.Faults.Before("BatchGetItem", change)
@@ -77,17 +79,17 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 				case "sign":
 					hooks.sign = change
 				case "read again":
-					s.Faults.Before("BatchGetItem", func() {})
+					s.Faults.Before("BatchGetItem", nothing)
 					s.Faults.Before("BatchGetItem", change)
 				case "post":
 					hooks.post = change
 				}
 				s.deliver.Signer, s.deliver.Post = hooks, hooks
 				s.pump(t)
-				if done == 0 || s.Faults.Pending() {
-					t.Fatalf("the endpoint was changed %d times", done)
+				if calls == 0 || s.Faults.Pending() {
+					t.Fatal("the endpoint was not changed")
 				}
-				if step == "post" { // it was under way
+				if step == "post" { // the attempt has read its endpoint for the last time
 					r.wants("under way", 1)
 					return
 				}
@@ -106,7 +108,7 @@ func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, nil), s.receiver(t, nil)
-	other.ID = r.ID // whose webhooks it takes
+	other.ID = r.ID // so that other accepts webhooks for the endpoint r
 	r.event()
 	s.stream(t)
 	url := other.URL
@@ -121,14 +123,15 @@ func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
 	other.wants("the new URL", 1)
 }
 
-// TestATableThatIsAwayBeforeTheRequestDelaysIt: nothing is sent without the last read.
+// TestATableThatIsAwayBeforeTheRequestDelaysIt: nothing is sent without the last read of the endpoint.
 func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
 	e := r.event()
 	s.stream(t)
-	hooks := before{s.deliver.Signer, s.deliver.Post, func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) }, func() {}}
+	away := func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) } // all tries of the SDK
+	hooks := before{s.deliver.Signer, s.deliver.Post, away, func() {}}
 	s.deliver.Signer, s.deliver.Post = hooks, hooks
 	s.pump(t)
 	r.wants("away", 0)
@@ -136,7 +139,7 @@ func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.deliver.Signer = s.signer
-	s.pass(15 * 1e9)
+	s.pass(15 * time.Second) // the attempt was given back for as long
 	s.pump(t)
 	r.wants("back", 1)
 }

@@ -11,9 +11,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// crowd has an app with many overdue deliveries and expired links, and then another tenant with
-// one of each, the last.
-func crowd(t *testing.T, deliveries, links int) (s *stack, of *receiver, link id.Link) {
+// crowd returns a stack whose app has many overdue deliveries and expired links. Another tenant has one of each,
+// which are due last: a delivery to the receiver other, and a link.
+func crowd(t *testing.T, deliveries, links int) (s *stack, other *receiver, link id.Link) {
 	t.Helper()
 	s = newStack(t)
 	many := s.receiver(t, nil, string(webhook.Test))
@@ -25,15 +25,16 @@ func crowd(t *testing.T, deliveries, links int) (s *stack, of *receiver, link id
 	}
 	s.pass(time.Second)
 	o := s.NewOrg(t, s.ada)
-	of = s.receiverOf(t, o, id.DefaultApp(o), nil, string(webhook.Test))
-	of.event()
-	link = s.linkOf(t, o, of.AppID)
+	other = s.receiverOf(t, o, id.DefaultApp(o), nil, string(webhook.Test))
+	other.event()
+	link = s.linkOf(t, o, other.AppID)
 	s.stream(t)
 	s.queue.lose()
 	s.pass(2 * time.Minute)
-	return s, of, link
+	return s, other, link
 }
 
+// linkOf creates a link that expires in a minute.
 func (s *stack) linkOf(t *testing.T, o id.Org, a id.App) id.Link {
 	t.Helper()
 	return s.newLink(t, o, a, time.Minute).ID
@@ -62,19 +63,20 @@ func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {
 	}
 }
 
-// TestARunThatEndsEarlyHasDealtWithEachTenant holds a run at its first sixteen links until it
-// may begin no others.
+// TestARunThatEndsEarlyHasDealtWithEachTenant holds a run at its first sixteen links, which it
+// processes at once, until it may begin no others. One of the sixteen is the other tenant's.
 func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
 	t.Parallel()
 	s, _, link := crowd(t, 0, 60)
-	const beforeEnd, lasts, atOnce = 5 * time.Second, 5 * time.Second, 16
-	run, cancel := context.WithTimeout(ctx, lasts+beforeEnd)
+	const beforeEnd, atOnce = 5 * time.Second, 16 // as in the sweep
+	const begins = 5 * time.Second                // how long the run may begin rows
+	run, cancel := context.WithTimeout(ctx, begins+beforeEnd)
 	defer cancel()
-	over := time.After(lasts + beforeEnd/5)
-	end := make(chan struct{})
-	go func() { <-over; close(end) }()
+	over := time.After(begins + time.Second)
+	goOn := make(chan struct{})
+	go func() { <-over; close(goOn) }()
 	for range atOnce {
-		s.Faults.Before("TransactWriteItems", func() { <-end })
+		s.Faults.Before("TransactWriteItems", func() { <-goOn })
 	}
 	if err := s.sweep.Run(run); err != nil || s.Faults.Pending() {
 		t.Fatalf("%v, held up %d: %v", err, atOnce, !s.Faults.Pending())
@@ -112,5 +114,5 @@ func TestARunReadsPastAnotherTenantsBacklog(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the one behind them was not queued")
+	t.Error("the delivery behind the backlog was not queued")
 }

@@ -32,7 +32,7 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 		return unlessBusy(ctx, err)
 	}
 	messages := make([]webhook.Message, len(send))
-	var late time.Duration // of all alike
+	var late time.Duration // how late the first attempt is made, the same for all deliveries of an event
 	for i, d := range send {
 		late = time.Duration(d.NextAttempt-d.StartedAt) * time.Millisecond
 		messages[i] = webhook.Message{Org: d.Org, DeliveryID: d.DeliveryID}
@@ -41,8 +41,8 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	return nil
 }
 
-// unlessBusy drops an error of a row that lost a race at each try. The row is due, so the sweep
-// finds it: nothing is lost, and no race ends in the dead-letter queue.
+// unlessBusy returns err, but nil for the error of a row that lost a race at each try. Such a row stays due, so the
+// sweep finds it: nothing is lost, and no race ends in the dead-letter queue.
 func unlessBusy(ctx context.Context, err error) error {
 	if !store.Busy(err) {
 		return err

@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// claim makes a link.claimed event of an app.
+// claim creates and claims a link of an app, which causes the event link.claimed.
 func (s *stack) claim(t *testing.T, o id.Org, a id.App) id.Link {
 	t.Helper()
 	l := s.newLink(t, o, a, time.Hour)
@@ -34,14 +34,11 @@ func TestAnEventReachesEveryEndpointThatWantsItAndNoOther(t *testing.T) {
 	all, one := s.receiver(t, nil), s.receiver(t, nil, "link.claimed")
 	other, off := s.receiver(t, nil, "link.revoked"), s.receiver(t, nil)
 	foreign := s.receiverOf(t, otherOrg, id.DefaultApp(otherOrg), nil)
-	no := false
-	if _, err := s.UpdateEndpoint(ctx, s.app, off.ID, store.EndpointChange{Enabled: &no}); err != nil {
-		t.Fatal(err)
-	}
+	off.enables(false)
 	l := s.claim(t, s.org, s.app)
 	s.stream(t)
 	s.pump(t)
-	s.stream(t) // the stream brings it again
+	s.stream(t) // a second time changes nothing
 	s.pump(t)
 	for _, r := range []*receiver{all, one} {
 		r.wants("wants it", 1)
@@ -100,6 +97,7 @@ func TestAMessageThatCannotBeReadEndsInTheDeadLettersAndOneOfNothingDoesNot(t *t
 			t.Errorf("%q is done", body)
 		}
 	}
+	// A message of a delivery that does not exist is done.
 	if err := s.deliver.Body(ctx, `{"appId":"`+string(id.NoApp)+`","endpointId":"`+string(id.NoEndpoint)+`","eventId":"`+string(id.NoEvent)+`"}`); err != nil {
 		t.Errorf("of nothing: %v", err)
 	}

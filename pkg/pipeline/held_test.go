@@ -11,11 +11,12 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// message returns a message that wakes a delivery.
 func message(d store.Delivery) webhook.Message {
 	return webhook.Message{DeliveryID: webhook.DeliveryID{App: d.App, Endpoint: d.Endpoint, Event: d.Event}}
 }
 
-// lastDisabled returns the data of the endpoint.disabled that a receiver got last.
+// lastDisabled returns the data of the last event of a receiver, which must be endpoint.disabled.
 func (r *receiver) lastDisabled() (data struct {
 	EndpointID  id.Endpoint
 	URL, Reason string
@@ -63,7 +64,7 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 		t.Errorf("disabled: %v", got)
 	}
 	r.answers(nil)
-	for when, h := range map[string]store.Endpoint{"enabled": r.enable(), "read": r.now()} {
+	for when, h := range map[string]store.Endpoint{"answer of enabling": r.enable(), "read afterwards": r.now()} {
 		if n, err := s.Deliveries().HeldCount(ctx, h); err != nil || n != 7 {
 			t.Errorf("%s: %d are held, %v", when, n, err)
 		}
@@ -87,10 +88,7 @@ func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	s := newStack(t)
 	s.Limits.Queued = 4
 	r := s.receiver(t, nil)
-	no := false
-	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
-		t.Fatal(err)
-	}
+	r.enables(false)
 	const all = 7
 	for range all {
 		r.event()
@@ -99,7 +97,7 @@ func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	if n, err := s.Deliveries().HeldCount(ctx, r.enable()); err != nil || n != all {
 		t.Fatalf("%d are held, %v", n, err)
 	}
-	for run, want := range []struct{ released, held int }{{4, 3}, {7, 0}, {7, 0}} {
+	for run, want := range []struct{ released, held int }{{4, 3}, {all, 0}, {all, 0}} { // after each run
 		s.sweeps(t)
 		if n := s.queue.count(); n != want.released {
 			t.Errorf("run %d: %d were queued, want %d", run, n, want.released)
@@ -148,15 +146,16 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, status(http.StatusBadGateway)), s.receiver(t, nil, "endpoint.disabled")
-	fail := func(want bool) {
+	// fail makes one attempt, which fails. It wants the endpoint to be enabled afterwards, or not.
+	fail := func(wantEnabled bool) {
 		t.Helper()
 		e := r.event()
 		s.stream(t)
 		s.pump(t)
-		if h := r.now(); h.Enabled != want {
+		if h := r.now(); h.Enabled != wantEnabled {
 			t.Errorf("enabled: %v, failing since %d", h.Enabled, h.FailingSince)
 		}
-		if want { // so that its retries are not in the way
+		if wantEnabled { // the delivery must not be tried again during the test
 			if err := s.Deliveries().Cancel(ctx, r.work(e).DeliveryID); err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +170,7 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	s.pump(t) // a success: the five days begin anew
 	r.answers(status(http.StatusBadGateway))
 	s.pass(time.Second)
-	fail(true)
+	fail(true) // the first failure of the five days
 	s.pass(day)
 	fail(true)
 	s.pass(4*day - time.Millisecond)
@@ -206,17 +205,13 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 		r.event()
 	}
 	s.stream(t)
-	s.pump(t) // pending, to be tried again
-	h := r.now()
-	no := false
-	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
-		t.Fatal(err)
-	}
+	s.pump(t) // three are pending, to be tried again
+	r.enables(false)
 	for range 2 {
 		r.event()
 	}
-	late := r.event()
-	s.stream(t)
+	last := r.event()
+	s.stream(t) // three are held
 	if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
 		t.Fatal(err)
 	}
@@ -226,13 +221,13 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 	if got := r.statuses(); got["cancelled"] != 6 || len(got) != 1 {
 		t.Errorf("%v", got)
 	}
-	// The deliveries of the app's event show it.
-	got, err := s.Deliveries().Of(ctx, s.app, late)
+	// The list of an event's deliveries still has the delivery, although the endpoint is deleted.
+	got, err := s.Deliveries().Of(ctx, s.app, last)
 	if err != nil || len(got) != 1 || got[0].Status != webhook.DeliveryCancelled {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, row := range s.Rows(t) {
-		if attr(row, "PK") == "HOOKS#"+string(s.app) && attr(row, "SK") == "HOOK#"+string(h.ID) {
+		if attr(row, "PK") == "HOOKS#"+string(s.app) && attr(row, "SK") == "HOOK#"+string(r.ID) {
 			t.Error("the endpoint's row is there still")
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
 )
@@ -28,14 +27,14 @@ func TestAnEventWhoseStreamRecordIsLostIsFannedOutByTheSweep(t *testing.T) {
 	s.pass(59 * time.Second)
 	s.sweeps(t)
 	s.pump(t)
-	r.wants("the stream has its time", 0)
+	r.wants("the stream may still bring them", 0)
 	s.pass(time.Second)
 	s.sweeps(t)
 	s.pump(t)
 	r.wants("a minute later", 30)
-	s.stream(t) // what comes now comes late
+	s.stream(t) // events that were fanned out already
 	s.pump(t)
-	r.wants("the stream is back", 30)
+	r.wants("the stream brings them late", 30)
 }
 
 func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
@@ -48,7 +47,7 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 	s.minutes(t, 3)
 	r.wants("the queue is down", 0)
 	s.queue.down.Store(false)
-	s.minutes(t, 6) // each sweep that could not queue it has made it due some minutes later
+	s.minutes(t, 6) // each sweep that tried to queue the delivery has moved its due time by some minutes
 	if len(r.all()) == 0 {
 		t.Fatal("the sweep did not wake it")
 	}
@@ -59,7 +58,7 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 	s.pass(time.Hour)
 	s.sweeps(t)
 	s.queue.down.Store(false)
-	s.minutes(t, 20) // a quarter of its age, and the sweep's minute
+	s.minutes(t, 20) // the sweep has moved the due time by a quarter of the delivery's age, about 17 minutes
 	if len(r.all()) <= before {
 		t.Fatal("the retry was not woken")
 	}
@@ -74,7 +73,7 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 }
 
 // TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that no process takes are queued less
-// and less often, by two sweeps at once as by one.
+// and less often. Two sweeps at once queue each delivery once.
 func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -84,6 +83,9 @@ func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 	}
 	s.stream(t)
 	want := 40
+	// A sweep queues a delivery again 90 s after the last time, or after a quarter of its age: that is two minutes up
+	// to minute 7, and three from minute 9 on.
+	queuedIn := []int{1, 3, 5, 7, 9, 12}
 	for minute := 1; minute <= 14; minute++ {
 		s.pass(time.Minute)
 		var wg sync.WaitGroup
@@ -91,7 +93,7 @@ func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 			wg.Go(func() { s.sweeps(t) })
 		}
 		wg.Wait()
-		if slices.Contains([]int{1, 3, 5, 7, 9, 12}, minute) { // 90 s are two sweeps; at nine minutes a quarter of the age is three
+		if slices.Contains(queuedIn, minute) {
 			want += 40
 		}
 		if s.queue.count() != want {
@@ -99,18 +101,18 @@ func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 		}
 	}
 	s.pump(t)
-	r.wants("each once, of seven messages each", 40)
+	r.wants("each delivery has seven messages and is sent once", 40)
 }
 
-// breaking fails three tries in a row, which are all tries of the SDK, from the nth call on.
+// breaking makes one call of the SDK fail: three tries in a row, which are all that the SDK makes.
 type breaking struct {
 	next  http.RoundTripper
-	after bool // it is done, and the answer is lost
+	after bool // true: the call is done, and its answer is lost; false: the call is not done
 
 	mu     sync.Mutex
 	calls  int
-	from   int
-	broken int
+	from   int // the number of the call that fails; 0: none
+	broken int // tries that have failed
 }
 
 var errBroken = errors.New("the connection broke")
@@ -138,8 +140,8 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing breaks each call of the table in turn,
-// before and after it is done. The webhook comes once or twice, never without a lease (the
-// receiver checks it), and the delivery ends.
+// before and after the call is done. The delivery arrives. A fault causes at most one more request,
+// never one without a lease (the receiver checks it).
 func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, int){
@@ -164,19 +166,19 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 			most := map[string]int{"delivered": 2, "retried": 3, "gone": 4}[name]
 			calls := 0
 			for _, after := range []bool{false, true} {
-				for n := 1; ; n++ {
+				for n := 1; ; n++ { // until a delivery makes fewer than n calls
 					r := s.receiver(t, answer)
 					e := r.event()
 					s.stream(t)
 					under.mu.Lock()
 					under.calls, under.broken, under.from, under.after = 0, 0, n, after
 					under.mu.Unlock()
-					s.deliver = s.deliverer() // which has to read the active key
+					s.deliver = s.deliverer() // a new process has to read the active key
 					failed := 0
 					for _, m := range s.queue.ready() {
 						if s.deliver.Message(ctx, m) != nil {
 							failed++
-							_ = s.queue.Send(ctx, 3*time.Minute, m) // its visibility ends
+							_ = s.queue.Send(ctx, 3*time.Minute, m) // as SQS does after the visibility time-out
 						}
 					}
 					under.mu.Lock()
@@ -210,7 +212,7 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 	}
 }
 
-// poison fails every write that names one row.
+// poison fails every call that names one of the rows. Reads by Query and GetItem go through.
 type poison struct {
 	next http.RoundTripper
 	rows []string
@@ -232,27 +234,24 @@ func (p *poison) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r)
 }
 
-// TestTheSweepGoesOnPastRowsThatFail has rows of every kind. The sweep's error names those that
-// failed.
+// TestTheSweepGoesOnPastRowsThatFail has due rows of four kinds. The first of each kind fails, the others are done.
 func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	// Events whose records were lost, deliveries that no message wakes, links, and endpoints to be
-	// released: the first of each fails.
 	pending, held, bad := s.receiver(t, nil), s.receiver(t, nil), s.receiver(t, nil)
-	no := false
+	// Endpoints whose held delivery is to be released. The row of bad fails.
 	for _, r := range []*receiver{held, bad} {
-		if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
-			t.Fatal(err)
-		}
+		r.enables(false)
 		r.event()
 	}
-	badDelivery, good := pending.event(), pending.event()
+	// Deliveries that no message wakes.
+	badDelivery, goodDelivery := pending.event(), pending.event()
 	s.stream(t)
 	s.queue.lose()
 	held.enable()
 	bad.enable()
-	badEvent, lost := pending.event(), pending.event()
+	// Events whose stream records were lost, and links that expire.
+	badEvent, goodEvent := pending.event(), pending.event()
 	var links []string
 	for range 3 {
 		links = append(links, string(s.linkOf(t, s.org, s.app)))
@@ -268,8 +267,8 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	for _, r := range pending.all() {
 		got[r.event] = true
 	}
-	if !got[string(good)] || !got[string(lost)] || len(got) != 2 {
-		t.Errorf("%v came, want %s and %s", got, good, lost)
+	if !got[string(goodDelivery)] || !got[string(goodEvent)] || len(got) != 2 {
+		t.Errorf("%v came, want %s and %s", got, goodDelivery, goodEvent)
 	}
 	held.wants("released", 1)
 	bad.wants("its row fails", 0)
@@ -285,7 +284,7 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	// The fault is over: the next runs do the rest.
 	s.Faults.Next = under
 	s.minutes(t, 7)
-	bad.wants("its row is well", 4) // its own event, and three links that expired
+	bad.wants("its row is well", 4) // the held delivery, and three links that expired
 	if w := pending.work(badDelivery); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
@@ -300,23 +299,23 @@ func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	s.stream(t) // the event of its creation
+	s.stream(t) // the event of the endpoint's creation
 	r.event()
-	others := func() { s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) }
-	others()
+	loseEachRace := func() { s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) } // all tries of one use case
+	loseEachRace()
 	s.stream(t)
-	if met := !s.Faults.Pending(); !met || len(r.statuses()) > 0 {
-		t.Fatalf("fan-out met others: %v; %v", met, r.statuses())
+	if raced := !s.Faults.Pending(); !raced || len(r.statuses()) > 0 {
+		t.Fatalf("fan-out lost each race: %v; %v", raced, r.statuses())
 	}
 	s.minutes(t, 2)
 	r.wants("fanned out by the sweep", 1)
 	r.event()
 	s.stream(t)
 	r.enables(false)
-	others()
+	loseEachRace()
 	s.pump(t)
-	if met := !s.Faults.Pending(); !met || r.statuses()[webhook.DeliveryPending] != 1 {
-		t.Fatalf("hold met others: %v; %v", met, r.statuses())
+	if raced := !s.Faults.Pending(); !raced || r.statuses()[webhook.DeliveryPending] != 1 {
+		t.Fatalf("hold lost each race: %v; %v", raced, r.statuses())
 	}
 	s.minutes(t, 3)
 	if r.statuses()[webhook.DeliveryHeld] != 1 {

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/metric"
 )
 
-// logged holds the log of several goroutines.
+// logged keeps a log that several goroutines write.
 type logged struct {
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -71,9 +71,10 @@ func TestThePipelineCountsWhatItDoes(t *testing.T) {
 	s.pass(2 * time.Minute)
 	s.pump(t)
 	wants("two arrived", metric.AttemptsDelivered, "2")
-	ages := log.values(metric.OldestDue)
+	ages := log.values(metric.OldestDue) // of the one sweep so far
 	s.sweeps(t)
-	if got := log.values(metric.OldestDue); len(ages) != 1 || len(ages[0]) != 4 || got[1] != "0" {
+	mostOfAnHour := len(ages) == 1 && len(ages[0]) == 4 // at least 1,000 seconds
+	if got := log.values(metric.OldestDue); !mostOfAnHour || got[1] != "0" {
 		t.Errorf("the oldest was due for %v seconds, want most of an hour and then none", got)
 	}
 }

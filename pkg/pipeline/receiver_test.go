@@ -41,13 +41,14 @@ type receiver struct {
 	answer func(w http.ResponseWriter, n int) // n from 1; nil: 204
 }
 
-// receiver makes an endpoint of the app for these types, or for all but those about the test's
-// other endpoints.
+// receiver makes an endpoint of the app for these types. Without types it gets all but endpoint.created, .updated
+// and .deleted, which the test's other endpoints cause.
 func (s *stack) receiver(t *testing.T, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
 	return s.receiverOf(t, s.org, s.app, answer, kinds...)
 }
 
+// receiverOf makes an endpoint of any app.
 func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
 	r := &receiver{stack: s, t: t, answer: answer}
@@ -100,6 +101,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer(w, n)
 }
 
+// verify checks a webhook as a receiver does, and that the row of its delivery has its jti as the lease.
 func (r *receiver) verify(req *http.Request, token string) (got received, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/jwt" || req.Header.Get("User-Agent") != "Latchkey-Webhooks/1" {
@@ -125,7 +127,7 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 		}
 	}
 	got = received{claims.Jti, header.Kid, claims.Iat, claims.Event.ID, claims.Event.Type, claims.Event.Data}
-	key, err := store.New(r.stack.DB, r.stack.Name).VerificationKey(ctx, header.Kid) // no fault is meant for it
+	key, err := store.New(r.stack.DB, r.stack.Name).VerificationKey(ctx, header.Kid) // a store that meets no faults
 	if err != nil {
 		return got, err
 	}
@@ -134,11 +136,12 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 		return got, fmt.Errorf("a signature of %d bytes, %w", len(raw), err)
 	}
 	now := r.stack.Now()
+	expired := key.ExpiredAt != 0 && claims.Iat*1000 >= key.ExpiredAt
 	switch {
 	case !key.Verify(sha256.Sum256([]byte(parts[0]+"."+parts[1])), webhook.Signature(raw)):
 		return got, errors.New("the signature does not verify")
-	case key.State == webhook.SigningRevoked || key.ExpiredAt != 0 && claims.Iat*1000 >= key.ExpiredAt:
-		return got, errors.New("the key is over")
+	case key.State == webhook.SigningRevoked || expired:
+		return got, errors.New("the key is revoked or expired")
 	case header.Alg != "ES256" || header.Typ != "webhook+jwt" || claims.Iss != issuer || claims.Aud != string(r.ID):
 		return got, errors.New("the header or the claims are wrong")
 	case claims.Iat != now.Unix() || claims.Exp != now.Unix()+300 || claims.Event.ID != req.Header.Get("Webhook-Id"):
@@ -163,6 +166,7 @@ func (r *receiver) all() []received {
 	return append([]received(nil), r.got...)
 }
 
+// wants fails unless n requests have come since the beginning.
 func (r *receiver) wants(when string, n int) {
 	r.t.Helper()
 	if got := r.all(); len(got) != n {
@@ -201,6 +205,7 @@ func (r *receiver) statuses() map[webhook.DeliveryStatus]int {
 	return out
 }
 
+// now reads the receiver's endpoint.
 func (r *receiver) now() store.Endpoint {
 	r.t.Helper()
 	h, err := r.stack.Endpoint(ctx, r.AppID, r.ID)
@@ -210,6 +215,7 @@ func (r *receiver) now() store.Endpoint {
 	return h
 }
 
+// enable enables the receiver's endpoint, and returns the answer.
 func (r *receiver) enable() store.Endpoint {
 	r.t.Helper()
 	yes := true

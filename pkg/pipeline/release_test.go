@@ -23,8 +23,8 @@ func (r *receiver) held() {
 }
 
 // TestAnEndpointChangedDuringItsReleaseLosesNothing changes the endpoint while the sweep
-// releases three held deliveries: before the first of them, and before the sweep writes that
-// none is left.
+// releases three held deliveries: before the release of the first one, and before the sweep writes
+// that none is left. In some cases another event ("one more") comes meanwhile.
 func TestAnEndpointChangedDuringItsReleaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]struct {
@@ -33,11 +33,14 @@ func TestAnEndpointChangedDuringItsReleaseLosesNothing(t *testing.T) {
 		sent   int // requests then
 		all    int // requests in the end, once it is enabled
 	}{
-		"disabled":                         {func(r *receiver) { r.enables(false) }, 3, 0, 3},
-		"disabled and enabled":             {func(r *receiver) { r.enables(false); r.enables(true) }, 0, 3, 3},
-		"disabled, one more, and enabled":  {func(r *receiver) { r.enables(false); r.held(); r.enables(true) }, 0, 4, 4},
-		"disabled, one more, and disabled": {func(r *receiver) { r.enables(false); r.held(); r.enables(true); r.enables(false) }, 4, 0, 4},
+		"disabled":                        {func(r *receiver) { r.enables(false) }, 3, 0, 3},
+		"disabled and enabled":            {func(r *receiver) { r.enables(false); r.enables(true) }, 0, 3, 3},
+		"disabled, one more, and enabled": {func(r *receiver) { r.enables(false); r.held(); r.enables(true) }, 0, 4, 4},
+		"disabled, one more, enabled and disabled": {
+			func(r *receiver) { r.enables(false); r.held(); r.enables(true); r.enables(false) }, 4, 0, 4,
+		},
 	} {
+		// A delivery is released in a transaction. The update of the endpoint's row is the end of the release.
 		for moment, operation := range map[string]string{"before the first": "TransactWriteItems", "at the end": "UpdateItem"} {
 			t.Run(name+" "+moment, func(t *testing.T) {
 				t.Parallel()

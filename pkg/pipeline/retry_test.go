@@ -9,8 +9,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// until lets time pass up to a moment, in steps of a sweep. Only the sweep wakes deliveries that
-// wait longer than the queue can.
+// until lets time pass up to a moment (milliseconds), then sweeps: only the sweep wakes deliveries
+// that wait longer than the queue can hold a message.
 func (s *stack) until(t *testing.T, at int64) {
 	t.Helper()
 	s.pass(time.UnixMilli(at).Sub(s.Now()))
@@ -40,7 +40,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 		if w.Last == nil || *w.Last.Status != http.StatusInternalServerError || w.Last.At != s.Now().UnixMilli() {
 			t.Errorf("after %d: %+v", i+1, w.Last)
 		}
-		s.pass(wait - 2*time.Second)
+		s.pass(wait - 2*time.Second) // an attempt may be made a second early, not two
 		s.sweeps(t)
 		s.pump(t)
 		r.wants("too early", i+1)
@@ -90,6 +90,7 @@ func TestAReceiversRetryAfterIsHonouredUpToTwiceTheStep(t *testing.T) {
 	})
 	e := r.event()
 	s.stream(t)
+	// The first step is 5 s, so the 8 s count. The second is 30 s: of the hour, a minute counts.
 	for _, want := range []time.Duration{8 * time.Second, time.Minute} {
 		s.pump(t)
 		if got := time.UnixMilli(r.work(e).NextAttempt).Sub(s.Now()); got != want {
@@ -99,7 +100,7 @@ func TestAReceiversRetryAfterIsHonouredUpToTwiceTheStep(t *testing.T) {
 	}
 }
 
-// TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt: a message only wakes a delivery.
+// TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt: a message only wakes a delivery. The row decides.
 func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -108,6 +109,7 @@ func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	s.stream(t)
 	m := webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}}
 	s.queue.lose()
+	// burst brings the message twenty times at once. It wants n requests since the beginning.
 	burst := func(when string, n int) {
 		t.Helper()
 		done := make(chan error)
@@ -135,7 +137,7 @@ func TestAMessageThatIsDoubledEarlyOrLateMakesOneAttempt(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotDoneIn90HoursIsGivenUp: a delivery that never had its turn.
+// TestWhatIsNotDoneIn90HoursIsGivenUp: the delivery was never tried in that time.
 func TestWhatIsNotDoneIn90HoursIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -152,7 +154,8 @@ func TestWhatIsNotDoneIn90HoursIsGivenUp(t *testing.T) {
 	r.wants("given up", 0)
 }
 
-// TestADeliveryThatDiedInTheMiddleIsTriedAgain takes a lease and makes no attempt.
+// TestADeliveryThatDiedInTheMiddleIsTriedAgain takes a lease and makes no attempt, as a process that died. The lost
+// attempt counts.
 func TestADeliveryThatDiedInTheMiddleIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

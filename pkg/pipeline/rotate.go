@@ -17,9 +17,9 @@ import (
 
 const (
 	// leaseFor is longer than a rotation takes. It is short enough that a run which waits
-	// for the lease of a dead one gets the lease within the function's time.
+	// for the lease of a run that died gets the lease within the function's time.
 	leaseFor  = 30 * time.Second
-	leasePoll = 500 * time.Millisecond
+	leasePoll = 500 * time.Millisecond // between two tries to get the lease
 
 	// maxSteps bounds one rotation. The longest rotation has far fewer: replace, publish,
 	// disable.
@@ -29,7 +29,7 @@ const (
 )
 
 // SigningKMS is the part of KMS that the rotation uses. signing.Keys implements it. For a key that
-// does not exist the error is webhook.ErrNoKey; any other error may pass.
+// does not exist the error is webhook.ErrNoKey; any other error may be temporary.
 type SigningKMS interface {
 	Public(ctx context.Context, arn string) (webhook.JWK, error)
 	Create(ctx context.Context) (arn string, err error)
@@ -37,8 +37,8 @@ type SigningKMS interface {
 }
 
 // Rotation creates, activates and retires the webhook signing keys
-// (infra/adr/0009-signing-keys.md). One key is active. When it is old enough, a key that was
-// published before replaces it. A retired key is disabled in the end.
+// (infra/adr/0009-signing-keys.md). One key is active. When the active key is old enough, the next key is
+// published. A day later the next key replaces the active one, which is retired, and disabled in the end.
 //
 // A run reads the rows, does one step, and reads them again. After any failure, the next run
 // continues from the rows, so Run may be called at any time, also twice at once.
@@ -49,7 +49,7 @@ type Rotation struct {
 	// FirstARN is the key that the template creates. It signs first.
 	FirstARN string
 
-	// Every is how long a key signs before the next one is created; 0: without end.
+	// Every is how long a key signs before the next key is created; 0: a key signs without end.
 	Every time.Duration
 
 	// Sleep waits for the lease of another run; nil: the real time.
@@ -60,7 +60,7 @@ type Rotation struct {
 type rotation struct {
 	*Rotation
 	lease store.Lease
-	known map[string]*webhook.JWK // by ARN, the answers of KMS in this run; nil: no such key
+	known map[string]*webhook.JWK // the answers of KMS in this run, by ARN; a nil entry: KMS has no such key
 }
 
 // Run does everything that is due. Errors: store.ErrLeaseHeld when another run held the lease
@@ -74,19 +74,22 @@ func (r *Rotation) Run(ctx context.Context) error {
 	defer r.release(ctx, lease)
 	run := &rotation{r, lease, map[string]*webhook.JWK{}}
 	for range maxSteps {
-		more, err := run.step(ctx)
-		if err != nil && !errors.Is(err, store.ErrOvertaken) {
+		did, err := run.step(ctx)
+		if errors.Is(err, store.ErrOvertaken) {
+			continue // the keys have changed since this step read them; the next step reads them again
+		}
+		if err != nil {
 			return fmt.Errorf("rotation: %w", err)
 		}
-		if err == nil && !more {
+		if !did {
 			return nil
 		}
 	}
 	return errors.New("rotation: the keys do not come to rest")
 }
 
-// takeLease waits until no other run holds the lease. When this run ends without an error,
-// everything that was due is done.
+// takeLease waits until no other run holds the lease. It does not leave the work to the other run: a run that ends
+// without an error has done everything that was due.
 func (r *Rotation) takeLease(ctx context.Context) (store.Lease, error) {
 	for {
 		lease, err := r.Store.LeaseSigningKeys(ctx, leaseFor)
@@ -111,6 +114,7 @@ func (r *Rotation) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// release gives the lease back, even when ctx has ended. A lease that is not given back ends after leaseFor.
 func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -131,7 +135,7 @@ func (r *rotation) step(ctx context.Context) (did bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		ok = jwk != nil
+		ok = jwk != nil // KMS may have lost the active key
 	}
 	if !ok {
 		return true, r.replace(ctx, keys)
@@ -146,6 +150,7 @@ func (r *rotation) step(ctx context.Context) (did bool, err error) {
 	return r.disable(ctx, keys)
 }
 
+// since returns the time since at, in milliseconds since the epoch.
 func (r *rotation) since(at int64) time.Duration {
 	return r.Store.Now().Sub(time.UnixMilli(at))
 }
@@ -237,7 +242,7 @@ func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 }
 
 // create creates a key and writes its ARN to the table before anything reads its public half,
-// which KMS may refuse until the new key's tag counts.
+// which KMS may refuse until the new key's tag takes effect.
 func (r *rotation) create(ctx context.Context) error {
 	arn, err := r.KMS.Create(ctx)
 	if err != nil {
@@ -247,12 +252,14 @@ func (r *rotation) create(ctx context.Context) error {
 	return r.Store.KeepMadeKey(ctx, r.lease, arn)
 }
 
-// disable disables one key with which nothing signs any more: a revoked key, or one retired
-// for longer than webhook.KeyListedFor. A key that KMS has lost counts as disabled.
+// disable disables one key that signs nothing any more: a revoked key, or a key that was retired
+// webhook.KeyListedFor ago. A key that KMS has lost counts as disabled.
 func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (did bool, err error) {
 	for _, k := range keys.Keys {
-		due := k.State == webhook.SigningRevoked || k.State == webhook.SigningRetired && !k.Listed(r.Store.Now())
-		if !due || k.DisabledAt != 0 {
+		revoked := k.State == webhook.SigningRevoked
+		retiredLongAgo := k.State == webhook.SigningRetired && !k.Listed(r.Store.Now())
+		disabled := k.DisabledAt != 0
+		if disabled || !revoked && !retiredLongAgo {
 			continue
 		}
 		if err := r.KMS.Disable(ctx, k.ARN); err != nil && !errors.Is(err, webhook.ErrNoKey) {

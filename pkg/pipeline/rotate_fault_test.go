@@ -18,10 +18,11 @@ import (
 // run finishes.
 func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	phases := []struct {
-		name           string
-		after          time.Duration
-		before, behind string
-		calls          []string
+		name    string
+		after   time.Duration
+		before  string   // the states of the keys until the phase succeeds
+		success string   // the states then
+		calls   []string // of KMS, each of which fails once
 	}{
 		{"first", 0, "", "active", []string{"Create", "Public"}},
 		{"next", every, "active", "active, next", []string{"Create", "Public"}},
@@ -32,7 +33,7 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 		t.Run(broken, func(t *testing.T) {
 			w := newWorld(t)
 			w.rotation.FirstARN = ""
-			var late time.Duration
+			var late time.Duration // how late the runs are, because of the faults before
 			for i, phase := range phases {
 				for _, call := range phase.calls {
 					w.at(phase.after + late)
@@ -40,7 +41,7 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 						w.kms.faults[call] = 1
 					} else {
 						w.kms.after = func(operation string) {
-							if operation == call {
+							if operation == call { // from here on, no call reaches the table
 								w.Faults.Plan("", storetest.LostBefore, -1)
 							}
 						}
@@ -48,7 +49,8 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 					err := w.rotation.Run(ctx)
 					w.Faults.Heal()
 					w.kms.after = nil
-					if err == nil || broken == "KMS" && !errors.Is(err, errFault) {
+					asPlanned := err != nil && (broken == "table" || errors.Is(err, errFault))
+					if !asPlanned {
 						t.Fatalf("%s, %s: %v", phase.name, call, err)
 					}
 					w.wants(t, phase.name+", fault at "+call, phase.before)
@@ -56,17 +58,18 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 				}
 				w.at(phase.after + late)
 				w.run(t)
-				w.wants(t, phase.name, phase.behind)
-				if made := w.kms.count("Create"); broken == "KMS" && made != min(i+1, 2)*2 {
-					t.Errorf("%s: %d times a key was asked for, want one fault and one key each", phase.name, made)
+				w.wants(t, phase.name, phase.success)
+				// The first two phases create a key: one call fails, the other succeeds.
+				if calls := w.kms.count("Create"); broken == "KMS" && calls != min(i+1, 2)*2 {
+					t.Errorf("%s: %d calls of Create, want one fault and one key each", phase.name, calls)
 				}
 			}
 		})
 	}
 }
 
-// TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain: KMS refuses to show a new key for up to five
-// minutes.
+// TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain: KMS refuses to show a new key until its tag takes
+// effect, for up to five minutes.
 func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.FirstARN = ""
@@ -85,7 +88,7 @@ func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
 }
 
 // TestARunThatLostItsLeaseChangesNothing makes a run sleep, in the middle, until its lease is
-// over and another run has done its work.
+// over and another run has done the work.
 func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
@@ -97,7 +100,7 @@ func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 		}
 		slept = true
 		w.at(every + time.Minute)
-		w.run(t) // the other one
+		w.run(t) // the other run
 		w.wants(t, "the other run", "active, next")
 	}
 	if err := w.rotation.Run(ctx); !errors.Is(err, store.ErrLeaseLost) {
@@ -113,7 +116,7 @@ func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 
 func TestTheLeaseOfARunThatDiedLapses(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.LeaseSigningKeys(ctx, 30*time.Second); err != nil { // and it dies
+	if _, err := w.LeaseSigningKeys(ctx, 30*time.Second); err != nil { // the run that dies
 		t.Fatal(err)
 	}
 	var waited time.Duration
@@ -164,9 +167,9 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 				w.run(t)
 			}
 			w.at(c.forget)
-			w.kms.real = signing.New(servicetest.OwnKMS(t), "test") // a local one after a restart
+			w.kms.real = signing.New(servicetest.OwnKMS(t), "test") // an empty KMS, as after a restart
 			made := w.kms.count("Create")
-			w.run(t) // the template's key is forgotten as well: one is made
+			w.run(t) // the template's key is forgotten too, so the run creates a key
 			w.wants(t, "restart", c.states)
 			if got := w.kms.count("Create") - made; got != 1 {
 				t.Errorf("%d keys were made", got)
@@ -191,8 +194,8 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	})
 }
 
-// TestARevokedKeyIsReplacedAtOnce revokes the active key. The next key replaces it although it
-// was not published for a day; without a next key a new one does.
+// TestARevokedKeyIsReplacedAtOnce revokes the active key. A new key replaces the revoked one, or the
+// next key if there is one. Neither was published for a day before.
 func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	for i, c := range []struct {
@@ -219,7 +222,7 @@ func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 		}
 	}
 	w.at(2*day + every)
-	w.run(t)
+	w.run(t) // publishes the next key, keys[3]
 	keys := w.keys(t)
 	if err := w.RevokeVerificationKey(ctx, keys[2].Kid); err != nil {
 		t.Fatal(err)
@@ -241,9 +244,10 @@ func TestARevokeDuringARotationIsNotUndone(t *testing.T) {
 	w.run(t)
 	w.at(every + day)
 	old := w.keys(t)[0].Kid
-	n := 0
+	calls := 0
 	w.kms.before = func(string) {
-		if n++; n == 2 { // Public of the next key, after the rows were read
+		calls++
+		if calls == 2 { // Public of the next key, after the rows were read
 			if err := w.RevokeVerificationKey(ctx, old); err != nil {
 				t.Error(err)
 			}

@@ -39,11 +39,11 @@ var errFault = errors.New("KMS is down")
 type observed struct {
 	mu     sync.Mutex
 	real   *signing.Keys
-	calls  []string
-	faults map[string]int // by operation; < 0: without end
-	off    sync.Map       // ARNs of disabled keys
-	before func(operation string)
-	after  func(operation string)
+	calls  []string               // operations
+	faults map[string]int         // by operation: how many of the next calls fail; < 0: all
+	off    sync.Map               // ARNs of disabled keys
+	before func(operation string) // called before each call; nil: not used
+	after  func(operation string) // called after each call without a fault; nil: not used
 }
 
 func (o *observed) call(operation string) error {
@@ -75,7 +75,7 @@ func (o *observed) Public(ctx context.Context, arn string) (webhook.JWK, error) 
 		return webhook.JWK{}, err
 	}
 	defer o.ended("Public")
-	// KMS may answer DisabledException here, which the local one never does.
+	// KMS may refuse to show a disabled key (DisabledException). The local KMS never does.
 	if _, disabled := o.off.Load(arn); disabled {
 		return webhook.JWK{}, errFault
 	}
@@ -119,10 +119,10 @@ type world struct {
 	rotation *pipeline.Rotation
 	mu       sync.Mutex
 	now      time.Time
-	begun    time.Time
+	begun    time.Time // the first time of the clock
 }
 
-// newWorld has only the template's key, which is not registered.
+// newWorld returns a world with only the template's key, which has no row yet.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
@@ -150,6 +150,7 @@ func (w *world) at(after time.Duration) {
 	w.now = w.begun.Add(after)
 }
 
+// run runs the rotation once, which must not fail.
 func (w *world) run(t *testing.T) {
 	t.Helper()
 	if err := w.rotation.Run(ctx); err != nil {
@@ -184,6 +185,8 @@ func (w *world) states(t *testing.T) string {
 	return strings.Join(out, ", ")
 }
 
+// wants fails unless the keys have these states and the table agrees with them. Only after a fault, which when must
+// name, may there be a key that was created and not registered (keys.Made).
 func (w *world) wants(t *testing.T, when, states string) {
 	t.Helper()
 	if got := w.states(t); got != states {
@@ -194,7 +197,7 @@ func (w *world) wants(t *testing.T, when, states string) {
 		t.Fatal(err)
 	}
 	if active, ok := keys.Active(); ok != strings.Contains(states, "active") || ok && active.ARN == "" {
-		t.Errorf("%s: STATE names %q, %v", when, keys.ActiveKid, ok)
+		t.Errorf("%s: the row STATE names %q as active, %v", when, keys.ActiveKid, ok)
 	}
 	if keys.Made != "" && !strings.Contains(when, "fault") {
 		t.Errorf("%s: %s is made and not registered", when, keys.Made)
@@ -204,7 +207,7 @@ func (w *world) wants(t *testing.T, when, states string) {
 // TestTheLifeOfSigningKeys goes through half a year. Each run is repeated, and finds nothing to do.
 func TestTheLifeOfSigningKeys(t *testing.T) {
 	w := newWorld(t)
-	flip := every + day
+	flip := every + day // how long a key is active: the next key is published for a day before it replaces it
 	for _, c := range []struct {
 		after  time.Duration
 		states string
@@ -257,7 +260,7 @@ func TestWithoutRotationDaysAKeySignsWithoutEnd(t *testing.T) {
 func TestARunThatComesLateMakesUpForOneStepAtATime(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
-	w.at(10 * every) // the next key must still be published for a day
+	w.at(10 * every) // also a late run must publish the next key for a day before it signs
 	w.run(t)
 	w.wants(t, "late", "active, next")
 	w.at(10*every + day)
@@ -286,7 +289,9 @@ func TestRunsAtOnceDoItOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wants(t, fmt.Sprint(c.after), c.states)
-		if made, disabled := w.kms.count("Create"), w.kms.count("Disable"); made != min(i+1, 2) || disabled != max(i-2, 0) {
+		// The first two rounds create a key each. The last round (3) disables one.
+		wantMade, wantDisabled := min(i+1, 2), max(i-2, 0)
+		if made, disabled := w.kms.count("Create"), w.kms.count("Disable"); made != wantMade || disabled != wantDisabled {
 			t.Errorf("%s: %d made, %d disabled", c.after, made, disabled)
 		}
 	}

@@ -32,7 +32,7 @@ func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
 		t.Errorf("failures of the receiver: %+v", h)
 	}
 	s.signer.away.Store(false)
-	s.pass(15 * time.Second) // only the queue wakes it
+	s.pass(15 * time.Second) // only the queue wakes the delivery
 	s.pump(t)
 	r.wants("KMS is back", 1)
 	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 {
@@ -68,7 +68,7 @@ func (s *stack) kid(t *testing.T) string {
 }
 
 // TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns: a process that remembers the old
-// key signs with it for a minute, and these signatures are good.
+// key signs with it for up to a minute after another key became active. These signatures verify.
 func TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -126,7 +126,7 @@ func TestAKeyThatKMSRefusesIsAskedForAnewAtOnce(t *testing.T) {
 	if err := s.RevokeVerificationKey(ctx, old); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t) // disables the old key in KMS, and another is active
+	s.run(t) // disables the old key in KMS, and activates another
 	e := r.event()
 	s.stream(t)
 	s.signer.away.Store(true) // as KMS answers for a disabled key
@@ -158,6 +158,7 @@ func TestOnlyWhatIsSentIsSigned(t *testing.T) {
 	r.wake()
 	gone.wake()
 	s.pump(t)
+	// r takes its three webhooks. The first answer of gone disables it, and the other two are held.
 	if signed, sent := int(s.signer.n.Load()), len(r.all())+len(gone.all()); signed != sent || sent != 4 {
 		t.Errorf("%d signatures, %d requests", signed, sent)
 	}

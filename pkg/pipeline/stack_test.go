@@ -32,9 +32,9 @@ const issuer = "https://latchkey.test"
 // reads the stream.
 type stack struct {
 	*world
-	ada     id.User
+	ada     id.User // the org's admin
 	org     id.Org
-	app     id.App
+	app     id.App // the org's default app
 	queue   *recorder
 	signer  *signer
 	fan     pipeline.FanOut
@@ -45,7 +45,7 @@ type stack struct {
 func newStack(t *testing.T) *stack {
 	t.Helper()
 	s := unsigned(t)
-	s.run(t) // a key is active
+	s.run(t) // activates the first signing key
 	return s
 }
 
@@ -64,22 +64,23 @@ func unsigned(t *testing.T) *stack {
 	return s
 }
 
-// deliverer is another process that delivers.
+// deliverer returns another process that delivers. It shares the table, the queue and the signer.
 func (s *stack) deliverer() *pipeline.Deliver {
 	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	return &pipeline.Deliver{Store: s.Store, Queue: s.queue, Signer: s.signer, Post: outbound.NewSender(guard), Issuer: issuer}
 }
 
+// pass moves the clock forward.
 func (s *stack) pass(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = s.now.Add(d)
 }
 
-// signer counts signatures, and can be down.
+// signer counts signatures. While it is away, it fails.
 type signer struct {
 	real *signing.Keys
-	n    atomic.Int64
+	n    atomic.Int64 // signatures
 	away atomic.Bool
 }
 
@@ -98,13 +99,13 @@ type recorder struct {
 
 	mu      sync.Mutex
 	waiting []waiting
-	sent    int
-	sending func() // is called at each Send; nil: nothing
+	sent    int    // messages since the beginning
+	sending func() // called at each Send; nil: not used
 }
 
 type waiting struct {
 	webhook.Message
-	at time.Time
+	at time.Time // when the message appears
 }
 
 func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webhook.Message) error {
@@ -114,7 +115,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	if delay > webhook.MaxDelay {
 		return fmt.Errorf("a delay of %s", delay)
 	}
-	whole := max(delay+time.Second-1, 0).Truncate(time.Second)
+	roundedUp := max(delay+time.Second-1, 0).Truncate(time.Second)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sending != nil {
@@ -122,7 +123,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	}
 	for _, m := range messages {
 		r.sent++
-		r.waiting = append(r.waiting, waiting{m, r.now().Add(whole)})
+		r.waiting = append(r.waiting, waiting{m, r.now().Add(roundedUp)})
 	}
 	return nil
 }
@@ -152,6 +153,7 @@ func (r *recorder) lose() int {
 	return n
 }
 
+// count returns how many messages were sent since the beginning.
 func (r *recorder) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,6 +189,7 @@ func (s *stack) stream(t *testing.T) {
 	}
 }
 
+// sweeps runs the sweep once, which must not fail.
 func (s *stack) sweeps(t *testing.T) {
 	t.Helper()
 	if err := s.sweep.Run(ctx); err != nil {
@@ -194,7 +197,7 @@ func (s *stack) sweeps(t *testing.T) {
 	}
 }
 
-// minutes lets time pass, with the sweep and the queue at work.
+// minutes lets n minutes pass. In each of them the sweep and the queue do their work.
 func (s *stack) minutes(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -210,6 +213,7 @@ func (s *stack) later(t *testing.T, d time.Duration) {
 	s.pump(t)
 }
 
+// attr returns a text or a number of a row, "" when the row does not have it.
 func attr(row map[string]types.AttributeValue, name string) string {
 	switch v := row[name].(type) {
 	case *types.AttributeValueMemberS:
@@ -227,28 +231,29 @@ func num(v int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}
 }
 
-// puts writes n rows directly into the table.
-func (s *stack) puts(t *testing.T, n int, of func(i int) row) {
+// puts writes n rows directly into the table. rowOf makes each of them.
+func (s *stack) puts(t *testing.T, n int, rowOf func(i int) row) {
 	t.Helper()
+	const mostOfACall = 25 // BatchWriteItem
 	var puts []types.WriteRequest
 	for i := range n {
-		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: of(i)}})
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: rowOf(i)}})
 	}
-	for part := range slices.Chunk(puts, 25) {
+	for part := range slices.Chunk(puts, mostOfACall) {
 		if _, err := s.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: part}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// shard returns the partition of the index in which a row is.
+// shard returns the partition of the index in which a row of a kind is: one of eight, by the hash of its key.
 func shard(kind, pk, sk string) types.AttributeValue {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(pk + sk))
 	return str(fmt.Sprint("DUE#", kind, "#", h.Sum32()%8))
 }
 
-// linkRow returns a pending link that expires in a day.
+// linkRow returns the row of pending link number i, which expires in a day.
 func linkRow(s *stack, o id.Org, a id.App, i int) row {
 	pk, sk := "LINKS#"+string(a), fmt.Sprintf("LINK#lnk_%026d", i)
 	at := s.Now().UnixMilli()
@@ -258,7 +263,7 @@ func linkRow(s *stack, o id.Org, a id.App, i int) row {
 	}
 }
 
-// overdueRow returns a delivery that is due.
+// overdueRow returns the row of delivery number i, which is due. Its endpoint does not exist.
 func overdueRow(s *stack, i int) row {
 	pk, sk := "DLV#whe_1", fmt.Sprintf("evt_%026d", i)
 	return row{

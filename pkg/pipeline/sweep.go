@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// readPerShard is how many rows of a kind and shard a run reads: 80,000 rows of a kind.
+	// readPerShard is how many rows of a kind a run reads from one of the 8 shards: 80,000 rows of a kind.
 	// Each tenant has its turn among the rows that were read (ADR 20).
 	readPerShard = 10_000
 
@@ -24,8 +24,8 @@ const (
 	beforeEnd   = 5 * time.Second // how long before its end a run begins no other row
 )
 
-// Sweep does, once a minute, what is due, and repairs what was lost on the way: the rows of the
-// table are the truth, and the stream and the queue only make it faster.
+// Sweep does, once a minute, what is due. So it also repairs what the stream or the queue has lost: the
+// rows of the table are the truth, and the stream and the queue only make the work faster.
 type Sweep struct {
 	Store  *store.Store
 	FanOut FanOut
@@ -43,7 +43,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	parallel.Each(len(kinds), kinds, func(_ int, kind store.DueKind) error {
 		rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
 		due.failure(string(kind), err)
-		if len(rows) >= readPerShard {
+		if len(rows) >= readPerShard { // they may be of one shard, which has more then
 			slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
 		}
 		due.add(rows...)
@@ -54,14 +54,14 @@ func (s Sweep) Run(ctx context.Context) error {
 		slog.WarnContext(ctx, "rows are in the index that do not belong there", append(metric.StraysDue.With(int64(strays)), "rows", strays)...)
 	}
 	slog.InfoContext(ctx, "due", append(metric.OldestDue.With(int64(s.age(oldest).Seconds())), "rows", rows)...)
-	begin := ctx // ends when no other row may begin
+	mayBegin := ctx // ends when the run may begin no other row
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
-		begin, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
+		mayBegin, cancel = context.WithDeadline(ctx, end.Add(-beforeEnd))
 		defer cancel()
 	}
-	err := due.deal(begin, sweepAtOnce, func(d store.Due) (bool, error) { return r.handle(ctx, d) })
-	r.flush(ctx, 1)
+	err := due.deal(mayBegin, sweepAtOnce, func(d store.Due) (bool, error) { return r.handle(ctx, d) })
+	r.flush(ctx, 1) // the last, incomplete batch
 	return err
 }
 
@@ -80,11 +80,11 @@ type run struct {
 
 	mu     sync.Mutex
 	moved  []webhook.Message     // overdue deliveries, to be queued
-	parked map[id.Endpoint]int64 // when the parked delivery that was processed last was due
+	parked map[id.Endpoint]int64 // parkedUpTo
 }
 
-// parkedUpTo returns up to when (milliseconds) this run has processed the parked deliveries of an
-// endpoint; 0: it has processed none.
+// parkedUpTo returns how far this run has processed the parked deliveries of an endpoint: the time (milliseconds)
+// when the round of the last one began; 0: it has processed none.
 func (r *run) parkedUpTo(h id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,8 @@ func (r *run) handle(ctx context.Context, d store.Due) (more bool, err error) {
 	return false, fmt.Errorf("pipeline: unknown kind %q", d.Kind)
 }
 
-// reserve returns how many deliveries, of n, the caller may queue. giveBack returns unused ones.
+// reserve returns how many of n deliveries the caller may queue, and takes them from what the run may still queue.
+// The caller gives back what it does not use.
 func (r *run) reserve(n int) int {
 	for {
 		left := r.left.Load()
@@ -133,10 +134,11 @@ func (r *run) reserve(n int) int {
 
 func (r *run) giveBack(n int) { r.left.Add(int64(n)) }
 
-// batchOf is how many messages are sent in one call (SQS, SendMessageBatch).
-const batchOf = 10
+// messagesPerCall is how many messages are sent in one call (SQS, SendMessageBatch).
+const messagesPerCall = 10
 
-// delivery queues an overdue delivery, if this run is the one that moved its time.
+// delivery queues an overdue delivery, if this run has moved the time at which the delivery is due. So of two runs
+// at once only one queues it. A run that may queue no more deliveries leaves it to the next run.
 func (r *run) delivery(ctx context.Context, d store.Due) error {
 	if r.reserve(1) == 0 {
 		return nil
@@ -149,22 +151,22 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 	r.mu.Lock()
 	r.moved = append(r.moved, webhook.Message{Org: d.Org, DeliveryID: d.Delivery()})
 	r.mu.Unlock()
-	r.flush(ctx, batchOf)
+	r.flush(ctx, messagesPerCall)
 	return nil
 }
 
-// flush queues the moved deliveries once there are at least many.
-func (r *run) flush(ctx context.Context, many int) {
+// flush queues the moved deliveries if there are at least this many.
+func (r *run) flush(ctx context.Context, least int) {
 	r.mu.Lock()
 	var batch []webhook.Message
-	if len(r.moved) >= many {
+	if len(r.moved) >= least {
 		batch, r.moved = r.moved, nil
 	}
 	r.mu.Unlock()
 	wake(ctx, r.Queue, 0, batch...)
 }
 
-// closing deletes a part of the rest of a deleted org, whose keys are refused already.
+// closing deletes a part of what a deleted org still has. The org's keys are refused already.
 func (r *run) closing(ctx context.Context, d store.Due) (more bool, err error) {
 	more, cutShort, err := r.Store.EndOrg(ctx, d.Org)
 	if cutShort {

@@ -12,35 +12,38 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// due is a row that waits for the sweep: its kind and id as an error names them,
-// and whether the sweep has done it.
+// due is a row that waits for the sweep.
 type due struct {
-	kind, id string
-	done     func() bool
+	kind, id string      // as the sweep's error names them
+	done     func() bool // whether the sweep has done it
 }
 
-// dueEvent was lost by the stream.
+// dueEvent makes an event that the stream does not bring.
 func (s *stack) dueEvent(r *receiver) due {
 	e := r.event()
-	return due{"event", string(s.app) + "/" + string(e), func() bool { return s.value(r.t, "EVTS#"+string(s.app), string(e), "fannedAt") != "" }}
+	fannedOut := func() bool { return s.value(r.t, "EVTS#"+string(s.app), string(e), "fannedAt") != "" }
+	return due{"event", string(s.app) + "/" + string(e), fannedOut}
 }
 
-// dueDelivery has no message left in the queue.
+// dueDelivery makes a delivery that no message wakes.
 func (s *stack) dueDelivery(r *receiver) due {
 	e := r.event()
 	s.stream(r.t)
 	s.queue.lose()
-	at := s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt")
-	return due{"delivery", string(s.app) + "/" + string(r.ID) + "/" + string(e), func() bool { return s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt") != at }}
+	dueAt := func() string { return s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt") }
+	before := dueAt()
+	moved := func() bool { return dueAt() != before } // the sweep moves the time, and queues the delivery
+	return due{"delivery", string(s.app) + "/" + string(r.ID) + "/" + string(e), moved}
 }
 
+// dueLink makes a link that expires in a minute.
 func (s *stack) dueLink(t *testing.T) due {
 	t.Helper()
 	l := string(s.linkOf(t, s.org, s.app))
 	return due{"link", string(s.app) + "/" + l, func() bool { return s.has(t, webhook.LinkExpired, l) }}
 }
 
-// dueKey is a key that is due for key.expiring after eight days.
+// dueKey makes a key of 15 days. The event key.expiring is due a week before its end, so after eight days.
 func (s *stack) dueKey(t *testing.T) due {
 	t.Helper()
 	made, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{ExpiresIn: 15 * 24 * time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
@@ -51,14 +54,11 @@ func (s *stack) dueKey(t *testing.T) due {
 	return due{"key", string(s.org) + "/" + k, func() bool { return s.has(t, webhook.KeyExpiring, k) }}
 }
 
-// dueEndpoint has a delivery to be released.
+// dueEndpoint makes an endpoint with a held delivery that is to be released.
 func (s *stack) dueEndpoint(t *testing.T) due {
 	t.Helper()
 	r := s.receiver(t, nil, string(webhook.Test))
-	no := false
-	if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no}); err != nil {
-		t.Fatal(err)
-	}
+	r.enables(false)
 	e := r.event()
 	s.stream(t)
 	r.enable()
@@ -67,7 +67,7 @@ func (s *stack) dueEndpoint(t *testing.T) due {
 	}}
 }
 
-// dueOrg was deleted.
+// dueOrg makes a deleted org.
 func (s *stack) dueOrg(t *testing.T) due {
 	t.Helper()
 	o := s.NewOrg(t, s.ada)
@@ -88,7 +88,7 @@ func (s *stack) value(t *testing.T, pk, sk, name string) string {
 	return ""
 }
 
-// has reports whether there is an event of a type about an id.
+// has reports whether there is an event of a type whose data has an id; "": any data.
 func (s *stack) has(t *testing.T, kind webhook.Type, about string) bool {
 	t.Helper()
 	for _, r := range s.Rows(t) {
@@ -113,18 +113,19 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	s := newStack(t)
 	r := s.receiver(t, nil, string(webhook.Test))
 	var bad, good []due
-	for _, row := range []func() due{ // events last: the stream brings those that are there
+	// dueDelivery and dueEndpoint call stream, which fans out all events. So dueEvent comes after them.
+	for _, row := range []func() due{
 		func() due { return s.dueDelivery(r) }, func() due { return s.dueEndpoint(t) }, func() due { return s.dueKey(t) },
 		func() due { return s.dueLink(t) }, func() due { return s.dueEvent(r) }, func() due { return s.dueOrg(t) },
 	} {
 		bad, good = append(bad, row(), row()), append(good, row())
 	}
 	slices.SortFunc(bad, func(a, b due) int { return strings.Compare(a.kind+a.id, b.kind+b.id) })
-	s.pass(8 * 24 * time.Hour)
+	s.pass(8 * 24 * time.Hour) // until the keys are due
 	under := s.Faults.Next
 	p := &poison{next: under}
 	for _, b := range bad {
-		p.rows = append(p.rows, b.id[strings.LastIndex(b.id, "/")+1:])
+		p.rows = append(p.rows, b.id[strings.LastIndex(b.id, "/")+1:]) // the row's own id, the last one
 	}
 	s.Faults.Next = p
 	err := s.sweep.Run(ctx)

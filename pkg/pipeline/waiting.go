@@ -15,13 +15,13 @@ const (
 	// has its turn.
 	batchSize = 50
 
-	// lookAgain is when the sweep reads an endpoint again which may still have parked
-	// deliveries, or whose probe is under way.
+	// lookAgain is after how long the sweep reads an endpoint again that may still have
+	// parked deliveries, or whose probe is under way.
 	lookAgain = time.Minute
 )
 
-// endpoint processes some of the deliveries that wait for an endpoint: parked ones, which
-// wait for its breaker, and held ones, which wait until it is enabled or deleted.
+// endpoint processes some of the deliveries that wait for an endpoint: parked ones, which wait for its breaker, and
+// held ones, which wait until it is enabled or deleted. more is true when this run has to process others of them.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
 	h, ok, err := r.Store.Deliveries().Waiting(ctx, d.App, d.Endpoint)
@@ -33,7 +33,8 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 		return false, nil // the next run goes on
 	}
 	b := batch{run: r, to: h, may: reserved}
-	probing := h.Enabled && h.OpenUntil != 0 // the breaker's time is over: one attempt
+	// An endpoint with an open breaker is due when the breaker's time is over. It gets one attempt as a probe.
+	probing := h.Enabled && h.OpenUntil != 0
 	if probing {
 		b.may = 1
 	}
@@ -41,12 +42,14 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	r.giveBack(reserved - len(b.woken))
 	wake(ctx, r.Queue, 0, b.woken...)
 	if err != nil {
-		return false, err // the next run does them again
+		return false, err // the endpoint stays due, so the next run does it again
 	}
-	more = b.dealt >= batchSize || b.look.Held && !probing
+	moreParked := b.dealt >= batchSize
+	moreHeld := b.look.Held && !probing // held ones wait for the result of a probe
+	more = moreParked || moreHeld
 	b.look.Began, b.look.Again = began, began.Add(lookAgain)
 	if more {
-		b.look.Again = began
+		b.look.Again = began // due now, in case this run ends before it comes to the rest
 	}
 	return more, r.Store.Deliveries().LookedAt(ctx, h, b.look)
 }
@@ -56,18 +59,20 @@ type batch struct {
 	*run
 	to    store.Endpoint
 	may   int // how many deliveries the batch may still wake
-	dealt int // how many parked deliveries are no longer parked
+	dealt int // how many deliveries of the batch are no longer parked
 	woken []webhook.Message
 	look  store.Looked
 }
 
-// parked processes up to batchSize parked deliveries. It begins behind those that this run has
-// processed, because the index may still have them.
+// parked processes up to batchSize parked deliveries. It begins where the last batch of this run
+// ended, because the index may still have the deliveries that the run has processed.
 func (b *batch) parked(ctx context.Context) error {
 	from := b.parkedUpTo(b.to.ID)
 	found, err := b.Store.Deliveries().Parked(ctx, b.to.ID, from, batchSize)
 	failed := []error{err}
-	b.look.Parked = from != 0 || len(found) > 0
+	// A list that begins in the middle does not show that nothing is parked.
+	wholeList := from == 0
+	b.look.Parked = len(found) > 0 || !wholeList
 	for _, d := range found {
 		ok, err := b.handleParked(ctx, d)
 		if ok {
@@ -84,21 +89,23 @@ func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err err
 	if d.Kind == store.DueStray {
 		return false, b.Store.DropStray(ctx, d)
 	}
-	of, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
-	switch (webhook.Round{Status: webhook.DeliveryPending, StartedAt: d.At}).Step(b.to.Receiver, b.Store.Now()) {
+	delivery, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
+	// The index has a parked delivery at the time when its round began (Park). Without NextAttempt the round is due.
+	round := webhook.Round{Status: webhook.DeliveryPending, StartedAt: d.At}
+	switch round.Step(b.to.Receiver, b.Store.Now()) {
 	case webhook.StepCancel:
-		err = deliveries.Cancel(ctx, of)
+		err = deliveries.Cancel(ctx, delivery)
 	case webhook.StepHold:
-		err = deliveries.Hold(ctx, of)
+		err = deliveries.Hold(ctx, delivery)
 	case webhook.StepGiveUp:
-		err = deliveries.GiveUp(ctx, of)
-	default:
+		err = deliveries.GiveUp(ctx, delivery)
+	default: // an attempt or a probe is due
 		if b.may == 0 {
 			return false, nil
 		}
 		ok, err = deliveries.Unpark(ctx, d)
 		if ok {
-			b.wakes(of)
+			b.wakes(delivery)
 		}
 		return ok, err
 	}
@@ -106,11 +113,11 @@ func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err err
 }
 
 // held releases held deliveries, or cancels all deliveries that wait for a deleted endpoint. It
-// ends at the first that fails.
+// ends at the first that fails, and the next run begins where this batch began.
 func (b *batch) held(ctx context.Context) error {
 	most := b.may
 	if b.to.Deleted {
-		most = 2 * batchSize
+		most = 2 * batchSize // a delivery that is cancelled is not queued, so b.may does not count
 	}
 	b.look.Held, b.look.Next = b.to.Releasing, b.to.ReleaseFrom
 	if !b.to.Releasing || most == 0 {
@@ -125,7 +132,7 @@ func (b *batch) held(ctx context.Context) error {
 		switch {
 		case !b.to.Deleted:
 			ok, err = b.Store.Deliveries().Release(ctx, b.to, d.DeliveryID)
-		case d.Status.Waits():
+		case d.Status.Waits(): // the list of a deleted endpoint also has deliveries that have ended
 			err = b.Store.Deliveries().Cancel(ctx, d.DeliveryID)
 		}
 		if err != nil {
@@ -139,6 +146,7 @@ func (b *batch) held(ctx context.Context) error {
 	return nil
 }
 
+// wakes adds a delivery to those that the batch queues at its end.
 func (b *batch) wakes(d webhook.DeliveryID) {
 	b.may--
 	b.woken = append(b.woken, webhook.Message{Org: b.to.OrgID, DeliveryID: d})

@@ -2,14 +2,15 @@ package webhook
 
 import "time"
 
-// waits are the times before each attempt, from the attempt before: about 72 hours in all.
+// waits are the times to wait before each attempt. The first attempt is made at once, each other wait begins
+// at the attempt before. The last wait makes the sum about 72 hours.
 var waits = [...]time.Duration{
 	0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 	3 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 20 * time.Hour,
 }
 
-// An endpoint's breaker opens after BreakAfter failures in a row over at least BreakOver. With
-// many attempts at once to an endpoint that takes every second one, five may fail in a row
+// An endpoint's breaker opens after BreakAfter failures in a row that span at least BreakOver. The number alone
+// proves little: when many attempts are made at once and the endpoint takes half of them, five may fail in a row
 // within a moment.
 const (
 	BreakAfter = 5
@@ -17,12 +18,13 @@ const (
 )
 
 const (
-	// Lifetime is the longest time for which a delivery is tried, with the jitter of its waits.
+	// Lifetime is the longest time for which a delivery is tried. It is above the sum of all waits with the
+	// largest jitter (87 hours), so only long values of Retry-After or an open breaker make a delivery reach it.
 	Lifetime = 90 * time.Hour
 
-	jitter = 0.2 // of a wait, up or down
+	jitter = 0.2 // the part of a wait by which it may be shorter or longer
 
-	firstBreak   = 30 * time.Second
+	firstBreak   = 30 * time.Second // how long a breaker is open at first; doubles with each failure
 	longestBreak = time.Minute
 
 	// DisableAfter is how long an endpoint may fail at every attempt before it is disabled.
@@ -32,8 +34,9 @@ const (
 // MaxAttempts returns how often a delivery is tried.
 func MaxAttempts() int { return len(waits) }
 
-// Next returns the wait after this number of attempts. ok is false after the last. random is
-// from 0 to 1. A receiver's Retry-After (0: none) makes the wait longer, up to twice the step.
+// Next returns the wait after this number of attempts. ok is false after the last attempt. random, from 0 to 1,
+// chooses the jitter. A receiver's Retry-After (0: none) makes the wait longer, up to twice the wait without
+// jitter.
 func Next(made int, retryAfter time.Duration, random float64) (wait time.Duration, ok bool) {
 	if made < 0 || made >= len(waits) {
 		return 0, false
@@ -43,12 +46,13 @@ func Next(made int, retryAfter time.Duration, random float64) (wait time.Duratio
 	return max(wait, min(retryAfter, 2*step)), true
 }
 
-// Break returns how long to stop sending to an endpoint after this number of failures in a row,
-// over this time: 0 below BreakAfter failures or BreakOver, 30 s at the fifth failure, a minute
-// from the sixth on.
+// Break returns how long to stop sending to an endpoint after this number of failures in a row, which span the
+// time failing: 0 for fewer than BreakAfter failures or for less than BreakOver, 30 s at the fifth failure, a
+// minute from the sixth on.
 func Break(failures int, failing time.Duration) time.Duration {
 	if failures < BreakAfter || failing < BreakOver {
 		return 0
 	}
-	return min(firstBreak<<min(failures-BreakAfter, 10), longestBreak)
+	doublings := min(failures-BreakAfter, 10) // enough for longestBreak, and the shift cannot overflow
+	return min(firstBreak<<doublings, longestBreak)
 }

@@ -12,20 +12,22 @@ type Breaker struct {
 	FailingSince int64 // the first failure after the last success
 }
 
-// Fail returns the state after one more failure, and how long the breaker is open then; 0: it
-// stays closed. ok is false when the failures are many, but not over BreakOver yet: the state stays
-// as it is.
+// Fail returns the number of failures after one more failure, and how long the breaker opens (0: it stays
+// closed). ok is false when BreakAfter failures were reached in less than BreakOver. The caller then leaves the
+// state as it is, so that the next failure is judged in the same way.
 func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok bool) {
 	failures = b.Failures + 1
 	open = Break(int(failures), b.failing(now))
-	return failures, open, failures < BreakAfter || open > 0
+	tooFast := failures >= BreakAfter && open == 0
+	return failures, open, !tooFast
 }
 
-// Probe returns how long the breaker stays open for all other attempts while one is made.
+// Probe returns how long the breaker stays open for all other attempts while the probe is made. The failures of an
+// open breaker span at least BreakOver.
 func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakOver) }
 
-// Disables returns why an endpoint is disabled after an attempt that it did not take, or "": it answered that it
-// is gone, or has failed at every attempt for DisableAfter.
+// Disables returns why an endpoint is disabled after a failed attempt with this status: the endpoint has answered
+// 410 Gone, or every attempt has failed for DisableAfter. It returns "" for an endpoint that stays enabled.
 func (b Breaker) Disables(status int, now time.Time) DisabledReason {
 	switch {
 	case status == http.StatusGone:
@@ -37,7 +39,7 @@ func (b Breaker) Disables(status int, now time.Time) DisabledReason {
 	}
 }
 
-// failing returns how long every attempt has failed.
+// failing returns the time since the first failure after the last success; 0: the last attempt succeeded.
 func (b Breaker) failing(now time.Time) time.Duration {
 	if b.FailingSince == 0 {
 		return 0

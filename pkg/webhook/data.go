@@ -53,8 +53,8 @@ type DeviceData struct {
 	Platform *string `json:"platform"`
 }
 
-// EndpointData is the data of endpoint.created, endpoint.updated and endpoint.deleted. It has
-// nothing of the URL's path and query.
+// EndpointData is the data of endpoint.created, endpoint.updated and endpoint.deleted. It leaves out the path and
+// the query of the URL, which may hold a secret.
 type EndpointData struct {
 	EndpointID     id.Endpoint     `json:"endpointId"`
 	Origin         string          `json:"origin"`
@@ -68,7 +68,7 @@ type EndpointData struct {
 // DisabledData is the data of endpoint.disabled.
 type DisabledData struct {
 	EndpointID id.Endpoint    `json:"endpointId"`
-	URL        string         `json:"url"`
+	URL        string         `json:"url"` // only its origin
 	Reason     DisabledReason `json:"reason"`
 	DisabledAt int64          `json:"disabledAt"`
 }
@@ -78,7 +78,7 @@ type TestData struct {
 	Message string `json:"message"`
 }
 
-// OrNull returns nil, which marshals as null, for the zero value.
+// OrNull returns a pointer to v. For a zero v it returns nil, which marshals as null.
 func OrNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -88,8 +88,8 @@ func OrNull[T comparable](v T) *T {
 }
 
 // Origin returns the scheme, host and port of a URL, each in one spelling:
-// https://hooks.example.com (RFC 6454, section 6.2). It leaves out the scheme's own port. It has
-// no path and no query, which may hold a secret. A text that is no URL has the origin "".
+// https://hooks.example.com (RFC 6454, section 6.2). The default port of the scheme is left out, and so are the
+// path and the query, which may hold a secret. A text that is not a URL has the origin "".
 func Origin(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -97,12 +97,13 @@ func Origin(text string) string {
 	}
 	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
 	if addr, err := netip.ParseAddr(host); err == nil {
-		host = addr.String()
+		host = addr.String() // an IPv6 address has many spellings
 		if addr.Is6() {
 			host = "[" + host + "]"
 		}
 	}
-	if port == "" || scheme == "https" && port == "443" || scheme == "http" && port == "80" {
+	defaultPort := map[string]string{"https": "443", "http": "80"}[scheme]
+	if port == "" || port == defaultPort {
 		return scheme + "://" + host
 	}
 	return scheme + "://" + host + ":" + port

@@ -22,12 +22,13 @@ func DeliveryStatuses() []DeliveryStatus {
 // Waits reports whether a delivery of the status is pending or held.
 func (s DeliveryStatus) Waits() bool { return s == DeliveryPending || s == DeliveryHeld }
 
-// Round is the state of a delivery in its current round of attempts. Times are in milliseconds; 0: not set.
+// Round is the state of a delivery in its current round of attempts. A redelivery begins a new round. Times are in
+// milliseconds; 0: not set.
 type Round struct {
 	Status      DeliveryStatus
-	Attempts    int
-	NextAttempt int64
-	StartedAt   int64
+	Attempts    int   // made in this round
+	NextAttempt int64 // when the next attempt is due
+	StartedAt   int64 // when the round began
 }
 
 // Receiver is the state of an endpoint, as far as it decides about deliveries.
@@ -47,8 +48,8 @@ const (
 	StepHold                // its endpoint is disabled
 	StepGiveUp              // it was tried for Lifetime
 	StepPark                // the breaker is open, until Breaker.OpenUntil
-	StepProbe               // the breaker's time is over: one delivery of the endpoint may be tried
-	StepAttempt             // an attempt
+	StepProbe               // the breaker's time is over: only one delivery of the endpoint may be tried
+	StepAttempt             // an attempt is due
 )
 
 // early is how long before its time an attempt may be made: clocks of two machines differ.
@@ -76,8 +77,8 @@ func (r Round) Step(to Receiver, now time.Time) Step {
 	}
 }
 
-// Tried returns the round after one more attempt, and for a pending one how long the next attempt waits: see Next
-// for retryAfter and random.
+// Tried returns the round after one more attempt, and the wait before the next attempt; 0: the round has ended.
+// Next explains retryAfter and random.
 func (r Round) Tried(delivered bool, retryAfter time.Duration, random float64, now time.Time) (Round, time.Duration) {
 	r.Attempts++
 	wait, more := Next(r.Attempts, retryAfter, random)

@@ -10,13 +10,13 @@ import (
 func TestWhatADeliveryNeedsNow(t *testing.T) {
 	const now = 1_000_000_000_000
 	due := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: now, StartedAt: now}
-	on := webhook.Receiver{Enabled: true}
-	with := func(change func(*webhook.Round)) webhook.Round {
+	enabled := webhook.Receiver{Enabled: true}
+	dueBut := func(change func(*webhook.Round)) webhook.Round {
 		r := due
 		change(&r)
 		return r
 	}
-	open := func(until int64) webhook.Receiver {
+	breakerOpen := func(until int64) webhook.Receiver {
 		return webhook.Receiver{Enabled: true, Breaker: webhook.Breaker{OpenUntil: until}}
 	}
 	lifetime := webhook.Lifetime.Milliseconds()
@@ -25,19 +25,19 @@ func TestWhatADeliveryNeedsNow(t *testing.T) {
 		to   webhook.Receiver
 		want webhook.Step
 	}{
-		"due":                               {due, on, webhook.StepAttempt},
-		"a second early":                    {with(func(r *webhook.Round) { r.NextAttempt = now + 1000 }), on, webhook.StepAttempt},
-		"earlier than that":                 {with(func(r *webhook.Round) { r.NextAttempt = now + 1001 }), on, webhook.StepNone},
-		"delivered":                         {with(func(r *webhook.Round) { r.Status = webhook.DeliveryDelivered }), webhook.Receiver{Deleted: true}, webhook.StepNone},
-		"held":                              {with(func(r *webhook.Round) { r.Status = webhook.DeliveryHeld }), on, webhook.StepNone},
-		"deleted":                           {due, webhook.Receiver{Deleted: true, Enabled: true}, webhook.StepCancel},
-		"disabled":                          {due, webhook.Receiver{}, webhook.StepHold},
-		"disabled before its time":          {with(func(r *webhook.Round) { r.NextAttempt = now + 5000 }), webhook.Receiver{}, webhook.StepHold},
-		"tried for the lifetime":            {with(func(r *webhook.Round) { r.StartedAt = now - lifetime }), on, webhook.StepAttempt},
-		"tried for longer":                  {with(func(r *webhook.Round) { r.StartedAt = now - lifetime - 1 }), open(now + 1), webhook.StepGiveUp},
-		"the breaker is open":               {due, open(now + 1), webhook.StepPark},
-		"the breaker's time is over":        {due, open(now), webhook.StepProbe},
-		"the breaker is open before a time": {with(func(r *webhook.Round) { r.NextAttempt = now + 5000 }), open(now + 1), webhook.StepNone},
+		"due":                                {due, enabled, webhook.StepAttempt},
+		"due in a second":                    {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 1000 }), enabled, webhook.StepAttempt},
+		"due in more than a second":          {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 1001 }), enabled, webhook.StepNone},
+		"delivered, its endpoint is deleted": {dueBut(func(r *webhook.Round) { r.Status = webhook.DeliveryDelivered }), webhook.Receiver{Deleted: true}, webhook.StepNone},
+		"held":                               {dueBut(func(r *webhook.Round) { r.Status = webhook.DeliveryHeld }), enabled, webhook.StepNone},
+		"due, its endpoint is deleted":       {due, webhook.Receiver{Deleted: true, Enabled: true}, webhook.StepCancel},
+		"due, its endpoint is disabled":      {due, webhook.Receiver{}, webhook.StepHold},
+		"not due, its endpoint is disabled":  {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 5000 }), webhook.Receiver{}, webhook.StepHold},
+		"tried for the lifetime":             {dueBut(func(r *webhook.Round) { r.StartedAt = now - lifetime }), enabled, webhook.StepAttempt},
+		"tried for longer":                   {dueBut(func(r *webhook.Round) { r.StartedAt = now - lifetime - 1 }), breakerOpen(now + 1), webhook.StepGiveUp},
+		"due, the breaker is open":           {due, breakerOpen(now + 1), webhook.StepPark},
+		"due, the breaker's time is over":    {due, breakerOpen(now), webhook.StepProbe},
+		"not due, the breaker is open":       {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 5000 }), breakerOpen(now + 1), webhook.StepNone},
 	} {
 		if got := c.r.Step(c.to, time.UnixMilli(now)); got != c.want {
 			t.Errorf("%s: step %d, want %d", name, got, c.want)
@@ -47,7 +47,7 @@ func TestWhatADeliveryNeedsNow(t *testing.T) {
 
 func TestAnAttemptEndsTheRoundOrLeavesAnotherOne(t *testing.T) {
 	now := time.UnixMilli(1_000_000_000_000)
-	first := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: 5, StartedAt: 7}
+	first := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: 5, StartedAt: 7} // any times in the past
 	last := first
 	last.Attempts = webhook.MaxAttempts() - 1
 	for name, c := range map[string]struct {
@@ -56,11 +56,12 @@ func TestAnAttemptEndsTheRoundOrLeavesAnotherOne(t *testing.T) {
 		want      webhook.Round
 		wait      time.Duration
 	}{
-		"delivered": {first, true, webhook.Round{Status: webhook.DeliveryDelivered, Attempts: 1, StartedAt: 7}, 0},
-		"failed":    {first, false, webhook.Round{Status: webhook.DeliveryPending, Attempts: 1, StartedAt: 7, NextAttempt: now.UnixMilli() + 5000}, 5 * time.Second},
-		"last":      {last, false, webhook.Round{Status: webhook.DeliveryFailed, Attempts: webhook.MaxAttempts(), StartedAt: 7}, 0},
+		"the first delivers": {first, true, webhook.Round{Status: webhook.DeliveryDelivered, Attempts: 1, StartedAt: 7}, 0},
+		"the first fails":    {first, false, webhook.Round{Status: webhook.DeliveryPending, Attempts: 1, StartedAt: 7, NextAttempt: now.UnixMilli() + 5000}, 5 * time.Second},
+		"the last fails":     {last, false, webhook.Round{Status: webhook.DeliveryFailed, Attempts: webhook.MaxAttempts(), StartedAt: 7}, 0},
 	} {
-		got, wait := c.from.Tried(c.delivered, 0, 0.5, now)
+		const noRetryAfter, noJitter = 0, 0.5
+		got, wait := c.from.Tried(c.delivered, noRetryAfter, noJitter, now)
 		if got != c.want || wait != c.wait {
 			t.Errorf("%s: %+v, %v", name, got, wait)
 		}

@@ -49,8 +49,8 @@ func Wants(filters []string, t Type) bool {
 	return slices.Contains(filters, Every) || slices.Contains(filters, string(t))
 }
 
-// Prompt reports whether the first attempt of an event of this type is made at once, however much its org
-// has started: events of keys and endpoints can show an attack.
+// Prompt reports whether the first attempt of an event of this type is made at once, even if the budget of its org
+// is spent: events of keys and endpoints can show an attack.
 func (t Type) Prompt() bool {
 	return strings.HasPrefix(string(t), "key.") || strings.HasPrefix(string(t), "endpoint.")
 }

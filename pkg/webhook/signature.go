@@ -35,6 +35,7 @@ func ParseSignature(der []byte) (Signature, error) {
 	return sig, nil
 }
 
+// fits reports whether n is positive and has at most 32 bytes.
 func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*p256.Size }
 
 // Verify reports whether a signature is good, from the JWK only, as a receiver does. An invalid

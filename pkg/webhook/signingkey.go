@@ -13,13 +13,13 @@ import (
 	"latchkey/pkg/p256"
 )
 
-// StackTag is the tag of every signing key, also of the one that the template creates. Its value is
+// StackTag is the tag of every signing key, also of the key that the template creates. The tag's value is
 // the name of the stack. The policies of the roles require it, so that two stacks of one account
 // cannot use each other's keys.
 const StackTag = "latchkey:stack"
 
-// ErrNoKey means that KMS has no such key. Every other error of a KMS method may pass: for example,
-// KMS refuses a new key until its tag counts, which may take 5 minutes.
+// ErrNoKey means that KMS has no such key. Every other error of a KMS method may be temporary: for example,
+// KMS refuses calls for a new key until its tag takes effect, which may take 5 minutes.
 var ErrNoKey = errors.New("webhook: KMS knows no such key")
 
 // The lifetimes of a key.
@@ -123,6 +123,6 @@ const kidLength = 43 // characters of 32 bytes in base64url
 // IsKid reports whether a text has the form of a kid: a SHA-256 thumbprint in base64url without
 // padding, in its one canonical spelling.
 func IsKid(s string) bool {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s) // skips line breaks, so both lengths are checked
 	return len(s) == kidLength && err == nil && len(b) == sha256.Size
 }

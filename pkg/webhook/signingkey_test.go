@@ -28,8 +28,9 @@ func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
 // and s has had a leading zero, and verifies all of them. Without padding, one in a hundred
 // would fail, and a short test would not show it.
 func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
-	zeros := map[string]int{}
-	for i := 0; i < 20_000 && len(zeros) < 4 || i < 300; i++ {
+	zeros := map[string]int{}       // by number: how often it had a leading zero, about once in 256 rounds
+	const least, most = 300, 20_000 // rounds
+	for i := 0; i < least || len(zeros) < 4 && i < most; i++ {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +52,7 @@ func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 		if err != nil || !jwk.Verify(digest, sig) {
 			t.Fatalf("round %d: %v, the signature does not verify", i, err)
 		}
-		x, _ := base64.RawURLEncoding.DecodeString(jwk.X) // Verify has decoded them
+		x, _ := base64.RawURLEncoding.DecodeString(jwk.X) // no error: Verify has decoded both
 		y, _ := base64.RawURLEncoding.DecodeString(jwk.Y)
 		for name, first := range map[string]byte{"x": x[0], "y": y[0], "r": sig[0], "s": sig[32]} {
 			if first == 0 {
@@ -90,7 +91,7 @@ func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"empty": nil, "text": []byte("x"), "r zero": der(t, new(big.Int), one), "s zero": der(t, one, new(big.Int)),
 		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data behind": append(der(t, one, one), 0),
-		"one number": {0x30, 3, 2, 1, 1},
+		"no s": {0x30, 3, 2, 1, 1}, // DER: a sequence of 3 bytes, in it an integer of 1 byte, 1
 	} {
 		if sig, err := ParseSignature(bad); err == nil {
 			t.Errorf("%s: %x", name, sig)
@@ -123,8 +124,9 @@ func TestAKidHasOneShape(t *testing.T) {
 		t.Errorf("%s is refused", good)
 	}
 	for _, bad := range []string{
-		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // "t" has bits behind the 32nd byte
-		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:], strings.Repeat("é", 22)[:43],
+		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // "t" in place of "s" sets a bit behind the 32nd byte
+		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:],
+		strings.Repeat("é", 22)[:43],                // 43 bytes, but not 43 characters
 		good + "\n", good[:20] + "\r\n" + good[20:], // encoding/base64 skips line breaks
 	} {
 		if IsKid(bad) {

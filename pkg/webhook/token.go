@@ -15,13 +15,13 @@ const (
 	ContentType = "application/jwt"
 	TokenType   = "webhook+jwt" //nolint:gosec // the header's typ (RFC 8725 section 3.11), which no access token has
 
-	// ValidFor is how long a token is good.
+	// ValidFor is how long a token is valid.
 	ValidFor = 5 * time.Minute
 )
 
 // Attempt is one POST of an event to one endpoint.
 type Attempt struct {
-	ID       string // jti: another one for each attempt
+	ID       string // jti: each attempt has its own
 	Issuer   string // iss: the deployment
 	Endpoint id.Endpoint
 	At       time.Time
@@ -30,11 +30,11 @@ type Attempt struct {
 
 // Draft is a token without its signature.
 type Draft struct {
-	input  string
-	Digest [sha256.Size]byte // the digest to sign
+	input  string            // header and claims, which the signature covers
+	Digest [sha256.Size]byte // the SHA-256 of input, to be signed
 }
 
-// Draft makes the token of an attempt, for the key of this kid.
+// Draft returns the unsigned token of an attempt. kid names the key that will sign it.
 func (a Attempt) Draft(kid string) (Draft, error) {
 	header, err := json.Marshal(struct {
 		Alg string `json:"alg"`
@@ -46,7 +46,7 @@ func (a Attempt) Draft(kid string) (Draft, error) {
 	}
 	claims, err := json.Marshal(struct {
 		Issuer    string      `json:"iss"`
-		Audience  id.Endpoint `json:"aud"` // without it, one tenant could send its webhook to another
+		Audience  id.Endpoint `json:"aud"` // so that no receiver can pass its webhook on to another tenant's
 		IssuedAt  int64       `json:"iat"` // seconds, as exp
 		ExpiresAt int64       `json:"exp"`
 		ID        string      `json:"jti"`

@@ -19,7 +19,7 @@ import (
 )
 
 func TestATokenHasTheHeaderAndClaimsOfTheDesignAndNoOthers(t *testing.T) {
-	at := time.UnixMilli(1_800_000_000_999)
+	at := time.UnixMilli(1_800_000_000_999) // iat is rounded down
 	a := webhook.Attempt{
 		ID: "ATTEMPT", Issuer: "https://api.example.com", Endpoint: "whe_1", At: at,
 		Event: webhook.Event{ID: "evt_1", Type: webhook.LinkClaimed, CreatedAt: 1_799_999_999_123, Data: json.RawMessage(`{"id":"lnk_1","n":[1,null]}`)},
@@ -87,6 +87,7 @@ func TestElevenAttemptsIn72Hours(t *testing.T) {
 		if !ok0 || !ok1 || !ok2 {
 			t.Fatalf("none after %d", made)
 		}
+		// The jitter is 20 %.
 		for _, c := range []struct{ got, want time.Duration }{{low, step * 8 / 10}, {mid, step}, {high, step * 12 / 10}} {
 			if off := (c.got - c.want).Abs(); off > time.Microsecond { // a float's rounding
 				t.Errorf("after %d: %s, want %s", made, c.got, c.want)
@@ -98,7 +99,7 @@ func TestElevenAttemptsIn72Hours(t *testing.T) {
 	if middle.Round(time.Hour) != 72*time.Hour || middle < 72*time.Hour || middle > 72*time.Hour+15*time.Minute {
 		t.Errorf("all waits: %s", middle)
 	}
-	if most > webhook.Lifetime || least < 57*time.Hour {
+	if most > webhook.Lifetime || least < 57*time.Hour { // 80 % of 72 hours
 		t.Errorf("all waits: from %s to %s, a delivery lives %s", least, most, webhook.Lifetime)
 	}
 	for _, made := range []int{11, 12, 1000, -1} {
@@ -114,13 +115,13 @@ func TestRetryAfterMakesAWaitLongerUpToTwiceTheStep(t *testing.T) {
 		after, want time.Duration
 	}{
 		{1, 0, 5 * time.Second},
-		{1, time.Second, 5 * time.Second}, // it never makes one shorter
+		{1, time.Second, 5 * time.Second}, // Retry-After never makes a wait shorter
 		{1, 7 * time.Second, 7 * time.Second},
 		{1, 10 * time.Second, 10 * time.Second},
 		{1, 11 * time.Second, 10 * time.Second},
-		{1, 1 << 62, 10 * time.Second},
+		{1, 1 << 62, 10 * time.Second}, // 146 years
 		{1, -time.Hour, 5 * time.Second},
-		{9, 30 * time.Hour, 30 * time.Hour},
+		{9, 30 * time.Hour, 30 * time.Hour}, // the step is 24 hours
 		{9, 100 * time.Hour, 48 * time.Hour},
 	} {
 		if got, ok := webhook.Next(c.made, c.after, 0.5); !ok || got != c.want {
@@ -152,7 +153,7 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 		want    bool
 	}{
 		{[]string{"*"}, webhook.LinkClaimed, true},
-		{[]string{"*"}, "not.yet.made", true},
+		{[]string{"*"}, "not.yet.made", true}, // a type that a later version adds
 		{[]string{"link.claimed"}, webhook.LinkClaimed, true},
 		{[]string{"link.claimed"}, webhook.LinkRevoked, false},
 		{[]string{"link.claimed", "key.revoked"}, webhook.KeyRevoked, true},
@@ -188,14 +189,14 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 // TestATokenNamesNoOneButItsEndpoint: two drafts of the same event to two endpoints differ, so
 // that no receiver can use its webhook at another.
 func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
-	of := func(h id.Endpoint) [32]byte {
+	digestFor := func(h id.Endpoint) [32]byte {
 		d, err := webhook.Attempt{ID: "A", Endpoint: h, Event: webhook.Event{Data: json.RawMessage(`{}`)}}.Draft("kid")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d.Digest
 	}
-	if of("whe_1") == of("whe_2") {
+	if digestFor("whe_1") == digestFor("whe_2") {
 		t.Error("the same digest for two endpoints")
 	}
 }

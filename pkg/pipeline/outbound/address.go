@@ -42,8 +42,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public reports whether an address is a unicast address of the public internet. An IPv4 address
-// in IPv6 form is not one: the socket shows which address is really dialled.
+// public reports whether an address is a unicast address of the public internet. An IPv4 address in IPv6 form is
+// not public. The dialer gives the guard the IPv4 address itself.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

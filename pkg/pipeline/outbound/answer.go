@@ -30,7 +30,7 @@ func printable(b []byte) string {
 		}
 		return r
 	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
-	// U+FFFD has three bytes in place of one.
+	// U+FFFD has three bytes, and may have replaced a single byte.
 	if len(clean) > maxAnswer {
 		clean = string(withoutCutRune([]byte(clean[:maxAnswer])))
 	}

@@ -14,7 +14,7 @@ import (
 
 const (
 	maxAddresses = 4           // addresses of a name that are tried
-	grace        = time.Second // from the end of an attempt to the end of its socket
+	grace        = time.Second // how long after the end of an attempt its socket ends too
 )
 
 // attempt is the state of one Post. Its fields are atomic, because the transport dials and
@@ -24,17 +24,17 @@ type attempt struct {
 	url    *url.URL
 	dialed atomic.Bool
 	inTLS  atomic.Bool              // the handshake began and has not succeeded
-	conn   atomic.Pointer[net.Conn] // below TLS
+	conn   atomic.Pointer[net.Conn] // the TCP connection, below TLS
 }
 
-// classError is an error with its class.
+// classError is an error whose class is known: one of the Err constants.
 type classError struct {
 	class string
 	cause error
 }
 
-func (f *classError) Error() string { return f.class + ": " + f.cause.Error() }
-func (f *classError) Unwrap() error { return f.cause }
+func (e *classError) Error() string { return e.class + ": " + e.cause.Error() }
+func (e *classError) Unwrap() error { return e.cause }
 
 var (
 	errAgain     = errors.New("an attempt dials once")
@@ -43,13 +43,13 @@ var (
 
 // dial resolves the host and connects to the first of its addresses that answers. The guard
 // decides at each socket. The first refusal ends the attempt, because a name with one hostile
-// address is hostile.
+// address is hostile. A second call is an error: the transport must not try again by itself.
 func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if a.dialed.Swap(true) {
 		return nil, &classError{ErrProtocol, errAgain}
 	}
-	// The context ends an attempt with a better error. The deadline of the socket is
-	// for code that does not obey the context.
+	// The context ends an attempt first, and its error says why. The deadline of the
+	// socket is for code that does not obey the context.
 	end := time.Now().Add(a.sender.total + grace)
 	ctx, cancel := context.WithTimeout(ctx, a.sender.connect)
 	defer cancel()
@@ -132,8 +132,8 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 	})
 }
 
-// hurry bounds the time in which the receiver may send the rest. The socket has the deadline,
-// because the body does not obey the context after a 101.
+// hurry bounds the time in which the receiver may send the rest of its answer. It sets a deadline of the socket,
+// because after a status 101 the body does not obey the context.
 func (a *attempt) hurry(d time.Duration) {
 	if conn := a.conn.Load(); conn != nil {
 		_ = (*conn).SetReadDeadline(time.Now().Add(d)) // only a closed socket refuses, and it is not read any more
@@ -142,14 +142,14 @@ func (a *attempt) hurry(d time.Duration) {
 
 // class returns the class of the failure of an attempt that got no status.
 func (a *attempt) class(ctx context.Context, err error) string {
-	var f *classError
+	var known *classError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ErrTimeout
 	case ctx.Err() != nil:
 		return ErrCanceled
-	case errors.As(err, &f):
-		return f.class
+	case errors.As(err, &known):
+		return known.class
 	case a.inTLS.Load():
 		return ErrTLS
 	}

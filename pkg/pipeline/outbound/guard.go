@@ -2,9 +2,9 @@
 // request attacks the network from which it is sent (SSRF).
 //
 // The Guard decides at the socket of each attempt, after the name was resolved and before a
-// packet leaves: by the address, the port, the scheme and the form of the host. So it does not
-// help a name to change its address between two lookups. Refusal gives advice at registration
-// by the same rule, and is never enough by itself.
+// packet leaves: by the address, the port, the scheme and the form of the host. So a name gains
+// nothing by changing its address between two lookups. Refusal applies the same rule early, when
+// a URL is registered. That check alone is never enough.
 //
 // The package must not be used for requests to our own services or to AWS: it has no proxy, no
 // redirects, no retries and no connections that are kept.
@@ -47,9 +47,8 @@ type Guard struct {
 }
 
 // NewGuard returns a guard that permits https on port 443 of public addresses. An address inside
-// a prefix of allow may also be dialled by http and on any port, when the URL has it as a
-// literal; a name never leads there. allow is empty by default. On the local stack it has
-// loopback.
+// a prefix of allow may be dialled by http too and on any port, but only when the URL has the
+// address itself, not a name. allow is empty by default. On the local stack it has loopback.
 func NewGuard(allow []netip.Prefix) *Guard {
 	g := &Guard{}
 	for _, p := range allow {
@@ -61,7 +60,7 @@ func NewGuard(allow []netip.Prefix) *Guard {
 // linkLocal are the networks in which a cloud gives its machines their credentials.
 var linkLocal = prefixes("169.254.0.0/16", "fe80::/10")
 
-// widest is the shortest prefix that may be allowed. A shorter one has much that no one meant.
+// widest is the shortest prefix that may be allowed. A shorter prefix has addresses that no one meant to allow.
 const widest = 8
 
 // ParseCIDRs reads prefixes such as 127.0.0.0/8 and ::1/128. It skips empty entries. An IPv4
@@ -91,7 +90,7 @@ func ParseCIDRs(list []string) ([]netip.Prefix, error) {
 // inside the *net.OpError of the dialer.
 func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, network, address string, c syscall.RawConn) error {
 	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
-		if network != "tcp4" && network != "tcp6" {
+		if network != "tcp4" && network != "tcp6" { // the dialer passes no other for TCP
 			return refuse(ReasonAddress)
 		}
 		to, err := netip.ParseAddrPort(address)
@@ -125,7 +124,7 @@ func (g *Guard) decide(scheme string, literal bool, to netip.AddrPort) error {
 			return refuse(ReasonAddress)
 		}
 		if (scheme != "http" && scheme != "https") || to.Port() == 0 {
-			return refuse(ReasonPort)
+			return refuse(ReasonPort) // parse has refused both already, unless Control was called without it
 		}
 		return nil
 	}

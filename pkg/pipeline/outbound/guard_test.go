@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// onLoopback is the guard of the local stack.
+// onLoopback returns a guard that also allows loopback, as on the local stack.
 func onLoopback(t *testing.T) *Guard {
 	t.Helper()
 	allow, err := ParseCIDRs([]string{"127.0.0.0/8", "::1/128"})
@@ -109,9 +109,10 @@ func TestPublicAddressesArePermittedByHTTPSOn443Only(t *testing.T) {
 		} {
 			for _, literal := range []bool{true, false} {
 				to := netip.AddrPortFrom(addr, c.port).String()
+				// The network of a socket is tcp4 or tcp6, never tcp.
 				err := g.Control(c.scheme, literal)(context.Background(), "tcp", to, nil)
 				if got := reasonOf(t, err); got != ReasonAddress {
-					t.Errorf("network tcp is none of a socket's: %q", got)
+					t.Errorf("the network tcp is permitted: %q", got)
 				}
 				err = g.Control(c.scheme, literal)(context.Background(), "tcp4", to, nil)
 				if got := reasonOf(t, err); got != c.want {
@@ -147,15 +148,19 @@ func TestAnAllowedAddressIsReachedAsALiteralOnly(t *testing.T) {
 		{"http", true, "127.0.0.1:9000", ""},
 		{"https", true, "127.9.9.9:1", ""},
 		{"http", true, "[::1]:9000", ""},
-		{"https", false, "127.0.0.1:443", ReasonAddress}, // a name
+		// A name leads to the address.
+		{"https", false, "127.0.0.1:443", ReasonAddress},
 		{"http", false, "127.0.0.1:80", ReasonAddress},
 		{"https", false, "[::1]:443", ReasonAddress},
-		{"http", true, "[::ffff:127.0.0.1]:80", ReasonAddress}, // other spellings of it
+		// Other spellings of loopback.
+		{"http", true, "[::ffff:127.0.0.1]:80", ReasonAddress},
 		{"http", true, "[::1%lo]:80", ReasonAddress},
+		// Addresses outside the allow list; the rule for public ones stays as it is.
 		{"http", true, "[::2]:80", ReasonAddress},
-		{"http", true, "10.0.0.1:80", ReasonAddress}, // another range
-		{"http", true, "8.8.8.8:80", ReasonScheme},   // a public one keeps its rule
+		{"http", true, "10.0.0.1:80", ReasonAddress},
+		{"http", true, "8.8.8.8:80", ReasonScheme},
 		{"https", true, "8.8.8.8:8443", ReasonPort},
+		// Loopback by another scheme, and without a port.
 		{"ftp", true, "127.0.0.1:21", ReasonPort},
 		{"http", true, "127.0.0.1:0", ReasonPort},
 	} {
@@ -171,8 +176,11 @@ func TestAllowListIsReadStrictly(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].String() != "127.0.0.0/8" {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, bad := range []string{"127.0.0.1", "0.0.0.0/0", "::/0", "::ffff:127.0.0.1/104", "localhost", "127.0.0.0/33", "10.0.0.0/8,127.0.0.0/8",
-		"0.0.0.0/1", "128.0.0.0/1", "10.0.0.0/7", "fc00::/7", "169.254.0.0/16", "169.254.169.254/32", "169.0.0.0/8", "fe80::/10", "fe80::1/128", "fe00::/8",
+	for _, bad := range []string{
+		"127.0.0.1", "localhost", "127.0.0.0/33", "10.0.0.0/8,127.0.0.0/8", // no prefix
+		"0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "10.0.0.0/7", "fc00::/7", // wider than a /8
+		"169.254.0.0/16", "169.254.169.254/32", "169.0.0.0/8", "fe80::/10", "fe80::1/128", "fe00::/8", // link-local
+		"::ffff:127.0.0.1/104", // IPv4 in IPv6 form
 	} {
 		if got, err := ParseCIDRs([]string{bad}); err == nil {
 			t.Errorf("%q is read as %v", bad, got)

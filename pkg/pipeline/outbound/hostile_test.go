@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// raw is a receiver on loopback that sends any bytes on each connection. It returns its URL.
+// raw starts a receiver on loopback that calls speak with each connection, and returns its URL. speak may send any
+// bytes, not only HTTP.
 func raw(t *testing.T, speak func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -42,7 +43,7 @@ func raw(t *testing.T, speak func(net.Conn)) string {
 // silent reads everything and sends nothing.
 func silent(c net.Conn) { io.Copy(io.Discard, c) }
 
-// afterRequest reads a request without a body, and then sends.
+// afterRequest reads a request without a body, and then calls speak.
 func afterRequest(speak func(net.Conn)) func(net.Conn) {
 	return func(c net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
@@ -51,8 +52,7 @@ func afterRequest(speak func(net.Conn)) func(net.Conn) {
 	}
 }
 
-// trickle sends a text and then a byte after each pause, until the connection is closed. drip
-// reads a request first.
+// trickle sends a text and then a byte after each pause, until the connection is closed.
 func trickle(start string, pause time.Duration) func(net.Conn) {
 	return func(c net.Conn) {
 		_, err := io.WriteString(c, start)
@@ -62,16 +62,18 @@ func trickle(start string, pause time.Duration) func(net.Conn) {
 	}
 }
 
+// drip reads a request and then does as trickle does.
 func drip(start string, pause time.Duration) func(net.Conn) {
 	return afterRequest(trickle(start, pause))
 }
 
-// flood sends a text and then one block again and again. sent counts the bytes that were sent.
+// flood reads a request, sends a text and then one block again and again. sent counts the bytes that were sent.
 func flood(start, block string, sent *atomic.Int64) func(net.Conn) {
-	again := []byte(strings.Repeat(block, 1+4096/len(block)))
+	const most = 256 << 20                                    // ends the flood if nothing cuts the connection
+	again := []byte(strings.Repeat(block, 1+4096/len(block))) // at least 4 KB in one write
 	return afterRequest(func(c net.Conn) {
 		n, err := io.WriteString(c, start)
-		for ; err == nil && sent.Load() < 256<<20; n, err = c.Write(again) {
+		for ; err == nil && sent.Load() < most; n, err = c.Write(again) {
 			sent.Add(int64(n))
 		}
 	})
@@ -87,22 +89,19 @@ func quick(t *testing.T) *Sender {
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
-// hostileReceivers are what a stranger may put behind an address, each with the result of an
-// attempt by quick.
-func hostileReceivers(sent *atomic.Int64) map[string]struct {
+// hostileReceiver is a receiver that a stranger may run, and the result of an attempt by quick.
+type hostileReceiver struct {
 	speak  func(net.Conn)
-	tls    bool
+	tls    bool // the URL is https
 	status int
 	err    string
-} {
+}
+
+// hostileReceivers returns the receivers by name. sent counts the bytes that a flood has sent.
+func hostileReceivers(sent *atomic.Int64) map[string]hostileReceiver {
 	block := strings.Repeat("x", 64<<10)
 	bomb := gzipped(10 << 20)
-	return map[string]struct {
-		speak  func(net.Conn)
-		tls    bool
-		status int
-		err    string
-	}{
+	return map[string]hostileReceiver{
 		"10 MB":                {flood(ok+"Content-Length: 10485760\r\n\r\n", block, sent), false, 200, ""},
 		"endless":              {flood(ok+"\r\n", block, sent), false, 200, ""},
 		"endless chunks":       {flood(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n", sent), false, 200, ""},
@@ -127,7 +126,8 @@ func hostileReceivers(sent *atomic.Int64) map[string]struct {
 		"hung handshake":    {silent, true, 0, ErrTLS},
 		"handshake cut off": {func(c net.Conn) { c.Read(make([]byte, 1)) }, true, 0, ErrTLS},
 		"no TLS":            {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); silent(c) }, true, 0, ErrTLS},
-		"slow handshake":    {trickle("\x16\x03\x03\x40\x00", 20*time.Millisecond), true, 0, ErrTLS},
+		// The five bytes are the beginning of a TLS record of 16 KB.
+		"slow handshake": {trickle("\x16\x03\x03\x40\x00", 20*time.Millisecond), true, 0, ErrTLS},
 	}
 }
 
@@ -156,17 +156,18 @@ func TestHostileReceiversEndInTimeAndKeepNothing(t *testing.T) {
 			if r.Took > time.Second {
 				t.Errorf("took %v", r.Took)
 			}
-			// The socket buffers of a loopback take megabytes. The rest of the answer must not
-			// have been read.
+			// The socket buffers of a loopback take some megabytes. The sender must not read more
+			// of the answer than that, also after Post has returned.
 			time.Sleep(20 * time.Millisecond)
 			if n := sent.Load(); n > 16<<20 {
-				t.Errorf("the receiver got rid of %d bytes", n)
+				t.Errorf("the receiver could send %d bytes", n)
 			}
 		})
 	}
 }
 
-// One attempt at each of the real limits, all at the same time.
+// The limits are those of NewSender: 10 s in all, 3 s to resolve and connect, 5 s for the handshake, 2 s for the
+// body. All attempts are made at the same time.
 func TestTheRealLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")

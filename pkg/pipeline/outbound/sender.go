@@ -17,7 +17,7 @@ import (
 const (
 	maxAnswer  = 1024     // bytes kept of the answer's body
 	maxHeaders = 16 << 10 // bytes of the answer's status line and headers
-	bufferSize = 4 << 10  // bytes, one to read and one to write
+	bufferSize = 4 << 10  // bytes of each of the two buffers, to read and to write
 )
 
 // The classes of a failure, short and public: none shows an address.
@@ -73,8 +73,8 @@ func WithResolver(r Resolver) Option { return func(s *Sender) { s.resolver = r }
 // WithRoots sets the certificate authorities; the default is the system's.
 func WithRoots(pool *x509.CertPool) Option { return func(s *Sender) { s.roots = pool } }
 
-// WithTimeouts sets the time of a whole attempt, by default 10 s, and that of resolving and
-// connecting, by default 3 s.
+// WithTimeouts sets the time of a whole attempt, by default 10 s, and the time to resolve the name
+// and to connect, by default 3 s.
 func WithTimeouts(total, connect time.Duration) Option {
 	return func(s *Sender) { s.total, s.connect = total, connect }
 }
@@ -136,7 +136,7 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	}
 }
 
-// transport makes the transport of one attempt. It costs some kilobytes. Two attempts share no
+// transport makes the transport of one attempt, which costs some kilobytes. Two attempts share no
 // pool, no lock and no TLS session, so that one stranger's connection cannot affect another's.
 // Keep-alive would save a handshake to a receiver of many events, but would let each receiver
 // hold a socket of ours open.
@@ -146,7 +146,7 @@ func (s *Sender) transport(a *attempt) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:                  nil, // not that of the environment, which would be dialled in place of the receiver
+		Proxy:                  nil, // a proxy of the environment would be dialled in place of the receiver
 		DialContext:            a.dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.roots},
 		TLSHandshakeTimeout:    s.handshake,
@@ -159,9 +159,9 @@ func (s *Sender) transport(a *attempt) *http.Transport {
 	}
 }
 
-// beginning reads the beginning of an answer. The status has decided already, and the text is
-// for people. So the read has little time (hurry): a receiver that answers 200 and then sends a
-// byte a second delays no other delivery.
+// beginning reads the beginning of an answer. The status has already decided about the delivery, and the
+// text is only for people. So hurry gives the read little time: a receiver that answers 200 and then sends
+// a byte a second delays no other delivery.
 func beginning(body io.Reader) string {
 	// The bytes before an error are still the beginning of the answer.
 	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer))

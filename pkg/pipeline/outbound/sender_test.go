@@ -1,7 +1,6 @@
 package outbound
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -137,17 +136,21 @@ func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
 	s := NewSender(NewGuard(nil), WithResolver(&answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}), WithTimeouts(time.Second, 300*time.Millisecond))
 	var asked []string
 	s.permitted = func(ctx context.Context, to string) error {
-		if asked = append(asked, to); len(asked) < 3 {
+		asked = append(asked, to)
+		if len(asked) < 3 { // the first two addresses never answer
 			<-ctx.Done()
 		}
-		return cmp.Or(ctx.Err(), errStop)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return errStop // there is time left
 	}
 	u, err := s.guard.parse("https://hook.example.com/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = (&attempt{sender: s, url: u}).dial(t.Context(), "tcp", "hook.example.com:443")
-	if len(asked) != 3 || !errors.Is(err, errStop) { // the last address was asked in its time
+	if len(asked) != 3 || !errors.Is(err, errStop) {
 		t.Errorf("asked %v: %v", asked, err)
 	}
 }
@@ -159,6 +162,7 @@ func TestACallerThatGivesUpEndsTheAttempt(t *testing.T) {
 	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != ErrCanceled || r.Took > time.Second {
 		t.Errorf("%+v", r)
 	}
+	// The deadline of a caller is a timeout.
 	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != ErrTimeout || r.Took > time.Second {
@@ -167,10 +171,9 @@ func TestACallerThatGivesUpEndsTheAttempt(t *testing.T) {
 }
 
 func TestAHeaderThatWouldSplitTheRequestIsNotSent(t *testing.T) {
-	_, accepts := counting(t)
-	receiver := httptest.NewServer(http.NotFoundHandler())
-	defer receiver.Close()
-	r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, http.Header{"A": {"b\r\nC: d"}}, nil)
+	l, accepts := counting(t)
+	to := "http://" + l.Addr().String()
+	r := NewSender(onLoopback(t)).Post(context.Background(), to, http.Header{"A": {"b\r\nC: d"}}, nil)
 	if r.Err != ErrProtocol || accepts.Load() != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -186,7 +189,7 @@ func TestAnAnswerIsKeptInOnePrintableKilobyte(t *testing.T) {
 		"not UTF-8":       {"a\xff\xfeb", "a\ufffdb"},
 		"other alphabets": {"größer 漢字 🙂", "größer 漢字 🙂"},
 		"cut character":   {strings.Repeat("a", 1022) + "漢"[:2], strings.Repeat("a", 1022)},
-		"too many bad":    {strings.Repeat("\x01", 1024), strings.Repeat("\ufffd", 341)},
+		"too many bad":    {strings.Repeat("\x01", 1024), strings.Repeat("\ufffd", 341)}, // of 3 bytes each
 		"empty":           {"", ""},
 	} {
 		got := printable([]byte(c.in))
@@ -208,7 +211,7 @@ func FuzzAnAnswerIsAlwaysSafeToStore(f *testing.F) {
 }
 
 func TestRetryAfterIsReadInBothForms(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC) // 12:00:00.5: the wait until a date is rounded up
 	for value, want := range map[string]time.Duration{
 		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-5": 0, "1.5": 0, "soon": 0, "5 s": 0,
 		"604800": MaxRetryAfter, "604801": MaxRetryAfter, "18446744073709551615": MaxRetryAfter,

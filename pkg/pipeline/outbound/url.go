@@ -11,8 +11,8 @@ import (
 // MaxURL is the longest URL, in characters; all of them are ASCII.
 const MaxURL = 2048
 
-// Refusal returns why a URL may not be registered, in words for its owner, or "" when it may: the
-// rule of parse. It is early advice, which registration gives; a Sender decides again.
+// Refusal returns why a URL may not be registered, one of the Reason constants, or "" when it may. It applies the
+// rule of parse early, so that the owner learns of a mistake at registration. A Sender decides again.
 func (g *Guard) Refusal(rawURL string) (reason string) {
 	_, err := g.parse(rawURL)
 	var refused *Refused
@@ -22,10 +22,10 @@ func (g *Guard) Refusal(rawURL string) (reason string) {
 	return ""
 }
 
-// parse is the rule of URLs. It accepts an absolute https URL with a
-// public host on port 443, without user info or fragment. It also accepts a URL whose host is an
-// address inside the allow list, by http or https on any port. It resolves no name, so that
-// registering reveals nothing about names in our network. Every error is a *Refused.
+// parse is the rule of URLs. It accepts an absolute https URL with a public host on port 443,
+// without user info or fragment. It also accepts a URL whose host is an address inside the allow
+// list, by http or https on any port. It resolves no name, so that registering reveals nothing
+// about names in our network. Every error is a *Refused.
 //
 // A name has at least two labels of letters, digits and hyphens (an international name in its
 // xn-- form). It is not below localhost, local, internal or arpa, and has no dot at the end. An
@@ -61,8 +61,9 @@ func (g *Guard) parse(raw string) (*url.URL, error) {
 		}
 		return u, nil
 	}
+	name := u.Host[:len(u.Host)-portLength(u)] // not u.Hostname(), which drops the brackets of [example.com]
 	switch {
-	case !publicName(u.Host[:len(u.Host)-portLength(u)]):
+	case !publicName(name):
 		return nil, refuse(ReasonHost)
 	case u.Scheme != "https":
 		return nil, refuse(ReasonScheme)
@@ -125,7 +126,8 @@ func literal(u *url.URL) (netip.Addr, bool) {
 // 6761, RFC 6762, and ICANN's .internal).
 var notPublic = map[string]bool{"localhost": true, "local": true, "internal": true, "arpa": true}
 
-// publicName reports whether a host can be a name of the public DNS.
+// publicName reports whether a host can be a name of the public DNS. A name has at most 253 characters, and a label
+// at most 63 (RFC 1035 section 2.3.4).
 func publicName(host string) bool {
 	labels := strings.Split(strings.ToLower(host), ".")
 	if len(host) > 253 || len(labels) < 2 {
@@ -142,6 +144,7 @@ func publicName(host string) bool {
 	return top[0] >= 'a' && top[0] <= 'z' && !notPublic[top]
 }
 
+// isLabel reports whether l has only lower-case letters, digits and hyphens, and no hyphen at an end.
 func isLabel(l string) bool {
 	if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
 		return false

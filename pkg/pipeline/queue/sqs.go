@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-const batch = 10 // messages in one call of SQS
+const batch = 10 // messages at most in one call of SQS
 
 // Queue sends messages to one queue.
 type Queue struct {
@@ -26,7 +26,7 @@ type Queue struct {
 	url    string
 }
 
-// New returns the queue of a URL. An endpoint other than "" replaces that of AWS.
+// New returns the queue of a URL. An endpoint other than "" replaces the endpoint of AWS.
 func New(cfg aws.Config, endpoint, url string) *Queue {
 	return &Queue{url: url, client: awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
 		if endpoint != "" {
@@ -36,8 +36,9 @@ func New(cfg aws.Config, endpoint, url string) *Queue {
 }
 
 // Send sends messages that appear after a delay, which is rounded up to seconds and limited to
-// webhook.MaxDelay. The message group is the org, so that in a fair queue one tenant's
-// backlog does not slow the others, however many apps and endpoints it has. An error means that some messages were not sent.
+// webhook.MaxDelay. The message group is the org, so that in a fair queue the backlog of one tenant
+// does not slow the others, however many apps and endpoints the tenant has. An error means that some
+// messages were not sent.
 func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
 	var failed []error
 	for len(messages) > 0 {
@@ -48,6 +49,7 @@ func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...webho
 	return errors.Join(failed...)
 }
 
+// send sends one batch.
 func (q *Queue) send(ctx context.Context, delay time.Duration, messages []webhook.Message) error {
 	seconds := int32(math.Ceil(min(max(delay, 0), webhook.MaxDelay).Seconds()))
 	in := &awssqs.SendMessageBatchInput{QueueUrl: &q.url}
@@ -65,7 +67,7 @@ func (q *Queue) send(ctx context.Context, delay time.Duration, messages []webhoo
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
-	if n := len(out.Failed); n > 0 {
+	if n := len(out.Failed); n > 0 { // SQS may refuse some of a batch
 		return fmt.Errorf("queue: %d messages were not taken: %s", n, aws.ToString(out.Failed[0].Message))
 	}
 	return nil

@@ -26,8 +26,8 @@ type entry struct {
 	MessageGroupID string `json:"MessageGroupId"`
 }
 
-// service answers SendMessageBatch as SQS does, and refuses messages whose body has the text
-// refuse.
+// service starts a server that answers SendMessageBatch as SQS does, and returns a queue on it with the batches that
+// it gets. The server refuses messages whose body has the text refuse; "": none.
 func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 	t.Helper()
 	batches = &[][]entry{}
@@ -52,9 +52,13 @@ func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 	return queue.New(cfg, server.URL, server.URL+"/000000000000/deliveries"), batches
 }
 
+// messages returns n messages with different events, of two orgs and three endpoints.
 func messages(n int) (out []webhook.Message) {
 	for i := range n {
-		out = append(out, webhook.Message{Org: id.Org(fmt.Sprint("org_", i%2)), DeliveryID: webhook.DeliveryID{App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i))}})
+		delivery := webhook.DeliveryID{
+			App: "app_1", Endpoint: id.Endpoint(fmt.Sprint("whe_", i%3)), Event: id.Event(fmt.Sprint("evt_", i)),
+		}
+		out = append(out, webhook.Message{Org: id.Org(fmt.Sprint("org_", i%2)), DeliveryID: delivery})
 	}
 	return out
 }

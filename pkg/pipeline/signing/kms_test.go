@@ -29,7 +29,7 @@ func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
 	if err != nil || !webhook.IsKid(jwk.Kid) {
 		t.Fatalf("%+v, %v", jwk, err)
 	}
-	for i := range 250 {
+	for i := range 250 { // one in 128 signatures has a number with a leading zero, which must be padded
 		digest := sha256.Sum256(fmt.Append(nil, i))
 		sig, err := k.Sign(ctx, arn, digest)
 		if err != nil || !jwk.Verify(digest, sig) {
@@ -60,7 +60,7 @@ func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
 	}
 }
 
-// TestAMadeKeyHasTheExtraTags besides the stack's tag, which none of them replaces.
+// TestAMadeKeyHasTheExtraTags: a key has them besides the stack's tag, which no extra tag replaces.
 func TestAMadeKeyHasTheExtraTags(t *testing.T) {
 	ctx, client := context.Background(), servicetest.KMS(t)
 	arn, err := signing.New(client, "acme", [2]string{"team", "payments"}, [2]string{webhook.StackTag, "other"}, [2]string{"env", "prod"}).Create(ctx)
@@ -98,14 +98,14 @@ func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 	if _, err := k.Public(ctx, aws.ToString(encrypts.KeyMetadata.Arn)); err == nil || errors.Is(err, webhook.ErrNoKey) {
 		t.Errorf("a key that does not sign: %v", err)
 	}
-	down := signing.New(servicetest.KMSClient("http://127.0.0.1:1"), "test")
+	down := signing.New(servicetest.KMSClient("http://127.0.0.1:1"), "test") // nothing listens on port 1
 	if _, err := down.Public(ctx, gone); err == nil || errors.Is(err, webhook.ErrNoKey) {
 		t.Errorf("a KMS that is down: %v", err)
 	}
 }
 
-// TestDisableDisablesTheKey reads the key's state from KMS, because the local one still signs
-// with a disabled key.
+// TestDisableDisablesTheKey reads the key's state from KMS, because the local KMS still signs
+// with a disabled key. It disables the key twice: the second time is no error.
 func TestDisableDisablesTheKey(t *testing.T) {
 	ctx, client := context.Background(), servicetest.KMS(t)
 	k := signing.New(client, "test")
@@ -143,6 +143,7 @@ func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
 	if _, err := k.Create(context.Background()); err == nil || l.calls != 1 {
 		t.Errorf("%d calls, %v", l.calls, err)
 	}
+	// One call was Create, so three calls mean that Public was tried again.
 	if _, err := k.Public(context.Background(), "arn"); err == nil || l.calls < 3 {
 		t.Errorf("%d calls, %v: other calls are tried again", l.calls, err)
 	}

@@ -12,7 +12,7 @@ import (
 // apps serves the routes of an org's apps, and the description of an API key.
 type apps struct{ store *store.Store }
 
-// Apps returns the handler of functions/apps. console is that of Orgs.
+// Apps returns the handler of functions/apps. console lists origins, as for Orgs.
 func Apps(s *store.Store, console []string) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
@@ -36,7 +36,7 @@ type appBody struct {
 func appBodyOf(a store.App) appBody { return appBody{a.ID, a.Name, a.IsDefault, a.CreatedAt} }
 
 func (a apps) list(ctx context.Context, c *call, _ none) (list[appBody], error) {
-	p, err := c.page(true, isID(id.ParseApp))
+	p, err := c.pageOrAll(isID(id.ParseApp))
 	if err != nil {
 		return list[appBody]{}, err
 	}
@@ -62,7 +62,7 @@ type accessBody struct {
 	App struct {
 		ID        id.App `json:"id"`
 		Name      string `json:"name"`
-		CreatedAt int64  `json:"createdAt"`
+		CreatedAt int64  `json:"createdAt"` // milliseconds, as all times below
 	} `json:"app"`
 	Org struct {
 		ID   id.Org `json:"id"`
@@ -73,13 +73,14 @@ type accessBody struct {
 		KeyPrefix string `json:"keyPrefix"`
 		Name      string `json:"name"`
 		CreatedAt int64  `json:"createdAt"`
-		ExpiresAt *int64 `json:"expiresAt"`
+		ExpiresAt *int64 `json:"expiresAt"` // null: the key never expires
 
 		Scopes   []string          `json:"scopes"`
 		Metadata map[string]string `json:"metadata"`
 	} `json:"key"`
 }
 
+// get describes the API key that calls, with its app and its org.
 func (a apps) get(ctx context.Context, c *call, _ none) (body accessBody, err error) {
 	found, err := a.store.AccessOf(ctx, c.caller.OrgID, c.caller.AppID, c.caller.KeyID)
 	app, org, key := found.App, found.Org, found.Key
@@ -93,7 +94,7 @@ func (a apps) get(ctx context.Context, c *call, _ none) (body accessBody, err er
 
 // endpoints lists an app's webhook endpoints for an admin.
 func (a apps) endpoints(ctx context.Context, c *call, _ none) (list[endpointBody], error) {
-	p, err := c.page(true, isID(id.ParseEndpoint))
+	p, err := c.pageOrAll(isID(id.ParseEndpoint))
 	if err != nil {
 		return list[endpointBody]{}, err
 	}

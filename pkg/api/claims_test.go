@@ -35,7 +35,7 @@ func (d *desk) claim(t *testing.T, token, claimKey string, status int, code prob
 // eventTypes returns the types of the app's events, oldest first, without those of keys.
 func (d *desk) eventTypes(t *testing.T) []string {
 	t.Helper()
-	d.pass(time.Minute) // the feed is behind
+	d.pass(time.Minute) // the feed shows an event once it is 10 s old
 	return slices.DeleteFunc(d.ask(t, "/webhook_event/list", `{"limit":100}`, 200, "").each("events", "type"),
 		func(kind string) bool { return strings.HasPrefix(kind, "key.") })
 }
@@ -51,7 +51,7 @@ func TestALinkIsClaimedOnce(t *testing.T) {
 	if want := fmt.Sprintf(answer, made, at, false); strings.TrimSpace(claimed.text) != want {
 		t.Errorf("%s, want %s", claimed.text, want)
 	}
-	d.pass(time.Minute) // past the link's end: what was claimed stays claimed
+	d.pass(time.Minute) // past the link's expiry: a claimed link stays claimed
 	again := d.claim(t, token, firstDevice, 200, "")
 	if want := fmt.Sprintf(answer, made, at, true); strings.TrimSpace(again.text) != want {
 		t.Errorf("%s, want %s", again.text, want)
@@ -61,7 +61,7 @@ func TestALinkIsClaimedOnce(t *testing.T) {
 	if !strings.Contains(got.text, `"device":{"name":"Ada's phone","platform":null}`) || got.num("claimedAt") != at {
 		t.Errorf("%s", got.text)
 	}
-	d.pass(24*time.Hour - time.Minute - time.Millisecond)
+	d.pass(24*time.Hour - time.Minute - time.Millisecond) // the device may repeat its claim for a day
 	d.claim(t, token, firstDevice, 200, "")
 	d.pass(time.Millisecond)
 	d.claim(t, token, firstDevice, 409, problem.LinkAlreadyClaimed)
@@ -72,7 +72,7 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 	d := newDesk(t)
 	early, earlyToken := d.newLink(t)
 	_, lateToken := d.newLink(t)
-	d.pass(time.Minute - time.Millisecond)
+	d.pass(time.Minute - time.Millisecond) // both links expire a minute after they were made
 	d.claim(t, earlyToken, firstDevice, 200, "")
 	d.pass(time.Millisecond)
 	d.claim(t, lateToken, firstDevice, 410, problem.LinkExpired)
@@ -90,7 +90,7 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 // the answer of an unknown link, in every state of the link.
 func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	d := newDesk(t)
-	states := map[string]string{}
+	tokens := map[string]string{} // by the link's state
 	for _, state := range []string{"expired", "pending", "claimed", "revoked"} {
 		made, token := d.newLink(t)
 		switch state {
@@ -101,10 +101,10 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 		case "revoked":
 			d.ask(t, "/link/revoke", with("linkId", made), 200, "")
 		}
-		states[state] = token
+		tokens[state] = token
 	}
 	unknown := d.claim(t, "lkt_x", firstDevice, 404, problem.LinkNotFound)
-	for state, token := range states {
+	for state, token := range tokens {
 		p, err := link.ParseToken(token)
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	}
 }
 
-// spell returns any value of a row as text.
+// spell writes the texts and the bytes of a value of a row.
 func spell(t *testing.T, to *strings.Builder, value types.AttributeValue) {
 	t.Helper()
 	switch v := value.(type) {
@@ -153,7 +153,7 @@ func TestNoRowHoldsATokenOrAClaimKey(t *testing.T) {
 	}, 201, "")
 	token := r.str("token")
 	d.claim(t, token, firstDevice, 200, "")
-	proof := strings.Split(token, "_")[2]
+	proof := strings.Split(token, "_")[2] // the secret of the token, 43 characters, and its checksum
 	if _, err := secret.Parse(token); err != nil || len(proof) != 49 {
 		t.Fatalf("%v, %d", err, len(proof))
 	}
@@ -175,7 +175,8 @@ func TestNoRowHoldsATokenOrAClaimKey(t *testing.T) {
 	}
 }
 
-// race sends claims at once, and counts the answers by status and by replay.
+// race sends a claim with each of the keys, all at once. It counts the answers by status, and those
+// that are replays.
 func (d *desk) race(t *testing.T, token string, claimKeys []string) (byStatus map[int]int, replayed int) {
 	t.Helper()
 	byStatus = map[int]int{}
@@ -197,6 +198,7 @@ func (d *desk) race(t *testing.T, token string, claimKeys []string) (byStatus ma
 	return byStatus, replayed
 }
 
+// racers is how many claims race.
 const racers = 40
 
 func TestOfDevicesThatRaceOneClaims(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 	"latchkey/pkg/route"
 )
 
-// desk is an app's server with its API key, the key of another app of the same org, and a clock
-// that moves only by pass.
+// desk is a server of the API with an API key of an app, and the key of another app of the same org. In its tests, h is
+// the id of an endpoint and e the id of an event.
 type desk struct {
 	*server
 	key, other *principal.Principal
-	at         time.Time
+	at         time.Time // the clock, which moves only by pass
 }
 
 func newDesk(t *testing.T) *desk {
@@ -29,10 +29,10 @@ func newDesk(t *testing.T) *desk {
 	ada := d.NewUser(t, "ada@example.com")
 	o := d.NewOrg(t, ada)
 	second := d.want(t, request{as: user(ada), method: "POST", path: "/v1/orgs/" + string(o) + "/apps", body: `{"name":"Second"}`}, 201, "")
-	app := func(a id.App) *principal.Principal {
+	keyOf := func(a id.App) *principal.Principal {
 		return &principal.Principal{Kind: principal.Key, OrgID: o, AppID: a, KeyID: id.Source{}.NewKey(d.at)}
 	}
-	d.key, d.other = app(id.DefaultApp(o)), app(id.App(second.str("id")))
+	d.key, d.other = keyOf(id.DefaultApp(o)), keyOf(id.App(second.str("id")))
 	d.Now = func() time.Time { return d.at }
 	return d
 }
@@ -40,7 +40,7 @@ func newDesk(t *testing.T) *desk {
 // pass moves the clock.
 func (d *desk) pass(by time.Duration) { d.at = d.at.Add(by) }
 
-// ask calls a route with the key, and requires a status and a code.
+// ask calls a route with the app's key, and requires a status and a code.
 func (d *desk) ask(t *testing.T, path, body string, status int, code problem.Code) reply {
 	t.Helper()
 	return d.want(t, request{as: d.key, method: "POST", path: path, body: body}, status, code)
@@ -52,10 +52,10 @@ func (d *desk) foreign(t *testing.T, path, body string, status int, code problem
 	return d.want(t, request{as: d.other, method: "POST", path: path, body: body}, status, code)
 }
 
-// with returns a body with one id.
+// with returns a body that has one member.
 func with(name, value string) string { return fmt.Sprintf(`{%q:%q}`, name, value) }
 
-// num returns a number of the body, -1 when it is none.
+// num returns a whole number of the body, -1 when the member is missing or no whole number.
 func (r reply) num(name string) int64 {
 	n, _ := r.body[name].(json.Number)
 	i, err := n.Int64()
@@ -75,7 +75,7 @@ func (r reply) list(name string) []map[string]any {
 	return out
 }
 
-// each returns one member of every object of a list.
+// each returns one member of every object of a list, as text.
 func (r reply) each(list, member string) []string {
 	var out []string
 	for _, row := range r.list(list) {
@@ -112,6 +112,7 @@ func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int)
 	return nil
 }
 
+// same requires two lists to be equal. what names them in the failure.
 func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -142,7 +143,8 @@ func valid() map[string]string {
 	}
 }
 
-// required are the members without which a body is refused.
+// required returns the members without which a body is refused. The routes of deliveries, which have more than three
+// members, require one of two: TestARequestSelectsDeliveriesInOneWay.
 func required() []string {
 	return []string{"clientUserId", "linkId", "url", "endpointId", "eventId"}
 }
@@ -206,19 +208,19 @@ func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
 
 func TestALimitAndACursorAreHeldToTheirBounds(t *testing.T) {
 	d := newDesk(t)
-	foreign := "bG5r" // base64url of lnk
+	notAnID := "bG5r" // base64url of lnk
 	for path, beside := range map[string]string{
 		"/link/list": "", "/webhook_endpoint/list": "", "/webhook_event/list": "", "/webhook_delivery/list": `,"endpointId":"whe_x"`,
 	} {
 		for _, limit := range []string{"0", "101", "-1"} {
 			d.invalid(t, path, `{"limit":`+limit+beside+`}`, "/limit")
 		}
-		for _, cursor := range []string{"", "!", foreign, strings.Repeat("A", 4000)} {
+		for _, cursor := range []string{"", "!", notAnID, strings.Repeat("A", 4000)} {
 			d.ask(t, path, fmt.Sprintf(`{"cursor":%q%s}`, cursor, beside), 400, problem.InvalidCursor)
 		}
 	}
 	for _, path := range []string{"/webhook_event/list", "/webhook_delivery/list", "/webhook_delivery/redeliver"} {
-		for _, since := range []string{"-1", "140737488355329"} {
+		for _, since := range []string{"-1", "140737488355329"} { // 2⁴⁷ + 1
 			body := `{"since":` + since + `}`
 			if path != "/webhook_event/list" {
 				body = `{"endpointId":"whe_x","since":` + since + `}`

@@ -22,7 +22,7 @@ type contractFile struct {
 func newContractFile(text []byte) contractFile {
 	return contractFile{text, sync.OnceValue(func() string {
 		hash := sha256.Sum256(text)
-		return `"` + hex.EncodeToString(hash[:16]) + `"`
+		return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits tell any two versions apart
 	})}
 }
 

@@ -11,7 +11,7 @@ import (
 
 func TestTheContractIsServedAsItIs(t *testing.T) {
 	s := newServer(t)
-	s.Faults.Plan("", storetest.LostBefore, -1) // it needs no table
+	s.Faults.Plan("", storetest.LostBefore, -1) // a read of the table would be a 503
 	out := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "")
 	if out.text != contractText || out.header.Get("Content-Type") != "application/yaml" {
 		t.Errorf("%v %q", out.header, out.text)
@@ -25,30 +25,37 @@ func TestTheContractIsServedAsItIs(t *testing.T) {
 func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 	s := newServer(t)
 	tag := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "").header.Get("ETag")
-	for sent, status := range map[string]int{
+	for ifNoneMatch, status := range map[string]int{
 		tag: 304, "W/" + tag: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, tag[1:]: 200, "": 200,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			r := request{method: method, path: "/openapi.yaml", header: map[string]string{"If-None-Match": sent}}
+			r := request{method: method, path: "/openapi.yaml", header: map[string]string{"If-None-Match": ifNoneMatch}}
 			out := s.want(t, r, status, "")
-			if out.header.Get("ETag") != tag || status == http.StatusNotModified && (out.text != "" || out.header.Get("Content-Type") != "") {
-				t.Errorf("%s %s: %v %q", method, sent, out.header, out.text)
+			hasBody := out.text != "" || out.header.Get("Content-Type") != ""
+			if out.header.Get("ETag") != tag || status == http.StatusNotModified && hasBody {
+				t.Errorf("%s %s: %v %q", method, ifNoneMatch, out.header, out.text)
 			}
 		}
 	}
 }
 
-// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and needs it for the length.
+// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and takes Content-Length from it. The body of a HEAD
+// request is ignored.
 func TestHEADIsAnsweredAsGET(t *testing.T) {
 	r := newRing(t)
 	for _, path := range []string{"/.well-known/jwks.json", "/openapi.yaml"} {
 		get, head := r.want(t, request{method: "GET", path: path}, 200, ""), r.want(t, request{method: "HEAD", path: path}, 200, "")
 		r.want(t, request{method: "HEAD", path: path, body: "x", contentType: "text/plain"}, 200, "")
-		if head.text != get.text || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("Cache-Control") != get.header.Get("Cache-Control") {
-			t.Errorf("%s: %v %q, want %v %q", path, head.header, head.text, get.header, get.text)
+		for _, name := range []string{"Content-Type", "Cache-Control"} {
+			if head.header.Get(name) != get.header.Get(name) {
+				t.Errorf("%s: %v, want %v", path, head.header, get.header)
+			}
+		}
+		if head.text != get.text {
+			t.Errorf("%s: %q, want %q", path, head.text, get.text)
 		}
 	}
 	r.Faults.Plan("", storetest.LostBefore, -1)
-	*r.now = r.now.Add(time.Minute)
+	*r.now = r.now.Add(time.Minute) // the function reads the keys again
 	r.want(t, request{method: "HEAD", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
 }

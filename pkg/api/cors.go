@@ -14,20 +14,20 @@ import (
 // preflightKept is how long a browser may keep the answer to a preflight, in seconds.
 const preflightKept = "86400"
 
-// share sets the headers by which a browser lets a page read the answer, also if it is an
-// error (the Fetch standard, "HTTP CORS protocol"). Pages of any origin may read a public
-// route, and pages of the console's origins the routes under /v1. No page may read a route
-// that takes an API key: browsers hold none. Allow-Credentials is never sent, because no
-// request uses a cookie.
-func (g *group) share(h http.Header, r *http.Request, to route.Route) {
+// setCORS sets the headers by which a browser lets a page read the answer, also when the answer
+// is an error (the Fetch standard, "HTTP CORS protocol"). Pages of any origin may read a public
+// route, and pages of the console's origins may read the routes under /v1. No page may read a
+// route that takes an API key: a browser must hold no API key. Allow-Credentials is never sent,
+// because no request uses a cookie.
+func (g *group) setCORS(h http.Header, r *http.Request, rt route.Route) {
 	switch origin := r.Header.Get("Origin"); {
-	case to.ForConsole() && len(g.console) > 0:
-		h.Set("Vary", "Origin") // without an origin too: a cache must not give that answer to a page
+	case rt.ForConsole() && len(g.console) > 0:
+		h.Set("Vary", "Origin") // also without an Origin: a cache must not give the answer without headers to a page
 		if slices.Contains(g.console, origin) {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", "Retry-After, Idempotency-Replayed")
 		}
-	case !to.ForConsole() && to.Takes == principal.Public:
+	case !rt.ForConsole() && rt.Takes == principal.Public:
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", "Retry-After")
 	}
@@ -35,21 +35,22 @@ func (g *group) share(h http.Header, r *http.Request, to route.Route) {
 
 // preflight answers a browser's question before a page calls a path (the Fetch standard,
 // "CORS-preflight fetch"). Under /v1, an origin that is not the console's gets the same 404
-// as for a path without this method. The caller has set Access-Control-Allow-Origin (share), and sends the
-// headers of the answer with an error too.
+// as for a path without this method. For every other origin, setCORS has already set
+// Access-Control-Allow-Origin.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 	a := answer{status: http.StatusNoContent}
-	headers := "Content-Type"
+	allowedHeaders := "Content-Type"
 	if c.route.ForConsole() {
 		if !slices.Contains(g.console, c.Header.Get("Origin")) {
 			a.header = map[string]string{"Access-Control-Allow-Origin": "*"} // as the gateway's own 404 has
 			return a, problem.New(problem.RouteNotFound, "There is no such route.")
 		}
-		headers = "Authorization, Content-Type, Idempotency-Key"
+		allowedHeaders = "Authorization, Content-Type, Idempotency-Key"
 	}
 	a.header = map[string]string{
-		"Access-Control-Allow-Methods": strings.Join(route.Methods(c.route.Pattern), ", "), "Access-Control-Allow-Headers": headers,
-		"Access-Control-Max-Age": preflightKept,
+		"Access-Control-Allow-Methods": strings.Join(route.Methods(c.route.Pattern), ", "),
+		"Access-Control-Allow-Headers": allowedHeaders,
+		"Access-Control-Max-Age":       preflightKept,
 	}
 	return a, nil
 }

@@ -15,17 +15,19 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
+// The origins of the owner's console in these tests.
 const (
 	console = "https://console.example.com"
-	local   = "http://localhost:5173"
+	local   = "http://localhost:5173" // the console on its developer's machine
 )
 
-// strangers are origins that a list of console and local does not have.
+// strangers are values of Origin that are neither console nor local.
 var strangers = []string{
 	"https://evil.example", "http://console.example.com", "https://console.example.com.evil.example", "https://x.console.example.com",
 	"https://console.example.com:8443", "https://console.example.com/", "HTTPS://console.example.com", "null", "*", console + ", " + local, "",
 }
 
+// from returns the headers of a request from a page of an origin; "": from no page.
 func from(origin string) map[string]string {
 	if origin == "" {
 		return nil
@@ -33,7 +35,15 @@ func from(origin string) map[string]string {
 	return map[string]string{"Origin": origin}
 }
 
-// sharedWith reports which pages may read the answer, and which headers of it.
+// What sharedWith returns.
+const (
+	everyPage      = "* Retry-After "
+	noPage         = "  "
+	consoleHeaders = " Retry-After, Idempotency-Replayed Origin" // behind the origin of the console
+)
+
+// sharedWith returns which pages may read the answer, which headers of the answer they may read, and Vary: three
+// texts with a space between each two.
 func sharedWith(h http.Header) string {
 	if h.Values("Access-Control-Allow-Credentials") != nil {
 		return "credentials"
@@ -57,14 +67,17 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 			if h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key" || h.Get("Access-Control-Max-Age") != "86400" {
 				t.Errorf("%s: %v", path, h)
 			}
-			if got := sharedWith(h); got != origin+" Retry-After, Idempotency-Replayed Origin" {
+			if got := sharedWith(h); got != origin+consoleHeaders {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
 	}
 	for _, path := range []string{"/link/claim", verificationKey} {
 		h := s.want(t, request{method: "OPTIONS", path: path, header: from("https://any.example")}, 204, "").header
-		if sharedWith(h) != "* Retry-After " || h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Allow-Headers") != "Content-Type" || h.Get("Access-Control-Max-Age") != "86400" {
+		if sharedWith(h) != everyPage || h.Get("Access-Control-Allow-Methods") != "POST" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if h.Get("Access-Control-Allow-Headers") != "Content-Type" || h.Get("Access-Control-Max-Age") != "86400" {
 			t.Errorf("%s: %v", path, h)
 		}
 	}
@@ -101,7 +114,7 @@ func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 }
 
 func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
-	listed, none := newServer(t, console, local), newServer(t)
+	listed, none := newServer(t, console, local), newServer(t) // with console origins, and without
 	for _, r := range route.All() {
 		if r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/") {
 			continue
@@ -109,7 +122,7 @@ func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 		for _, origin := range append(strangers, console) {
 			for s, vary := range map[*server]string{listed: "Origin", none: ""} {
 				if s == listed && origin == console {
-					continue
+					continue // no stranger to this server
 				}
 				h := s.want(t, request{method: "OPTIONS", path: r.Pattern, header: from(origin)}, 404, problem.RouteNotFound).header
 				if got := sharedWith(h); got != "*  "+vary || h.Get("Cache-Control") != "no-store" || h.Get("Access-Control-Allow-Methods") != "" {
@@ -141,7 +154,7 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 		{nil, "GET", "/v1/orgs", "", 500, problem.Internal},
 	} {
 		for _, origin := range []string{console, local} {
-			if got := ask(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+" Retry-After, Idempotency-Replayed Origin" {
+			if got := ask(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+consoleHeaders {
 				t.Errorf("%s %s, %d: %s", c.method, c.pattern, c.status, got)
 			}
 		}
@@ -152,13 +165,13 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 		}
 	}
 	w.Faults.Plan("", storetest.LostBefore, -1)
-	if got := ask(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+" Retry-After, Idempotency-Replayed Origin" {
+	if got := ask(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+consoleHeaders {
 		t.Errorf("503: %s", got)
 	}
 	unlisted := newWorld(t, newServer(t), "")
 	r := unlisted.request("GET", "/v1/orgs", user(unlisted.orgless), "")
 	r.header = from(console)
-	if got := sharedWith(unlisted.want(t, r, 200, "").header); got != "  " {
+	if got := sharedWith(unlisted.want(t, r, 200, "").header); got != noPage {
 		t.Errorf("without a list: %s", got)
 	}
 }
@@ -191,13 +204,13 @@ func TestPublicAnswersAreSharedWithEveryPage(t *testing.T) {
 		{"POST", verificationKey, `{"kid":"` + r.active + `"}`, 200}, {"POST", verificationKey, `{}`, 422}, {"POST", "/link/claim", `{}`, 422},
 	} {
 		out := r.do(t, request{method: c.method, path: c.path, body: c.body, header: from("https://any.example")})
-		if out.status != c.status || sharedWith(out.header) != "* Retry-After " {
+		if out.status != c.status || sharedWith(out.header) != everyPage {
 			t.Errorf("%s %s: %d %v", c.method, c.path, out.status, out.header)
 		}
 	}
 	r.Faults.Plan("", storetest.LostBefore, -1)
 	out := r.do(t, request{method: "GET", path: keyByPath + r.next, header: from("https://any.example")})
-	if out.status != 503 || sharedWith(out.header) != "* Retry-After " {
+	if out.status != 503 || sharedWith(out.header) != everyPage {
 		t.Errorf("%d %v", out.status, out.header)
 	}
 }
@@ -207,7 +220,7 @@ func TestAnswersToAnAPIKeyAreSharedWithNoPage(t *testing.T) {
 	w := newWorld(t, newServer(t, console), "")
 	for _, path := range []string{"/app/get", "/link/list", "/webhook_endpoint/list"} {
 		out := w.want(t, request{as: w.caller("key"), method: "POST", path: path, body: `{}`, header: from(console)}, 200, "")
-		if got := sharedWith(out.header); got != "  " {
+		if got := sharedWith(out.header); got != noPage {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"latchkey/pkg/problem"
@@ -45,15 +46,16 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
-	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+	otherCharset := charset != "" && !strings.EqualFold(charset, "utf-8")
+	if err != nil || media != "application/json" || otherCharset {
 		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as application/json.")
 	}
 	return body, nil
 }
 
 // decode reads the call's body into a struct, strictly. Errors: invalid_json (400) for a
-// text that is not JSON, for a duplicate, re-cased or unknown member, and for data behind
-// the value; validation_failed (422) with its pointer for a value of the wrong type.
+// text that is not JSON, for a member that is duplicate, unknown or in other case, and for data
+// after the value; validation_failed (422) with its pointer for a value of the wrong type.
 func (c *call) decode(into any) error {
 	err := checkText(c.body)
 	if err == nil {
@@ -65,7 +67,7 @@ func (c *call) decode(into any) error {
 	err = json.Unmarshal(c.body, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong): // its Field joins names by dots; no name of a request has a dot
 		return problem.Invalid("/"+strings.ReplaceAll(wrong.Field, ".", "/"), "type", "The value must be "+typeName(wrong)+".")
 	case err != nil:
 		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
@@ -76,11 +78,13 @@ func (c *call) decode(into any) error {
 // maxDepth bounds the nesting of a body. No request of the API needs more.
 const maxDepth = 8
 
+// errEncoding is the fault of a body that checkText refuses.
 var errEncoding = errors.New("api: broken text")
 
-// invalidJSON returns the 400 for a fault of a body, with the pointer of an unknown member.
+// invalidJSON returns the 400 for an error of checkText or strictjson, with the pointer of an
+// unknown member.
 func invalidJSON(err error) error {
-	details := map[error]string{
+	details := map[error]string{ // without UnknownMemberError, which has its own detail below
 		errEncoding:             "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.",
 		strictjson.ErrSyntax:    "The body is not valid JSON.",
 		strictjson.ErrNotObject: "The body must be a JSON object.",
@@ -127,31 +131,34 @@ func checkText(body []byte) error {
 	return nil
 }
 
-// halfSurrogate reports whether a \u escape is half a surrogate pair, which encoding/json
-// would silently replace.
+// escapeLength is the length of an escape of the form \uXXXX.
+const escapeLength = 6
+
+// halfSurrogate reports whether a body has a \u escape that is one half of a surrogate pair,
+// without the other half. encoding/json would silently replace it.
 func halfSurrogate(body []byte) bool {
 	for i := 0; i < len(body); i++ {
 		if body[i] != '\\' {
 			continue
 		}
-		if high, ok := escape(body[i:]); ok && high >= 0xd800 && high <= 0xdfff {
-			low, ok := escape(body[min(i+6, len(body)):])
-			if high >= 0xdc00 || !ok || low < 0xdc00 || low > 0xdfff {
+		if high, ok := escape(body[i:]); ok && utf16.IsSurrogate(high) {
+			low, ok := escape(body[i+escapeLength:])
+			if !ok || utf16.DecodeRune(high, low) == utf8.RuneError { // RuneError: the two are not a pair
 				return true
 			}
-			i += 6
+			i += escapeLength
 		}
-		i++ // the character behind the backslash is no escape of its own
+		i++ // passes the character after the backslash, which may be a backslash too
 	}
 	return false
 }
 
 // escape reads a \uXXXX escape at the beginning of b.
 func escape(b []byte) (r rune, ok bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+	if len(b) < escapeLength || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}
-	for _, c := range b[2:6] {
+	for _, c := range b[2:escapeLength] {
 		r <<= 4
 		switch {
 		case '0' <= c && c <= '9':

@@ -14,10 +14,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// redeliverAtOnce is how many deliveries of one call are sent again at the same time.
+// redeliverAtOnce is how many deliveries of one call begin again at the same time.
 const redeliverAtOnce = 16
 
-// eventsIn is a page of the feed of events.
+// eventsIn is a body that selects a page of the feed of events.
 type eventsIn struct {
 	Since  *int64  `json:"since"`
 	Limit  *int64  `json:"limit"`
@@ -33,7 +33,7 @@ func (w webhooks) events(ctx context.Context, c *call, in eventsIn) (list[webhoo
 	if err != nil {
 		return list[webhook.Event]{}, err
 	}
-	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since)))
+	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since))) // the later one: ids of events sort by time
 	found, next, err := w.store.Events(ctx, c.caller.AppID, after, p.Limit)
 	page := listOf("events", found, string(next), func(e webhook.Event) webhook.Event { return e })
 	page.feed = true
@@ -60,7 +60,7 @@ type deliveryBody struct {
 	EventType     webhook.Type           `json:"eventType"`
 	Status        webhook.DeliveryStatus `json:"status"`
 	Attempts      int                    `json:"attempts"`
-	NextAttemptAt *int64                 `json:"nextAttemptAt"`
+	NextAttemptAt *int64                 `json:"nextAttemptAt"` // milliseconds, as all times below
 	DeliveredAt   *int64                 `json:"deliveredAt"`
 	CreatedAt     int64                  `json:"createdAt"`
 	LastAttempt   *attemptBody           `json:"lastAttempt"`
@@ -69,7 +69,7 @@ type deliveryBody struct {
 type attemptBody struct {
 	ID         string  `json:"id"`
 	At         int64   `json:"at"`
-	Status     *int    `json:"status"`
+	Status     *int    `json:"status"` // the HTTP status of the receiver's answer; null without an answer
 	DurationMs int64   `json:"durationMs"`
 	Error      *string `json:"error"`
 	Body       *string `json:"body"`
@@ -82,7 +82,7 @@ func deliveryBodyOf(d store.Delivery) deliveryBody {
 	}
 }
 
-// deliveriesIn selects the deliveries of an event, or some of an endpoint.
+// deliveriesIn is a body that selects all deliveries of an event, or a page of those of an endpoint.
 type deliveriesIn struct {
 	EventID    *string `json:"eventId"`
 	EndpointID *string `json:"endpointId"`
@@ -92,19 +92,21 @@ type deliveriesIn struct {
 	Cursor     *string `json:"cursor"`
 }
 
-// selected says which deliveries a request is about. With an event they are that event's, of all endpoints or of the
-// endpoint of span. Without one they are those of span.
+// selected says which deliveries a request is about.
 type selected struct {
+	// event selects deliveries of this event: of every endpoint when a list is wanted, of span.Endpoint when a
+	// redelivery is wanted. nil: span selects.
 	event *id.Event
 	span  store.DeliverySpan
 }
 
 func (in deliveriesIn) parse(*call) (s selected, err error) {
-	if err := either(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
+	if err := exactlyOne(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
 		return s, err
 	}
 	if in.EventID != nil {
-		if in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil {
+		ofEndpointOnly := in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil
+		if ofEndpointOnly {
 			return s, problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
 		}
 		e := eventID(*in.EventID)
@@ -113,7 +115,7 @@ func (in deliveriesIn) parse(*call) (s selected, err error) {
 	if s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor); err != nil {
 		return s, err
 	}
-	p, err := pageIn{Limit: in.Limit}.page(isID(id.ParseEvent))
+	p, err := pageIn{Limit: in.Limit}.page(isID(id.ParseEvent)) // spanOf has read the cursor
 	s.span.Limit = p.Limit
 	return s, err
 }
@@ -127,8 +129,9 @@ func (w webhooks) deliveries(ctx context.Context, c *call, s selected) (list[del
 	return listOf("deliveries", found, string(next), deliveryBodyOf), err
 }
 
-// either requires an event or, in its place, another member, but not both.
-func either(event, other bool, message string) error {
+// exactlyOne refuses a body that has both an event and the other member that may replace the event, and a
+// body that has neither.
+func exactlyOne(event, other bool, message string) error {
 	switch {
 	case event && other:
 		return problem.Invalid("/eventId", "conflict", message)
@@ -139,8 +142,8 @@ func either(event, other bool, message string) error {
 	}
 }
 
-// spanOf checks the members that select deliveries of an endpoint.
-func spanOf(endpoint *string, since *int64, status, after *string) (span store.DeliverySpan, err error) {
+// spanOf checks the members that select deliveries of an endpoint. Only the endpoint must have been sent.
+func spanOf(endpoint *string, since *int64, status, cursor *string) (span store.DeliverySpan, err error) {
 	at, err := millis("/since", since)
 	if err != nil {
 		return span, err
@@ -154,13 +157,13 @@ func spanOf(endpoint *string, since *int64, status, after *string) (span store.D
 			return span, problem.Invalid("/status", "enum", "The value must be pending, delivered, failed, held or cancelled.")
 		}
 	}
-	p, err := pageIn{Cursor: after}.page(isID(id.ParseEvent))
+	p, err := pageIn{Cursor: cursor}.page(isID(id.ParseEvent))
 	span.After = id.Event(p.After)
 	span.Endpoint = endpointID(*endpoint)
 	return span, err
 }
 
-// redeliverIn selects one delivery, or those of an endpoint since a time.
+// redeliverIn is a body that selects one delivery of an endpoint, or the endpoint's deliveries since a time.
 type redeliverIn struct {
 	EventID    *string `json:"eventId"`
 	EndpointID *string `json:"endpointId"`
@@ -173,7 +176,7 @@ func (in redeliverIn) parse(*call) (s selected, err error) {
 	if err := required("/endpointId", in.EndpointID); err != nil {
 		return s, err
 	}
-	if err := either(in.EventID != nil, in.Since != nil, "Name either an event or the time since when."); err != nil {
+	if err := exactlyOne(in.EventID != nil, in.Since != nil, "Name either an event or the time since when."); err != nil {
 		return s, err
 	}
 	if in.EventID != nil {
@@ -184,26 +187,28 @@ func (in redeliverIn) parse(*call) (s selected, err error) {
 		s.event = &e
 	}
 	s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
-	if s.span.Status == "" {
+	if s.span.Status == "" { // not sent
 		s.span.Status = webhook.DeliveryFailed
 	}
 	return s, err
 }
 
 type redeliverBody struct {
-	Queued     int    `json:"queued"`
+	Queued     int    `json:"queued"` // deliveries that begin again, also those that are held for a disabled endpoint
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
+// redeliver sends deliveries again. It charges for all of them first. A single delivery that is pending is an
+// error; of several deliveries, those that are pending are left out.
 func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliverBody, error) {
 	if s.event != nil {
 		if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
 			return redeliverBody{}, err
 		}
-		queued, failed := w.again(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: s.span.Endpoint, Event: *s.event})
-		return redeliverBody{Queued: queued}, failed[0]
+		failed := w.beginAgain(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: s.span.Endpoint, Event: *s.event})
+		return redeliverBody{Queued: 1}, failed[0]
 	}
-	s.span.Limit, s.span.OnePage = w.store.Limits.Redelivered, true
+	s.span.Limit, s.span.OnePage = w.store.Limits.Redelivered, true // one page bounds the time of a call
 	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, s.span)
 	if err != nil {
 		return redeliverBody{}, err
@@ -215,9 +220,10 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 	if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, len(again)); err != nil {
 		return redeliverBody{}, err
 	}
-	queued, failed := w.again(ctx, c, again...)
+	failed := w.beginAgain(ctx, c, again...)
+	queued := len(again)
 	for i, err := range failed {
-		if problem.Is(err, problem.Conflict) { // the delivery is on its way
+		if problem.Is(err, problem.Conflict) { // the delivery is pending, or began again a moment ago
 			failed[i] = nil
 			queued--
 		}
@@ -225,17 +231,17 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 	return redeliverBody{queued, cursor(string(next))}, errors.Join(failed...)
 }
 
-// again begins new rounds of attempts, several at once. It returns the number of deliveries and
-// the error of each. The sweep wakes the deliveries that the queue does not take.
-func (w webhooks) again(ctx context.Context, c *call, deliveries ...webhook.DeliveryID) (queued int, failed []error) {
-	wakes := make([]bool, len(deliveries))
+// beginAgain begins new rounds of attempts, several at once. It returns the error of each delivery,
+// nil for a delivery that has begun again. The sweep wakes the deliveries that the queue does not take.
+func (w webhooks) beginAgain(ctx context.Context, c *call, deliveries ...webhook.DeliveryID) (failed []error) {
+	toQueue := make([]bool, len(deliveries)) // false: the delivery is held, because its endpoint is disabled
 	failed = parallel.Each(redeliverAtOnce, deliveries, func(i int, d webhook.DeliveryID) (err error) {
-		wakes[i], err = w.store.Deliveries().Again(ctx, d)
+		toQueue[i], err = w.store.Deliveries().Again(ctx, d)
 		return err
 	})
 	var send []webhook.Message
 	for i, d := range deliveries {
-		if wakes[i] && failed[i] == nil {
+		if toQueue[i] && failed[i] == nil {
 			send = append(send, webhook.Message{Org: c.caller.OrgID, DeliveryID: d})
 		}
 	}
@@ -244,5 +250,5 @@ func (w webhooks) again(ctx context.Context, c *call, deliveries ...webhook.Deli
 			slog.WarnContext(ctx, "deliveries are left to the sweep", "error", err)
 		}
 	}
-	return len(deliveries), failed
+	return failed
 }

@@ -25,7 +25,7 @@ func (d *desk) testEvent(t *testing.T, h string) string {
 	return e
 }
 
-// settle ends a delivery as deliver would: failed, or delivered at once.
+// settle ends a delivery as the deliver function does: by one attempt, which failed or was delivered.
 func (d *desk) settle(t *testing.T, e, h string, as webhook.DeliveryStatus) {
 	t.Helper()
 	work, ok, err := d.Deliveries().Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
@@ -59,6 +59,7 @@ func (d *desk) status(t *testing.T, e, h string) string {
 	return ""
 }
 
+// TestTheFeedShowsEventsOnceTheyAreSettled: an event is shown when it is more than 10 s old.
 func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
@@ -101,7 +102,7 @@ func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
 func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
-	at := []int64{d.at.UnixMilli()}
+	at := []int64{d.at.UnixMilli()} // when the events of want were made
 	d.pass(time.Minute)
 	want := d.ask(t, "/webhook_event/list", `{}`, 200, "").each("events", "id") // endpoint.created
 	for range 7 {
@@ -155,7 +156,7 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 	both := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").each("deliveries", "endpointId")
 	slices.Sort(both)
 	same(t, "of an event", both, slices.Sorted(slices.Values([]string{first, second})))
-	events := []string{e}
+	events := []string{e} // of the first endpoint: pending, then failed, delivered, failed and pending
 	from := d.at.UnixMilli()
 	for i := range 4 {
 		d.pass(time.Second)
@@ -177,7 +178,7 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 		same(t, "since", page(fmt.Sprintf(`,"since":%d`, from)), events[1:])
 	}
 	same(t, "of the other", d.pages(t, "/webhook_delivery/list", fmt.Sprintf(`"endpointId":%q`, second), "deliveries", "eventId", 2), events[:1])
-	// A cursor from before since is a mistake of the client, not ours.
+	// A cursor that is earlier than since does not bring back what is before since.
 	old := d.ask(t, "/webhook_delivery/list", `{`+of+`,"limit":1}`, 200, "").str("nextCursor")
 	body := fmt.Sprintf(`{%s,"since":%d,"cursor":%q}`, of, from, old)
 	same(t, "a cursor from before since", d.ask(t, "/webhook_delivery/list", body, 200, "").each("deliveries", "eventId"), events[1:])
@@ -243,7 +244,7 @@ func TestARedeliveryThatCannotBeWrittenIsAnError(t *testing.T) {
 	for range 2 {
 		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
-	d.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1) // the budget is asked by updates
+	d.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1) // the charge of the budget, an update, succeeds
 	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 503, problem.Unavailable)
 	d.Faults.Heal()
 	if r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, ""); r.num("queued") == 0 {
@@ -273,7 +274,8 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 		t.Errorf("%s %v", r.text, d.woken.messages)
 	}
 	row := d.ask(t, "/webhook_delivery/list", with("eventId", events[1]), 200, "").list("deliveries")[0]
-	if row["status"] != "pending" || fmt.Sprintf("%v %v", row["attempts"], row["nextAttemptAt"]) != fmt.Sprintf("0 %d", d.at.UnixMilli()) {
+	begun := fmt.Sprintf("%v %v", row["attempts"], row["nextAttemptAt"]) == fmt.Sprintf("0 %d", d.at.UnixMilli())
+	if row["status"] != "pending" || !begun {
 		t.Errorf("%v", row)
 	}
 	d.woken.messages = nil

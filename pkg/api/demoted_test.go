@@ -54,6 +54,7 @@ func (s *server) dump(t *testing.T) map[string]string {
 	return out
 }
 
+// text returns a text of a row, "" when the row has no such text.
 func text(row map[string]types.AttributeValue, name string) string {
 	v, _ := row[name].(*types.AttributeValueMemberS)
 	if v == nil {
@@ -62,7 +63,7 @@ func text(row map[string]types.AttributeValue, name string) string {
 	return v.Value
 }
 
-// changed lists the keys of rows that differ.
+// changed lists the keys of the rows that are new, gone or different.
 func changed(before, after map[string]string) (keys []string) {
 	for k, row := range after {
 		if before[k] != row {
@@ -103,16 +104,17 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 		}
 		targets := []id.User{target}
 		if strings.Contains(r.Pattern, "{userId}") {
-			targets = append(targets, w.byRole[org.Admin])
+			targets = append(targets, w.byRole[org.Admin]) // the caller themselves
 		}
 		for _, to := range demotions(r) {
-			for _, w.target = range targets {
+			for _, u := range targets {
+				w.target = u
 				w.demoted(t, r, to)
 				cases++
 			}
 		}
 	}
-	if cases < 10 {
+	if cases < 10 { // otherwise the loop has skipped nearly all routes
 		t.Errorf("%d cases", cases)
 	}
 }
@@ -123,7 +125,7 @@ func (w *world) demoted(t *testing.T, r route.Route, to org.Role) {
 	t.Helper()
 	caller := w.byRole[org.Admin]
 	what := fmt.Sprintf("%s of %s by %s, now %q", r.Name(), w.target, caller, to)
-	ask, ok := good()[r.Name()]
+	tested, ok := good()[r.Name()]
 	if !ok {
 		t.Fatalf("%s: the route has no row in the matrix", what)
 	}
@@ -136,7 +138,7 @@ func (w *world) demoted(t *testing.T, r route.Route, to org.Role) {
 		w.setRole(t, caller, to)
 		before = w.dump(t)
 	})
-	out := w.do(t, w.request(r.Method, r.Pattern, user(caller), ask.body))
+	out := w.do(t, w.request(r.Method, r.Pattern, user(caller), tested.body))
 	if w.Faults.Pending() {
 		t.Fatalf("%s: no transaction", what)
 	}

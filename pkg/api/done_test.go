@@ -19,7 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// size counts the table's rows by kind, and adds up every counter.
+// size counts the table's rows by kind, events, deliveries and audit entries by their type too. It adds up every
+// counter, and the active keys ("live") of all orgs.
 func (s *server) size(t *testing.T) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -54,7 +55,7 @@ func growth(before, after map[string]int) map[string]int {
 	return out
 }
 
-// creation is a world in which exactly one more of everything may be created.
+// creation is a world in which exactly one more of everything may be created, and a route that creates something.
 type creation struct {
 	*world
 	route route.Route
@@ -93,7 +94,7 @@ func (c *creation) holds(t *testing.T, r reply) {
 	t.Helper()
 	made, secret := r.str("id"), r.str("key")+r.str("token")
 	if made == "" {
-		return // a member's: the answer says no more than ok
+		return // the answer of a new member holds only "ok"
 	}
 	hash := sha256.Sum256([]byte(secret))
 	for _, row := range c.Rows(t) {
@@ -112,23 +113,23 @@ func (c *creation) holds(t *testing.T, r reply) {
 func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	creates := 0
 	for _, route := range route.All() {
-		ask := good()[route.Name()]
-		if ask.status != http.StatusCreated {
+		r := good()[route.Name()]
+		if r.status != http.StatusCreated {
 			continue
 		}
 		creates++
 		t.Run(route.Name(), func(t *testing.T) {
 			t.Parallel()
-			c := newCreation(t, route, ask.body)
+			c := newCreation(t, route, r.body)
 			before := c.size(t)
-			c.create(t, "", ask.status, "")
-			want := growth(before, c.size(t)) // undisturbed
+			c.create(t, "", r.status, "")
+			want := growth(before, c.size(t)) // without a fault
 			for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late} {
-				newCreation(t, route, ask.body).done(t, fault, "", ask.status, want)
+				newCreation(t, route, r.body).done(t, fault, "", r.status, want)
 			}
-			want["IDEM META"]++
+			want["IDEM META"]++ // the record of the Idempotency-Key
 			for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late} {
-				newCreation(t, route, ask.body).done(t, fault, "6f2d9b0c-1111-4222-8333-444455556666", ask.status, want)
+				newCreation(t, route, r.body).done(t, fault, "6f2d9b0c-1111-4222-8333-444455556666", r.status, want)
 			}
 		})
 	}
@@ -137,10 +138,11 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	}
 }
 
-// hits makes a fault hit the write of a creation: its transaction or, for a link without an
-// Idempotency-Key, the update behind that of the budget.
+// hits makes a fault hit a write of the creation: its transaction or, for a link without an
+// Idempotency-Key, which needs no transaction, its second update.
 func (c *creation) hits(fault storetest.Fault, key string) {
-	if c.route.Name() != "POST /link/create" || key != "" {
+	inOneWrite := c.route.Name() == "POST /link/create" && key == ""
+	if !inOneWrite {
 		c.Faults.Plan("TransactWriteItems", fault, 1)
 		return
 	}
@@ -148,8 +150,8 @@ func (c *creation) hits(fault storetest.Fault, key string) {
 	c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", fault, 1) })
 }
 
-// done makes a creation while a fault hits its write. grown is the expected growth of the
-// table.
+// done makes a creation while a fault hits its write, and repeats it when it has an Idempotency-Key. grown is the
+// expected growth of the table.
 func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status int, grown map[string]int) {
 	t.Helper()
 	before := c.size(t)

@@ -19,12 +19,12 @@ const maxDescription = 200
 // webhooks serves an app's webhook endpoints, its events and their deliveries.
 type webhooks struct {
 	store   *store.Store
-	refusal func(url string) (reason string)
-	queue   webhook.Queue
+	refusal func(url string) (reason string) // why a URL may not be registered, "" when it may
+	queue   webhook.Queue                    // wakes the deliveries that begin again
 }
 
 // Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
-// registered, "" when it may.
+// registered, "" when it may. The queue wakes the deliveries that are sent again.
 func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue) http.Handler {
 	w := webhooks{s, refusal, q}
 	return newGroup("webhooks", map[string]handler{
@@ -53,7 +53,7 @@ type endpointBody struct {
 	UpdatedAt      int64                   `json:"updatedAt"`
 	CreatedByKey   *id.Key                 `json:"createdByKey"`
 	URLSetByKey    *id.Key                 `json:"urlSetByKey"`
-	HeldCount      *int                    `json:"heldCount,omitempty"` // of get and update
+	HeldCount      *int                    `json:"heldCount,omitempty"` // only in the answers of get and update
 }
 
 func endpointBodyOf(h store.Endpoint) endpointBody {
@@ -72,7 +72,7 @@ type newEndpointIn struct {
 }
 
 func (in *newEndpointIn) check(*call) error {
-	if in.Events == nil {
+	if in.Events == nil { // not sent
 		in.Events = []string{webhook.Every}
 	}
 	return required("/url", in.URL)
@@ -92,6 +92,7 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 	if err != nil {
 		return answer{}, err
 	}
+	// The new endpoint causes an event, endpoint.created.
 	if wanted.Paid, err = w.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
@@ -116,10 +117,18 @@ func (w webhooks) checkEndpoint(url *string, events []string, description *strin
 			}
 		}
 	}
-	if description != nil && (utf8.RuneCountInString(*description) > maxDescription || !text.Plain(*description) || *description != "" && !text.Visible(*description)) {
+	if description != nil && !validDescription(*description) {
 		return problem.Invalid("/description", "length", "The value must have at most 200 characters, none of them hidden and one of them visible.")
 	}
 	return nil
+}
+
+// validDescription reports whether an endpoint may have a description. The empty one removes the description.
+func validDescription(s string) bool {
+	if s == "" {
+		return true
+	}
+	return utf8.RuneCountInString(s) <= maxDescription && text.Plain(s) && text.Visible(s)
 }
 
 // endpointIn is a body that names an endpoint.
@@ -180,7 +189,7 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 		return endpointBody{}, err
 	}
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
-	if !in.onlyDisables() { // which no budget delays
+	if !in.onlyDisables() { // no budget delays a change that only stops sending
 		paid, err := w.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID)
 		if err != nil {
 			return endpointBody{}, err

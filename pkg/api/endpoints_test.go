@@ -135,14 +135,15 @@ func TestAnAppHas20EndpointsAtMost(t *testing.T) {
 	}
 	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
 	d.foreign(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
-	for range 2 { // a second delete is a 404 and frees no second place
+	for range 2 { // the second delete is a 404, and frees no place
 		d.do(t, request{as: d.key, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", made[7])})
 	}
 	gone := made[7]
 	made = slices.Delete(made, 7, 8)
 	same(t, "after a delete", d.ask(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
 	d.pass(time.Millisecond)
-	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached) // what waits for it is not cancelled yet
+	// A deleted endpoint counts until the sweep has cancelled the deliveries that wait for it.
+	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
 	deleted, ok, err := d.Deliveries().Waiting(t.Context(), d.key.AppID, id.Endpoint(gone))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -174,7 +175,7 @@ func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
 	d.want(t, r, 422, problem.IdempotencyKeyReused)
 }
 
-// aboutEndpoint has the bodies that name an endpoint, by route.
+// aboutEndpoint returns a body that names the endpoint, for each route that takes one.
 func aboutEndpoint(h string) map[string]string {
 	body := with("endpointId", h)
 	return map[string]string{

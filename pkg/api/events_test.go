@@ -14,7 +14,7 @@ import (
 // TestEveryTypeOfEventIsAsDocumented causes one event of each type. The harness checks what the
 // feed shows against infra/openapi.yaml.
 func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
-	w := newWorld(t, newServer(t), "") // key.created
+	w := newWorld(t, newServer(t), "") // its API key causes key.created
 	at := time.Now()
 	w.Now = func() time.Time { return at }
 	key, ada := w.caller("key"), user(w.byRole[org.Admin])
@@ -38,7 +38,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	post("/link/claim", `{"token":"`+link().str("token")+`","claimKey":"`+firstDevice+`","device":{"platform":"ios"}}`)
 	expired := id.Link(link().str("id"))
 	at = at.Add(time.Minute)
-	// Of 15 days: a key with a life of up to 14 days has no key.expiring.
+	// 15 days: a key that lives up to 14 days causes no key.expiring.
 	expiring := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", ada, `{"expiresIn":1296000}`), 201, "")
 	endpoint, err := w.Endpoint(t.Context(), key.AppID, id.Endpoint(h))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	}
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 200, "")
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}", ada, ""), 204, "")
-	at = at.Add(time.Minute)
+	at = at.Add(time.Minute) // the feed shows an event once it is 10 s old
 	seen := post("/webhook_event/list", `{}`)
 	for _, kind := range webhook.AllTypes() {
 		if !slices.Contains(seen.each("events", "type"), string(kind)) {
@@ -76,7 +76,7 @@ func TestOneCallRedeliversNoMoreThanItsLimit(t *testing.T) {
 	for range 4 {
 		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
-	d.woken.messages = nil
+	d.woken.messages = nil // the messages from here on
 	first := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, "")
 	if first.num("queued") != 3 || first.str("nextCursor") == "" || len(d.woken.messages) != 3 {
 		t.Errorf("%s, %d messages", first.text, len(d.woken.messages))

@@ -20,16 +20,16 @@ type call struct {
 	*http.Request
 	route  route.Route
 	caller principal.Principal // the zero value on a public route
-	body   []byte              // as it was sent, "{}" for an empty one
-	maxAge time.Duration       // of the group
-	org    id.Org              // of the path; "" when the path names none
+	body   []byte              // unchanged from the request; "{}" for an empty body
+	maxAge time.Duration       // group.maxAge
+	org    id.Org              // the org in the path; "" when the path names no org
 }
 
 // answer is the result of a handler.
 type answer struct {
 	status int
 	body   any               // marshalled as JSON; nil: no body; raw: JSON already; document: sent unchanged
-	header map[string]string // in addition to the usual ones; sent with an error too
+	header map[string]string // in addition to the headers of every answer; sent with an error too
 }
 
 // raw is a body that is JSON already.
@@ -47,7 +47,7 @@ type group struct {
 	routes   map[string]route.Route // by Route.Name
 	console  []string               // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
-	maxAge   time.Duration // how long ago the sign-in may be of who does what cannot be undone; 0: any
+	maxAge   time.Duration // the greatest age of a recent sign-in (call.needRecentSignIn); 0: any age
 }
 
 // newGroup binds handlers, by the name of their operation, to the routes of a function. It
@@ -55,8 +55,8 @@ type group struct {
 // without a route, so that such a function does not start.
 func newGroup(function string, handlers map[string]handler, console []string) *group {
 	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default()}
-	bound := map[string]bool{route.Preflight: true}
 	handlers[route.Preflight] = g.preflight
+	bound := map[string]bool{route.Preflight: true} // also of a function that has no preflight
 	for _, r := range route.All() {
 		if r.Function != function {
 			continue
@@ -82,10 +82,12 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found, ok := g.routes[r.Pattern]
 	var a answer
 	var caller principal.Principal
-	err := error(problem.New(problem.RouteNotFound, "There is no such route."))
+	var err error
 	if ok {
-		g.share(w.Header(), r, found)
+		g.setCORS(w.Header(), r, found)
 		a, caller, err = g.answer(ctx, w, r, found)
+	} else {
+		err = problem.New(problem.RouteNotFound, "There is no such route.")
 	}
 	for name, value := range a.header {
 		w.Header().Set(name, value)
@@ -101,16 +103,18 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.log(r, found, caller, status, time.Since(begun), err)
 }
 
-func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, to route.Route) (answer, principal.Principal, error) {
-	c := &call{Request: r, route: to, maxAge: g.maxAge}
-	w.Header().Set("Cache-Control", "no-store") // unless the handler sets another
-	if to.Takes != principal.Public {
+// answer runs the handler of a route, after the checks that all routes share. It also returns
+// the caller, for the log.
+func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, rt route.Route) (answer, principal.Principal, error) {
+	c := &call{Request: r, route: rt, maxAge: g.maxAge}
+	w.Header().Set("Cache-Control", "no-store") // unless the handler's answer sets another
+	if rt.Takes != principal.Public {
 		var err error
-		if c.caller, err = admitted(ctx, to); err != nil {
+		if c.caller, err = admitted(ctx, rt); err != nil {
 			return answer{}, c.caller, err
 		}
 	}
-	if err := checkQuery(r, to); err != nil {
+	if err := checkQuery(r, rt); err != nil {
 		return answer{}, c.caller, err
 	}
 	body, err := readBody(r)
@@ -118,23 +122,24 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return answer{}, c.caller, err
 	}
 	c.body = body
-	a, err := g.handlers[to.Operation](ctx, c)
+	a, err := g.handlers[rt.Operation](ctx, c)
 	return a, c.caller, err
 }
 
 // admitted returns the caller that the authorizer let in. A request without the
 // authorizer's context, or with a kind of caller that the route does not take, means that a
-// route has lost its authorizer. The answer is then a 500, so that nothing opens.
-func admitted(ctx context.Context, to route.Route) (principal.Principal, error) {
+// route has lost its authorizer. The answer is then a 500 (ErrMissing has no code), so that
+// the route is not open to everyone.
+func admitted(ctx context.Context, rt route.Route) (principal.Principal, error) {
 	p, err := principal.FromContext(ctx)
 	if err != nil {
 		return p, err
 	}
 	switch {
-	case to.Takes == principal.UserToken && p.Kind == principal.None:
+	case rt.Takes == principal.UserToken && p.Kind == principal.None:
 		return p, problem.New(problem.IdentityIncomplete, "The access token names no user: it has no email, and the issuer tells none.")
-	case to.Takes == principal.UserToken && p.Kind == principal.User,
-		to.Takes == principal.APIKey && p.Kind == principal.Key:
+	case rt.Takes == principal.UserToken && p.Kind == principal.User,
+		rt.Takes == principal.APIKey && p.Kind == principal.Key:
 		return p, nil
 	default:
 		return p, principal.ErrMissing
@@ -143,10 +148,10 @@ func admitted(ctx context.Context, to route.Route) (principal.Principal, error) 
 
 // log writes the one line of a request. A refused request (4xx) also names the address that
 // it came from, as the gateway saw it.
-func (g *group) log(r *http.Request, to route.Route, caller principal.Principal, status int, took time.Duration, err error) {
+func (g *group) log(r *http.Request, rt route.Route, caller principal.Principal, status int, took time.Duration, err error) {
 	ctx := r.Context()
 	attrs := []any{
-		"route", to.Name(), "status", status, "durationMs", took.Milliseconds(),
+		"route", rt.Name(), "status", status, "durationMs", took.Milliseconds(),
 		"requestId", problem.RequestID(ctx), "caller", caller.ID(),
 	}
 	level := slog.LevelInfo

@@ -8,7 +8,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// handler returns the answer to a request, or an error. It chooses no status of an error.
+// handler returns the answer to a request, or an error. The status of an error follows from its code.
 type handler func(ctx context.Context, c *call) (answer, error)
 
 // none is a request without a body, or an answer without one.
@@ -17,9 +17,10 @@ type none struct{}
 // checked is a request whose values are checked once they are decoded.
 type checked interface{ check(c *call) error }
 
-// handle makes a handler of f. The handler decodes the body into an In, checks it, and reads
-// the org of the path. It renders the result of f: none as 204, an answer unchanged, and
-// anything else as the body of a 200.
+// handle makes a handler of f. The handler decodes the body into an In, checks the In, and
+// reads the org in the path. It renders the result of f: none as 204, an answer unchanged, and
+// anything else as the body of a 200. When f returns an error, only the headers of an answer
+// are sent with it: f may return any other value beside the error.
 func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		var in In
@@ -38,12 +39,14 @@ func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error
 	}
 }
 
-// parsed is a request that turns itself into what its use case takes. The error is the fault of a value.
+// parsed is a request that makes from its values what its use case takes. The error is that of a value
+// that is not valid.
 type parsed[Wanted any] interface {
 	parse(c *call) (Wanted, error)
 }
 
 // handleAs makes a handler as handle does, for a request that parses itself: f gets what parse returns.
+// A caller names In only, which Go cannot infer from f.
 func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c *call, wanted Wanted) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		var in In
@@ -61,7 +64,7 @@ func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c 
 	}
 }
 
-// rendered returns the answer that has a handler's result.
+// rendered makes an answer of what the f of a handler returned.
 func rendered[Out any](out Out, err error) (answer, error) {
 	switch out := any(out).(type) {
 	case answer:
@@ -75,7 +78,8 @@ func rendered[Out any](out Out, err error) (answer, error) {
 	return ok(out), nil
 }
 
-// created returns the answer 201 of a create. A replayed answer has a header that says so.
+// created returns the answer 201 of a create. A header marks an answer that the store has kept
+// from an earlier request with the same Idempotency-Key.
 func created[Made any](c store.Created[Made], err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -89,13 +93,14 @@ func created[Made any](c store.Created[Made], err error) (answer, error) {
 
 // list is a page of a list.
 type list[Item any] struct {
-	name  string // of the member that holds the items
+	name  string // of the JSON member that holds the items
 	items []Item
 	next  string // the cursor of the next page, "" at the end
-	feed  bool   // the cursor is always shown: later items come behind it
+	feed  bool   // the list never ends: the last page has a cursor too, because later items follow it
 }
 
-// listOf makes the page of a list from the rows that the store found. next is an id.
+// listOf makes the page of a list from the rows that the store found. next is the id after
+// which the next page begins, "" at the end.
 func listOf[Found, Item any](name string, found []Found, next string, shown func(Found) Item) list[Item] {
 	l := list[Item]{name: name, items: make([]Item, len(found)), next: cursor(next)}
 	for i, f := range found {
@@ -104,7 +109,8 @@ func listOf[Found, Item any](name string, found []Found, next string, shown func
 	return l
 }
 
-// MarshalJSON renders {"<name>": [...], "nextCursor": "..."}.
+// MarshalJSON renders {"<name>": [...], "nextCursor": "..."}. A name is a constant and a cursor is
+// base64url: neither needs escapes.
 func (l list[Item]) MarshalJSON() ([]byte, error) {
 	items, err := json.Marshal(l.items)
 	if err != nil {

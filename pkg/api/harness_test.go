@@ -54,13 +54,13 @@ func withoutHandler() (missing string) {
 	return ""
 }
 
-// handlers returns those of every function that serves HTTP, by its folder's name. console is
-// ConsoleOrigins.
+// handlers returns the handler of every function that serves HTTP, by the name of the function's
+// folder. console has the template's parameter ConsoleOrigins.
 func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
 	return handlersFor(s, woken, console, 0)
 }
 
-// handlersFor returns handlers with a MaxAuthAge.
+// handlersFor returns the handlers of a deployment that has a MaxAuthAge; 0: none.
 func handlersFor(s *store.Store, woken *wakes, console []string, maxAge time.Duration) map[string]http.Handler {
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console), "deleteorg": api.DeleteOrg(s, console, maxAge), "members": api.Members(s, console, maxAge),
@@ -87,7 +87,7 @@ type server struct {
 type wakes struct {
 	mu       sync.Mutex
 	messages []webhook.Message
-	down     error
+	down     error // of every Send; the message is recorded all the same
 }
 
 func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...webhook.Message) error {
@@ -102,17 +102,25 @@ func newServer(t *testing.T, console ...string) *server {
 	return newServerFor(t, 0, console...)
 }
 
-// newServerFor returns a server with a MaxAuthAge.
+// newServerFor returns a server that has a MaxAuthAge; 0: none.
 func newServerFor(t *testing.T, maxAge time.Duration, console ...string) *server {
 	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
 	functions := handlersFor(tb.Store, woken, console, maxAge)
-	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next}
+	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next} // a call beyond its function's role fails the test
 	mux := http.NewServeMux()
 	for _, r := range route.All() {
 		mux.Handle(r.Name(), inFunction(r.Function, functions[r.Function]))
 	}
 	return &server{Table: tb, woken: woken, mux: mux}
+}
+
+// beforeTransaction lets some transactions pass, and makes a change right before the next one.
+func (s *server) beforeTransaction(passed int, change func()) {
+	for range passed {
+		s.Faults.Before("TransactWriteItems", func() {})
+	}
+	s.Faults.Before("TransactWriteItems", change)
 }
 
 // reply is an answer, decoded.
@@ -123,15 +131,15 @@ type reply struct {
 	body   map[string]any
 }
 
-// code is the problem code of the answer, "" for a good one.
+// code returns the problem code of the answer, "" for an answer that is not an error.
 func (r reply) code() string { s, _ := r.body["code"].(string); return s }
 
 // str returns a text member of the body.
 func (r reply) str(name string) string { s, _ := r.body[name].(string); return s }
 
-// request is one call. Without as it is a call without an authorizer's context.
+// request is one call.
 type request struct {
-	as          *principal.Principal
+	as          *principal.Principal // the caller; nil: the request has no authorizer's context
 	method      string
 	path        string
 	body        string
@@ -139,10 +147,12 @@ type request struct {
 	header      map[string]string
 }
 
+// user returns a user who has just signed in.
 func user(u id.User) *principal.Principal {
 	return &principal.Principal{Kind: principal.User, UserID: u, SignedInAt: time.Now().Unix()}
 }
 
+// do sends a request, and holds the answer to infra/openapi.yaml.
 func (s *server) do(t *testing.T, r request) reply {
 	t.Helper()
 	var body io.Reader
@@ -179,7 +189,7 @@ func (s *server) do(t *testing.T, r request) reply {
 }
 
 // checkContract checks the answer, and the body of a request that was accepted, against
-// infra/openapi.yaml. The gateway answers paths that are no route.
+// infra/openapi.yaml. It accepts any answer to a path that is no route: on AWS, the gateway answers it.
 func checkContract(t *testing.T, r request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	service, err := contract()

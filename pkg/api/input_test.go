@@ -11,8 +11,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestEveryBadInputHasItsOwn4xx is the list of the contract's bad inputs. None may be a 5xx or
-// change anything.
+// TestEveryBadInputHasItsOwn4xx sends each bad input of the contract. No answer may be a 5xx, and no row may change.
 func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -41,7 +40,7 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		{"PATCH", memberPath, `null`, 400, problem.InvalidJSON, ""},
 		{"PATCH", memberPath, `"x"`, 400, problem.InvalidJSON, ""},
 		{"PATCH", memberPath, `{'role':'viewer'}`, 400, problem.InvalidJSON, ""},
-		{"PATCH", memberPath, "\xef\xbb\xbf{}", 400, problem.InvalidJSON, ""},
+		{"PATCH", memberPath, "\xef\xbb\xbf{}", 400, problem.InvalidJSON, ""}, // a byte order mark
 		{"PATCH", memberPath, `{}`, 422, problem.ValidationFailed, "/role"},
 		{"PATCH", memberPath, `{"role":null}`, 422, problem.ValidationFailed, "/role"},
 		{"PATCH", memberPath, `{"role":1}`, 422, problem.ValidationFailed, "/role"},
@@ -55,8 +54,8 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		{"POST", orgsPath, `{"name":"  "}`, 422, problem.ValidationFailed, "/name"},
 		{"POST", orgsPath, `{"name":"a\u0000b"}`, 422, problem.ValidationFailed, "/name"},
 		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 101) + `"}`, 422, problem.ValidationFailed, "/name"},
-		{"POST", orgsPath, `{"name":"\ud800"}`, 400, problem.InvalidJSON, ""},
-		{"POST", orgsPath, `{"name":"\udc00\ud800"}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":"\ud800"}`, 400, problem.InvalidJSON, ""},       // half a surrogate pair
+		{"POST", orgsPath, `{"name":"\udc00\ud800"}`, 400, problem.InvalidJSON, ""}, // the halves in the wrong order
 		{"POST", orgsPath, "{\"name\":\"\xff\"}", 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, "{\"name\":\"a\uFFFDb\"}", 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, "{\"name\":\"x\",\"\uFFFD\":1}", 400, problem.InvalidJSON, ""},
@@ -88,7 +87,7 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		{"GET", keysPath + "?limit=1&limit=2", "", 422, problem.ValidationFailed, "?limit"},
 		{"GET", keysPath + "?cursor=", "", 400, problem.InvalidCursor, ""},
 		{"GET", keysPath + "?cursor=!!", "", 400, problem.InvalidCursor, ""},
-		{"GET", keysPath + "?cursor=TUVUQQ", "", 400, problem.InvalidCursor, ""},
+		{"GET", keysPath + "?cursor=TUVUQQ", "", 400, problem.InvalidCursor, ""}, // base64url of META
 		{"GET", membersPath + "?cursor=" + strings.Repeat("A", 4000), "", 400, problem.InvalidCursor, ""},
 	} {
 		out := w.want(t, w.request(c.method, c.path, ada, c.body), c.status, c.code)
@@ -116,8 +115,8 @@ func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
 // value is then refused because it is no text.
 func TestABodyIsNestedEightDeepAtMost(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	// nested returns a body of levels of these openings and closings, by turns. The body's own
-	// level counts.
+	// nested returns a body with so many levels, the body's own level included. Each kind has the opening and the
+	// closing of a level; the levels take the kinds in turn.
 	nested := func(levels int, kinds ...[2]string) string {
 		begin, end := `{"role":`, "}"
 		for i := range levels - 1 {
@@ -146,7 +145,7 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	other := newWorld(t, w.server, "-other")
 	ada, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
-	bad := []string{
+	bad := []string{ // no id of this org; the last one is the key's id in other case
 		"x", "%00", strings.Repeat("k", 3000), "%F0%9F%92%A9", "null", "0", "*", "%25",
 		string(other.key), string(other.target), string(id.DefaultApp(other.org)), strings.ToUpper(string(w.key)),
 	}
@@ -160,7 +159,7 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/apps/%s"), body: `{"name":"x"}`}, 404, problem.AppNotFound)
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s") + "?endpoints=disable"}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "GET", path: path("/v1/orgs/%s/apps/%s/webhook_endpoints")}, 404, problem.AppNotFound)
-		own := "/v1/orgs/%s/apps/" + string(id.DefaultApp(w.org)) + "/webhook_endpoints/%s"
+		own := "/v1/orgs/%s/apps/" + string(id.DefaultApp(w.org)) + "/webhook_endpoints/%s" // the app exists, the endpoint does not
 		w.want(t, request{as: ada, method: "PATCH", path: path(own), body: `{"enabled":true}`}, 404, problem.EndpointNotFound)
 		w.want(t, request{as: viewer, method: "PATCH", path: path(own), body: `{"enabled":true}`}, 403, problem.InsufficientRole)
 		w.want(t, request{as: viewer, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 403, problem.InsufficientRole)
@@ -212,12 +211,12 @@ func TestARetryOverHTTPIsTheSameAnswer(t *testing.T) {
 		if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("%s:\n%s\n%s", path, first.text, again.text)
 		}
-		r.body = strings.Replace(body, "}", ` }`, 1)
+		r.body = strings.Replace(body, "}", ` }`, 1) // other bytes of the same meaning are another request
 		w.want(t, r, 422, problem.IdempotencyKeyReused)
 	}
 }
 
-// TestAnIdempotencyKeyIsOfOneOrg: an admin of two may use it in both.
+// TestAnIdempotencyKeyIsOfOneOrg: an admin of two orgs may use the same key in both.
 func TestAnIdempotencyKeyIsOfOneOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -227,7 +226,8 @@ func TestAnIdempotencyKeyIsOfOneOrg(t *testing.T) {
 		r := w.want(t, request{
 			as: ada, method: "POST", path: "/v1/orgs/" + o + "/keys", body: `{}`, header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
 		}, 201, "")
-		if made[r.str("id")] = true; r.header.Get("Idempotency-Replayed") != "" {
+		made[r.str("id")] = true
+		if r.header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("in %s: %s", o, r.text)
 		}
 	}
@@ -258,7 +258,7 @@ func TestListsPageThroughEverythingOnce(t *testing.T) {
 			}
 			for _, row := range rows {
 				m, _ := row.(map[string]any)
-				seen[fmt.Sprint(m["id"], m["userId"])]++
+				seen[fmt.Sprint(m["id"], m["userId"])]++ // a member has a userId, all others an id
 			}
 			next = ""
 			if c := out.str("nextCursor"); c != "" {
@@ -279,7 +279,7 @@ func TestListsPageThroughEverythingOnce(t *testing.T) {
 
 func TestTheWholeListsRunNewestFirst(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	for path, f := range map[string][2]string{
+	for path, f := range map[string][2]string{ // the names of the list and of the time of its rows
 		"/v1/orgs": {"orgs", "createdAt"}, "/v1/orgs/{orgId}/members": {"members", "joinedAt"},
 		"/v1/orgs/{orgId}/keys": {"keys", "createdAt"}, "/v1/orgs/{orgId}/apps": {"apps", "createdAt"},
 	} {
@@ -288,7 +288,8 @@ func TestTheWholeListsRunNewestFirst(t *testing.T) {
 		for _, row := range rows {
 			m, _ := row.(map[string]any)
 			at := fmt.Sprint(m[f[1]])
-			if len(at) != 13 || last != "" && at > last {
+			inMilliseconds := len(at) == 13
+			if !inMilliseconds || last != "" && at > last {
 				t.Errorf("%s: %s after %s", path, at, last)
 			}
 			last = at

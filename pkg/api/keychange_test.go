@@ -36,6 +36,7 @@ func carried(t *testing.T, key any) string {
 func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
+	// shown wants the scopes and metadata of w.key in the list, and in the answer to the key itself.
 	shown := func(what, want string) {
 		t.Helper()
 		all := w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys")
@@ -45,6 +46,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 			t.Errorf("%s: listed %s, its own %s, want %s", what, listed, own, want)
 		}
 	}
+	// changed changes w.key, and wants its new scopes and metadata everywhere.
 	changed := func(body, want string) {
 		t.Helper()
 		if got := carried(t, w.want(t, w.request("PATCH", keyPath, ada, body), 200, "").body); got != want {
@@ -54,7 +56,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	}
 	shown("without any", `[[],{}]`)
 	made := w.want(t, w.request("POST", keysPath, ada, `{"scopes":["b:write","a","b:write"],"metadata":{"plan":"pro","":""}}`), 201, "")
-	if len(made.body) != 4 {
+	if len(made.body) != 4 { // id, key, prefix and expiresAt
 		t.Errorf("the answer of a creation: %s", made.text)
 	}
 	w.key = id.Key(made.str("id"))
@@ -64,6 +66,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	changed(`{"name":null,"scopes":null,"metadata":null}`, all)
 	changed(`{"scopes":["c","a"]}`, `[["a","c"],{"":"","plan":"pro"}]`)
 	changed(`{"metadata":{"plan":"free"}}`, `[["a","c"],{"plan":"free"}]`)
+	// rotate rotates w.key, and goes on with the new key.
 	rotate := func(body, want string) {
 		t.Helper()
 		w.key = id.Key(w.want(t, w.request("POST", rotatePath, ada, body), 201, "").str("id"))
@@ -79,6 +82,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
+	// list returns n scopes, of which the first 32 differ.
 	list := func(n int) string {
 		var all []string
 		for i := range n {
@@ -86,6 +90,7 @@ func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 		}
 		return "[" + strings.Join(all, ",") + "]"
 	}
+	// metadata returns metadata of n bytes.
 	metadata := func(n int) string { return `{"x":"` + strings.Repeat("&", n-len(`{"x":""}`)) + `"}` }
 	before := len(w.Rows(t))
 	for members, pointer := range map[string]string{
@@ -114,7 +119,7 @@ func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":`+list(32)+`,"metadata":`+metadata(1024)+`}`), 200, "")
 }
 
-// TestAChangedKeyCountsOnItsNextRequest, and a dead key is not changed.
+// TestAChangedKeyCountsOnItsNextRequest: the key's next request sees a change. A revoked key cannot be changed.
 func TestAChangedKeyCountsOnItsNextRequest(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada, key := user(w.byRole[org.Admin]), w.caller("key")
@@ -133,17 +138,17 @@ func TestAChangedKeyCountsOnItsNextRequest(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 409, problem.KeyNotActive)
 }
 
-// carried changes what a key carries, also by its rotation.
+// carried changes the scopes and the metadata of a key, also by a rotation.
 func (a *audited) carried(t *testing.T, base string, rotate func(k, body string) string) {
 	t.Helper()
-	k := a.does(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}, "", "", "").str("id")
+	k := a.send(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}).str("id")
 	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},`+
 		`"metadata":{"from":null,"to":{"x":"1"}},"name":{"from":null,"to":""},"scopes":{"from":null,"to":["a","b"]}}`)
 	change := func(body, changes string) {
 		t.Helper()
 		r := request{method: "PATCH", path: base + "/" + k, body: body}
 		a.does(t, r, "key.updated", k, changes)
-		a.does(t, r, "", "", "") // the same
+		a.send(t, r) // the same again
 	}
 	change(`{"scopes":["a"],"metadata":{"x":"1"}}`, `{"scopes":{"from":["a","b"],"to":["a"]}}`)
 	change(`{"name":"x","metadata":{"x":"2"}}`, `{"metadata":{"from":{"x":"1"},"to":{"x":"2"}},"name":{"from":"","to":"x"}}`)
@@ -152,7 +157,8 @@ func (a *audited) carried(t *testing.T, base string, rotate func(k, body string)
 	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":%d},"rotatedTo":{"from":null,"to":"`+to+`"},"scopes":{"from":null,"to":["all"]}}`)
 }
 
-// TestRevokingAKeyTakesItsLinksToo: the links that it made, and no other. Both parameters go together.
+// TestRevokingAKeyTakesItsLinksToo: a revocation with links=revoke ends the links that the key made, and no other
+// link. It may have endpoints=disable as well.
 func TestRevokingAKeyTakesItsLinksToo(t *testing.T) {
 	w := newThief(t)
 	link := func(as string) (id, token string) {
@@ -177,19 +183,19 @@ func TestRevokingAKeyTakesItsLinksToo(t *testing.T) {
 	}
 	h := w.create(t, w.stolen)
 	w.revoke(t, "?endpoints=disable", 204, "")
-	claimed, _ := link("honest")
+	last, _ := link("honest")
 	w.revoke(t, "?links=revoke&endpoints=disable", 204, "")
 	claim(bad, 410, problem.LinkRevoked)
 	claim(good, 200, "")
 	if got := w.reasons(t)[h]; got != "admin" {
 		t.Errorf("the endpoint is disabled by %v", got)
 	}
-	if r := w.want(t, w.request("POST", "/link/list", w.honest, `{}`), 200, ""); len(r.list("links")) != 3 || r.list("links")[0]["id"] != claimed {
+	if r := w.want(t, w.request("POST", "/link/list", w.honest, `{}`), 200, ""); len(r.list("links")) != 3 || r.list("links")[0]["id"] != last {
 		t.Errorf("%s", r.text)
 	}
 }
 
-// TestKeysAreListedForWhoMadeThem: for an admin who looks at what a member who left has made.
+// TestKeysAreListedForWhoMadeThem: an admin can list the keys that one user made, for example a member who has left.
 func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 	s := newServer(t)
 	w := newWorld(t, s, "x")
@@ -211,7 +217,7 @@ func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 	if got := list("?limit=1&createdBy="+string(w.outside), 200, ""); len(got.list("keys")) != 0 || got.str("nextCursor") != "" {
 		t.Errorf("%s", got.text)
 	}
-	for _, none := range []string{"", "x", string(w.org)} { // as an id that no one has
+	for _, none := range []string{"", "x", string(w.org)} { // no user's id
 		if got := list("?createdBy="+none, 200, "").list("keys"); len(got) != 0 {
 			t.Errorf("%q: %v", none, got)
 		}
@@ -219,7 +225,7 @@ func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 	list("?createdBy="+string(ada)+"&createdBy="+string(ada), 422, problem.ValidationFailed)
 }
 
-// TestAPageOfOneCreatorsKeysMissesNone: keys of others lie between them, before them and behind them.
+// TestAPageOfOneCreatorsKeysMissesNone: keys of others lie before them, between them and after them.
 func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
 	s := newServer(t)
 	w := newWorld(t, s, "")
@@ -228,9 +234,10 @@ func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
 	now := w.Now()
 	w.Now = func() time.Time { return now }
 	var want []string
-	for _, maker := range "aeeaeaaeeea" {
+	for _, maker := range "aeeaeaaeeea" { // a: ada, e: eve
 		as := map[rune]*principal.Principal{'a': user(ada), 'e': user(eve)}[maker]
-		if made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", as, `{}`), 201, "").str("id"); maker == 'e' {
+		made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", as, `{}`), 201, "").str("id")
+		if maker == 'e' {
 			want = append(want, made)
 		}
 		now = now.Add(time.Second)

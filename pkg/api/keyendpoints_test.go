@@ -23,29 +23,33 @@ func newThief(t *testing.T) *thief {
 	return &thief{world: w, honest: w.caller("key"), stolen: w.newKey(t)}
 }
 
+// newKey makes another key of the org's default app.
 func (w *world) newKey(t *testing.T) *principal.Principal {
 	t.Helper()
 	made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(w.byRole[org.Admin]), `{}`), 201, "")
 	return &principal.Principal{Kind: principal.Key, OrgID: w.org, AppID: id.DefaultApp(w.org), KeyID: id.Key(made.str("id"))}
 }
 
+// create makes an endpoint with a key.
 func (w *thief) create(t *testing.T, as *principal.Principal) string {
 	t.Helper()
 	return w.want(t, request{as: as, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL)}, 201, "").str("id")
 }
 
+// update changes fields of an endpoint with a key.
 func (w *thief) update(t *testing.T, as *principal.Principal, h, fields string) reply {
 	t.Helper()
 	return w.do(t, request{as: as, method: "POST", path: "/webhook_endpoint/update", body: `{"endpointId":"` + h + `",` + fields + `}`})
 }
 
+// revoke revokes the stolen key, as the admin.
 func (w *thief) revoke(t *testing.T, query string, status int, code problem.Code) reply {
 	t.Helper()
 	path := "/v1/orgs/" + string(w.org) + "/keys/" + string(w.stolen.KeyID) + query
 	return w.want(t, request{as: user(w.byRole[org.Admin]), method: "DELETE", path: path}, status, code)
 }
 
-// reasons returns the disabledReason of the app's endpoints as an admin sees them.
+// reasons returns the disabledReason of each endpoint of the app, nil for an enabled one, as an admin sees it.
 func (w *thief) reasons(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -65,6 +69,8 @@ func (w *thief) isRevoked(t *testing.T) bool {
 	return k.RevokedAt != 0
 }
 
+// TestEndpointsNameTheKeysThatSetThem: createdByKey stays, and urlSetByKey is the key that last changed the URL or the
+// events.
 func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	w := newThief(t)
 	h := w.create(t, w.stolen)
@@ -89,15 +95,16 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	}
 }
 
-// TestRevokingDisablesWhatTheKeySet: each endpoint that the key created or set, and no other.
+// TestRevokingDisablesWhatTheKeySet: each endpoint that the key created, or whose URL or events it set last, and no
+// other. In the names of the cases, the stolen key acts unless another is named.
 func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 	w := newThief(t)
 	want := map[string]any{}
 	for name, c := range map[string]struct {
 		madeBy  *principal.Principal
-		updates []*principal.Principal
-		fields  []string
-		why     any
+		updates []*principal.Principal // who makes each update
+		fields  []string               // of each update
+		why     any                    // the disabledReason after the revocation
 	}{
 		"made":                             {w.stolen, nil, nil, "admin"},
 		"made, and set by another":         {w.stolen, []*principal.Principal{w.honest, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
@@ -119,7 +126,7 @@ func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 		}
 		want[h] = c.why
 	}
-	for range 2 {
+	for range 2 { // the second request changes nothing
 		w.revoke(t, "?endpoints=disable", 204, "")
 		got := w.reasons(t)
 		for h, why := range want {
@@ -130,7 +137,7 @@ func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 	}
 }
 
-// TestARevokedKeysEndpointsAreDisabledLater shows that the key may be revoked already.
+// TestARevokedKeysEndpointsAreDisabledLater: a later request may disable the endpoints of a key that is revoked.
 func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
 	w := newThief(t)
 	h := w.create(t, w.stolen)
@@ -187,18 +194,15 @@ func TestARevocationTakesNoOtherQueryThanDisable(t *testing.T) {
 	w.revoke(t, "?", 204, "")
 }
 
-// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks the transaction of each step in turn.
-// The key is revoked from the first step on, and a repetition does the rest.
+// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks each transaction after that of step 0, which revokes the
+// key. Step 1 bars the key, and steps 2 to 4 disable an endpoint each. A repetition does the rest.
 func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
-	for step := 1; step <= 4; step++ { // the bar is 1; three endpoints
+	for step := 1; step <= 4; step++ {
 		w := newThief(t)
 		for range 3 {
 			w.create(t, w.stolen)
 		}
-		for range step { // before the bar, and before those that go well
-			w.Faults.Before("TransactWriteItems", func() {})
-		}
-		w.Faults.Before("TransactWriteItems", func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
+		w.beforeTransaction(step, func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
 		w.revoke(t, "?endpoints=disable", 503, problem.Unavailable)
 		w.Faults.Heal()
 		disabled := 0
@@ -207,7 +211,7 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 				disabled++
 			}
 		}
-		if !w.isRevoked(t) || disabled != max(step-2, 0) {
+		if !w.isRevoked(t) || disabled != max(step-2, 0) { // those of the steps before
 			t.Errorf("step %d: revoked: %v, %d disabled", step, w.isRevoked(t), disabled)
 		}
 		w.revoke(t, "?endpoints=disable", 204, "")
@@ -221,13 +225,10 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 
 // TestACallerDemotedMeanwhileDisablesNothing: each transaction checks the role.
 func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
-	for step := range 2 { // before the bar, and before the endpoint
+	for step := 1; step <= 2; step++ { // before the key is barred, and before the endpoint is disabled
 		w := newThief(t)
 		h := w.create(t, w.stolen)
-		for range step + 1 {
-			w.Faults.Before("TransactWriteItems", func() {})
-		}
-		w.Faults.Before("TransactWriteItems", func() { w.setRole(t, w.byRole[org.Admin], org.Member) })
+		w.beforeTransaction(step, func() { w.setRole(t, w.byRole[org.Admin], org.Member) })
 		w.revoke(t, "?endpoints=disable", 403, problem.InsufficientRole)
 		w.setRole(t, w.byRole[org.Admin], org.Admin)
 		if !w.isRevoked(t) || w.reasons(t)[h] != nil || w.Faults.Pending() {
@@ -239,37 +240,35 @@ func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
 // TestARequestOnItsWaySetsNoEndpoint revokes a key between the authorization of its
 // request and the request's transaction.
 func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
-	for name, ask := range map[string]func(w *thief, own string) (path, body string){
-		"create": func(*thief, string) (string, string) { return "create", with("url", hookURL) },
-		"update": func(_ *thief, own string) (string, string) {
-			return "update", `{"endpointId":"` + own + `","url":"https://x.example.com"}`
+	for path, bodyFor := range map[string]func(endpoint string) string{
+		"create": func(string) string { return with("url", hookURL) },
+		"update": func(endpoint string) string {
+			return `{"endpointId":"` + endpoint + `","url":"https://x.example.com"}`
 		},
-		"delete": func(_ *thief, own string) (string, string) { return "delete", with("endpointId", own) },
+		"delete": func(endpoint string) string { return with("endpointId", endpoint) },
 	} {
 		w := newThief(t)
 		ours := w.create(t, w.honest)
-		path, body := ask(w, ours)
+		body := bodyFor(ours)
 		w.Faults.Before("TransactWriteItems", func() { w.revoke(t, "?endpoints=disable", 204, "") })
 		w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/" + path, body: body}, 409, problem.KeyNotActive)
 		if got := w.reasons(t); len(got) != 1 || got[ours] != nil || w.Faults.Pending() {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: %v", path, got)
 		}
 		if r := w.update(t, w.honest, ours, `"description":"still ours"`); r.status != 200 {
-			t.Errorf("%s: another key is barred too: %s", name, r.text)
+			t.Errorf("%s: another key is barred too: %s", path, r.text)
 		}
 	}
 }
 
-// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused puts a request that was let in before
-// between the steps of the revocation.
+// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused makes an endpoint with the stolen key, by a request that was
+// let in before the revocation: before the key is revoked, before it is barred, and before its first endpoint is
+// disabled.
 func TestAnEndpointMadeDuringARevocationIsDisabledOrRefused(t *testing.T) {
-	for step, want := range []int{201, 201, 409} { // before the revocation, the bar and the endpoint that there is
+	for step, want := range []int{201, 201, 409} {
 		w := newThief(t)
 		w.create(t, w.stolen)
-		for range step {
-			w.Faults.Before("TransactWriteItems", func() {})
-		}
-		w.Faults.Before("TransactWriteItems", func() {
+		w.beforeTransaction(step, func() {
 			r := w.do(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL)})
 			if r.status != want {
 				t.Errorf("step %d: %s", step, r.text)

@@ -28,8 +28,8 @@ type keys struct {
 	prefix string
 }
 
-// Keys returns the handler of functions/keys. Every new key begins with prefix. console is
-// that of Orgs.
+// Keys returns the handler of functions/keys. Every new key begins with prefix. console lists
+// origins, as for Orgs. A caller who creates or rotates a key must have signed in within maxAge; 0: at any time.
 func Keys(s *store.Store, prefix string, console []string, maxAge time.Duration) http.Handler {
 	k := keys{s, prefix}
 	g := newGroup("keys", map[string]handler{
@@ -47,7 +47,7 @@ type keyBody struct {
 	ID         id.Key `json:"id"`
 	KeyPrefix  string `json:"keyPrefix"`
 	Name       string `json:"name"`
-	CreatedAt  int64  `json:"createdAt"` // milliseconds, as all below
+	CreatedAt  int64  `json:"createdAt"` // milliseconds, as all times below
 	RevokedAt  *int64 `json:"revokedAt"`
 	ExpiresAt  *int64 `json:"expiresAt"`
 	AppID      id.App `json:"appId"`
@@ -68,7 +68,7 @@ func keyBodyOf(k store.APIKey) keyBody {
 }
 
 func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) {
-	p, err := c.page(true, isID(id.ParseKey))
+	p, err := c.pageOrAll(isID(id.ParseKey))
 	if err != nil {
 		return list[keyBody]{}, err
 	}
@@ -80,7 +80,7 @@ func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) 
 	return listOf("keys", found, next, keyBodyOf), err
 }
 
-// newKeyBody is the only answer that holds a key.
+// newKeyBody describes a new key. No other answer holds the key itself.
 type newKeyBody struct {
 	ID        id.Key `json:"id"`
 	Key       string `json:"key"`
@@ -92,8 +92,8 @@ func newKeyBodyOf(k store.MintedKey) newKeyBody {
 	return newKeyBody{k.ID, k.Minted.Key.Reveal(), k.Minted.Prefix, orNull(k.ExpiresAt)}
 }
 
-// life checks a life in seconds. It returns 0, no life, for nil.
-func life(seconds *int64) (time.Duration, error) {
+// lifetime checks the member expiresIn, which has seconds. It returns 0 for nil: the member was not sent.
+func lifetime(seconds *int64) (time.Duration, error) {
 	if seconds == nil {
 		return 0, nil
 	}
@@ -118,16 +118,17 @@ func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
 	if err != nil {
 		return wanted, err
 	}
+	// A new key may leave out each of the three.
 	wanted.Name, wanted.Scopes, wanted.Metadata = orZero(change.Name), orZero(change.Scopes), change.Metadata
-	if in.AppID != nil {
+	if in.AppID != nil { // otherwise the store takes the org's default app
 		wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
-	wanted.ExpiresIn, err = life(in.ExpiresIn)
+	wanted.ExpiresIn, err = lifetime(in.ExpiresIn)
 	return wanted, err
 }
 
 func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer, error) {
-	if err := c.recent(); err != nil {
+	if err := c.needRecentSignIn(); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, newKeyBodyOf)
@@ -138,22 +139,25 @@ func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer,
 	return created(k.store.CreateKey(ctx, c.actor(), c.org, wanted, once))
 }
 
-// revocation is the query of a revocation: endpointsToo disables the key's endpoints as well, linksToo
+// revocation has the options of a revocation: endpointsToo disables the key's endpoints as well, linksToo
 // revokes its links.
 type revocation struct{ endpointsToo, linksToo bool }
 
+// revokeIn is an empty body: the options are in the query.
 type revokeIn struct{}
 
 func (revokeIn) parse(c *call) (r revocation, err error) {
-	if r.endpointsToo, err = c.only("endpoints", "disable"); err == nil {
-		r.linksToo, err = c.only("links", "revoke")
+	if r.endpointsToo, err = c.option("endpoints", "disable"); err == nil {
+		r.linksToo, err = c.option("links", "revoke")
 	}
 	return r, err
 }
 
+// revoke takes the most urgent step first: the key, then its links, then its endpoints. What a step has
+// done holds when a later step fails, and the caller may send the request again.
 func (k keys) revoke(ctx context.Context, c *call, r revocation) (none, error) {
 	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
-	if err == nil && r.linksToo { // the key stays revoked if this fails, and its links are dead if the next fails
+	if err == nil && r.linksToo {
 		err = k.store.RevokeLinksOf(ctx, c.actor(), c.org, c.keyID())
 	}
 	if err == nil && r.endpointsToo {
@@ -182,12 +186,12 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 	if r.KeyChange, err = keyChangeOf(c, nil, in.Scopes, in.Metadata); err != nil {
 		return r, err
 	}
-	r.ExpiresIn, err = life(in.ExpiresIn)
+	r.ExpiresIn, err = lifetime(in.ExpiresIn)
 	return r, err
 }
 
 func (k keys) rotate(ctx context.Context, c *call, r store.Rotation) (answer, error) {
-	if err := c.recent(); err != nil {
+	if err := c.needRecentSignIn(); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, newKeyBodyOf)
@@ -214,7 +218,7 @@ func (k keys) update(ctx context.Context, c *call, change store.KeyChange) (keyB
 	return keyBodyOf(changed), err
 }
 
-// keyChangeOf checks the name of a key and what it carries. A member that is nil was not sent, and
+// keyChangeOf checks a key's name, scopes and metadata. A member that is nil was not sent, and
 // stays nil. The error is validation_failed.
 func keyChangeOf(c *call, name *string, scopes []string, metadata map[string]json.RawMessage) (change store.KeyChange, err error) {
 	named := nameIn{name}

@@ -27,14 +27,14 @@ func Links(s *store.Store) http.Handler {
 	}, nil)
 }
 
-// linkBody is a link as it is now.
+// linkBody is a link with its present status, and without its token.
 type linkBody struct {
 	ID           id.Link           `json:"id"`
 	Status       link.Status       `json:"status"`
 	ClientUserID string            `json:"clientUserId"`
 	Metadata     map[string]string `json:"metadata"`
 	Device       *deviceBody       `json:"device"`
-	CreatedAt    int64             `json:"createdAt"`
+	CreatedAt    int64             `json:"createdAt"` // milliseconds, as all times below
 	ExpiresAt    int64             `json:"expiresAt"`
 	ClaimedAt    *int64            `json:"claimedAt"`
 	RevokedAt    *int64            `json:"revokedAt"`
@@ -47,11 +47,11 @@ type deviceBody struct {
 	Platform *string `json:"platform"`
 }
 
-func (l links) bodyOf(of link.Link) linkBody {
+func (l links) bodyOf(k link.Link) linkBody {
 	return linkBody{
-		ID: of.ID, Status: of.Status(l.store.Now().UnixMilli()), ClientUserID: of.ClientUserID, Metadata: of.Metadata,
-		Device: (*deviceBody)(of.Device), CreatedAt: of.CreatedAt, ExpiresAt: of.ExpiresAt,
-		ClaimedAt: orNull(of.ClaimedAt), RevokedAt: orNull(of.RevokedAt), CreatedByKey: of.CreatedByKey,
+		ID: k.ID, Status: k.Status(l.store.Now().UnixMilli()), ClientUserID: k.ClientUserID, Metadata: k.Metadata,
+		Device: (*deviceBody)(k.Device), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+		ClaimedAt: orNull(k.ClaimedAt), RevokedAt: orNull(k.RevokedAt), CreatedByKey: k.CreatedByKey,
 	}
 }
 
@@ -85,7 +85,7 @@ func (in newLinkIn) parse(c *call) (wanted store.NewLink, err error) {
 	return wanted, nil
 }
 
-// newLinkBody is the only answer that holds a link's token.
+// newLinkBody describes a new link. No other answer holds the link's token.
 type newLinkBody struct {
 	ID        id.Link     `json:"id"`
 	Token     string      `json:"token"`
@@ -102,7 +102,7 @@ func (l links) create(ctx context.Context, c *call, wanted store.NewLink) (answe
 	if err != nil {
 		return answer{}, err
 	}
-	// Each link causes one event when it ends.
+	// Each link causes one event when it ends. The event is charged now, so that no budget refuses a claim later.
 	if wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
 		return answer{}, err
 	}
@@ -196,7 +196,9 @@ func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error
 	if err != nil {
 		return claimBody{}, problem.New(problem.LinkNotFound, "There is no such link.")
 	}
-	claimed, err := l.store.ClaimLink(ctx, store.Claim{Token: token, ClaimKey: sha256.Sum256([]byte(*in.ClaimKey)), Device: (*link.Device)(in.Device)})
+	claimed, err := l.store.ClaimLink(ctx, store.Claim{
+		Token: token, ClaimKey: sha256.Sum256([]byte(*in.ClaimKey)), Device: (*link.Device)(in.Device), // no row holds the key
+	})
 	return claimBody{claimed.ID, link.Claimed, claimed.ClaimedAt, claimedApp{claimed.AppName}, claimed.Replayed}, err
 }
 
@@ -204,12 +206,12 @@ func checkDevice(d *deviceBody) error {
 	if d == nil {
 		return nil
 	}
-	for _, part := range []struct {
+	for _, member := range []struct {
 		pointer string
 		text    *string
 	}{{"/device/name", d.Name}, {"/device/platform", d.Platform}} {
-		if part.text != nil && !link.ValidDeviceText(*part.text) {
-			return problem.Invalid(part.pointer, "length", "The value must have at most 100 characters, none of them hidden and one of them visible.")
+		if member.text != nil && !link.ValidDeviceText(*member.text) {
+			return problem.Invalid(member.pointer, "length", "The value must have at most 100 characters, none of them hidden and one of them visible.")
 		}
 	}
 	return nil

@@ -45,8 +45,8 @@ func TestAClaimIsCheckedBeforeAnyLinkIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestAPageOfAnyOriginCanReadTheAnswerOfAClaim is also for errors before any handler: a browser
-// hides an answer without the header from its page.
+// TestAPageOfAnyOriginCanReadTheAnswerOfAClaim: a browser hides an answer without the header from its page, so errors
+// that come before the handler have it too.
 func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 	s := newServer(t)
 	for name, r := range map[string]request{
@@ -91,7 +91,7 @@ func TestALinkIsMadeReadAndRevoked(t *testing.T) {
 	if revoked.str("status") != "revoked" || revoked.num("revokedAt") != d.at.UnixMilli() {
 		t.Errorf("%s", revoked.text)
 	}
-	d.pass(time.Hour) // past its end: what was revoked stays revoked
+	d.pass(time.Hour) // past the link's expiry: a revoked link stays revoked
 	for _, path := range []string{"/link/revoke", "/link/get"} {
 		if again := d.ask(t, path, body, 200, ""); again.text != revoked.text {
 			t.Errorf("%s: %s, want %s", path, again.text, revoked.text)
@@ -167,7 +167,7 @@ func TestARetriedLinkIsTheSameLink(t *testing.T) {
 	d.claim(t, again.str("token"), firstDevice, 200, "")
 	r.body = `{"clientUserId":"v"}`
 	d.want(t, r, 422, problem.IdempotencyKeyReused)
-	r.as, r.body = d.other, `{"clientUserId":"u"}` // another caller's key is another one
+	r.as, r.body = d.other, `{"clientUserId":"u"}` // the same Idempotency-Key of another caller is another key
 	if theirs := d.want(t, r, http.StatusCreated, ""); theirs.str("id") == first.str("id") {
 		t.Error("another app got the same link")
 	}
@@ -175,6 +175,7 @@ func TestARetriedLinkIsTheSameLink(t *testing.T) {
 
 func TestWhatALinkMayCarryIsBounded(t *testing.T) {
 	d := newDesk(t)
+	// members returns metadata of n members.
 	members := func(n int) string {
 		var m []string
 		for i := range n {
@@ -182,6 +183,7 @@ func TestWhatALinkMayCarryIsBounded(t *testing.T) {
 		}
 		return `{` + strings.Join(m, ",") + `}`
 	}
+	// long returns metadata of n bytes.
 	long := func(n int) string { return `{"m":"` + strings.Repeat("x", n-len(`{"m":""}`)) + `"}` }
 	for member, values := range map[string]struct{ good, bad []string }{
 		"metadata": {

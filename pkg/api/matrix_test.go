@@ -18,12 +18,12 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// row is a line of the matrix: a request that succeeds for who may send it, the status of that success, and who
-// that is. may is written by hand, because the table of routes is what the matrix holds to it.
+// row is a line of the matrix: a request to a route, and the callers for whom it succeeds. The callers are written by
+// hand and not read from the table of routes, because the matrix tests this table.
 type row struct {
 	body   string
-	status int
-	may    string // roles, or one of the texts below
+	status int    // of the answer when the request succeeds
+	may    string // the callers: roles, or one of the texts below
 }
 
 const (
@@ -82,14 +82,15 @@ type world struct {
 	*server
 	org     id.Org
 	byRole  map[org.Role]id.User
-	target  id.User // a viewer that others change
+	target  id.User // a viewer, whom the routes with {userId} change
 	outside id.User // admin of another org
 	orgless id.User // a user without any org
 	key     id.Key
 
-	link, endpoint, event string // of connect
+	link, endpoint, event string // "" before connect
 }
 
+// newWorld makes a world. suffix makes its emails differ from those of other worlds on the same server.
 func newWorld(t *testing.T, s *server, suffix string) *world {
 	t.Helper()
 	w := &world{server: s, byRole: map[org.Role]id.User{}}
@@ -107,6 +108,7 @@ func newWorld(t *testing.T, s *server, suffix string) *world {
 	return w
 }
 
+// add makes a user, and adds the user to the org.
 func (w *world) add(t *testing.T, email string, r org.Role) id.User {
 	t.Helper()
 	u := w.NewUser(t, email)
@@ -114,6 +116,7 @@ func (w *world) add(t *testing.T, email string, r org.Role) id.User {
 	return u
 }
 
+// request returns a request that has the world's ids in place of their names in braces.
 func (w *world) request(method, pattern string, as *principal.Principal, body string) request {
 	path := strings.NewReplacer(
 		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key),
@@ -147,13 +150,13 @@ func TestRoleMatrix(t *testing.T) {
 	}
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
-	s.NewUser(t, "spare@example.com")
+	s.NewUser(t, "spare@example.com") // the row of POST …/members adds this user
 	rows := good()
 	for _, route := range route.All() {
 		if route.Takes == principal.Public {
 			continue
 		}
-		ask, ok := rows[route.Name()]
+		r, ok := rows[route.Name()]
 		delete(rows, route.Name())
 		t.Run(route.Name(), func(t *testing.T) {
 			if !ok {
@@ -161,18 +164,18 @@ func TestRoleMatrix(t *testing.T) {
 			}
 			suffix := strings.ToLower(rand.Text())
 			w := newWorld(t, s, suffix)
-			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that an admin may leave
-			if ask.may == withAKey || strings.Contains(route.Pattern, "{endpointId}") {
+			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin may leave: the last one may not
+			if r.may == withAKey || strings.Contains(route.Pattern, "{endpointId}") {
 				w.connect(t)
 			}
-			callers := expected(ask)
-			// Callers that are refused come first: they must not change the world.
+			callers := expected(r)
+			// Callers that are refused, whose status is higher, come first: they must find what the others change.
 			names := slices.SortedFunc(maps.Keys(callers), func(a, b string) int {
 				return cmp.Or(cmp.Compare(callers[b].status, callers[a].status), cmp.Compare(a, b))
 			})
 			for _, caller := range names {
 				want := callers[caller]
-				out := s.do(t, w.request(route.Method, route.Pattern, w.caller(caller), ask.body))
+				out := s.do(t, w.request(route.Method, route.Pattern, w.caller(caller), r.body))
 				if out.status != want.status || out.code() != string(want.code) {
 					t.Errorf("%s: %d %s, want %d %s", caller, out.status, out.code(), want.status, want.code)
 				}
@@ -187,7 +190,8 @@ func TestRoleMatrix(t *testing.T) {
 	}
 }
 
-// TestTheMatrixIsTheContracts holds the rows to the words of the contract, each with the routes that it means here.
+// TestTheMatrixIsTheContracts compares the rows with the table "Roles" of the contract: each line of this table is
+// here, with the routes that its words mean.
 func TestTheMatrixIsTheContracts(t *testing.T) {
 	text, err := os.ReadFile("../../infra/docs/contract.md")
 	if err != nil {
@@ -216,7 +220,8 @@ func TestTheMatrixIsTheContracts(t *testing.T) {
 			if !strings.Contains(name, "{orgId}") {
 				continue
 			}
-			if may := slices.Contains(strings.Split(r.may, ", "), role); may != (routes == nil || slices.Contains(routes, name)) {
+			may := slices.Contains(strings.Split(r.may, ", "), role)
+			if meant := routes == nil || slices.Contains(routes, name); may != meant {
 				t.Errorf("%s for %s: %t in the matrix, and another word in the contract", name, role, may)
 			}
 		}
@@ -228,9 +233,10 @@ type outcome struct {
 	code   problem.Code
 }
 
-// expected returns every caller's outcome by the row of the route.
+// expected returns every caller's outcome by the row of the route. caller has the principals of the names.
 func expected(r row) map[string]outcome {
 	fine := outcome{r.status, ""}
+	// A route that gets a credential of another kind has lost its authorizer: a fault of ours, so a 500.
 	unwired := outcome{http.StatusInternalServerError, problem.Internal}
 	if r.may == withAKey {
 		return map[string]outcome{"key": fine, "admin": unwired, "none": unwired, "no credential": unwired}
@@ -254,6 +260,7 @@ func expected(r row) map[string]outcome {
 	return out
 }
 
+// caller returns the principal of a name in expected. "none" is a token that names no user.
 func (w *world) caller(name string) *principal.Principal {
 	switch name {
 	case "key":
@@ -274,6 +281,7 @@ func (w *world) caller(name string) *principal.Principal {
 func TestARowOfTheMatrixForTheCallerThemselves(t *testing.T) {
 	s := newServer(t)
 	for _, role := range allRoles[1:] {
+		// Only an admin changes a role, even the caller's own. A member who wants to go leaves.
 		w := newWorld(t, s, "-self-"+string(role))
 		w.target = w.byRole[role]
 		for _, to := range allRoles {

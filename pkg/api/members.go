@@ -14,8 +14,8 @@ import (
 // members serves the routes of an org's members.
 type members struct{ store *store.Store }
 
-// Members returns the handler of functions/members. console is that of Orgs. maxAge is how long ago the sign-in of who
-// makes an admin may be; 0: any.
+// Members returns the handler of functions/members. console lists origins, as for Orgs. A caller who makes a user an
+// admin must have signed in within maxAge; 0: at any time.
 func Members(s *store.Store, console []string, maxAge time.Duration) http.Handler {
 	m := members{s}
 	g := newGroup("members", map[string]handler{
@@ -29,12 +29,12 @@ func Members(s *store.Store, console []string, maxAge time.Duration) http.Handle
 	return g
 }
 
-// giving refuses a caller who gives the role of an admin and has signed in too long ago.
-func (c *call) giving(role org.Role) error {
+// needRecentSignInFor refuses a caller who gives the role of an admin and has signed in too long ago.
+func (c *call) needRecentSignInFor(role org.Role) error {
 	if role != org.Admin {
 		return nil
 	}
-	return c.recent()
+	return c.needRecentSignIn()
 }
 
 type memberBody struct {
@@ -50,7 +50,7 @@ func memberBodyOf(m store.Member) memberBody {
 }
 
 func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], error) {
-	p, err := c.page(true, isID(id.ParseUser))
+	p, err := c.pageOrAll(isID(id.ParseUser))
 	if err != nil {
 		return list[memberBody]{}, err
 	}
@@ -58,15 +58,15 @@ func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], e
 	return listOf("members", found, next, memberBodyOf), err
 }
 
-// memberIn names a user by email, and a role.
+// memberIn is a body that names a user by email, and the role of the new member: member when left out.
 type memberIn struct {
 	Email *string `json:"email"`
 	Role  *string `json:"role"`
 }
 
-// invitation names a user by the form in which addresses are compared.
+// invitation is a memberIn that was checked.
 type invitation struct {
-	email string
+	email string // folded: in the form in which addresses are compared
 	role  org.Role
 }
 
@@ -86,7 +86,7 @@ func (in memberIn) parse(*call) (i invitation, err error) {
 }
 
 func (m members) add(ctx context.Context, c *call, i invitation) (answer, error) {
-	if err := c.giving(i.role); err != nil {
+	if err := c.needRecentSignInFor(i.role); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, func(id.User) okBody { return okBody{true} })
@@ -117,7 +117,7 @@ func (in roleIn) parse(*call) (org.Role, error) {
 }
 
 func (m members) changeRole(ctx context.Context, c *call, role org.Role) (memberBody, error) {
-	if err := c.giving(role); err != nil {
+	if err := c.needRecentSignInFor(role); err != nil {
 		return memberBody{}, err
 	}
 	changed, err := m.store.ChangeRole(ctx, c.actor(), c.org, c.userID(), role)

@@ -15,7 +15,7 @@ import (
 type orgs struct{ store *store.Store }
 
 // Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
-// the routes under /v1.
+// the routes under /v1: those of the owner's console.
 func Orgs(s *store.Store, console []string) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
@@ -50,7 +50,7 @@ type adderBody struct {
 func orgBodyOf(o store.Org) orgBody { return orgBody{o.ID, o.Name, o.CreatedAt} }
 
 func (o orgs) list(ctx context.Context, c *call, _ none) (list[orgOfUserBody], error) {
-	p, err := c.page(true, isID(id.ParseOrg))
+	p, err := c.pageOrAll(isID(id.ParseOrg))
 	if err != nil {
 		return list[orgOfUserBody]{}, err
 	}
@@ -74,7 +74,7 @@ func (o orgs) get(ctx context.Context, c *call, _ none) (orgBody, error) {
 }
 
 func (o orgs) rename(ctx context.Context, c *call, in nameIn) (orgBody, error) {
-	if in.Name == nil {
+	if in.Name == nil { // nothing to change; a read checks the caller's role as well
 		return o.get(ctx, c, none{})
 	}
 	renamed, err := o.store.RenameOrg(ctx, c.actor(), c.org, *in.Name)
@@ -82,7 +82,7 @@ func (o orgs) rename(ctx context.Context, c *call, in nameIn) (orgBody, error) {
 }
 
 type subjectBody struct {
-	Type string `json:"type"` // user, org, key, app or endpoint; an actor's is user or api_key
+	Type string `json:"type"` // user, org, key, app or endpoint; of an actor: user or api_key
 	ID   string `json:"id"`
 }
 
@@ -97,7 +97,7 @@ type auditBody struct {
 }
 
 func (o orgs) audit(ctx context.Context, c *call, _ none) (list[auditBody], error) {
-	p, err := c.page(false, isID(id.ParseAudit))
+	p, err := c.page(isID(id.ParseAudit)) // not pageOrAll: the length of the log has no limit
 	if err != nil {
 		return list[auditBody]{}, err
 	}
@@ -110,7 +110,7 @@ func (o orgs) audit(ctx context.Context, c *call, _ none) (list[auditBody], erro
 	}), err
 }
 
-// subject returns an id with its type, which the id's prefix names.
+// subject returns an id with its type, which the id's prefix shows.
 func subject(id string) subjectBody {
 	prefix, _, _ := strings.Cut(id, "_")
 	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
@@ -130,8 +130,8 @@ func actorOf(id string) subjectBody {
 // longer than any other route of an org's admin and needs other rights.
 type deletion struct{ store *store.Store }
 
-// DeleteOrg returns the handler of functions/deleteorg. console is that of Orgs. maxAge is how long ago the sign-in of
-// who deletes an org may be; 0: any.
+// DeleteOrg returns the handler of functions/deleteorg. console lists origins, as for Orgs. A caller who deletes an org
+// must have signed in within maxAge; 0: at any time.
 func DeleteOrg(s *store.Store, console []string, maxAge time.Duration) http.Handler {
 	d := deletion{s}
 	g := newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console)
@@ -140,7 +140,7 @@ func DeleteOrg(s *store.Store, console []string, maxAge time.Duration) http.Hand
 }
 
 func (d deletion) deleteOrg(ctx context.Context, c *call, _ none) (none, error) {
-	if err := c.recent(); err != nil {
+	if err := c.needRecentSignIn(); err != nil {
 		return none{}, err
 	}
 	return none{}, d.store.DeleteOrg(ctx, c.actor(), c.org)

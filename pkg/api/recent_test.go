@@ -14,33 +14,33 @@ import (
 )
 
 // TestWhatCannotBeUndoneNeedsARecentSignIn calls every route of a user, as an admin whose sign-in was too long ago, is
-// recent, or is not known. Nothing that ends a right may ask for one.
+// recent, or is not known. No route that only takes a right away may need a recent sign-in.
 func TestWhatCannotBeUndoneNeedsARecentSignIn(t *testing.T) {
 	const maxAge = time.Hour
 	s := newServerFor(t, maxAge)
 	s.Limits.OrgsCreated = 1000
-	s.NewUser(t, "spare@example.com")
-	asks := map[string]bool{"deleteOrg": true, "createKey": true, "rotateKey": true}
+	s.NewUser(t, "spare@example.com") // addMember adds this user
+	needs := map[string]bool{"deleteOrg": true, "createKey": true, "rotateKey": true}
 	now := time.Now()
 	for _, r := range route.All() {
 		if r.Takes != principal.UserToken {
 			continue
 		}
-		bodies := map[string]bool{good()[r.Name()].body: asks[r.Operation]}
+		bodies := map[string]bool{good()[r.Name()].body: needs[r.Operation]} // whether each needs a recent sign-in
 		switch r.Operation {
 		case "addMember":
 			bodies[`{"email":"spare@example.com","role":"admin"}`] = true
 		case "updateMember":
 			bodies[`{"role":"admin"}`] = true
 		}
-		for body, wanted := range bodies {
+		for body, needed := range bodies {
 			w := newWorld(t, s, strings.ToLower(rand.Text()))
-			w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin)
+			w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin) // so that the admin may leave
 			if strings.Contains(r.Pattern, "{endpointId}") {
 				w.connect(t)
 			}
 			for what, at := range map[string]int64{"not known": 0, "long ago": now.Add(-maxAge - time.Minute).Unix(), "to come": now.Add(time.Minute).Unix()} {
-				if !wanted {
+				if !needed {
 					continue
 				}
 				admin := w.caller("admin")
@@ -51,7 +51,8 @@ func TestWhatCannotBeUndoneNeedsARecentSignIn(t *testing.T) {
 				}
 			}
 			admin := w.caller("admin")
-			if admin.SignedInAt = 0; wanted {
+			admin.SignedInAt = 0
+			if needed {
 				admin.SignedInAt = now.Add(-maxAge + time.Minute).Unix()
 			}
 			if out := s.do(t, w.request(r.Method, r.Pattern, admin, body)); out.status >= 300 {
@@ -70,8 +71,7 @@ func TestADeletionCutShortIs503AndItsRepetition204(t *testing.T) {
 		t.Helper()
 		return w.want(t, w.request("DELETE", "/v1/orgs/{orgId}", ada, ""), status, code)
 	}
-	w.Faults.Before("TransactWriteItems", func() {})
-	w.Faults.Before("TransactWriteItems", func() { w.Faults.Plan("TransactWriteItems", storetest.Conflict, -1) })
+	w.beforeTransaction(1, func() { w.Faults.Plan("TransactWriteItems", storetest.Conflict, -1) })
 	if r := ask(503, problem.Unavailable); r.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After %q", r.header.Get("Retry-After"))
 	}

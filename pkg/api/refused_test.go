@@ -59,8 +59,8 @@ func TestAnEscapedReplacementCharacterIsTaken(t *testing.T) {
 	}
 }
 
-// TestUnknownParametersAreRefusedWithACredential calls every route. The query is checked before
-// the body.
+// TestUnknownParametersAreRefusedWithACredential calls every route. Bodies that are not JSON show that the query is
+// checked first.
 func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
@@ -90,7 +90,7 @@ func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
 	}
 }
 
-// TestAParameterIsSentOnce: of two, it is not known which one is meant.
+// TestAParameterIsSentOnce: of two values, no one can know which one is meant.
 func TestAParameterIsSentOnce(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -113,6 +113,7 @@ func TestABodyWithAContentCodingIsRefused(t *testing.T) {
 			t.Errorf("%q: %d %s", coding, out.status, out.text)
 		}
 	}
+	// The first bytes of gzip data.
 	gzipped := request{as: ada, method: "POST", path: "/v1/orgs", body: "\x1f\x8b\x08", header: map[string]string{"Content-Encoding": "gzip"}}
 	s.want(t, gzipped, 415, problem.UnsupportedMediaType)
 	s.want(t, request{as: ada, method: "GET", path: "/v1/orgs", header: map[string]string{"Content-Encoding": "gzip"}}, 200, "")
@@ -138,14 +139,15 @@ func TestMembersThatExcludeEachOtherConflict(t *testing.T) {
 	}
 }
 
-// TestARefusedRequestsLineNamesItsSource: the line of an accepted request does not.
+// TestARefusedRequestsLineNamesItsSource: the log line of a refused request (4xx) has the address that it came from,
+// other lines do not. X-Forwarded-For, which any client can write, is not this address.
 func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
 	t.Cleanup(func() { slog.SetDefault(was) })
 	w := newWorld(t, newServer(t), "")
-	const from = "192.0.2.1:1234" // of httptest
+	const from = "192.0.2.1:1234" // the RemoteAddr of requests of httptest
 	for _, c := range []struct {
 		as                    *principal.Principal
 		method, pattern, body string

@@ -34,7 +34,7 @@ func render(body any) (raw, error) {
 func (a answer) write(w http.ResponseWriter) error {
 	var body []byte
 	switch b := a.body.(type) {
-	case nil:
+	case nil: // no body
 	case document:
 		body = b.text
 		w.Header().Set("Content-Type", b.mediaType)

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	defaultLimit = 50
-	maxLimit     = 100
+	defaultLimit = 50  // items of a page
+	maxLimit     = 100 // items of a page
 	maxCursor    = 128 // characters
 
 	idempotencyHeader = "Idempotency-Key"
@@ -28,19 +28,23 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// actor returns the caller with the roles that the route admits.
+// actor returns the caller, and the roles of which the caller must have one on this route.
 func (c *call) actor() store.Actor {
 	return store.Actor{User: c.caller.UserID, May: c.route.May.List()}
 }
 
-// signInSlack is the largest difference between the issuer's clock and ours, as of a token's other times.
+// signInSlack is the largest difference between the issuer's clock and ours: as much as the leeway that
+// pkg/authn/accesstoken gives to a token's other times.
 const signInSlack = 30 * time.Second
 
-// recent refuses a caller who has signed in too long ago for what the route does (RFC 9470), or whose token does not say
-// when. Who revokes, disables, removes or leaves is never asked: nothing may hold back a clean-up.
-func (c *call) recent() error {
-	age := time.Since(time.Unix(c.caller.SignedInAt, 0))
-	if c.maxAge == 0 || age >= -signInSlack && age <= c.maxAge+signInSlack {
+// needRecentSignIn refuses a caller who has signed in too long ago for what the route does (RFC 9470), or whose
+// token does not say when. Handlers that revoke, disable, remove or leave do not call it: nothing may delay a clean-up.
+func (c *call) needRecentSignIn() error {
+	if c.maxAge == 0 {
+		return nil
+	}
+	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not say when
+	if age >= -signInSlack && age <= c.maxAge+signInSlack {
 		return nil
 	}
 	return &problem.Error{
@@ -49,8 +53,8 @@ func (c *call) recent() error {
 	}
 }
 
-// readOrg reads the org of the path, when the route has one. An id that does not parse is
-// the same 404 as an org that does not exist.
+// readOrg reads the org in the path into c.org, when the route has an org. An id that does not
+// parse is the same 404 as an org that does not exist.
 func (c *call) readOrg() (err error) {
 	text := c.PathValue("orgId")
 	if text == "" {
@@ -78,13 +82,13 @@ func (c *call) endpointID() id.Endpoint { return endpointID(c.PathValue("endpoin
 // that no row has.
 func endpointID(text string) id.Endpoint { return idOr(id.NoEndpoint, id.ParseEndpoint, text) }
 
-// idOr returns the id that a text holds. For a text that does not parse it returns none, an
+// idOr returns the id that a text holds. For a text that does not parse it returns noRow, an
 // id that no row has: the store looks it up as any other, and does not find it.
-func idOr[ID any](none ID, parse func(string) (ID, error), text string) ID {
+func idOr[ID any](noRow ID, parse func(string) (ID, error), text string) ID {
 	if v, err := parse(text); err == nil {
 		return v
 	}
-	return none
+	return noRow
 }
 
 // isID returns a function that reports whether a cursor holds an id of the list's kind.
@@ -94,16 +98,14 @@ func isID[ID any](parse func(string) (ID, error)) func(string) bool {
 
 // checkQuery refuses query parameters that a route with a credential does not take:
 // otherwise a misspelt one would be ignored without notice. Public routes ignore unknown
-// parameters, because links to them gain parameters on their way. Error:
-// unknown_parameter.
-func checkQuery(r *http.Request, to route.Route) error {
-	if to.Takes == principal.Public {
+// parameters, because others add some to links, such as utm_source. Error: unknown_parameter.
+func checkQuery(r *http.Request, rt route.Route) error {
+	if rt.Takes == principal.Public {
 		return nil
 	}
-	query, taken := r.URL.Query(), to.Query
 	var unknown []problem.Field
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(taken, name) {
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if !slices.Contains(rt.Query, name) {
 			unknown = append(unknown, problem.Field{
 				Pointer: "?" + name, Code: "unknown", Message: "This route does not know the parameter.",
 			})
@@ -115,15 +117,16 @@ func checkQuery(r *http.Request, to route.Route) error {
 	return errParameter(unknown...)
 }
 
+// errParameter returns unknown_parameter, which names these parameters.
 func errParameter(unknown ...problem.Field) error {
 	return &problem.Error{
 		Code: problem.UnknownParameter, Detail: "The query has a parameter that this route does not know.", Fields: unknown,
 	}
 }
 
-// only reports whether the query has a parameter with its only value. It returns unknown_parameter for
-// any other value, and for a query that cannot be read.
-func (c *call) only(name, value string) (bool, error) {
+// option reports whether the query has a parameter, which takes one value only. The error is
+// unknown_parameter for any other value, and for a query that cannot be read.
+func (c *call) option(name, value string) (bool, error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
 	switch values := query[name]; {
 	case err == nil && len(values) == 0:
@@ -147,14 +150,19 @@ func (c *call) createdBy() (id.User, error) {
 	}
 }
 
-// page reads limit and cursor from the query. With whole, a query without both is for the
-// whole list. Errors: validation_failed, invalid_cursor.
-func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) {
-	q := c.URL.Query()
-	limits, cursors := q["limit"], q["cursor"]
-	if len(limits) == 0 && len(cursors) == 0 && whole {
+// pageOrAll reads the page as page does. A query without limit and cursor is for the whole list.
+func (c *call) pageOrAll(valid func(id string) bool) (store.Page, error) {
+	if q := c.URL.Query(); !q.Has("limit") && !q.Has("cursor") {
 		return store.Page{}, nil
 	}
+	return c.page(valid)
+}
+
+// page reads limit and cursor from the query. valid reports whether a cursor's id is one of the
+// list. Errors: validation_failed, invalid_cursor.
+func (c *call) page(valid func(id string) bool) (store.Page, error) {
+	q := c.URL.Query()
+	limits, cursors := q["limit"], q["cursor"]
 	p := store.Page{Limit: defaultLimit}
 	if len(limits) > 0 {
 		n, err := strconv.Atoi(limits[0])
@@ -173,8 +181,9 @@ func (c *call) page(whole bool, valid func(id string) bool) (store.Page, error) 
 	return p, nil
 }
 
-// cursor encodes the id behind which a list goes on, in base64url so that no one takes it
-// for an id. The partition comes from the path, so that a forged cursor reveals nothing.
+// cursor encodes the id after which the next page begins, in base64url so that no one takes the
+// cursor for an id. A list's partition comes from the path or the caller's API key, never from
+// the cursor, so that a forged cursor reveals nothing.
 func cursor(id string) string {
 	if id == "" {
 		return ""
@@ -182,7 +191,8 @@ func cursor(id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(id))
 }
 
-func openCursor(s string) (string, bool) {
+// openCursor returns the id that cursor encoded.
+func openCursor(s string) (id string, ok bool) {
 	if s == "" || len(s) > maxCursor {
 		return "", false
 	}
@@ -190,8 +200,9 @@ func openCursor(s string) (string, bool) {
 	return string(b), err == nil
 }
 
-// onceOf reads the Idempotency-Key of a create. shown makes the answer of what the store
-// created. Error: invalid_idempotency_key.
+// onceOf reads the Idempotency-Key of a create. Without the header, the store keeps no record of
+// the request. shown makes the body of the answer from what the store created. Error:
+// invalid_idempotency_key.
 func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made], error) {
 	once := store.Once[Made]{Render: func(made Made) ([]byte, error) { return render(shown(made)) }}
 	values := c.Header.Values(idempotencyHeader)
@@ -201,7 +212,8 @@ func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made],
 	key := values[0]
 	ok := len(values) == 1 && len(key) >= minIdempotencyKey && len(key) <= maxIdempotencyKey
 	for _, b := range []byte(key) {
-		ok = ok && b > ' ' && b < 0x7f
+		visible := b > ' ' && b < 0x7f // 0x7f is DEL
+		ok = ok && visible
 	}
 	if !ok {
 		return once, problem.New(problem.InvalidIdempotencyKey,
@@ -239,7 +251,7 @@ func (in *newNameIn) check(c *call) error {
 	return (*nameIn)(in).check(c)
 }
 
-// pageIn is the limit and cursor of a body.
+// pageIn is a body with the limit and the cursor of a page.
 type pageIn struct {
 	Limit  *int64  `json:"limit"`
 	Cursor *string `json:"cursor"`
@@ -268,7 +280,7 @@ func errCursor() error {
 	return problem.New(problem.InvalidCursor, "Send the cursor as nextCursor gave it.")
 }
 
-// millis checks a time of a body. It returns 0 for nil. Error: validation_failed.
+// millis checks a time of a body, in milliseconds since the epoch. It returns 0 for nil. Error: validation_failed.
 func millis(pointer string, at *int64) (int64, error) {
 	const latest = 1 << 47 // below the largest time of a ULID, which has 48 bits
 	if at == nil {

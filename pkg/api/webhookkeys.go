@@ -16,8 +16,8 @@ import (
 const keptFor = time.Minute
 
 // How long a receiver, or a cache before it, may keep an answer about a key, in seconds. A
-// revocation must be known soon, that of a retired key too: with keptFor, no answer shows
-// the key six minutes after its revocation.
+// revocation must be known soon, also of a key that is retired. keptFor and cacheKnown are six
+// minutes together: after that, no answer shows a revoked key as good.
 const (
 	cacheKnown   = 300
 	cacheUnknown = 60 // a key that does not exist yet
@@ -28,19 +28,19 @@ const (
 type webhookKeys struct {
 	store *store.Store
 
-	mu      sync.Mutex                          // held during a read of the table: a function has one call at a time
+	mu      sync.Mutex                          // held during reads of the table: a process serves one call at a time
 	byKid   map[string]kept[webhook.SigningKey] // only keys that exist: an unknown kid takes no memory
 	listing kept[[]webhook.SigningKey]
 }
 
-// kept is a result of a read, until the next read.
+// kept is the result of a read, which is used until the time of its next read.
 type kept[T any] struct {
 	value T
 	until time.Time
 }
 
 // WebhookKeys returns the handler of functions/webhookkeys, which serves the public reads and
-// the preflights of /v1. contract is infra/openapi.yaml. console is that of Orgs.
+// the preflights of /v1. contract is infra/openapi.yaml. console lists origins, as for Orgs.
 func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler {
 	k := &webhookKeys{store: s, byKid: map[string]kept[webhook.SigningKey]{}}
 	file := newContractFile(contract)
@@ -80,7 +80,7 @@ func (k *webhookKeys) get(ctx context.Context, _ *call, in kidIn) (answer, error
 	return k.lookUp(ctx, *in.Kid)
 }
 
-// getByPath returns the key of the kid in the path. Caches and browsers use it.
+// getByPath returns the key of the kid in the path: a GET, which caches and browsers keep.
 func (k *webhookKeys) getByPath(ctx context.Context, c *call, _ none) (answer, error) {
 	return k.lookUp(ctx, c.PathValue("kid"))
 }
@@ -127,6 +127,7 @@ func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error)
 	return cached(ok(body), cacheKnown), nil
 }
 
+// find returns a key from memory, or from the table when memory has no key that is fresh enough.
 func (k *webhookKeys) find(ctx context.Context, kid string) (webhook.SigningKey, error) {
 	now := k.store.Now()
 	k.mu.Lock()
@@ -141,6 +142,7 @@ func (k *webhookKeys) find(ctx context.Context, kid string) (webhook.SigningKey,
 	return key, err
 }
 
+// all returns all keys, as find does one.
 func (k *webhookKeys) all(ctx context.Context) ([]webhook.SigningKey, error) {
 	now := k.store.Now()
 	k.mu.Lock()
@@ -155,6 +157,8 @@ func (k *webhookKeys) all(ctx context.Context) ([]webhook.SigningKey, error) {
 	return keys, err
 }
 
+// cached returns the answer with the header that lets everyone keep it for some seconds. It
+// replaces all other headers of the answer.
 func cached(a answer, seconds int) answer {
 	a.header = map[string]string{"Cache-Control": "public, max-age=" + strconv.Itoa(seconds)}
 	return a

@@ -22,12 +22,11 @@ const (
 	keyByPath       = "/webhook_verification_key/"
 )
 
-// ring has a key in each state, made as the rotation makes them. now is the server's clock,
-// which starts when the last key was made.
+// ring is a server whose table has a signing key in each state, made as the rotation makes them.
 type ring struct {
 	*server
-	now                        *time.Time
-	next, active, old, revoked string // kids
+	now                        *time.Time // the clock
+	next, active, old, revoked string     // kids; old is retired
 }
 
 func newRing(t *testing.T) *ring {
@@ -71,6 +70,7 @@ func newJWK(t *testing.T) webhook.JWK {
 	return jwk
 }
 
+// activate makes a new key the active one, as the rotation does. The one before is retired.
 func (r *ring) activate(t *testing.T) string {
 	t.Helper()
 	ctx, jwk := context.Background(), newJWK(t)
@@ -91,8 +91,7 @@ func (r *ring) activate(t *testing.T) string {
 	return jwk.Kid
 }
 
-// lookup looks a key up in each of the three ways. The answers must be the same, and lookup
-// returns one.
+// lookup looks a key up by POST, GET and HEAD. The answers must be the same, and lookup returns one.
 func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
 	t.Helper()
 	posted := r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
@@ -105,6 +104,7 @@ func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) r
 	return posted
 }
 
+// set returns the kids of the key set.
 func (r *ring) set(t *testing.T) []string {
 	t.Helper()
 	list, _ := r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").body["keys"].([]any)
@@ -126,12 +126,12 @@ func TestAKidFindsItsKeyInEveryState(t *testing.T) {
 		code   problem.Code
 		cache  string
 	}{
-		"next":    {r.next, 200, "", "public, max-age=300"},
-		"active":  {r.active, 200, "", "public, max-age=300"},
-		"retired": {r.old, 200, "", "public, max-age=300"},
-		"revoked": {r.revoked, 410, problem.KidRevoked, "public, max-age=300"},
-		"unknown": {unknown, 404, problem.UnknownKid, "public, max-age=60"},
-		"no kid":  {"x", 400, problem.InvalidKid, "no-store"},
+		"next":                  {r.next, 200, "", "public, max-age=300"},
+		"active":                {r.active, 200, "", "public, max-age=300"},
+		"retired":               {r.old, 200, "", "public, max-age=300"},
+		"revoked":               {r.revoked, 410, problem.KidRevoked, "public, max-age=300"},
+		"unknown":               {unknown, 404, problem.UnknownKid, "public, max-age=60"},
+		"not the form of a kid": {"x", 400, problem.InvalidKid, "no-store"},
 	} {
 		out := r.lookup(t, c.kid, c.status, c.code)
 		if got := out.header.Get("Cache-Control"); got != c.cache {
@@ -140,7 +140,12 @@ func TestAKidFindsItsKeyInEveryState(t *testing.T) {
 		if c.status != 200 {
 			continue
 		}
-		if out.str("kid") != c.kid || out.str("kty") != "EC" || out.str("crv") != "P-256" || out.str("alg") != "ES256" || out.str("use") != "sig" || len(out.str("x")) != 43 || len(out.str("y")) != 43 {
+		for member, want := range map[string]string{"kid": c.kid, "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig"} {
+			if out.str(member) != want {
+				t.Errorf("%s: %s", name, out.text)
+			}
+		}
+		if len(out.str("x")) != 43 || len(out.str("y")) != 43 { // 256 bits in base64url
 			t.Errorf("%s: %s", name, out.text)
 		}
 		if expired := out.body["expiredAt"]; (expired != nil) != (name == "retired") {
@@ -154,7 +159,8 @@ func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
 	r.Faults.Plan("", storetest.LostBefore, -1) // a read would be a 503
 	for body, want := range map[string]problem.Code{
 		`{"kid":"x"}`: problem.InvalidKid, `{"kid":""}`: problem.InvalidKid, `{"kid":"` + r.active + `="}`: problem.InvalidKid,
-		`{"kid":"STATE"}`: problem.InvalidKid, `{}`: problem.ValidationFailed, `{"kid":null}`: problem.ValidationFailed,
+		`{"kid":"STATE"}`: problem.InvalidKid, // a row of the keys' partition that is no key
+		`{}`:              problem.ValidationFailed, `{"kid":null}`: problem.ValidationFailed,
 		`{"kid":7}`: problem.ValidationFailed, `{"kid":["` + r.active + `"]}`: problem.ValidationFailed,
 		`{"kid":"x","KID":"y"}`: problem.InvalidJSON, `{"kid":"x","x":1}`: problem.InvalidJSON, `[]`: problem.InvalidJSON,
 	} {
@@ -171,13 +177,13 @@ func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
 	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
 }
 
-// TestARetiredKeyOfTheSetNamesItsEnd: its signatures from then on prove nothing.
+// TestARetiredKeyOfTheSetNamesItsEnd: what the key signs after its expiredAt proves nothing.
 func TestARetiredKeyOfTheSetNamesItsEnd(t *testing.T) {
 	r := newRing(t)
 	end := r.lookup(t, r.old, 200, "").body["expiredAt"]
 	for _, k := range r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
-		ends, named := k["expiredAt"]
-		if named != (k["kid"] == r.old) || named && ends != end {
+		retired := k["kid"] == r.old
+		if ends, named := k["expiredAt"]; named != retired || retired && ends != end {
 			t.Errorf("%v, the lookup says %v", k, end)
 		}
 	}
@@ -211,7 +217,7 @@ func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	r.Faults.Heal()
 	*r.now = r.now.Add(time.Minute)
 	r.Faults.Plan("", storetest.LostBefore, -1)
-	r.lookup(t, r.active, 503, problem.Unavailable) // what was known a minute ago counts no more
+	r.lookup(t, r.active, 503, problem.Unavailable) // the answer of a minute ago is not used any more
 	r.Faults.Heal()
 	r.lookup(t, r.active, 410, problem.KidRevoked)
 	if got := r.set(t); slices.Contains(got, r.active) {

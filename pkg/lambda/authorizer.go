@@ -22,19 +22,20 @@ const (
 	deny          = "Deny"
 )
 
-// authorizerEvent has what is read of API Gateway's authorizer events: those of REST APIs, and those
-// of HTTP APIs by payload 1.0, which has the same names, and 2.0.
+// authorizerEvent has the members of API Gateway's authorizer events that are read. An event of an HTTP
+// API has the names of a REST API by payload 1.0, and other names by payload 2.0.
 type authorizerEvent struct {
 	methodARN, resource, httpMethod string
-	routeARN, routeKey              string // in payload 2.0, in place of these
-	eventType, version              string // version is "" of a REST API
+	routeARN, routeKey              string // payload 2.0: in place of methodARN and resource
+	eventType, version              string // version is "" for a REST API
 	identitySource, pathParameters  []byte // JSON texts; nil: the event has none
 	extendedRequestID               string
 	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
-	httpSourceIP                    string // in payload 2.0, in place of it
+	httpSourceIP                    string // payload 2.0: in place of sourceIP
 
-	// The values of each header whose name is Authorization in any case, so that a second header is
-	// noticed: by multiValueHeaders, and by headers, which count only without the others.
+	// The values of the headers whose name is Authorization in any case, by name, so that a second
+	// header is noticed. many is from multiValueHeaders. single is from headers, and is used when the
+	// event has no multiValueHeaders.
 	many, single map[string][]string
 }
 
@@ -62,9 +63,9 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 		case "httpMethod":
 			e.httpMethod = s.string()
 		case "headers":
-			e.single = s.authorization(func(text func()) { text() })
+			e.single = s.authorizationHeaders(func(readText func()) { readText() }) // each header is one text
 		case "multiValueHeaders":
-			e.many = s.authorization(s.array)
+			e.many = s.authorizationHeaders(s.array) // each header is an array of texts
 		case "requestContext":
 			e.extendedRequestID, e.sourceIP, e.httpSourceIP = s.requestContext()
 		default:
@@ -74,23 +75,24 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 	return e, s.end()
 }
 
-// authorization reads headers, and returns the values of those named Authorization; nil for null. It
-// calls each for every header, which must call text for each of the header's values. What it does not
-// return, it does not copy.
-func (s *scanner) authorization(each func(text func())) (found map[string][]string) {
+// authorizationHeaders reads headers, and returns the values of those named Authorization; nil for null.
+// readValue reads the value of one header: it must call readText for each text of the value. The
+// values of other headers are not copied.
+func (s *scanner) authorizationHeaders(readValue func(readText func())) (found map[string][]string) {
 	if s.peek() == '{' {
 		found = map[string][]string{}
 	}
 	var values []string
 	wanted := false
-	text := func() {
-		if value := s.quotedText(); wanted {
+	readText := func() {
+		value := s.quotedText()
+		if wanted {
 			values = append(values, string(value))
 		}
 	}
 	s.object(func(name []byte) {
 		values, wanted = nil, bytes.EqualFold(name, []byte("authorization"))
-		each(text)
+		readValue(readText)
 		if wanted {
 			found[string(name)] = values
 		}
@@ -98,6 +100,8 @@ func (s *scanner) authorization(each func(text func())) (found map[string][]stri
 	return found
 }
 
+// requestContext reads the request context. Payload 2.0 has the source IP in the member http, the others
+// have it in identity.
 func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP string) {
 	s.object(func(name []byte) {
 		switch string(name) {
@@ -114,6 +118,7 @@ func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP st
 	return extendedRequestID, sourceIP, httpSourceIP
 }
 
+// sourceIP reads an object, and returns its member sourceIp.
 func (s *scanner) sourceIP() (found string) {
 	s.object(func(name []byte) {
 		if string(name) == "sourceIp" {
@@ -134,8 +139,8 @@ func (e authorizerEvent) authorization() (values []string) {
 	if headers == nil {
 		headers = e.single
 	}
-	for _, of := range headers {
-		values = append(values, of...)
+	for _, found := range headers {
+		values = append(values, found...)
 	}
 	return values
 }
@@ -157,7 +162,7 @@ type statement struct {
 }
 
 // Decide turns the values of the Authorization headers into a principal, as
-// authn.Authorizer.Authorize does.
+// authn.Authorizer.Authorize does. want is the credential that the route takes.
 type Decide func(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error)
 
 // CredentialOf returns the credential that a route takes. ok is false for an unknown route.
@@ -200,8 +205,8 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 	return json.Marshal(answer)
 }
 
-// authorize answers Allow or Deny. When it cannot decide, it returns an error, which the
-// gateway answers with 503.
+// authorize answers Allow, or Deny for a 401. When it cannot decide, it returns an error, which the
+// gateway answers with 503. A 403 is such an error: roles are not the authorizer's to check.
 func authorize(ctx context.Context, e authorizerEvent, decide Decide, credentialOf CredentialOf) (*authorizerAnswer, error) {
 	want, ok := credentialOf(e.httpMethod, e.resource)
 	if !ok {
@@ -230,18 +235,19 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	if errors.Is(err, problem.ErrAtWill) {
 		counts = metric.UnknownKeys.With(1) // the alarm on this function's errors leaves these out
 	}
-	return nil, unknown(ctx, e, err, counts...)
+	return nil, undecided(ctx, e, err, counts...)
 }
 
-// unknown logs why there is no decision, and returns the error of the call.
-func unknown(ctx context.Context, e authorizerEvent, err error, counts ...any) error {
+// undecided logs why there is no decision, and returns the error of the call. counts are attributes of
+// the log line that count it in a metric.
+func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any) error {
 	slog.ErrorContext(ctx, "authorizer cannot tell", append([]any{"error", err, "requestId", problem.RequestID(ctx),
 		"route", e.route()}, counts...)...)
 	return errors.New("the authorizer cannot tell who calls")
 }
 
 // logRefusal writes the one line of a refusal. caller is the id of the API key whose secret
-// has matched, or else empty. No caller can choose what the line has of it.
+// has matched, or else empty: no one can write the id of another's key into the log.
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, caller string) {
 	attrs := []any{
 		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.httpMethod + " " + e.resource,
@@ -253,9 +259,9 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
-// onStage returns a policy for every route of the stage. It is not cached, so it decides on
-// this one request only. SAM local reads a resource as a pattern, which the name of a single
-// route could fail to match.
+// onStage returns a policy for every route of the stage. The gateway does not cache it, so it
+// decides on this one request only. A policy for the one route would not do: SAM local reads a
+// resource as a pattern, and the path of a request may not match itself as a pattern.
 func onStage(effect, methodARN string) policy {
 	resource := methodARN
 	if parts := strings.SplitN(methodARN, "/", 3); len(parts) == 3 {

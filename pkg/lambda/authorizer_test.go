@@ -13,10 +13,12 @@ import (
 	"latchkey/pkg/problem"
 )
 
+// sample is an event of a REST API for a route that takes a user token, with two Authorization headers.
 const sample = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abc/live/GET/v1/orgs/x/y",
 "resource":"/v1/orgs","httpMethod":"GET","headers":{"AUTHORIZATION":"Bearer b"},
 "multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},"requestContext":{"extendedRequestId":"ext-1"}}`
 
+// ask calls the authorizer with an event. Only GET /v1/orgs is in its table of routes.
 func ask(t *testing.T, event string, decide Decide) (map[string]any, error) {
 	t.Helper()
 	takes := func(method, resource string) (principal.Credential, bool) {
@@ -33,6 +35,7 @@ func ask(t *testing.T, event string, decide Decide) (map[string]any, error) {
 	return m, json.Unmarshal(b, &m)
 }
 
+// refuse returns a Decide that always returns err.
 func refuse(err error) Decide {
 	return func(context.Context, principal.Credential, []string) (principal.Principal, error) {
 		return principal.Principal{}, err
@@ -54,7 +57,7 @@ func TestAGoodCallerIsAllowedOnTheWholeStageWithAStringContext(t *testing.T) {
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"Bearer a", "Bearer b"}) {
-		t.Errorf("headers %v: both must be seen", got)
+		t.Errorf("headers %v: both must be read", got)
 	}
 	text, _ := json.Marshal(out["policyDocument"]) //nolint:errchkjson // it was JSON a moment ago
 	want := `{"Statement":[{"Action":"execute-api:Invoke","Effect":"Allow","Resource":"arn:aws:execute-api:us-east-1:123456789012:abc/live/*"}],"Version":"2012-10-17"}`

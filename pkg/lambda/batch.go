@@ -44,11 +44,12 @@ type batchFailure struct {
 // StartStream calls run with the key of each new row of the table's stream. It calls run for
 // all rows of a batch at the same time, because one after the other would limit a shard to
 // the speed of one row. When a row fails, Lambda sends the batch again from that row on, so
-// run gets rows again that it is done with. StartStream does not return.
+// run gets rows again that it has handled already. StartStream does not return.
 func StartStream(run func(ctx context.Context, pk, sk string) error) {
 	start(stream(run))
 }
 
+// stream returns the handler of StartStream.
 func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
 		ctx, cancel := prepared(ctx, "")
@@ -61,6 +62,7 @@ func stream(run func(ctx context.Context, pk, sk string) error) func(context.Con
 			}
 			return err
 		})
+		// Only the first failed row is named: Lambda sends all rows from it on.
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return batchAnswer{[]batchFailure{{e.Records[i].DynamoDB.SequenceNumber}}}, nil
 		}
@@ -69,11 +71,12 @@ func stream(run func(ctx context.Context, pk, sk string) error) func(context.Con
 }
 
 // StartQueue calls run with the body of each message of a queue, for all messages of a batch
-// at the same time, so that a slow one does not hold up the others. It does not return.
+// at the same time, so that a slow one does not delay the others. StartQueue does not return.
 func StartQueue(run func(ctx context.Context, body string) error) {
 	start(messages(run))
 }
 
+// messages returns the handler of StartQueue.
 func messages(run func(ctx context.Context, body string) error) func(context.Context, queueEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {
 		ctx, cancel := prepared(ctx, "")

@@ -22,6 +22,7 @@ const streamBatch = `{"Records":[
  {"eventID":"2","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EVTS#a"},"SK":{"S":"e2"}},"SequenceNumber":"200"}},
  {"eventID":"3","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EVTS#b"},"SK":{"S":"e3"}},"SequenceNumber":"300"}}]}`
 
+// decoded returns the event that a text holds.
 func decoded[T any](t *testing.T, text string) (e T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -30,6 +31,7 @@ func decoded[T any](t *testing.T, text string) (e T) {
 	return e
 }
 
+// answered returns an answer as Lambda gets it.
 func answered(t *testing.T, a batchAnswer, err error) string {
 	t.Helper()
 	text, marshal := json.Marshal(a)
@@ -39,9 +41,10 @@ func answered(t *testing.T, a batchAnswer, err error) string {
 	return string(text)
 }
 
-// TestFromARecordThatFailsTheBatchIsGivenBack although all its records are tried, at the same time.
+// TestFromARecordThatFailsTheBatchIsGivenBack: the answer names the first record that fails, although all records are
+// tried, at the same time.
 func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
-	for fails, want := range map[string]string{
+	for fails, want := range map[string]string{ // the sort keys of the records that fail; e1 panics
 		"":      `{"batchItemFailures":[]}`,
 		"e1":    `{"batchItemFailures":[{"itemIdentifier":"100"}]}`,
 		"e2":    `{"batchItemFailures":[{"itemIdentifier":"200"}]}`,
@@ -103,7 +106,7 @@ func TestAMessageThatFailsOrHangsHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatFailsIsLogged, with what leads to it.
+// TestOnlyWhatFailsIsLogged: the line of a failure has the cause and the keys or the body.
 func TestOnlyWhatFailsIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -111,8 +114,8 @@ func TestOnlyWhatFailsIsLogged(t *testing.T) {
 	defer slog.SetDefault(before)
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r1"})
 	for name, c := range map[string]struct {
-		run  func(failing func(string) error) error
-		want []string
+		run  func(failing func(string) error) error // handles the items e1 and e2, each by failing
+		want []string                               // parts of the line of e2
 	}{
 		"a stream": {func(failing func(string) error) error {
 			_, err := stream(func(_ context.Context, _, sk string) error { return failing(sk) })(ctx, decoded[streamEvent](t, streamBatch))
@@ -147,14 +150,15 @@ func TestOnlyWhatFailsIsLogged(t *testing.T) {
 	}
 }
 
-// TestOnlyUnderSAMIsAShortCallDrawnOut to the 6 ms below which SAM local waits a second.
+// TestOnlyUnderSAMIsAShortCallDrawnOut: to 6 ms, because SAM local waits a second after a shorter call.
 func TestOnlyUnderSAMIsAShortCallDrawnOut(t *testing.T) {
 	for value, want := range map[string]time.Duration{"": 0, "false": 0, "true": 6 * time.Millisecond} {
 		t.Setenv("AWS_SAM_LOCAL", value)
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			if slowEnough()(); time.Since(begun) != want {
-				t.Errorf("%q: %s", value, time.Since(begun))
+			slowEnough()()
+			if took := time.Since(begun); took != want {
+				t.Errorf("%q: %s", value, took)
 			}
 		})
 	}

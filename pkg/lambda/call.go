@@ -29,13 +29,14 @@ const (
 	samLeast = 6 * time.Millisecond
 )
 
-// start serves a handler of Lambda events. It does not return.
+// start serves a handler of Lambda events, and does not return.
 func start(handler any) {
 	metric.Started()
 	awslambda.Start(handler)
 }
 
-// slowEnough returns a function that, under SAM local, waits until a call has lasted long enough.
+// slowEnough is for the beginning of a call. Under SAM local, the function that it returns waits until
+// the call has lasted samLeast; elsewhere it does nothing.
 func slowEnough() (wait func()) {
 	if os.Getenv("AWS_SAM_LOCAL") != "true" {
 		return func() {}

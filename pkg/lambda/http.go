@@ -32,16 +32,16 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 			serve(h, w, r)
 		}
 		out, err := w.GetProxyResponse()
-		if err != nil { // nothing was written
+		if err != nil { // h has written nothing, which is a 200 in net/http
 			out = events.APIGatewayProxyResponse{StatusCode: http.StatusOK}
 		}
 		return out, nil
 	}
 }
 
-// request builds the net/http request of an event. It closes the traps of aws-lambda-go-api-proxy:
+// request builds the net/http request of an event. It avoids the traps of aws-lambda-go-api-proxy:
 // it removes the headers in which a client could send an authorizer's context, and does not use the
-// accessor that trusts them; it takes any path; a body that is not base64 is an error.
+// accessor that trusts them; it takes any path; a body that should be base64 and is not is an error.
 func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, error) {
 	var accessor core.RequestAccessor
 	// The accessor puts the path, which the gateway may have decoded, into a URL. Any escaped

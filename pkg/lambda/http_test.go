@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// serve calls the function of a handler with an event.
 func serve(t *testing.T, e events.APIGatewayProxyRequest, h http.HandlerFunc) events.APIGatewayProxyResponse {
 	t.Helper()
 	out, err := lambda.HTTP(h)(context.Background(), e)
@@ -34,6 +35,7 @@ func serve(t *testing.T, e events.APIGatewayProxyRequest, h http.HandlerFunc) ev
 	return out
 }
 
+// event returns the event of a request to PATCH /v1/orgs/{orgId}.
 func event() events.APIGatewayProxyRequest {
 	return events.APIGatewayProxyRequest{
 		HTTPMethod: "PATCH", Resource: "/v1/orgs/{orgId}", Path: "/v1/orgs/org_1",
@@ -150,6 +152,7 @@ func TestABodyAndItsQueryArriveAsSent(t *testing.T) {
 }
 
 func TestAnAnswerComesBeforeTheFunctionsTimeIsUp(t *testing.T) {
+	// Of the 700 ms of the function, 500 are reserved for the answer (deadlineReserve): the handler has 200.
 	ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 	defer cancel()
 	begun := time.Now()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,6 +28,7 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	key := principal.Principal{Kind: principal.Key, KeyID: "key_1", OrgID: id.Source{}.NewOrg()}
 	event := strings.Replace(sample, `"requestContext":{`, `"requestContext":{"identity":{"sourceIp":"192.0.2.7"},`, 1)
 	event = strings.Replace(event, `"Other":["x"]`, `"X-Forwarded-For":["198.51.100.1"],"Authorization":["Bearer chosen"]`, 1)
+	// The principal beside the refusal, by the caller that the line must have.
 	for caller, p := range map[string]principal.Principal{"": {}, "key_1": key} {
 		out.Reset()
 		if _, err := ask(t, event, func(context.Context, principal.Credential, []string) (principal.Principal, error) {
@@ -46,13 +48,15 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 			t.Errorf("metrics %s", metrics)
 		}
 		delete(line, "_aws")
-		if delete(line, "time"); !sameValues(line, want) {
+		delete(line, "time")
+		if !maps.Equal(line, want) {
 			t.Errorf("%v, want %v", line, want)
 		}
 	}
 }
 
-// TestAMadeUpKeyIDIsCountedApart from errors that only a fault causes, so that the alarm can leave it out.
+// TestAMadeUpKeyIDIsCountedApart: any caller can cause this error, so its line has a metric of its own, which the alarm
+// on errors subtracts.
 func TestAMadeUpKeyIDIsCountedApart(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
@@ -69,7 +73,8 @@ func TestAMadeUpKeyIDIsCountedApart(t *testing.T) {
 	}
 }
 
-// TestAcceptedCredentialsAreOneLineAMinute: an accepted credential has no line of its own.
+// TestAcceptedCredentialsAreOneLineAMinute: an accepted credential has no line of its own. After a minute, the next
+// accepted one writes the line, with the three before it.
 func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -99,13 +104,4 @@ func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 			t.Errorf("lines: %s", out.String())
 		}
 	})
-}
-
-func sameValues(a, b map[string]any) bool {
-	for name, value := range a {
-		if b[name] != value {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }

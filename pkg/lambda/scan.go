@@ -12,8 +12,8 @@ var errEvent = errors.New("lambda: the event cannot be read")
 
 // scanner reads a JSON text from its beginning to its end. It exists because the authorizer reads a
 // few members of a large event on every request, and encoding/json would look at each byte three
-// times. It takes the text to be valid, as Lambda's events are: it finds no fault in what it skips.
-// After a fault it reads no more, and err is errEvent.
+// times. It assumes that the text is valid JSON, as Lambda's events are: it finds no fault in what it
+// skips. After a fault it reads no more, and err is errEvent.
 type scanner struct {
 	text []byte
 	err  error
@@ -40,7 +40,7 @@ func (s *scanner) take(c byte) {
 }
 
 // object reads an object, or null. For each member it calls read, which must read the value. The name is
-// a part of the event, valid until read returns.
+// not copied: it is valid until read returns.
 func (s *scanner) object(read func(name []byte)) {
 	if s.peek() != '{' {
 		s.null()
@@ -62,10 +62,15 @@ func (s *scanner) array(read func()) {
 	s.list('[', ']', read)
 }
 
-// list reads what is between two brackets, with commas between its parts.
+// list reads two brackets and the parts between them, which commas separate. For each part it calls part, which must
+// read it.
 func (s *scanner) list(opening, closing byte, part func()) {
 	s.take(opening)
-	for first := true; s.err == nil && (s.peek() != closing || !first); first = false {
+	if s.peek() == closing { // no parts
+		s.take(closing)
+		return
+	}
+	for s.err == nil {
 		part()
 		if s.peek() != ',' {
 			break
@@ -75,10 +80,10 @@ func (s *scanner) list(opening, closing byte, part func()) {
 	s.take(closing)
 }
 
-// string reads a text. null is "".
+// string reads a text. It returns "" for null.
 func (s *scanner) string() string { return string(s.quotedText()) }
 
-// quotedText reads what string does, and copies it only when it has escapes.
+// quotedText reads a text, or null, as string does. It copies only a text that has escapes.
 func (s *scanner) quotedText() []byte {
 	if s.peek() != '"' {
 		s.null()
@@ -95,8 +100,8 @@ func (s *scanner) quotedText() []byte {
 	return []byte(out)
 }
 
-// quoted reads a text with its quotes. plain reports whether it is what it says: without escapes, and
-// in valid UTF-8.
+// quoted reads a text with its quotes, of which the opening one is the next byte. plain reports whether
+// the text stands for itself: it has no escapes and is valid UTF-8.
 func (s *scanner) quoted() (raw []byte, plain bool) {
 	plain = true
 	for i := 1; i < len(s.text); i++ {
@@ -113,7 +118,7 @@ func (s *scanner) quoted() (raw []byte, plain bool) {
 	return nil, false
 }
 
-// end returns the scanner's error, or that of a text with more behind what was read.
+// end returns the error of the scanner. It is an error, too, when the text has more than was read.
 func (s *scanner) end() error {
 	if s.err == nil && s.peek() != 0 {
 		s.fail()
@@ -133,7 +138,7 @@ func (s *scanner) null() {
 
 // value reads any value and returns its text.
 func (s *scanner) value() []byte {
-	s.peek()
+	s.peek() // passes the blanks before the value
 	before := s.text
 	s.skip()
 	return before[:len(before)-len(s.text)]

@@ -62,7 +62,7 @@ func byEncodingJSON(text []byte) (authorizerEvent, error) {
 	return e, failed
 }
 
-// FuzzTheScannerReadsAnEventAsEncodingJSONDoes: whatever JSON text the authorizer gets.
+// FuzzTheScannerReadsAnEventAsEncodingJSONDoes: for any JSON text.
 func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
 	for _, seed := range []string{
 		sample, `{}`, `null`, `[]`, ` { "methodArn" : "a" , "headers" : null } `, `{"resource":"\u00e9\ud83d\ude00\\\"\n"}`,
@@ -88,7 +88,7 @@ func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
 	})
 }
 
-// TestWhatIsNoEventIsRefused, although the scanner takes its text to be valid where it skips it.
+// TestWhatIsNoEventIsRefused: the scanner finds these faults, although it does not check what it skips.
 func TestWhatIsNoEventIsRefused(t *testing.T) {
 	for _, text := range []string{``, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":"`, `{"a":}`, `{"a":,"b":1}`, `{"methodArn":"a"`, `{} x`, `{}{}`, `"`, `x`, `{"a":1]`} {
 		if e, err := readAuthorizerEvent([]byte(text)); !errors.Is(err, errEvent) {

@@ -15,6 +15,7 @@ func StartSchedule(run func(context.Context) error) {
 	start(schedule(run))
 }
 
+// schedule returns the handler of StartSchedule.
 func schedule(run func(context.Context) error) func(context.Context, json.RawMessage) error {
 	return func(ctx context.Context, _ json.RawMessage) error {
 		ctx, cancel := prepared(ctx, "")

@@ -77,7 +77,10 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	e.methodARN, e.resource, e.sourceIP = cmp.Or(e.methodARN, e.routeARN), cmp.Or(e.resource, e.routeKey), cmp.Or(e.sourceIP, e.httpSourceIP)
+	// The members of payload 2.0 take the names of the others.
+	e.methodARN = cmp.Or(e.methodARN, e.routeARN)
+	e.resource = cmp.Or(e.resource, e.routeKey)
+	e.sourceIP = cmp.Or(e.sourceIP, e.httpSourceIP)
 	ctx, cancel := prepared(ctx, e.extendedRequestID)
 	defer cancel()
 	if err := misconfigured(e); err != nil {
@@ -101,6 +104,8 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	return json.Marshal(answer)
 }
 
+// decide returns the answer to a request whose authorizer is configured well. The error means that there is no
+// decision.
 func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path map[string]string) (any, error) {
 	id, fields, err := h.check(ctx, e.authorization(), path)
 	if err == nil {
@@ -113,10 +118,10 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 			"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,
 		}, nil), nil
 	}
-	return nil, unknown(ctx, e, err)
+	return nil, undecided(ctx, e, err)
 }
 
-// ends returns the condition by which a policy ends after a time, nil for 0.
+// ends returns the condition that a policy holds for a time from now on, nil for 0.
 func ends(after time.Duration) json.RawMessage {
 	if after == 0 {
 		return nil
@@ -124,7 +129,7 @@ func ends(after time.Duration) json.RawMessage {
 	return json.RawMessage(`{"DateLessThan":{"aws:CurrentTime":"` + time.Now().Add(after).UTC().Format(time.RFC3339) + `"}}`)
 }
 
-// answerTo returns the answer in the form that the event asks for. condition is that of a policy.
+// answerTo returns the answer in the form that the event asks for. Only a policy has the condition.
 func answerTo(e authorizerEvent, effect, id string, fields map[string]string, condition json.RawMessage) any {
 	if e.version == "2.0" {
 		return simpleAnswer{effect == allow, fields}
@@ -135,9 +140,9 @@ func answerTo(e authorizerEvent, effect, id string, fields map[string]string, co
 	}
 }
 
-// thisRoute returns a policy's resource for one request. A gateway that keeps the answer, against our
-// advice, has nothing for another path. "*" and "$" have a meaning in a policy: each becomes "?",
-// which matches any one character.
+// thisRoute returns a policy's resource for one request, so that a gateway that keeps the answer, against our
+// advice, allows no other path by it. "*" and "$" have a meaning in a policy: each becomes "?", which matches
+// any one character.
 func thisRoute(methodARN string) string {
 	return strings.NewReplacer("*", "?", "$", "?").Replace(methodARN)
 }

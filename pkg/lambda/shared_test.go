@@ -15,7 +15,7 @@ import (
 )
 
 // The events of AWS's documentation ("Input to an API Gateway Lambda authorizer", "Payload format
-// version"), without what is not read.
+// version"), without most members that the authorizer does not read.
 const (
 	restEvent = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1","resource":"/orgs/{orgId}","path":"/orgs/o1",
 "httpMethod":"GET","headers":{"Authorization":"Bearer a"},"multiValueHeaders":{"Authorization":["Bearer a"]},"queryStringParameters":{"orgId":"forged"},
@@ -28,7 +28,8 @@ const (
 "pathParameters":{"orgId":"o1"},"stageVariables":{}}`
 )
 
-// check answers err, or lets the holder of "Bearer a" into the org of the path.
+// check returns a Check that returns err or, when err is nil, accepts every request and returns the headers and the
+// org of the path that it got.
 func check(err error) Check {
 	return func(_ context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
 		if err != nil {
@@ -38,6 +39,7 @@ func check(err error) Check {
 	}
 }
 
+// askShared calls a shared authorizer with an event.
 func askShared(event string, c Check) (string, error) {
 	b, err := (&sharedAuthorizer{check: c}).Invoke(context.Background(), []byte(event))
 	return string(b), err
@@ -52,7 +54,7 @@ func TestASharedAuthorizerAnswersInTheFormOfTheEvent(t *testing.T) {
 		denied   = `{"principalId":"anonymous","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"Deny",` + resource + `}]},` + refusal + `}`
 	)
 	revoked := problem.New(problem.KeyRevoked, "This API key was revoked.")
-	for event, want := range map[string][2]string{
+	for event, want := range map[string][2]string{ // the answers to an accepted and to a revoked key
 		restEvent:  {allowed, denied},
 		httpEvent1: {allowed, denied},
 		httpEvent2: {`{"isAuthorized":true,` + fields + `}`, `{"isAuthorized":false,` + refusal + `}`},
@@ -82,13 +84,13 @@ func TestASharedAuthorizersRefusalNamesTheProvedKey(t *testing.T) {
 // TestWhatCouldBeCachedIsRefused: an answer that is kept would open the door for a revoked key.
 func TestWhatCouldBeCachedIsRefused(t *testing.T) {
 	for name, event := range map[string]string{
-		"TOKEN":                          `{"type":"TOKEN","authorizationToken":"Bearer a","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/"}`,
-		"no type":                        strings.Replace(restEvent, `"type":"REQUEST",`, "", 1),
-		"identity source, payload 1.0":   strings.Replace(httpEvent1, `"identitySource":""`, `"identitySource":"Bearer a"`, 1),
-		"identity source, payload 2.0":   strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":["Bearer a"]`, 1),
-		"an empty value of one is shown": strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":[""]`, 1),
-		"a WebSocket":                    strings.Replace(restEvent, "GET/orgs/o1", "$connect", 1),
-		"no route":                       strings.Replace(restEvent, "methodArn", "other", 1),
+		"TOKEN":                        `{"type":"TOKEN","authorizationToken":"Bearer a","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/"}`,
+		"no type":                      strings.Replace(restEvent, `"type":"REQUEST",`, "", 1),
+		"identity source, payload 1.0": strings.Replace(httpEvent1, `"identitySource":""`, `"identitySource":"Bearer a"`, 1),
+		"identity source, payload 2.0": strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":["Bearer a"]`, 1),
+		"identity source, empty value": strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":[""]`, 1),
+		"a WebSocket API":              strings.Replace(restEvent, "GET/orgs/o1", "$connect", 1),
+		"no route":                     strings.Replace(restEvent, "methodArn", "other", 1),
 	} {
 		asked := false
 		got, err := askShared(event, func(context.Context, []string, map[string]string) (string, map[string]string, error) {
@@ -101,7 +103,7 @@ func TestWhatCouldBeCachedIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnAllowEndsWhereItIsSetTo wants the condition on an Allow only, and nothing of it in a form that has no policy.
+// TestAnAllowEndsWhereItIsSetTo: only an Allow has the condition. A simple answer has no policy, and so no condition.
 func TestAnAllowEndsWhereItIsSetTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(event string, c Check, allowFor time.Duration) string {
@@ -143,7 +145,7 @@ func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {
 	}
 }
 
-// TestAPolicyIsForOneRequest: a path with the characters of patterns opens no other.
+// TestAPolicyIsForOneRequest: the policy for a path with characters of patterns allows no longer or shorter path.
 func TestAPolicyIsForOneRequest(t *testing.T) {
 	for path, want := range map[string]string{"a": "a", "*": "?", "a*b?c": "a?b?c", "${aws:username}": "?{aws:username}"} {
 		const arn = "arn:aws:execute-api:us-east-1:1:a/live/GET/"

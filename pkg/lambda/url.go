@@ -21,7 +21,7 @@ func URL(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (
 		ctx, cancel := prepared(ctx, e.RequestContext.RequestID)
 		defer cancel()
 		w := core.NewProxyResponseWriterV2()
-		// Any escaped path parses. It serves only to choose the handler.
+		// Any escaped path parses. The path only chooses the handler.
 		e.RawPath = (&url.URL{Path: e.RawPath}).EscapedPath()
 		var accessor core.RequestAccessorV2
 		r, err := accessor.EventToRequest(e)

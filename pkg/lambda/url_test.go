@@ -14,6 +14,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
+// serveURL calls the function of a handler, as a function URL does.
 func serveURL(t *testing.T, e events.APIGatewayV2HTTPRequest, h http.HandlerFunc) events.APIGatewayV2HTTPResponse {
 	t.Helper()
 	out, err := lambda.URL(h)(context.Background(), e)
@@ -23,6 +24,7 @@ func serveURL(t *testing.T, e events.APIGatewayV2HTTPRequest, h http.HandlerFunc
 	return out
 }
 
+// urlEvent returns the event of a POST to a path.
 func urlEvent(path string) (e events.APIGatewayV2HTTPRequest) {
 	e.RawPath, e.RawQueryString = path, "scope=a&scope=b%20c"
 	e.Headers = map[string]string{"authorization": "Bearer a,Bearer b", "content-type": "application/x-www-form-urlencoded", "x-apigateway-event": "forged"}
@@ -36,9 +38,14 @@ func TestAFunctionURLsEventIsARequest(t *testing.T) {
 	for _, path := range []string{"/authorize/x", "/authorize/100%", "/authorize/\x00", "//authorize", "/authorize/%zz", ""} {
 		out := serveURL(t, urlEvent(path), func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
-			if r.Method != "POST" || r.URL.RawQuery != "scope=a&scope=b%20c" || r.RemoteAddr != "192.0.2.1" || string(body) != "token=x" ||
-				problem.RequestID(r.Context()) != "r-1" || strings.HasPrefix(path, "/authorize") && !strings.HasPrefix(r.URL.Path, "/authorize") {
-				t.Errorf("%q: %s %s %s %q", path, r.Method, r.URL, r.RemoteAddr, body)
+			if r.Method != "POST" || r.URL.RawQuery != "scope=a&scope=b%20c" || string(body) != "token=x" {
+				t.Errorf("%q: %s %s %q", path, r.Method, r.URL, body)
+			}
+			if id := problem.RequestID(r.Context()); r.RemoteAddr != "192.0.2.1" || id != "r-1" {
+				t.Errorf("%q: from %s, request %s", path, r.RemoteAddr, id)
+			}
+			if strings.HasPrefix(path, "/authorize") && !strings.HasPrefix(r.URL.Path, "/authorize") {
+				t.Errorf("%q became %q", path, r.URL.Path)
 			}
 			if got := r.Header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer a,Bearer b" {
 				t.Errorf("Authorization %q", got)

@@ -32,7 +32,7 @@ func Bearer(header string) (credential string, ok bool) {
 }
 
 // Challenge returns the WWW-Authenticate of a refusal of a request with these Authorization headers.
-// It is one of two constants, because the gateway's template does not escape. It has no error when
+// It is one of two constants, because the gateway's template does not escape. It names no error when
 // the request had no Bearer credential (RFC 6750, section 3).
 func Challenge(headers []string) string {
 	for _, h := range headers {
@@ -46,8 +46,8 @@ func Challenge(headers []string) string {
 // CodeMisconfigured marks a MisconfiguredError in the log.
 const CodeMisconfigured = "authorizer_misconfigured"
 
-// MisconfiguredError says what is wrong in the settings of the API or the proxy that asks an authorizer. It
-// is never a refusal: the requests are in order, and must not be let through.
+// MisconfiguredError says what is wrong in the settings of the API or the proxy that asks an authorizer. It is
+// not a refusal, because the fault is not the caller's. The request must not be let through all the same.
 type MisconfiguredError string
 
 func (m MisconfiguredError) Error() string { return CodeMisconfigured + ": " + string(m) }
@@ -106,7 +106,7 @@ func Parse(m map[string]any) (Principal, error) {
 		if err != nil {
 			return Principal{}, ErrMissing
 		}
-		at, _ := strconv.ParseInt(text("signedInAt"), 10, 64) // a time that cannot be read is none
+		at, _ := strconv.ParseInt(text("signedInAt"), 10, 64) // 0, not known, for a time that cannot be read
 		return Principal{Kind: User, UserID: u, SignedInAt: at}, nil
 	case Key:
 		o, errO := id.ParseOrg(text("orgId"))

@@ -57,9 +57,12 @@ func TestACallerArrivesAsTheAuthorizerSentIt(t *testing.T) {
 			t.Errorf("%+v: sent %v, arrived as %+v, %v", c.p, sent, got, err)
 		}
 		for name := range c.sent {
+			if name == "signedInAt" {
+				continue // the one member that may be missing
+			}
 			lost := maps.Clone(arrived)
 			delete(lost, name)
-			if got, err := principal.Parse(lost); name != "signedInAt" && (!errors.Is(err, principal.ErrMissing) || got != principal.Principal{}) {
+			if got, err := principal.Parse(lost); !errors.Is(err, principal.ErrMissing) || got != (principal.Principal{}) {
 				t.Errorf("without %s: %+v, %v", name, got, err)
 			}
 		}

@@ -24,7 +24,7 @@ type document struct {
 // 429 carry Retry-After in whole seconds, at least 1.
 func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	e := From(err)
-	code := e.Code.find().code
+	code := e.Code.find().code // internal for a code that is not in the list
 	status := code.Status()
 	body, mErr := json.Marshal(document{
 		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,
@@ -36,7 +36,8 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
-	if code == InsufficientUserAuthentication { // API Gateway renames a function's header, so that the body has it too
+	if code == InsufficientUserAuthentication {
+		// API Gateway renames this header of a function's answer. So the body has max_age too.
 		h.Set("WWW-Authenticate", `Bearer error="`+string(code)+`", max_age="`+strconv.Itoa(int(e.MaxAge.Seconds()))+`"`)
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {

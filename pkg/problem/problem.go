@@ -143,18 +143,14 @@ func Codes() []Code {
 	return out
 }
 
-// find returns the kind of a code, and that of Internal for an unknown code.
+// find returns the kind of a code; for an unknown code, the kind of Internal.
 func (c Code) find() kind {
-	internal := kind{Internal, http.StatusInternalServerError, ""}
 	for _, k := range kinds {
 		if k.code == c {
 			return k
 		}
-		if k.code == Internal {
-			internal = k
-		}
 	}
-	return internal
+	return Internal.find() // kinds has Internal
 }
 
 // Status returns the HTTP status of a code, 500 for an unknown code.
@@ -201,8 +197,8 @@ func Invalid(pointer, code, message string) *Error {
 	}
 }
 
-// ErrAtWill is the cause of an Unavailable that a caller without a credential can have at will. It is no sign that
-// something is out of order.
+// ErrAtWill is the cause of an Unavailable that any caller can cause at will, even without a credential. So the error is
+// no sign of a fault.
 var ErrAtWill = errors.New("any caller can cause this")
 
 // Error returns the text for the log: code, detail and cause.
@@ -236,7 +232,7 @@ func Refusal(err error) (refused *Error, ok bool) {
 	}
 }
 
-// From turns any error into an Error. Another kind of error becomes Internal, with err as its
+// From returns the Error that err is or wraps. Any other error becomes Internal, with err as its
 // cause.
 func From(err error) *Error {
 	var e *Error

@@ -20,7 +20,7 @@ type Route struct {
 	Pattern   string // in the form of API Gateway and net/http: /v1/orgs/{orgId}
 	Function  string // the folder under functions/
 	Takes     principal.Credential
-	May       Roles    // UserToken routes under an org only
+	May       Roles    // of a UserToken route under an org; NoOrg for all others
 	Query     []string // the names of the query parameters that the route takes
 }
 
@@ -58,7 +58,7 @@ func (r Roles) List() []org.Role {
 	}
 }
 
-// page are the query parameters of a list.
+// page has the query parameters of a list.
 var page = []string{"limit", "cursor"}
 
 // routes is the whole authorization of the product (infra/docs/contract.md, "Routes";

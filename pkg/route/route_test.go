@@ -16,7 +16,10 @@ func TestEveryRouteOfTheConsoleHasOnePreflight(t *testing.T) {
 		switch {
 		case r.Method == "OPTIONS":
 			preflights[r.Pattern]++
-			if r.Operation != route.Preflight || r.Takes != principal.Public || r.Function != "webhookkeys" && !strings.HasPrefix(r.Pattern, "/link/") || r.May != route.NoOrg {
+			if r.Operation != route.Preflight || r.Takes != principal.Public || r.May != route.NoOrg {
+				t.Errorf("%+v", r)
+			}
+			if r.Function != "webhookkeys" && !strings.HasPrefix(r.Pattern, "/link/") { // links answers its own
 				t.Errorf("%+v", r)
 			}
 		case r.ForConsole():
@@ -45,7 +48,7 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 	if got := route.Methods("/link/claim"); !slices.Equal(got, []string{"POST"}) { // its OPTIONS is in the table too
 		t.Errorf("%v", got)
 	}
-	if got := route.Methods("/v1"); got != nil {
+	if got := route.Methods("/v1"); got != nil { // no route has this path
 		t.Errorf("%v", got)
 	}
 	for _, c := range []struct {
@@ -68,6 +71,7 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 	}
 }
 
+// TestASetOfRolesIsOneForNoWeakerRole: a set has exactly these roles, and none that may do less.
 func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
 	for set, want := range map[route.Roles][]org.Role{
 		route.NoOrg: nil, route.AdminsOnly: {org.Admin}, route.MayRead: {org.Admin, org.Member}, route.AnyMember: {org.Admin, org.Member, org.Viewer},

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// mayImport has, for each package below pkg, the others that it imports. A package uses packages
-// above it in this list. A new package needs a line here.
+// mayImport has, for each package below pkg, the packages of pkg that it may import. The imported packages are above it
+// in this list, but for boot: boot imports no other package. A new package needs a line here.
 var mayImport = map[string][]string{
 	"p256":              {},
-	"verify":            {"p256"}, // receivers import it
+	"verify":            {"p256"}, // receivers of webhooks import it
 	"problem":           {},
 	"id":                {},
 	"secret":            {},
@@ -52,20 +52,21 @@ var mayImport = map[string][]string{
 	"consumers":         {},
 }
 
-// onlyIn has the packages that may import a module from outside.
+// onlyIn has, for each module or package from outside, the packages below pkg that may import it. An import must be
+// allowed by each line whose path it begins with: dynamodb by the line of the whole SDK and by its own line.
 var onlyIn = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "consumers", "servicetest", "table", "guard"},
 	"github.com/aws/aws-lambda-go":                  {"lambda"},
 	"github.com/awslabs/aws-lambda-go-api-proxy":    {"lambda"},
 	"github.com/golang-jwt/jwt":                     {"authn/accesstoken"},
-	"github.com/aws/aws-sdk-go-v2/config":           {},
+	"github.com/aws/aws-sdk-go-v2/config":           {}, // it makes a cold start longer: see package boot
 	"github.com/aws/aws-sdk-go-v2/service/kms":      {"pipeline/signing", "servicetest"},
 	"github.com/aws/aws-sdk-go-v2/service/sqs":      {"pipeline/queue"},
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"table", "store/storetest", "boot", "guard"},
 }
 
-// TestImportsRunOneWay reads the imports of every file that is not a test. An arrow that no package
-// uses is a fault too: the list says what is so.
+// TestImportsRunOneWay reads the imports of every file that is not a test. An allowed import that
+// no file has is a fault too, so that the lists show the imports as they are.
 func TestImportsRunOneWay(t *testing.T) {
 	used := map[string]map[string]bool{}
 	for file, imports := range importsOf(t, ".", goFile) {
@@ -126,37 +127,41 @@ func TestPkgDependsOnNoOtherFolder(t *testing.T) {
 	}
 }
 
-// onTheLab are the rooms of infra that may import the lab or the local stack, tests aside: they start services.
+// onTheLab lists the folders of infra that start services. Only their files may import the lab or the local stack; tests
+// are not looked at.
 var onTheLab = []string{"lab", "local", "e2e"}
 
-// TestTheLabKnowsNothingOfTheProduct, and what deploys or lints compiles no emulator.
+// TestTheLabKnowsNothingOfTheProduct: the lab imports only itself and infra/tools. Also, only onTheLab imports the lab,
+// so that the tools that deploy and lint compile no emulator.
 func TestTheLabKnowsNothingOfTheProduct(t *testing.T) {
 	seen := map[string]bool{}
 	for file, imports := range importsOf(t, "../infra", goFile) {
-		room, _, _ := strings.Cut(filepath.ToSlash(file), "/")
+		folder, _, _ := strings.Cut(filepath.ToSlash(file), "/")
 		for _, imported := range imports {
-			lab := imported == "latchkey/infra/lab" || strings.HasPrefix(imported, "latchkey/infra/lab/")
-			if room == "lab" && strings.HasPrefix(imported, "latchkey/") && !lab && imported != "latchkey/infra/tools" {
+			isLab := imported == "latchkey/infra/lab" || strings.HasPrefix(imported, "latchkey/infra/lab/")
+			isOurs := strings.HasPrefix(imported, "latchkey/")
+			if folder == "lab" && isOurs && !isLab && imported != "latchkey/infra/tools" {
 				t.Errorf("%s imports %s", file, imported)
 			}
-			if lab || strings.HasPrefix(imported, "latchkey/infra/local/") {
-				if seen[room] = true; !slices.Contains(onTheLab, room) {
+			if isLab || strings.HasPrefix(imported, "latchkey/infra/local/") {
+				seen[folder] = true
+				if !slices.Contains(onTheLab, folder) {
 					t.Errorf("%s imports %s", file, imported)
 				}
 			}
 		}
 	}
-	for _, room := range onTheLab {
-		if !seen[room] {
-			t.Errorf("%s may import the lab, and does not", room)
+	for _, folder := range onTheLab {
+		if !seen[folder] {
+			t.Errorf("%s may import the lab, and does not", folder)
 		}
 	}
 }
 
-// TestAFunctionIsWiring: each function is one file of at most 40 lines of code that imports no SDK.
+// TestAFunctionIsWiring: each function is one file that imports no package of GitHub and none of infra.
 func TestAFunctionIsWiring(t *testing.T) {
 	files := importsOf(t, "../functions", goFile)
-	if len(files) < 2 {
+	if len(files) < 2 { // the walk found no functions, so the test would prove nothing
 		t.Fatalf("%d functions were read", len(files))
 	}
 	for file, imports := range files {
@@ -164,26 +169,27 @@ func TestAFunctionIsWiring(t *testing.T) {
 			t.Errorf("%s: a function is its main.go and nothing else", file)
 		}
 		for _, imported := range imports {
-			contract := imported == "latchkey/infra" && file == filepath.Join("webhookkeys", "main.go") // it serves openapi.yaml
-			if strings.HasPrefix(imported, "github.com/") || strings.HasPrefix(imported, "latchkey/infra") && !contract {
+			if imported == "latchkey/infra" && file == filepath.Join("webhookkeys", "main.go") {
+				continue // webhookkeys serves openapi.yaml, which this package embeds
+			}
+			if strings.HasPrefix(imported, "github.com/") || strings.HasPrefix(imported, "latchkey/infra") {
 				t.Errorf("%s imports %s: a function is wiring", file, imported)
 			}
 		}
 	}
 }
 
-// goFile reports whether a file is Go's and no test.
+// goFile reports whether a file is Go code and not a test.
 func goFile(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }
 
-// importsOf returns the imports of the files below a folder that are of a kind, by the file's path
-// from there.
-func importsOf(t *testing.T, root string, of func(name string) bool) map[string][]string {
+// importsOf returns the imports of each file below root that wanted selects, by the file's path relative to root.
+func importsOf(t *testing.T, root string, wanted func(name string) bool) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !of(path) {
+		if err != nil || d.IsDir() || !wanted(path) {
 			return err
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -194,7 +200,7 @@ func importsOf(t *testing.T, root string, of func(name string) bool) map[string]
 		if err != nil {
 			return err
 		}
-		out[rel] = []string{}
+		out[rel] = []string{} // also a file without imports is in the result
 		for _, i := range f.Imports {
 			name, err := strconv.Unquote(i.Path.Value)
 			if err != nil {

@@ -1,4 +1,4 @@
-// Command apps serves an org's apps, and describes an API key to its owner.
+// Command apps serves an org's apps, and describes an API key and its app to the server that sends the key.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		console := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Apps(table, console)) }
+		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		return func() { lambda.StartHTTP(api.Apps(table, consoleOrigins)) }
 	})
 }

@@ -17,6 +17,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
+		// Only this function records users. The others need neither profile nor name.
 		tokens.UserinfoURL, tokens.NameClaim = e.Optional("USERINFO_URL", ""), e.Optional("NAME_CLAIM", "")
 		return func() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))

@@ -1,4 +1,4 @@
-// Command checkconsumers looks once a day for authorizers of other APIs that could keep an answer of ours.
+// Command checkconsumers looks once a day for other APIs that could cache the answers of our shared authorizers.
 package main
 
 import (

@@ -16,7 +16,7 @@ func main() {
 		cfg := e.AWS()
 		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
 		if err != nil {
-			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
+			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error()) // boot.Run then ends the process
 		}
 		d := pipeline.Deliver{
 			Store:  store.New(e.DynamoDB(cfg), e.Required("TABLE")),

@@ -1,4 +1,4 @@
-// Command fanout makes deliveries of the events that the table's stream brings.
+// Command fanout writes one delivery for each endpoint of each event that the table's stream brings.
 package main
 
 import (

@@ -15,7 +15,8 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
 		return func() {
-			lambda.StartSharedAuthorizer(guard.On(authn.New(table, nil)).SharedKey, allowFor)
+			keysOnly := authn.New(table, nil) // without access tokens
+			lambda.StartSharedAuthorizer(guard.On(keysOnly).SharedKey, allowFor)
 		}
 	})
 }

@@ -16,8 +16,8 @@ func main() {
 		if !apikey.ValidPrefix(prefix) {
 			e.Reject("KEY_PREFIX", "must be a lower-case letter and up to 15 letters or digits")
 		}
-		console := e.List("CONSOLE_ORIGINS")
-		maxAge := e.Seconds("MAX_AUTH_AGE")
-		return func() { lambda.StartHTTP(api.Keys(table, prefix, console, maxAge)) }
+		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
+		return func() { lambda.StartHTTP(api.Keys(table, prefix, consoleOrigins, maxAuthAge)) }
 	})
 }

@@ -17,11 +17,11 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
-		parameter := e.Required("ORG_PARAMETER")
+		orgParameter := e.Required("ORG_PARAMETER") // names the path parameter with the org's id in routes of those APIs
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
 		return func() {
 			g := guard.On(authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now)))
-			lambda.StartSharedAuthorizer(g.SharedMember(parameter), allowFor)
+			lambda.StartSharedAuthorizer(g.SharedMember(orgParameter), allowFor)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		console := e.List("CONSOLE_ORIGINS")
-		maxAge := e.Seconds("MAX_AUTH_AGE")
-		return func() { lambda.StartHTTP(api.Members(table, console, maxAge)) }
+		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
+		return func() { lambda.StartHTTP(api.Members(table, consoleOrigins, maxAuthAge)) }
 	})
 }

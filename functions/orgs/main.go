@@ -11,7 +11,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		console := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Orgs(table, console)) }
+		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		return func() { lambda.StartHTTP(api.Orgs(table, consoleOrigins)) }
 	})
 }

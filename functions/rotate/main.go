@@ -15,12 +15,13 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		keys := signing.New(signing.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
+		kms := signing.New(signing.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
 		r := pipeline.Rotation{
 			Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-			KMS:      keys,
+			KMS:      kms,
 			FirstARN: e.Required("SIGNING_KEY_ARN"),
-			Every:    time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
+			// Without days (0), a key signs without end.
+			Every: time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
 		}
 		return func() { lambda.StartSchedule(r.Run) }
 	})

@@ -1,4 +1,5 @@
-// Command sweep does, once a minute, what is due, and repairs what was lost.
+// Command sweep does what is due, once a minute. It also fans out events that the stream lost, and wakes
+// deliveries that the queue lost.
 package main
 
 import (
@@ -14,9 +15,10 @@ func main() {
 		cfg := e.AWS()
 		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
 		table.Limits.ReadBudgets(e)
-		queue := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		deliveries := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
 		return func() {
-			s := pipeline.Sweep{Store: table, Queue: queue, FanOut: pipeline.FanOut{Store: table, Queue: queue}}
+			fanOut := pipeline.FanOut{Store: table, Queue: deliveries}
+			s := pipeline.Sweep{Store: table, Queue: deliveries, FanOut: fanOut}
 			lambda.StartSchedule(s.Run)
 		}
 	})

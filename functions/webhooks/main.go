@@ -1,5 +1,4 @@
-// Command webhooks serves an app's webhook endpoints, its events and their
-// deliveries.
+// Command webhooks serves an app's webhook endpoints, its events and their deliveries.
 package main
 
 import (
@@ -18,7 +17,7 @@ func main() {
 		deliveries := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
 		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
 		if err != nil {
-			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error())
+			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error()) // boot.Run then ends the process
 		}
 		table.Limits.ReadBudgets(e)
 		return func() { lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries)) }

@@ -1,8 +1,9 @@
-// Package apikey has the rules of API keys: their grammar, when one is active, and what one carries. The grammar is
-// package secret's: the prefix is a deploy parameter, and the locator has the ids of the key and of its org.
+// Package apikey has the rules of API keys: their grammar, when a key is active, and which scopes and metadata it may
+// carry. The grammar is that of package secret. The prefix is a deploy parameter, and the locator has the ids of the key
+// and of its org.
 //
-// This package must not be used to decide whether a key is good: only its stored hash, expiry
-// and revocation do that.
+// A text that Parse accepts is not yet a good key: package authn compares its hash with the stored row, and State
+// decides by the row's expiry and revocation.
 package apikey
 
 import (
@@ -19,23 +20,23 @@ import (
 var ErrMalformed = secret.ErrMalformed
 
 // ValidPrefix reports whether a text can be the prefix of keys: a lower-case letter and up to
-// 15 more letters or digits. The prefix of link tokens is not one.
+// 15 more letters or digits. The prefix of link tokens is refused, so that no text is both.
 func ValidPrefix(prefix string) bool {
 	return secret.ValidPrefix(prefix) && prefix != secret.LinkPrefix
 }
 
-// Hash is the SHA-256 of a whole key. The table has it in place of the key.
+// Hash is the SHA-256 of a key's whole text. The table stores the hash in place of the key.
 type Hash = secret.Hash
 
-// Minted is a new key. Key is shown once and never stored. Prefix is its public part, by
-// which people recognise a key.
+// Minted is a new key. Key is its whole text, which is shown once and never stored. Prefix is the public beginning of
+// the text, by which people recognise the key.
 type Minted struct {
 	Key    secret.String
 	Prefix string
 	Hash   Hash
 }
 
-// Mint makes the text of a key with this id in an org. random nil means crypto/rand.
+// Mint makes the text of a key from the ids of the key and of its org. random nil means crypto/rand.
 func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, secret.ErrPrefix
@@ -53,7 +54,7 @@ func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, erro
 }
 
 // Parsed is the content of a key's text: the ids that lead to its row, and the hash to
-// compare with that of the row.
+// compare with the hash in that row.
 type Parsed struct {
 	Org  id.Org
 	Key  id.Key
@@ -61,7 +62,7 @@ type Parsed struct {
 }
 
 // Parse reads a key's text. It takes any valid prefix, so that keys survive a change of the
-// deploy parameter; the hash covers the prefix. The only error is ErrMalformed.
+// deploy parameter. A changed prefix is no risk, because the hash covers the prefix. The only error is ErrMalformed.
 func Parse(text string) (Parsed, error) {
 	p, err := secret.Parse(text)
 	if err != nil || !ValidPrefix(p.Prefix) {
@@ -70,26 +71,30 @@ func Parse(text string) (Parsed, error) {
 	return Parsed{Org: id.OrgFromBits(p.Owner), Key: id.KeyFromBits(p.Item), Hash: p.Hash}, nil
 }
 
-// The bounds of what a key carries for the owner's endpoints (infra/docs/api.md, "Limits").
+// The bounds of the scopes and the metadata that a key carries for the owner's own API (infra/docs/api.md, "Limits").
 const (
-	MaxScopes   = 32
+	MaxScopes   = 32      // scopes of one key
 	MaxScope    = 64      // characters of one scope
 	MaxMetadata = 1 << 10 // bytes of the metadata as JSON
 )
 
-// reserved is the beginning of scopes that no one may give a key.
-const reserved = "latchkey."
+// reservedPrefix begins the scopes that no one may give a key, because they are kept for Latchkey itself.
+const reservedPrefix = "latchkey."
 
-// ValidScope reports whether s may be a scope: 1 to 64 of a to z, 0 to 9 and _.:- that do not
-// begin with "latchkey.".
+// ValidScope reports whether s may be a scope: 1 to 64 characters of a to z, 0 to 9 and _.:- that do not begin with
+// "latchkey.".
 func ValidScope(s string) bool {
-	return s != "" && len(s) <= MaxScope && !strings.HasPrefix(s, reserved) && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("_.:-", r)
+	if s == "" || len(s) > MaxScope || strings.HasPrefix(s, reservedPrefix) {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		isLetter, isDigit := 'a' <= r && r <= 'z', '0' <= r && r <= '9'
+		return !isLetter && !isDigit && !strings.ContainsRune("_.:-", r)
 	})
 }
 
-// JoinScopes returns valid scopes as the row of a key has them: sorted, without duplicates, with
-// one space between two, "" for none.
+// JoinScopes returns valid scopes as the row of a key has them: sorted, without duplicates, and
+// separated by one space. It returns "" for no scopes.
 func JoinScopes(scopes []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(scopes))), " ")
 }

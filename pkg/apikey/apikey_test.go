@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/secret"
 )
 
+// mint returns a new key with the ids of its org and of itself.
 func mint(t *testing.T) (apikey.Minted, id.Org, id.Key) {
 	t.Helper()
 	org, key := id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now())
@@ -23,7 +24,7 @@ func mint(t *testing.T) (apikey.Minted, id.Org, id.Key) {
 }
 
 func TestAKeyNamesItsOwnRow(t *testing.T) {
-	for range 200 {
+	for range 200 { // the ids are random
 		m, org, key := mint(t)
 		p, err := apikey.Parse(m.Key.Reveal())
 		if err != nil || p.Org != org || p.Key != key || !p.Hash.Equal(m.Hash) {
@@ -39,7 +40,7 @@ func TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead(t *testing.T) {
 	m, _, _ := mint(t)
 	text := m.Key.Reveal()
 	for i := range len(text) {
-		for _, c := range []byte("0aZ_ .x") {
+		for _, c := range []byte("0aZ_ .x") { // letters, digits and characters that no key has
 			if text[i] == c {
 				continue
 			}
@@ -60,9 +61,9 @@ func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
 		"empty": "", "truncated": text[:len(text)-1], "longer": text + "0", "doubled": text + text,
 		"upper case": strings.ToUpper(text), "lower case": strings.ToLower(text),
 		"space before": " " + text, "space behind": text + " ", "newline": text + "\n",
-		"another key's secret": parts[0] + "_" + parts[1] + "_" + otherParts[2],
-		"no secret":            parts[0] + "_" + parts[1] + "_",
-		"JWT":                  "eyJhbGciOiJub25lIn0.e30.", "NUL": text[:10] + "\x00" + text[11:],
+		"another key's secret":    parts[0] + "_" + parts[1] + "_" + otherParts[2],
+		"no secret":               parts[0] + "_" + parts[1] + "_",
+		"a JWT in place of a key": "eyJhbGciOiJub25lIn0.e30.", "a NUL byte inside": text[:10] + "\x00" + text[11:],
 	} {
 		if _, err := apikey.Parse(bad); err == nil {
 			t.Errorf("%s: taken", name)
@@ -70,9 +71,9 @@ func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
-// TestALinksTokenIsNoKey: it has the grammar of one, and another prefix.
+// TestALinksTokenIsNoKey: the token of a link has the grammar of a key, but the prefix lkt, which no key may have.
 func TestALinksTokenIsNoKey(t *testing.T) {
-	for prefix, want := range map[string]bool{"lk": true, "lkt2": true, "lkt": false} {
+	for prefix, want := range map[string]bool{"lk": true, "lkt2": true, secret.LinkPrefix: false} {
 		m, err := secret.Mint(prefix, [16]byte{}, [16]byte{}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +99,7 @@ func TestAMintedKeyPrintsRedacted(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("lk_0_0")
+	f.Add("lk_0_0") // three parts, and far too short
 	m, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
 	if err != nil {
 		f.Fatal(err)
@@ -117,6 +118,7 @@ func FuzzParse(f *testing.F) {
 
 func TestAScopeHasTheCharactersOfTheContract(t *testing.T) {
 	for s, want := range map[string]bool{
+		// Only the beginning "latchkey." is reserved, with its dot.
 		"a": true, "invoices:read": true, "a_b.c-d:0": true, ".": true, "latchkey": true, "latchkeys.a": true, "a.latchkey.b": true,
 		strings.Repeat("x", 64): true, strings.Repeat("x", 65): false,
 		"": false, " ": false, "a b": false, "A": false, "ä": false, "a\n": false, "a,b": false, "a/b": false, "a*": false,
@@ -148,15 +150,16 @@ func TestScopesAreJoinedSortedAndOnce(t *testing.T) {
 	}
 }
 
-// TestMetadataIsMeasuredInBytesOfItsJSON fills the bound in characters of one to six bytes.
+// TestMetadataIsMeasuredInBytesOfItsJSON fills the bound exactly, each time with another character. size is how many
+// bytes the character takes in JSON, where some are escaped.
 func TestMetadataIsMeasuredInBytesOfItsJSON(t *testing.T) {
-	const around = len(`{"a":""}`)
-	for unit, size := range map[string]int{"x": 1, "&": 1, `"`: 2, "ä": 2, "🔑": 4, "\x01": 6, "\u2028": 6} {
+	const around = len(`{"a":""}`) // bytes of the JSON without the value
+	for character, size := range map[string]int{"x": 1, "&": 1, `"`: 2, "ä": 2, "🔑": 4, "\x01": 6, "\u2028": 6} {
 		room := apikey.MaxMetadata - around
-		fill := strings.Repeat(unit, room/size) + strings.Repeat("x", room%size)
+		fill := strings.Repeat(character, room/size) + strings.Repeat("x", room%size)
 		for value, want := range map[string]bool{fill: true, fill + "x": false} {
 			if got := apikey.ValidMetadata(map[string]string{"a": value}); got != want {
-				t.Errorf("%q, %d bytes: %v", unit, len(value), got)
+				t.Errorf("%q, %d bytes: %v", character, len(value), got)
 			}
 		}
 	}

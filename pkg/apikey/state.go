@@ -6,26 +6,26 @@ import (
 	"latchkey/pkg/id"
 )
 
-// State is the part of a key that decides when it is good. Times are in milliseconds; 0: not set.
+// State is the part of a key that decides when the key is good. Times are in milliseconds since the epoch; 0: not set.
 type State struct {
 	CreatedAt int64
 	ExpiresAt int64
 	RevokedAt int64
-	RotatedTo id.Key // the key that replaced it
+	RotatedTo id.Key // the key that replaced this one; "" when none did
 }
 
-// Verdict is what a key's state says about it.
+// Verdict is the decision about a key by its state.
 type Verdict int
 
 // The verdicts.
 const (
-	Revoked Verdict = iota // the zero value, so that nothing unset is good
+	Revoked Verdict = iota // the zero value, so that a forgotten Verdict is not good
 	Expired
 	Good
 )
 
-// Verdict decides about a key at a time. It is the one place that does. A key that is revoked and expired is Revoked. A
-// rotated key is good in its grace.
+// Verdict returns the verdict on a key at the time now. No other code decides whether a key is good. A key that is both
+// revoked and expired is Revoked. A rotated key is good during its grace, which ends at ExpiresAt.
 func (s State) Verdict(now int64) Verdict {
 	switch {
 	case s.RevokedAt != 0:
@@ -37,23 +37,26 @@ func (s State) Verdict(now int64) Verdict {
 	}
 }
 
-// GoodAt reports whether a key is good at a time.
+// GoodAt reports whether a key is good at the time now.
 func (s State) GoodAt(now int64) bool { return s.Verdict(now) == Good }
 
-// WarnAt returns when it is announced that a new key expires: a week before. It returns 0 for never: the key does not
-// expire, or lives no longer than two weeks, because machines rotate keys of short lives.
+// WarnAt returns when an event announces that a key will expire: a week before. It returns 0 for a key that is not
+// announced: it never expires, or lives at most two weeks. Machines rotate such short-lived keys, so no one needs a
+// warning.
 func (s State) WarnAt() int64 {
 	const week = 7 * 24 * int64(time.Hour/time.Millisecond)
-	if s.ExpiresAt-s.CreatedAt <= 2*week {
+	neverExpires, isShortLived := s.ExpiresAt == 0, s.ExpiresAt-s.CreatedAt <= 2*week
+	if neverExpires || isShortLived {
 		return 0
 	}
 	return s.ExpiresAt - week
 }
 
-// ActiveAt reports whether a key is not revoked, expired or rotated.
+// ActiveAt reports whether a key is good and not rotated. Only an active key can be rotated.
 func (s State) ActiveAt(now int64) bool { return s.RotatedTo == "" && s.GoodAt(now) }
 
-// GraceEnds returns when a key ends that is rotated now: never later than it would have expired.
+// GraceEnds returns when a key stops being good if it is rotated now. A grace never prolongs the life of a key that
+// expires.
 func (s State) GraceEnds(now int64, grace time.Duration) int64 {
 	ends := now + grace.Milliseconds()
 	if s.ExpiresAt != 0 {
@@ -62,8 +65,8 @@ func (s State) GraceEnds(now int64, grace time.Duration) int64 {
 	return ends
 }
 
-// SuccessorEnds returns when the key expires that replaces this one now: after life, or after the
-// lifetime of this key when life is 0. It returns 0 for never.
+// SuccessorEnds returns when the new key of a rotation expires: life after now, or when life is 0, after as long as this
+// key was made to live. It returns 0 for never.
 func (s State) SuccessorEnds(now int64, life time.Duration) int64 {
 	switch {
 	case life != 0:

@@ -9,9 +9,9 @@ import (
 
 func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 	for _, c := range []struct {
-		s            apikey.State
-		now          int64
-		active, good bool
+		s                    apikey.State
+		now                  int64
+		wantActive, wantGood bool
 	}{
 		{apikey.State{}, 1_000, true, true},
 		{apikey.State{ExpiresAt: 1_000}, 999, true, true},
@@ -21,20 +21,20 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 		{apikey.State{RotatedTo: "key_x", ExpiresAt: 1_000}, 1_000, false, false},
 		{apikey.State{RotatedTo: "key_x", RevokedAt: 1}, 1_000, false, false},
 	} {
-		if active, good := c.s.ActiveAt(c.now), c.s.GoodAt(c.now); active != c.active || good != c.good {
+		if active, good := c.s.ActiveAt(c.now), c.s.GoodAt(c.now); active != c.wantActive || good != c.wantGood {
 			t.Errorf("%+v at %d: active %v, good %v", c.s, c.now, active, good)
 		}
 	}
 }
 
-// TestOneVerdictDecidesAKey has each state in which a key can be, to the millisecond.
+// TestOneVerdictDecidesAKey has each state in which a key can be at 1,000 ms, with its expiry just now and 1 ms later.
 func TestOneVerdictDecidesAKey(t *testing.T) {
 	for s, want := range map[apikey.State]apikey.Verdict{
 		{}:                                     apikey.Good,
 		{ExpiresAt: 1_001}:                     apikey.Good,
 		{ExpiresAt: 1_000}:                     apikey.Expired,
 		{RevokedAt: 1}:                         apikey.Revoked,
-		{RevokedAt: 2_000}:                     apikey.Revoked, // by a clock that is ahead
+		{RevokedAt: 2_000}:                     apikey.Revoked, // revoked by a machine whose clock is ahead
 		{RevokedAt: 900, ExpiresAt: 950}:       apikey.Revoked,
 		{RotatedTo: "key_x"}:                   apikey.Good,
 		{RotatedTo: "key_x", ExpiresAt: 1_001}: apikey.Good,
@@ -48,8 +48,14 @@ func TestOneVerdictDecidesAKey(t *testing.T) {
 }
 
 func TestAKeyOfMoreThanTwoWeeksIsAnnouncedAWeekBeforeItsEnd(t *testing.T) {
-	const created, day = 1_000, 86_400_000
-	for expires, want := range map[int64]int64{0: 0, created + day: 0, created + 14*day: 0, created + 14*day + 1: created + 7*day + 1, created + 90*day: created + 83*day} {
+	const created, day = 1_000, 86_400_000 // milliseconds
+	for expires, want := range map[int64]int64{
+		0:                    0, // never expires
+		created + day:        0,
+		created + 14*day:     0,
+		created + 14*day + 1: created + 7*day + 1,
+		created + 90*day:     created + 83*day,
+	} {
 		if got := (apikey.State{CreatedAt: created, ExpiresAt: expires}).WarnAt(); got != want {
 			t.Errorf("a key until %d: %d, want %d", expires, got, want)
 		}
@@ -57,7 +63,11 @@ func TestAKeyOfMoreThanTwoWeeksIsAnnouncedAWeekBeforeItsEnd(t *testing.T) {
 }
 
 func TestAGraceNeverProlongsAKey(t *testing.T) {
-	for _, c := range []struct{ expires, want int64 }{{0, 6_000}, {9_000, 6_000}, {3_000, 3_000}} {
+	for _, c := range []struct{ expires, want int64 }{
+		{expires: 0, want: 6_000}, // never expires
+		{expires: 9_000, want: 6_000},
+		{expires: 3_000, want: 3_000},
+	} {
 		if got := (apikey.State{ExpiresAt: c.expires}).GraceEnds(1_000, 5*time.Second); got != c.want {
 			t.Errorf("a key until %d: %d, want %d", c.expires, got, c.want)
 		}

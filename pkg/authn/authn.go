@@ -1,8 +1,8 @@
 // Package authn turns the credential of a request into a principal, or into the reason of a
 // refusal. It does not depend on Lambda.
 //
-// A refusal (a *problem.Error with status 401, or 403 for a user who is not a member) means that the
-// credential is not good. Every other error means that this is not known: the caller must answer
+// A refusal is a *problem.Error with status 401, or 403 for a user who is not a member: the credential is not good.
+// Every other error means that it is not known whether the credential is good: the caller of this package must answer
 // 503, and must never let the request through.
 package authn
 
@@ -21,16 +21,17 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Table is the part of the store that the authorizer uses.
+// Table is the part of store.Store that the authorizer uses.
 type Table interface {
 	// APIKey reads a key's row, strongly consistent. ok is false when there is no row.
 	APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error)
 	// NoteUse writes that a key was used. It never fails a request.
 	NoteUse(ctx context.Context, k store.APIKey, at int64)
-	// Role reads which role a user has in an org, strongly consistent. ok is false when there is none.
+	// Role reads which role a user has in an org, strongly consistent. ok is false when the user has none.
 	Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error)
-	// Identity and SignIn turn a token's (issuer, subject) into a user.
-	Identity(ctx context.Context, issuer, subject string) (store.Identity, bool, error)
+	// Identity reads the user of a token's issuer and subject. ok is false for a pair that was never seen.
+	Identity(ctx context.Context, issuer, subject string) (known store.Identity, ok bool, err error)
+	// SignIn records what a token shows of its user, and creates an unknown user.
 	SignIn(ctx context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error)
 }
 
@@ -45,7 +46,7 @@ type Authorizer struct {
 	table  Table
 	tokens Tokens
 	Now    func() time.Time
-	used   hourly
+	used   hourly // so that a key's use is written once an hour, not at each request
 }
 
 // New returns an authorizer. Without tokens (nil) it decides on API keys only.
@@ -53,13 +54,13 @@ func New(table Table, tokens Tokens) *Authorizer {
 	return &Authorizer{table: table, tokens: tokens, Now: time.Now}
 }
 
-// askAgain is how long an answer of the issuer's userinfo endpoint is used.
-const askAgain = 24 * time.Hour
+// askAgainAfter is how long an answer of the issuer's userinfo endpoint is used.
+const askAgainAfter = 24 * time.Hour
 
 // Authorize decides on the Authorization headers of a request to a route that takes the
-// credential want. With key_revoked and key_expired it also returns the principal of the key,
-// only for the log: the secret has matched, so that no caller can choose which key the log
-// names. With every other error the principal is empty.
+// credential want. With the errors key_revoked and key_expired it also returns the principal of the
+// key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With every other
+// error the principal is empty.
 func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
 	switch want {
 	case principal.UserToken:
@@ -70,7 +71,7 @@ func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, h
 			return principal.Principal{}, err
 		}
 		return principal.Principal{Kind: principal.Key, OrgID: row.OrgID, AppID: row.AppID, KeyID: row.ID}, err
-	default: // a public route has no authorizer, so this is a mistake of ours
+	default: // a public route has no authorizer, so its presence here is a mistake of ours
 		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
 	}
 }
@@ -78,7 +79,7 @@ func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, h
 // bearer returns the credential of the only Authorization header (RFC 6750).
 func bearer(headers []string) (string, error) {
 	switch {
-	case len(headers) == 0 || len(headers) == 1 && headers[0] == "":
+	case len(headers) == 0, len(headers) == 1 && headers[0] == "":
 		return "", problem.New(problem.MissingCredentials, "Send the header Authorization: Bearer with your credential.")
 	case len(headers) > 1:
 		return "", problem.New(problem.InvalidCredentials, "Send exactly one Authorization header.")
@@ -90,9 +91,9 @@ func bearer(headers []string) (string, error) {
 	return credential, nil
 }
 
-// Key decides on the Authorization headers of a request that needs an API key: on the key's form
-// and checksum without a read, then on its row. With key_revoked and key_expired it also returns
-// the row, as Authorize does.
+// Key decides on the Authorization headers of a request that needs an API key. It refuses a key by its form and
+// checksum without a read, then by its row. With the errors key_revoked and key_expired it also returns the row, only
+// for the log.
 func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, error) {
 	raw, err := bearer(headers)
 	if err != nil {
@@ -115,7 +116,7 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	}
 	now := a.Now().UnixMilli()
 	switch row.Verdict(now) {
-	case apikey.Good:
+	case apikey.Good: // goes on below
 	case apikey.Expired:
 		return row, problem.New(problem.KeyExpired, "This API key has expired.")
 	default:
@@ -127,6 +128,7 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	return row, nil
 }
 
+// errInvalid returns the same refusal for a malformed key, an unknown key and a wrong secret.
 func errInvalid() error {
 	return problem.New(problem.InvalidCredentials, "The API key is not valid.")
 }
@@ -141,12 +143,12 @@ type Member struct {
 // Member decides on the Authorization headers of a request that needs a member of an org. It writes
 // nothing: a user who has never called the API is not a member. A user who is not a member gets
 // insufficient_role, also for an unknown org and for a text that is not an org's id.
-func (a *Authorizer) Member(ctx context.Context, headers []string, of string) (Member, error) {
+func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string) (Member, error) {
 	claims, _, err := a.verify(ctx, headers)
 	if err != nil {
 		return Member{}, err
 	}
-	o, err := id.ParseOrg(of)
+	o, err := id.ParseOrg(orgID)
 	if err != nil {
 		return Member{}, NoRole()
 	}
@@ -165,13 +167,15 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, of string) (M
 		return Member{}, NoRole()
 	}
 	m := Member{UserID: known.UserID, Role: role}
-	if claims.Email == "" || claims.EmailVerified && claims.Email == known.Email { // else the token shows another address
+	// known has the address of an earlier token. This token must show no address, or the same one as verified.
+	isSameAddress := claims.EmailVerified && claims.Email == known.Email
+	if claims.Email == "" || isSameAddress {
 		m.Email = known.ProvedEmail()
 	}
 	return m, nil
 }
 
-// NoRole returns the refusal of who has no role in an org, or too weak a one.
+// NoRole returns the refusal of a user who has no role in an org, or too weak a role.
 func NoRole() error {
 	return problem.New(problem.InsufficientRole, "You have no role in this org that allows this.")
 }
@@ -202,11 +206,11 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	seen, ok, err := a.seen(ctx, raw, claims, known)
+	seen, ok, err := a.profile(ctx, raw, claims, known)
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	if !ok {
+	if !ok { // there is nothing to record
 		if isKnown {
 			return principal.Principal{Kind: principal.User, UserID: known.UserID, SignedInAt: claims.SignedInAt}, nil
 		}
@@ -219,17 +223,18 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	return principal.Principal{Kind: principal.User, UserID: u, SignedInAt: claims.SignedInAt}, nil
 }
 
-// seen returns the user's email and name: those of the token, or else those of the issuer's
-// userinfo endpoint, which is called once a day. ok is false when there is no usable email,
-// or nothing newer than what known has.
-func (a *Authorizer) seen(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (store.Seen, bool, error) {
+// profile returns the user's email and name for SignIn: those of the token or, when it has no email, those of the
+// issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
+// nothing to record: the issuer shows no email, or a new user's email cannot be used, or the endpoint was called
+// within the last day.
+func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name}
 	if !c.IssuedAt.IsZero() {
 		s.IssuedAt = c.IssuedAt.Unix()
 	}
 	if s.Email == "" {
 		now := a.Now()
-		if known.AskedAt != 0 && now.Sub(time.UnixMilli(known.AskedAt)) < askAgain {
+		if known.AskedAt != 0 && now.Sub(time.UnixMilli(known.AskedAt)) < askAgainAfter {
 			return store.Seen{}, false, nil
 		}
 		p, err := a.tokens.Userinfo(ctx, raw, c.Subject)
@@ -238,32 +243,37 @@ func (a *Authorizer) seen(ctx context.Context, raw string, c accesstoken.Claims,
 		}
 		s.Email, s.Verified, s.Name, s.AskedAt = p.Email, p.EmailVerified, p.Name, now.UnixMilli()
 	}
-	folded, ok := org.FoldEmail(s.Email)
-	switch {
-	case !ok && (s.Email == "" || known.UserID == ""):
-		return store.Seen{}, false, nil
-	case !ok: // the issuer has another address now: the earlier one is no longer the user's
+	folded, isUsable := org.FoldEmail(s.Email)
+	if !isUsable {
+		isNewUser := known.UserID == ""
+		if s.Email == "" || isNewUser {
+			return store.Seen{}, false, nil
+		}
+		// The issuer now shows an address that cannot be used. The earlier address is no longer the user's.
 		s.Email, s.Verified = "", false
 	}
 	s.Folded, s.Name = folded, org.NameFor(s.Name, s.VerifiedEmail())
 	return s, true, nil
 }
 
-// hourly holds the keys that this process has noted as used in this hour.
+// hourly holds the keys whose use this process has already noted in the current hour.
 type hourly struct {
 	mu   sync.Mutex
-	hour int64
+	hour int64 // hours since the epoch
 	keys map[id.Key]struct{}
 }
 
-// hourlyMax bounds the memory. Past it, keys are noted once more, which does no harm.
+// hourlyMax bounds the keys in memory. At this number all are forgotten, and their uses are noted once more, which does
+// no harm.
 const hourlyMax = 20_000
 
-// first reports whether a key is seen for the first time in this hour.
+// first reports whether a key is used for the first time in the hour of now (milliseconds since the epoch).
 func (h *hourly) first(k id.Key, now int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if hour := now / time.Hour.Milliseconds(); h.keys == nil || hour != h.hour || len(h.keys) >= hourlyMax {
+	hour := now / time.Hour.Milliseconds()
+	isNewHour := h.keys == nil || hour != h.hour
+	if isNewHour || len(h.keys) >= hourlyMax {
 		h.hour, h.keys = hour, map[id.Key]struct{}{}
 	}
 	if _, seen := h.keys[k]; seen {

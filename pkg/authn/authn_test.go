@@ -24,6 +24,7 @@ var (
 
 const jwt = authntest.JWT
 
+// wants ends the test unless the error has this code.
 func wants(t *testing.T, err error, code problem.Code) {
 	t.Helper()
 	if !problem.Is(err, code) {
@@ -32,10 +33,10 @@ func wants(t *testing.T, err error, code problem.Code) {
 }
 
 func TestAGoodKeyIsItsAppsPrincipal(t *testing.T) {
-	key, f := minted(t)
+	key, table := minted(t)
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER ", "Bearer  ", "Bearer    "} {
-		p, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{scheme + key})
-		want := principal.Principal{Kind: principal.Key, OrgID: f.Key.OrgID, AppID: f.Key.AppID, KeyID: f.Key.ID}
+		p, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{scheme + key})
+		want := principal.Principal{Kind: principal.Key, OrgID: table.Key.OrgID, AppID: table.Key.AppID, KeyID: table.Key.ID}
 		if err != nil || p != want {
 			t.Errorf("%s: %+v, %v", scheme, p, err)
 		}
@@ -43,20 +44,20 @@ func TestAGoodKeyIsItsAppsPrincipal(t *testing.T) {
 }
 
 func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
-	key, f := minted(t)
-	a := authn.New(f, &authntest.Tokens{})
+	key, table := minted(t)
+	a := authn.New(table, &authntest.Tokens{})
 	for name, c := range map[string]struct {
 		headers []string
 		code    problem.Code
 	}{
-		"none":        {nil, problem.MissingCredentials},
+		"no header":   {nil, problem.MissingCredentials},
 		"empty":       {[]string{""}, problem.MissingCredentials},
-		"two":         {[]string{"Bearer " + key, "Bearer " + key}, problem.InvalidCredentials},
+		"two headers": {[]string{"Bearer " + key, "Bearer " + key}, problem.InvalidCredentials},
 		"no scheme":   {[]string{key}, problem.InvalidCredentials},
-		"other":       {[]string{"Basic " + key}, problem.InvalidCredentials},
+		"Basic":       {[]string{"Basic " + key}, problem.InvalidCredentials},
 		"scheme only": {[]string{"Bearer "}, problem.InvalidCredentials},
 		"spaces only": {[]string{"Bearer   "}, problem.InvalidCredentials},
-		"joined":      {[]string{"Bearer " + key + ", Bearer " + key}, problem.InvalidCredentials},
+		"two in one":  {[]string{"Bearer " + key + ", Bearer " + key}, problem.InvalidCredentials},
 		"truncated":   {[]string{"Bearer " + key[:len(key)-1]}, problem.InvalidCredentials},
 		"JWT":         {[]string{"Bearer " + jwt}, problem.APIKeyRequired},
 	} {
@@ -65,42 +66,46 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
 	}
-	if f.Reads != 0 {
-		t.Errorf("%d reads", f.Reads)
+	if table.Reads != 0 {
+		t.Errorf("%d reads", table.Reads)
 	}
 }
 
 func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
-	key, f := minted(t)
-	other, err := apikey.Mint("lk", f.Key.OrgID, f.Key.ID, nil) // this id, another secret
+	key, table := minted(t)
+	other, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil) // this id, another secret
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := authn.New(f, &authntest.Tokens{})
-	// ask requires a refusal. For the log, it names the key if the secret matched.
-	ask := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
+	a := authn.New(table, &authntest.Tokens{})
+	// refuses requires a refusal with this code. Its principal, which is for the log, must have the id named, or be
+	// empty when named is "".
+	refuses := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
 		t.Helper()
 		p, err := a.Authorize(context.Background(), want, []string{"Bearer " + credential})
-		if wants(t, err, code); p.ID() != string(named) || named == "" && p != (principal.Principal{}) {
+		wants(t, err, code)
+		isEmpty := p == (principal.Principal{})
+		if p.ID() != string(named) || isEmpty != (named == "") {
 			t.Errorf("%s names %+v, want %q", code, p, named)
 		}
 	}
-	ask(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
-	f.Key.RevokedAt, f.Key.ExpiresAt = 1, 1
-	ask(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
-	ask(principal.UserToken, key, problem.UserTokenRequired, "") // of a secret that nothing has compared
-	ask(principal.APIKey, key, problem.KeyRevoked, f.Key.ID)
-	f.Key.RevokedAt = 0
-	ask(principal.APIKey, key, problem.KeyExpired, f.Key.ID)
-	if f.Noted != 0 {
+	refuses(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
+	table.Key.RevokedAt, table.Key.ExpiresAt = 1, 1
+	refuses(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
+	// Here the secret is not compared, so the key is not named.
+	refuses(principal.UserToken, key, problem.UserTokenRequired, "")
+	refuses(principal.APIKey, key, problem.KeyRevoked, table.Key.ID)
+	table.Key.RevokedAt = 0
+	refuses(principal.APIKey, key, problem.KeyExpired, table.Key.ID)
+	if table.Noted != 0 {
 		t.Error("a refused key was noted as used")
 	}
 }
 
 func TestAKeyEndsAtItsExpiryToTheMillisecond(t *testing.T) {
-	key, f := minted(t)
-	f.Key.ExpiresAt = 1_000_000
-	a := authn.New(f, &authntest.Tokens{})
+	key, table := minted(t)
+	table.Key.ExpiresAt = 1_000_000
+	a := authn.New(table, &authntest.Tokens{})
 	for at, good := range map[int64]bool{999_999: true, 1_000_000: false, 1_000_001: false} {
 		a.Now = func() time.Time { return time.UnixMilli(at) }
 		_, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
@@ -111,8 +116,8 @@ func TestAKeyEndsAtItsExpiryToTheMillisecond(t *testing.T) {
 }
 
 func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
-	key, f := minted(t)
-	a := authn.New(f, &authntest.Tokens{})
+	key, table := minted(t)
+	a := authn.New(table, &authntest.Tokens{})
 	now := time.UnixMilli(1_700_000_000_000)
 	a.Now = func() time.Time { return now }
 	for range 10 {
@@ -120,19 +125,19 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f.Reads != 10 || f.Noted != 1 {
-		t.Errorf("%d reads and %d notes, want 10 and 1", f.Reads, f.Noted)
+	if table.Reads != 10 || table.Noted != 1 {
+		t.Errorf("%d reads and %d notes, want 10 and 1", table.Reads, table.Noted)
 	}
 	now = now.Add(time.Hour)
-	if _, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); err != nil || f.Noted != 2 {
-		t.Errorf("an hour later: %d notes, %v", f.Noted, err)
+	if _, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); err != nil || table.Noted != 2 {
+		t.Errorf("an hour later: %d notes, %v", table.Noted, err)
 	}
 }
 
 // TestTheMemoryOfUsedKeysIsBounded: past 20,000 keys within an hour the first one is noted again.
 func TestTheMemoryOfUsedKeysIsBounded(t *testing.T) {
-	key, f := minted(t)
-	a := authn.New(f, &authntest.Tokens{})
+	key, table := minted(t)
+	a := authn.New(table, &authntest.Tokens{})
 	at := time.UnixMilli(1_700_000_000_000)
 	a.Now = func() time.Time { return at }
 	use := func(key string) {
@@ -140,30 +145,30 @@ func TestTheMemoryOfUsedKeysIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first := f.Key
+	first := table.Key
 	use(key)
-	for range 20_000 {
-		f.Key.ID = id.Source{}.NewKey(at)
-		m, err := apikey.Mint("lk", f.Key.OrgID, f.Key.ID, nil)
+	for range 20_000 { // each time with another key in the table
+		table.Key.ID = id.Source{}.NewKey(at)
+		m, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Key.Hash = m.Hash
+		table.Key.Hash = m.Hash
 		use(m.Key.Reveal())
 	}
-	f.Key = first
-	if use(key); f.Noted != 20_002 {
-		t.Errorf("%d notes: 20,001 keys are kept in memory", f.Noted)
+	table.Key = first
+	if use(key); table.Noted != 20_002 { // it was forgotten, so it is noted again
+		t.Errorf("%d notes: 20,001 keys are kept in memory", table.Noted)
 	}
-	if use(key); f.Noted != 20_002 {
-		t.Errorf("%d notes: the memory keeps nothing", f.Noted)
+	if use(key); table.Noted != 20_002 {
+		t.Errorf("%d notes: the memory keeps nothing", table.Noted)
 	}
 }
 
 func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
-	key, f := minted(t)
-	f.Down = problem.New(problem.Unavailable, "down")
-	a := authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{Subject: "a", Email: "a@b.c"}})
+	key, table := minted(t)
+	table.Down = problem.New(problem.Unavailable, "down")
+	a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Subject: "a", Email: "a@b.c"}})
 	_, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 	wants(t, err, problem.Unavailable)
 	_, err = a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
@@ -171,28 +176,28 @@ func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 }
 
 func TestAnAPIKeyOnARouteOfUsersIsRefusedWithoutARead(t *testing.T) {
-	key, f := minted(t)
-	_, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + key})
+	key, table := minted(t)
+	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + key})
 	wants(t, err, problem.UserTokenRequired)
-	if f.Reads != 0 {
-		t.Errorf("%d reads", f.Reads)
+	if table.Reads != 0 {
+		t.Errorf("%d reads", table.Reads)
 	}
 }
 
 func TestARefusedTokenReadsNothing(t *testing.T) {
-	_, f := minted(t)
-	_, err := authn.New(f, &authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}).
+	_, table := minted(t)
+	_, err := authn.New(table, &authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}).
 		Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
 	wants(t, err, problem.TokenExpired)
-	if f.Reads != 0 {
-		t.Errorf("%d reads", f.Reads)
+	if table.Reads != 0 {
+		t.Errorf("%d reads", table.Reads)
 	}
 }
 
 func TestATokensProfileReachesTheTable(t *testing.T) {
-	_, f := minted(t)
+	_, table := minted(t)
 	at := time.Unix(1_700_000_000, 0)
-	p, err := authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{
+	p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{
 		Issuer: "i", Subject: "s", Email: "Ada@Example.com", EmailVerified: true, IssuedAt: at,
 	}}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
 	if err != nil || p.Kind != principal.User || p.UserID != newUser {
@@ -202,37 +207,43 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 		Issuer: "i", Subject: "s", Email: "Ada@Example.com", Folded: "ada@example.com", Verified: true,
 		Name: "Ada", IssuedAt: at.Unix(),
 	}
-	if *f.Signed != want {
-		t.Errorf("seen %+v, want %+v", *f.Signed, want)
+	if *table.Signed != want {
+		t.Errorf("seen %+v, want %+v", *table.Signed, want)
 	}
 }
 
-// TestWhatIsShownOfAUserIsVerified sends tokens of a known user, with a table that records its
-// calls.
+// TestWhatIsShownOfAUserIsVerified: a name and an address that people see come from a verified address. The user is
+// known already.
 func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 	for name, c := range map[string]struct {
 		claims accesstoken.Claims
 		want   store.Seen
 	}{
-		"no name is made of an unverified address": {accesstoken.Claims{Email: "ada@example.com"}, store.Seen{Email: "ada@example.com", Folded: "ada@example.com"}},
-		"an address that no longer folds is none":  {accesstoken.Claims{Email: "ada@exämple.com", EmailVerified: true, Name: "Ada"}, store.Seen{Name: "Ada"}},
+		"no name is made of an unverified address": {
+			accesstoken.Claims{Email: "ada@example.com"},
+			store.Seen{Email: "ada@example.com", Folded: "ada@example.com"},
+		},
+		"an address that cannot be used replaces the earlier one by none": {
+			accesstoken.Claims{Email: "ada@exämple.com", EmailVerified: true, Name: "Ada"},
+			store.Seen{Name: "Ada"},
+		},
 	} {
-		_, f := minted(t)
-		f.Known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
-		if _, err := authn.New(f, &authntest.Tokens{Claims: c.claims}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+		_, table := minted(t)
+		table.Known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
+		if _, err := authn.New(table, &authntest.Tokens{Claims: c.claims}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
 			t.Fatal(err)
 		}
-		if f.Signed == nil || *f.Signed != c.want {
-			t.Errorf("%s: %+v, want %+v", name, f.Signed, c.want)
+		if table.Signed == nil || *table.Signed != c.want {
+			t.Errorf("%s: %+v, want %+v", name, table.Signed, c.want)
 		}
 	}
 }
 
 func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
-	_, f := minted(t)
+	_, table := minted(t)
 	now := time.UnixMilli(1_700_000_000_000)
 	issuer := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s"}, Profile: accesstoken.Profile{Email: "a@b.c", EmailVerified: true}}
-	a := authn.New(f, issuer)
+	a := authn.New(table, issuer)
 	a.Now = func() time.Time { return now }
 	ask := func() principal.Principal {
 		p, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
@@ -241,40 +252,41 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 		}
 		return p
 	}
-	if p := ask(); p.UserID != newUser || issuer.Asked != 1 || f.Signed.AskedAt != now.UnixMilli() {
-		t.Fatalf("first: %+v, asked %d, %+v", p, issuer.Asked, f.Signed)
+	if p := ask(); p.UserID != newUser || issuer.Asked != 1 || table.Signed.AskedAt != now.UnixMilli() {
+		t.Fatalf("first: %+v, asked %d, %+v", p, issuer.Asked, table.Signed)
 	}
-	f.Known = &store.Identity{UserID: newUser, Email: "a@b.c", AskedAt: now.UnixMilli()}
+	table.Known = &store.Identity{UserID: newUser, Email: "a@b.c", AskedAt: now.UnixMilli()}
 	now = now.Add(24*time.Hour - time.Second)
 	if p := ask(); p.UserID != newUser || issuer.Asked != 1 {
 		t.Fatalf("within a day: %+v, asked %d", p, issuer.Asked)
 	}
 	now = now.Add(time.Second)
-	if ask(); issuer.Asked != 2 {
+	ask()
+	if issuer.Asked != 2 {
 		t.Fatalf("after a day: asked %d", issuer.Asked)
 	}
-	// An issuer that is down is a 503, and never makes a known user unknown.
+	// When the issuer is down, the answer is 503: a known user never becomes unknown.
 	issuer.AskErr = problem.New(problem.Unavailable, "down")
-	f.Known.AskedAt = 0
+	table.Known.AskedAt = 0
 	_, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
 	wants(t, err, problem.Unavailable)
 }
 
 func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
-	for _, email := range []string{"", "not an email", strings.Repeat("a", 300) + "@b.c"} {
-		_, f := minted(t)
-		p, err := authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Email: email}}).
+	for _, email := range []string{"", "not an email", strings.Repeat("a", 300) + "@b.c"} { // none that can be used
+		_, table := minted(t)
+		p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Email: email}}).
 			Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
-		if err != nil || p.Kind != principal.None || f.Signed != nil {
-			t.Errorf("%.20q: %+v, %v, signed in: %v", email, p, err, f.Signed)
+		if err != nil || p.Kind != principal.None || table.Signed != nil {
+			t.Errorf("%.20q: %+v, %v, signed in: %v", email, p, err, table.Signed)
 		}
 	}
 }
 
 func TestEveryRefusalIsA401(t *testing.T) {
-	key, f := minted(t)
-	f.Key.RevokedAt = 1
-	_, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+	key, table := minted(t)
+	table.Key.RevokedAt = 1
+	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 	var p *problem.Error
 	if !errors.As(err, &p) || p.Code.Status() != 401 || strings.Contains(err.Error(), key) {
 		t.Errorf("%v", err)

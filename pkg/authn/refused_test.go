@@ -12,11 +12,11 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestOtherSchemesOfSixLettersAreNotBearer changes each letter to every other one. The scheme's
-// letters may be in either case (RFC 9110, section 11.1).
+// TestOtherSchemesOfSixLettersAreNotBearer changes each letter of "bearer" to every other letter. Only the case of the
+// letters does not matter (RFC 9110, section 11.1).
 func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
-	key, f := minted(t)
-	a := authn.New(f, &authntest.Tokens{})
+	key, table := minted(t)
+	a := authn.New(table, &authntest.Tokens{})
 	schemes := []string{"Digest", "Basicx", "Bearér", "Bearer\t", "Bearer:", "\u212aearer", "Bearer\u00a0"}
 	for i := range len("bearer") {
 		for c := 'a'; c <= 'z'; c++ {
@@ -33,8 +33,8 @@ func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 			}
 		}
 	}
-	if f.Reads != 0 || f.Signed != nil {
-		t.Errorf("%d reads", f.Reads)
+	if table.Reads != 0 || table.Signed != nil {
+		t.Errorf("%d reads", table.Reads)
 	}
 	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "bEaReR"} {
 		if _, err := a.Authorize(context.Background(), principal.APIKey, []string{scheme + " " + key}); err != nil {
@@ -44,23 +44,23 @@ func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 }
 
 func TestAHashThatDiffersInOneByteIsRefused(t *testing.T) {
-	key, f := minted(t)
-	right := f.Key.Hash
+	key, table := minted(t)
+	right := table.Key.Hash
 	for i := range right {
 		for _, bit := range []byte{1, 0x80} {
-			f.Key.Hash = right
-			f.Key.Hash[i] ^= bit
-			_, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+			table.Key.Hash = right
+			table.Key.Hash[i] ^= bit
+			_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 			if !problem.Is(err, problem.InvalidCredentials) {
 				t.Errorf("byte %d: %v", i, err)
 			}
 		}
 	}
-	f.Key.Hash = apikey.Hash{} // of a row without one
-	if _, err := authn.New(f, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
+	table.Key.Hash = apikey.Hash{} // a row without a hash
+	if _, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
 		t.Errorf("no hash: %v", err)
 	}
-	if f.Noted != 0 {
+	if table.Noted != 0 {
 		t.Error("a refused key was noted as used")
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// The SDK's own defaults wait 25 s for a database that hangs. A caller gets its 503 within 3
-// s instead.
+// With the SDK's own defaults, a call waits 25 s for a database that hangs. These let the caller have its 503
+// within 3 s.
 const (
-	tryTimeout = 700 * time.Millisecond // of one try, unless AWS_TRY_TIMEOUT_MS sets another
+	tryTimeout = 700 * time.Millisecond // the longest time of one try, unless AWS_TRY_TIMEOUT_MS sets another
 	tries      = 3
-	maxBackoff = 100 * time.Millisecond
+	maxBackoff = 100 * time.Millisecond // the longest pause before the next try
 )
 
 // AWS makes the configuration from what the Lambda runtime sets: region and credentials from
-// the environment. The HTTP client and the retries are ours; AWS_TRY_TIMEOUT_MS bounds one
-// try. AWS makes no request.
+// the environment. The HTTP client and the retries are not the SDK's own; AWS_TRY_TIMEOUT_MS bounds
+// one try. AWS makes no request.
 func (r *Reader) AWS() aws.Config {
 	credentials := aws.Credentials{
 		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
@@ -55,11 +55,12 @@ func Retryer() aws.Retryer {
 }
 
 // DynamoDB returns a client for the table, with its connection open: a function has a whole
-// CPU while it initialises, and only a part of one at its first request.
+// CPU while it initialises, and only a part of a CPU at its first request.
 // AWS_ENDPOINT_URL_DYNAMODB names another endpoint.
 func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 	endpoint := r.Optional("AWS_ENDPOINT_URL_DYNAMODB", "")
-	if r.Err() == nil {
+	environmentIsComplete := r.Err() == nil
+	if environmentIsComplete {
 		connect(cfg.HTTPClient, cmp.Or(endpoint, "https://dynamodb."+cfg.Region+".amazonaws.com"))
 	}
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Reader reads variables and collects their faults. Call Err once, after the last variable.
+// Reader reads variables and collects their faults, so that one start names all of them. Err returns those of the
+// variables that are read so far.
 type Reader struct {
 	lookup func(string) (string, bool)
 	wrong  []error
@@ -42,8 +43,8 @@ func (r *Reader) Optional(name, fallback string) string {
 	return fallback
 }
 
-// List returns the parts of a comma-separated variable without blanks, nil when it is not
-// set.
+// List returns the parts of a comma-separated variable, without empty ones and without the space around each. It
+// returns nil when the variable is not set.
 func (r *Reader) List(name string) []string {
 	var out []string
 	for part := range strings.SplitSeq(r.Optional(name, ""), ",") {
@@ -57,19 +58,19 @@ func (r *Reader) List(name string) []string {
 // Pairs returns the pairs of two comma-separated variables: each name in the first with the
 // value at the same place in the second.
 func (r *Reader) Pairs(names, values string) [][2]string {
-	all, its := r.List(names), r.List(values)
-	if len(all) != len(its) {
-		r.Reject(values, fmt.Sprintf("has %d values, want one for each of the %d in %s", len(its), len(all), names))
+	first, second := r.List(names), r.List(values)
+	if len(first) != len(second) {
+		r.Reject(values, fmt.Sprintf("has %d values, want one for each of the %d in %s", len(second), len(first), names))
 		return nil
 	}
-	out := make([][2]string, len(all))
-	for i := range all {
-		out[i] = [2]string{all[i], its[i]}
+	out := make([][2]string, len(first))
+	for i := range first {
+		out[i] = [2]string{first[i], second[i]}
 	}
 	return out
 }
 
-// Bool returns a variable that is true or false.
+// Bool returns a variable that is true or false, or fallback when it is not set or empty.
 func (r *Reader) Bool(name string, fallback bool) bool {
 	v := r.Optional(name, strconv.FormatBool(fallback))
 	b, err := strconv.ParseBool(v)
@@ -79,12 +80,12 @@ func (r *Reader) Bool(name string, fallback bool) bool {
 	return b
 }
 
-// Int returns a variable that is a whole number of at least least.
-func (r *Reader) Int(name string, fallback, least int) int {
+// Int returns a variable that is a whole number not below lowest, or fallback when it is not set or empty.
+func (r *Reader) Int(name string, fallback, lowest int) int {
 	v := r.Optional(name, strconv.Itoa(fallback))
 	n, err := strconv.Atoi(v)
-	if err != nil || n < least {
-		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want a whole number of at least %d", name, v, least))
+	if err != nil || n < lowest {
+		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want a whole number of at least %d", name, v, lowest))
 	}
 	return n
 }
@@ -94,7 +95,8 @@ func (r *Reader) Seconds(name string) time.Duration {
 	return time.Duration(r.Int(name, 0, 0)) * time.Second
 }
 
-// Reject adds a fault of a variable that the caller found.
+// Reject adds a fault of a variable that the caller found. It does not end the process: Run does,
+// once all variables are read.
 func (r *Reader) Reject(name, why string) {
 	r.wrong = append(r.wrong, fmt.Errorf("%s %s", name, why))
 }
@@ -107,8 +109,8 @@ func (r *Reader) Err() error {
 	return fmt.Errorf("environment: %w", errors.Join(r.wrong...))
 }
 
-// Run starts a function. wire reads its settings and returns what serves its events. When a
-// variable is missing or malformed, Run logs all of them and ends the process.
+// Run starts a Lambda function. wire reads the function's settings and returns serve, which serves its events and does
+// not return. When wire read a missing or malformed variable, Run logs all such variables and ends the process.
 func Run(wire func(*Reader) (serve func())) {
 	slog.SetDefault(Logger())
 	r := New()

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// reader returns a Reader of an environment that has only these variables.
 func reader(vars map[string]string) *Reader {
 	return From(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
 }
@@ -51,7 +52,11 @@ func TestEveryMissingOrMalformedVariableIsNamedAtOnce(t *testing.T) {
 
 func TestDefaultsReplaceMissingVariables(t *testing.T) {
 	r := reader(map[string]string{"LIST": " a, b ,,c", "AGE": "900"})
-	if got := fmt.Sprintf("%v %v %v %v %v %v %v", r.List("LIST"), r.List("NONE"), r.Optional("O", "d"), r.Bool("B", true), r.Int("I", 7, 0), r.Seconds("AGE"), r.Seconds("S")); got != "[a b c] [] d true 7 15m0s 0s" {
+	got := fmt.Sprintln(
+		r.List("LIST"), r.List("UNSET"), r.Optional("UNSET", "d"), r.Bool("UNSET", true), r.Int("UNSET", 7, 0),
+		r.Seconds("AGE"), r.Seconds("UNSET"),
+	)
+	if got != "[a b c] [] d true 7 15m0s 0s\n" {
 		t.Errorf("got %s", got)
 	}
 	if err := r.Err(); err != nil {
@@ -62,11 +67,12 @@ func TestDefaultsReplaceMissingVariables(t *testing.T) {
 func TestNamesWithoutAValueEachAreMalformed(t *testing.T) {
 	vars := map[string]string{"NAMES": "team,env", "VALUES": "payments,prod", "FEW": "payments"}
 	r := reader(vars)
-	if got := fmt.Sprint(r.Pairs("NAMES", "VALUES"), r.Pairs("NONE", "NEITHER"), r.Err()); got != "[[team payments] [env prod]] [] <nil>" {
+	if got := fmt.Sprint(r.Pairs("NAMES", "VALUES"), r.Pairs("UNSET", "UNSET_TOO"), r.Err()); got != "[[team payments] [env prod]] [] <nil>" {
 		t.Errorf("got %s", got)
 	}
-	if r.Pairs("NAMES", "FEW"); r.Err() == nil || !strings.Contains(r.Err().Error(), "FEW has 1 values, want one for each of the 2 in NAMES") {
-		t.Errorf("got %v", r.Err())
+	r.Pairs("NAMES", "FEW")
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "FEW has 1 values, want one for each of the 2 in NAMES") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -110,6 +116,7 @@ func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
+	const pausesAndOverhead = 900 * time.Millisecond // on top of the tries: three of 700 ms then end within 3 s
 	for timeout, try := range map[string]time.Duration{"": 700 * time.Millisecond, "150": 150 * time.Millisecond} {
 		r := reader(map[string]string{
 			"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
@@ -118,7 +125,7 @@ func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
 		db := r.DynamoDB(r.AWS())
 		begun := time.Now()
 		_, err = db.ListTables(context.Background(), &dynamodb.ListTablesInput{})
-		if took := time.Since(begun); err == nil || took > tries*try+900*time.Millisecond || took < tries*try {
+		if took := time.Since(begun); err == nil || took > tries*try+pausesAndOverhead || took < tries*try {
 			t.Errorf("AWS_TRY_TIMEOUT_MS %q: %v after %s", timeout, err, took)
 		}
 	}
@@ -139,7 +146,8 @@ func TestALogLineHasLambdasNamesAndTheTimeInUTC(t *testing.T) {
 	if err != nil || time.Since(at).Abs() > time.Minute || !strings.HasSuffix(line.Timestamp, "Z") {
 		t.Errorf("timestamp %s, %v", line.Timestamp, err)
 	}
-	if line.Timestamp = ""; line != (struct{ Timestamp, Level, Message, Service, Code string }{"", "WARN", "slow", "s", "x"}) {
+	line.Timestamp = "" // checked above
+	if line != (struct{ Timestamp, Level, Message, Service, Code string }{"", "WARN", "slow", "s", "x"}) {
 		t.Errorf("%s", &out)
 	}
 }
@@ -173,7 +181,7 @@ func TestAnAuthorityBeyondTheEmbeddedOnesIsTriedWithTheSystems(t *testing.T) {
 		pools = append(pools, "amazon")
 		return nil, fmt.Errorf("tls: %w", x509.UnknownAuthorityError{})
 	}}
-	for range 2 {
+	for range 2 { // the second dial begins with the system's roots
 		if _, err := r.dial(context.Background(), "tcp", "dynamodb.us-east-1.amazonaws.com:443"); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +198,10 @@ func TestOtherHostsAndOtherFaultsDoNotFallBack(t *testing.T) {
 		pools = append(pools, map[bool]string{true: "system", false: "amazon"}[pool == nil])
 		return nil, fault
 	}}
-	for _, addr := range []string{"dynamodb.us-east-1.amazonaws.com:443", "example.com:443", "amazonaws.com.evil.test:443"} {
+	for _, addr := range []string{
+		"dynamodb.us-east-1.amazonaws.com:443", // a fault other than an unknown authority
+		"example.com:443", "amazonaws.com.evil.test:443",
+	} {
 		if _, err := r.dial(context.Background(), "tcp", addr); !errors.Is(err, fault) {
 			t.Errorf("%s: %v", addr, err)
 		}

@@ -17,7 +17,7 @@ import (
 
 // amazonRoots has the certificate authorities behind *.amazonaws.com: Amazon Root CA 1 to 4
 // and Starfield Services Root G2. At the first handshake, a pool of five costs a fifth of the
-// system's pool of more than a hundred.
+// system's pool, which has more than a hundred.
 //
 //go:embed amazon-roots.pem
 var amazonRoots string
@@ -29,13 +29,14 @@ const (
 	idleConnections = 32
 )
 
-// NewHTTPClient returns the client of the AWS SDK. Each try has its own short time-out. The
-// client trusts *.amazonaws.com by the embedded roots or, where these do not suffice, by the
-// system's. It follows no redirects.
+// NewHTTPClient returns the HTTP client for calls to AWS. It bounds each try by tryTimeout. The
+// client trusts *.amazonaws.com by the embedded roots. When a host there has another
+// authority, it trusts the system's roots. It follows no redirects.
 func NewHTTPClient() *http.Client { return newHTTPClient(tryTimeout) }
 
 func newHTTPClient(try time.Duration) *http.Client {
-	// A dial goes on when its try has timed out, and the next try uses the connection.
+	// net/http goes on with a dial whose try has timed out, and the next try uses its connection. A dial may
+	// therefore take longer than a try.
 	dialer := &net.Dialer{Timeout: max(connectTimeout, try)}
 	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 		return handshake(ctx, dialer, network, addr, pool)
@@ -55,7 +56,7 @@ func newHTTPClient(try time.Duration) *http.Client {
 const issuerTimeout = 3 * time.Second
 
 // NewIssuerClient returns the client for the token issuer. It trusts the system's
-// authorities. jwks.Do, which makes all of its requests, follows no redirects.
+// authorities. It has no CheckRedirect, because jwks.Do, which makes all of its requests, follows no redirects.
 func NewIssuerClient() *http.Client {
 	return &http.Client{
 		Timeout: issuerTimeout,
@@ -66,14 +67,15 @@ func NewIssuerClient() *http.Client {
 	}
 }
 
-// roots dials with the small pool. Once a host has shown an authority that is not in it, roots
-// dials with the system's pool, for the rest of the process.
+// roots dials *.amazonaws.com with the small pool, which has only the embedded roots. Once a host has shown an authority
+// that the small pool lacks, roots dials with the system's pool for the rest of the process.
 type roots struct {
+	// handshake connects to addr. pool nil means the system's authorities.
 	handshake func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error)
 
-	pool   sync.Once
-	small  *x509.CertPool
-	system atomic.Bool
+	parse     sync.Once // fills small at the first dial, not at each start of the process
+	small     *x509.CertPool
+	useSystem atomic.Bool
 }
 
 func (r *roots) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -81,17 +83,18 @@ func (r *roots) dial(ctx context.Context, network, addr string) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasSuffix(host, ".amazonaws.com") || r.system.Load() {
+	if !strings.HasSuffix(host, ".amazonaws.com") || r.useSystem.Load() {
 		return r.handshake(ctx, network, addr, nil)
 	}
-	r.pool.Do(func() {
+	r.parse.Do(func() {
 		r.small = x509.NewCertPool()
 		r.small.AppendCertsFromPEM([]byte(amazonRoots))
 	})
 	conn, err := r.handshake(ctx, network, addr, r.small)
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		if !r.system.Swap(true) {
+		firstTime := !r.useSystem.Swap(true)
+		if firstTime {
 			slog.WarnContext(ctx, "AWS uses an authority beyond the embedded ones; using the system's", "host", host)
 		}
 		return r.handshake(ctx, network, addr, nil)
@@ -99,7 +102,7 @@ func (r *roots) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return conn, err
 }
 
-// handshake connects by TLS. pool nil means the system's authorities.
+// handshake connects and does the TLS handshake. pool nil means the system's authorities.
 func handshake(ctx context.Context, d *net.Dialer, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 	t := &tls.Dialer{NetDialer: d, Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	return t.DialContext(ctx, network, addr)

@@ -16,21 +16,22 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Client reads API Gateway itself, by signed requests: AWS's own clients for it have 600 operations.
+// Client reads the settings of API Gateway by signed requests of its own. AWS's clients for it have 600 operations,
+// which would make the function much larger.
 type Client struct {
 	AWS  aws.Config   // the region and the credentials
-	HTTP *http.Client // each try has its own time-out
-	URL  string       // of API Gateway's interface, without a path
+	HTTP *http.Client // needs no time-out: Client bounds each try
+	URL  string       // the address of API Gateway's management interface, without a path
 }
 
 const (
-	tries     = 5                // of one request: API Gateway takes few a second of one account
-	within    = 30 * time.Second // the answer to one try: an export takes API Gateway a while
-	pageSize  = "500"
-	maxAnswer = 64 << 20 // an export is as large as the API's document
+	tries      = 5                // of one request, because API Gateway takes only a few a second from one account
+	tryTimeout = 30 * time.Second // of one try: API Gateway makes an export slowly
+	pageSize   = "500"            // the maximum for REST APIs
+	maxAnswer  = 64 << 20         // bytes; an export is as large as the API's document
 )
 
-// Page reads one page of a list.
+// Page reads one page of a list, as API.Page. HTTP and WebSocket APIs, under /v2, name the parameters differently.
 func (c *Client) Page(ctx context.Context, path, token string, out any) error {
 	size, position := "limit", "position"
 	if strings.HasPrefix(path, "/v2/") {
@@ -47,23 +48,25 @@ func (c *Client) Page(ctx context.Context, path, token string, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// Export reads the document of a stage.
+// Export reads the document of a stage, as API.Export.
 func (c *Client) Export(ctx context.Context, api, stage string) ([]byte, error) {
 	return c.get(ctx, "/restapis/"+api+"/stages/"+url.PathEscape(stage)+"/exports/oas30", url.Values{"extensions": {"authorizers"}})
 }
 
-// get sends a request, again while API Gateway is busy.
+// get sends a request. While API Gateway is busy or does not answer, get repeats it, up to tries times. The pauses are
+// 1, 2, 3 and 4 seconds. Errors: ErrGone for a 404.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	for try := 1; ; try++ {
-		status, body, err := c.ask(ctx, path, query)
+		status, body, err := c.send(ctx, path, query)
+		isBusy := status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 		switch {
 		case err == nil && status == http.StatusOK:
 			return body, nil
 		case err == nil && status == http.StatusNotFound:
 			return nil, fmt.Errorf("GET %s: %w", path, ErrGone)
-		case err == nil && status != http.StatusTooManyRequests && status < http.StatusInternalServerError:
+		case err == nil && !isBusy:
 			return nil, fmt.Errorf("GET %s: %d %.200s", path, status, body)
-		case try == tries && err == nil:
+		case err == nil && try == tries:
 			return nil, fmt.Errorf("GET %s: %d %.200s, %d times", path, status, body, tries)
 		case try == tries:
 			return nil, err
@@ -76,20 +79,21 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	}
 }
 
-func (c *Client) ask(ctx context.Context, path string, query url.Values) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
+// send sends a request once, with AWS's signature (Signature Version 4).
+func (c *Client) send(ctx context.Context, path string, query url.Values) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return 0, nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	who, err := c.AWS.Credentials.Retrieve(ctx)
+	credentials, err := c.AWS.Credentials.Retrieve(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	empty := sha256.Sum256(nil)
-	if err := v4.NewSigner().SignHTTP(ctx, who, req, hex.EncodeToString(empty[:]), "apigateway", c.AWS.Region, time.Now()); err != nil {
+	emptyBody := sha256.Sum256(nil)
+	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(emptyBody[:]), "apigateway", c.AWS.Region, time.Now()); err != nil {
 		return 0, nil, err
 	}
 	res, err := c.HTTP.Do(req)

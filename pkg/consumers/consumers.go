@@ -1,5 +1,6 @@
-// Package consumers looks for authorizers of other APIs that ask the stack's shared authorizers and could keep the answer:
-// a revoked key would go on to open the API. `make check-consumers` makes the search by hand, and a function once a day.
+// Package consumers looks for other APIs that use the stack's shared authorizers and could cache their answers. Such an
+// API would accept a revoked key until its cached answer ends. `make check-consumers` searches by hand, and a function
+// once a day.
 package consumers
 
 import (
@@ -10,27 +11,30 @@ import (
 	"strings"
 )
 
-// API reads API Gateway. Paths are those of its REST interface.
+// API reads the settings of API Gateway. Paths are those of its management interface.
 type API interface {
-	// Page reads one page of a list into out. token is "" for the first.
+	// Page reads one page of a list into out. token is "" for the first page, else the token of the page before.
 	Page(ctx context.Context, path, token string, out any) error
 	// Export reads the OpenAPI document of a REST API's stage, with its authorizers.
 	Export(ctx context.Context, api, stage string) ([]byte, error)
 }
 
-// Search is one look through the APIs of an account and region. Its counts are of authorizers, and of findings.
+// Search is one look through the APIs of an account and region.
 type Search struct {
 	API    API
 	Region string
 	Shared []string                         // the ARNs of the stack's authorizers for other APIs
-	Say    func(format string, args ...any) // is called with each finding, and with what a person must look at
+	Say    func(format string, args ...any) // called with each finding, and for each of Unknown
 
-	Seen, Ours, Wrong int
-	Unknown           int // authorizers whose function a stage variable names
+	Seen    int // authorizers in all
+	Ours    int // authorizers that call a function of Shared
+	Wrong   int // findings: authorizers and stages that could keep an answer
+	Unknown int // authorizers whose function a stage variable names, so that the search cannot know it
 }
 
-// Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. One that cannot be read does not stop the search: its
-// error names every failure, in one line. One that is deleted meanwhile is none.
+// Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. An API that cannot be read does not stop the
+// search. The error of Run names all such APIs' failures, in one line. An API that is deleted during the search is not
+// a failure.
 func (s *Search) Run(ctx context.Context) error {
 	if err := errors.Join(s.lookAtREST(ctx), s.lookAtHTTP(ctx)); err != nil {
 		return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -38,11 +42,11 @@ func (s *Search) Run(ctx context.Context) error {
 	return nil
 }
 
-// ErrGone means that API Gateway does not have what was asked for.
+// ErrGone means that API Gateway does not have the requested object, which may have been deleted since it was listed.
 var ErrGone = errors.New("consumers: it is not there")
 
-// each looks at all APIs of a list.
-func each[T any](apis []T, look func(T) error) error {
+// lookAtEach calls look for all APIs of a list and returns the errors, except ErrGone.
+func lookAtEach[T any](apis []T, look func(T) error) error {
 	failed := make([]error, len(apis))
 	for i, api := range apis {
 		if err := look(api); !errors.Is(err, ErrGone) {
@@ -52,8 +56,8 @@ func each[T any](apis []T, look func(T) error) error {
 	return errors.Join(failed...)
 }
 
-// asks counts an authorizer, and reports whether it asks one of the stack's.
-func (s *Search) asks(api, name, uri string) bool {
+// usesOurs counts an authorizer of an API, and reports whether it calls one of the stack's functions.
+func (s *Search) usesOurs(api, name, uri string) bool {
 	s.Seen++
 	if strings.Contains(uri, "${stageVariables.") {
 		s.Unknown++
@@ -66,8 +70,8 @@ func (s *Search) asks(api, name, uri string) bool {
 	return ours
 }
 
-// found reports one finding, unless nothing is wrong.
-func (s *Search) found(where string, wrong []string, mend string) {
+// report counts and says one finding, unless nothing is wrong. mend is the command that mends it.
+func (s *Search) report(where string, wrong []string, mend string) {
 	if len(wrong) == 0 {
 		return
 	}
@@ -79,7 +83,8 @@ func (s *Search) found(where string, wrong []string, mend string) {
 func pages[T any](ctx context.Context, from API, path string) (all []T, err error) {
 	for token := ""; ; {
 		var page struct {
-			Item, Items         []T // of REST APIs, and of others
+			// A page of REST APIs has item and position. A page of the others has items and nextToken.
+			Item, Items         []T
 			Position, NextToken string
 		}
 		if err := from.Page(ctx, path, token, &page); err != nil {
@@ -92,31 +97,32 @@ func pages[T any](ctx context.Context, from API, path string) (all []T, err erro
 	}
 }
 
-// lookAtREST looks at the authorizers of REST APIs, and at the stages of all: a stage has the
-// authorizers as they were when the API was deployed to it, also those that were deleted since.
+// lookAtREST looks at the authorizers of REST APIs, and at their stages. A stage has the authorizers as they were when
+// the API was deployed to it, also those that were changed or deleted since.
 func (s *Search) lookAtREST(ctx context.Context) error {
 	type restAPI struct{ ID, Name string }
 	apis, err := pages[restAPI](ctx, s.API, "/restapis")
 	if err != nil {
 		return err
 	}
-	return each(apis, func(api restAPI) error {
+	return lookAtEach(apis, func(api restAPI) error {
 		all, err := pages[restAuthorizer](ctx, s.API, "/restapis/"+api.ID+"/authorizers")
 		if err != nil {
 			return err
 		}
-		what := fmt.Sprintf("REST API %s (%s)", api.ID, api.Name)
+		apiName := fmt.Sprintf("REST API %s (%s)", api.ID, api.Name)
 		for _, a := range all {
-			if !s.asks(what, a.Name, a.AuthorizerURI) {
+			if !s.usesOurs(apiName, a.Name, a.AuthorizerURI) {
 				continue
 			}
-			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
+			s.report(apiName+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
 				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.Region, api.ID, a.ID))
 		}
-		return s.lookAtStages(ctx, what, api.ID)
+		return s.lookAtStages(ctx, apiName, api.ID)
 	})
 }
 
+// lookAtStages looks at the deployed authorizers of a REST API. api describes the API for people.
 func (s *Search) lookAtStages(ctx context.Context, api, id string) error {
 	stages, err := pages[struct{ StageName string }](ctx, s.API, "/restapis/"+id+"/stages")
 	if err != nil {
@@ -131,7 +137,7 @@ func (s *Search) lookAtStages(ctx context.Context, api, id string) error {
 		if err != nil {
 			return fmt.Errorf("the document of %s, stage %s: %w", api, stage.StageName, err)
 		}
-		s.found(api+", stage "+stage.StageName, wrong, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are mended",
+		s.report(api+", stage "+stage.StageName, wrong, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are mended",
 			s.Region, id, stage.StageName))
 	}
 	return nil
@@ -144,37 +150,37 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return each(apis, func(api httpAPI) error {
+	return lookAtEach(apis, func(api httpAPI) error {
 		all, err := pages[httpAuthorizer](ctx, s.API, "/v2/apis/"+api.APIID+"/authorizers")
 		if err != nil {
 			return err
 		}
-		what := fmt.Sprintf("%s API %s (%s)", api.ProtocolType, api.APIID, api.Name)
+		apiName := fmt.Sprintf("%s API %s (%s)", api.ProtocolType, api.APIID, api.Name)
 		for _, a := range all {
-			if !s.asks(what, a.Name, a.AuthorizerURI) {
+			if !s.usesOurs(apiName, a.Name, a.AuthorizerURI) {
 				continue
 			}
 			if api.ProtocolType == "WEBSOCKET" {
-				s.found(what+", authorizer "+a.Name, []string{"it is asked only when a connection begins, which may last two hours"},
+				s.report(apiName+", authorizer "+a.Name, []string{"it is asked only when a connection begins, which may last two hours"},
 					"use another authorizer there: no setting changes this")
 				continue
 			}
-			s.found(what+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
+			s.report(apiName+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
 				s.Region, api.APIID, a.AuthorizerID, a.settings()))
 		}
 		return nil
 	})
 }
 
-// Daily makes the search for a schedule. It logs each finding.
+// Daily runs a Search on a schedule. It logs each finding.
 type Daily struct {
 	API    API
 	Region string
-	Shared []string // as of Search
+	Shared []string // as in Search
 }
 
-// Run returns an error when an answer could be kept, or when not all APIs could be looked at: the function's errors raise
-// the alarm.
+// Run returns an error when an API could keep an answer, or when not all APIs can be read. The errors of the function
+// raise an alarm.
 func (d Daily) Run(ctx context.Context) error {
 	s := Search{API: d.API, Region: d.Region, Shared: d.Shared, Say: func(format string, args ...any) {
 		slog.ErrorContext(ctx, "a consumer", "finding", fmt.Sprintf(format, args...))

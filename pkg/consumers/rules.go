@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// shared are the ARNs of the stack's authorizers for other APIs.
+// shared lists the ARNs of the stack's authorizers for other APIs.
 type shared []string
 
-// has reports whether an authorizer's URI names one of them, or a version or an alias of one.
+// has reports whether an authorizer's URI names one of the functions, or a version or an alias of one.
 func (l shared) has(uri string) bool {
 	_, function, _ := strings.Cut(uri, "/functions/")
 	function, _, _ = strings.Cut(function, "/invocations")
 	for _, arn := range l {
-		if function == arn || strings.HasPrefix(function, arn+":") {
+		isVersionOrAlias := strings.HasPrefix(function, arn+":")
+		if function == arn || isVersionOrAlias {
 			return true
 		}
 	}
 	return false
 }
 
-// wrongIn returns what is wrong with those authorizers of an OpenAPI document that ask ours.
+// wrongIn returns the faults of those authorizers in an OpenAPI document that call one of the functions.
 func (l shared) wrongIn(document []byte) (wrong []string, err error) {
 	var d struct {
 		Components struct {
@@ -37,7 +38,8 @@ func (l shared) wrongIn(document []byte) (wrong []string, err error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Components.SecuritySchemes)) {
-		if a := d.Components.SecuritySchemes[name].Authorizer; l.has(a.AuthorizerURI) && len(a.wrong()) > 0 {
+		a := d.Components.SecuritySchemes[name].Authorizer
+		if l.has(a.AuthorizerURI) && len(a.wrong()) > 0 {
 			wrong = append(wrong, fmt.Sprintf("of its deployed authorizer %s, %s", name, strings.Join(a.wrong(), "; ")))
 		}
 	}
@@ -47,16 +49,16 @@ func (l shared) wrongIn(document []byte) (wrong []string, err error) {
 // restAuthorizer is an authorizer of a REST API.
 type restAuthorizer struct {
 	ID, Name, Type, AuthorizerURI string
-	AuthorizerResultTTLInSeconds  *int // nil: 300, by AWS's reference of the field
+	AuthorizerResultTTLInSeconds  *int // nil: 300, AWS's default
 }
 
-// wrong says why API Gateway could keep an answer. An identity source is no fault here: without a time
-// it only refuses requests that lack it.
+// wrong returns the reasons why API Gateway could keep an answer. An identity source is not such a reason for a REST
+// API: when the time is 0, API Gateway only refuses requests that lack this source.
 func (a restAuthorizer) wrong() (all []string) {
-	if strings.EqualFold(a.Type, "TOKEN") {
+	if strings.EqualFold(a.Type, "TOKEN") { // an export has it in lower case
 		all = append(all, "its type is TOKEN, which the authorizer does not answer")
 	}
-	kept := 300
+	kept := 300 // seconds
 	if a.AuthorizerResultTTLInSeconds != nil {
 		kept = *a.AuthorizerResultTTLInSeconds
 	}
@@ -70,12 +72,12 @@ func (a restAuthorizer) wrong() (all []string) {
 type httpAuthorizer struct {
 	AuthorizerID, Name, AuthorizerURI string
 	AuthorizerPayloadFormatVersion    string
-	AuthorizerResultTTLInSeconds      int // absent is 0: API Gateway keeps an answer only by an identity source
+	AuthorizerResultTTLInSeconds      int // 0 when absent: without an identity source, API Gateway keeps no answer
 	EnableSimpleResponses             bool
 	IdentitySource                    []string
 }
 
-// wrong says why API Gateway could keep an answer, or takes none.
+// wrong returns the reasons why API Gateway could keep an answer, or cannot use our answers.
 func (a httpAuthorizer) wrong() (all []string) {
 	if len(a.IdentitySource) > 0 {
 		all = append(all, fmt.Sprintf("it has the identity source %s, and the authorizer does not answer then", strings.Join(a.IdentitySource, ", ")))
@@ -89,13 +91,14 @@ func (a httpAuthorizer) wrong() (all []string) {
 	return all
 }
 
-// wantsPolicy reports whether API Gateway expects a policy, which the authorizers give for payload 1.0
-// only.
+// wantsPolicy reports whether API Gateway expects a policy for payload 2.0. Our authorizers answer with a policy for
+// payload 1.0 only.
 func (a httpAuthorizer) wantsPolicy() bool {
-	return cmp.Or(a.AuthorizerPayloadFormatVersion, "2.0") == "2.0" && !a.EnableSimpleResponses
+	version := cmp.Or(a.AuthorizerPayloadFormatVersion, "2.0")
+	return version == "2.0" && !a.EnableSimpleResponses
 }
 
-// settings returns the options that mend it.
+// settings returns the options of `aws apigatewayv2 update-authorizer` that mend the authorizer.
 func (a httpAuthorizer) settings() string {
 	text := "--identity-source '[]' --authorizer-result-ttl-in-seconds 0"
 	if a.wantsPolicy() {

@@ -22,22 +22,22 @@ func TestWhatCouldKeepAnAnswerIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		authorizer interface{ wrong() []string }
-		words      []string // one for each thing that is wrong
+		words      []string // one for each fault, in order
 	}{
-		"REST":                       {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(0)}, nil},
-		"REST, of an export":         {restAuthorizer{Type: "request", AuthorizerResultTTLInSeconds: number(0)}, nil},
-		"REST, TOKEN":                {restAuthorizer{Type: "TOKEN", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
-		"REST, TOKEN of an export":   {restAuthorizer{Type: "token", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
-		"REST, one second":           {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(1)}, []string{"kept for 1 seconds"}},
-		"REST, AWS's default":        {restAuthorizer{Type: "REQUEST"}, []string{"kept for 300 seconds"}},
-		"REST, TOKEN by default":     {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "kept for 300 seconds"}},
-		"HTTP, 1.0":                  {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0"}, nil},
-		"HTTP, 2.0 and simple":       {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", EnableSimpleResponses: true}, nil},
-		"HTTP, 2.0 and a policy":     {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
-		"HTTP, an identity source":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", IdentitySource: []string{"$request.header.Authorization"}}, []string{"source $request.header.Auth"}},
-		"HTTP, a time":               {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"kept for 60 seconds"}},
-		"HTTP, all that can be so":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
-		"HTTP, a version not listed": {httpAuthorizer{}, []string{"refuses everyone"}},
+		"REST":                     {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(0)}, nil},
+		"REST, of an export":       {restAuthorizer{Type: "request", AuthorizerResultTTLInSeconds: number(0)}, nil},
+		"REST, TOKEN":              {restAuthorizer{Type: "TOKEN", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
+		"REST, TOKEN of an export": {restAuthorizer{Type: "token", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
+		"REST, one second":         {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(1)}, []string{"kept for 1 seconds"}},
+		"REST, AWS's default":      {restAuthorizer{Type: "REQUEST"}, []string{"kept for 300 seconds"}},
+		"REST, TOKEN by default":   {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "kept for 300 seconds"}},
+		"HTTP, 1.0":                {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0"}, nil},
+		"HTTP, 2.0 and simple":     {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", EnableSimpleResponses: true}, nil},
+		"HTTP, 2.0 and a policy":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
+		"HTTP, an identity source": {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", IdentitySource: []string{"$request.header.Authorization"}}, []string{"source $request.header.Auth"}},
+		"HTTP, a time":             {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"kept for 60 seconds"}},
+		"HTTP, every fault":        {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
+		"HTTP, no version, so 2.0": {httpAuthorizer{}, []string{"refuses everyone"}},
 	} {
 		got := c.authorizer.wrong()
 		if len(got) != len(c.words) {
@@ -57,7 +57,7 @@ func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
 
-// TestOnlyTheStacksAuthorizersAreLookedAt tries ARNs that differ by a suffix or by the stack's name.
+// TestOnlyTheStacksAuthorizersAreLookedAt has ARNs that differ by a suffix or by the stack's name.
 func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
 	t.Parallel()
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:latchkey-KeyAuthorizerFunction-1"
@@ -75,14 +75,17 @@ func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
 	}
 }
 
-// account answers as API Gateway: an API with one authorizer.
+// account is an API Gateway with one REST API, which has one authorizer.
 type account struct {
-	authorizer string
-	err        error
+	authorizer string // as JSON
+	err        error  // of each call of Page
 }
 
 func (a account) Page(_ context.Context, path, _ string, out any) error {
-	text := map[string]string{"/restapis": `{"item":[{"id":"r1","name":"shop"}]}`, "/restapis/r1/authorizers": `{"item":[` + a.authorizer + `]}`}[path]
+	text := map[string]string{
+		"/restapis":                `{"item":[{"id":"r1","name":"shop"}]}`,
+		"/restapis/r1/authorizers": `{"item":[` + a.authorizer + `]}`,
+	}[path]
 	if text == "" {
 		text = `{}`
 	}
@@ -91,33 +94,35 @@ func (a account) Page(_ context.Context, path, _ string, out any) error {
 
 func (account) Export(context.Context, string, string) ([]byte, error) { return []byte(`{}`), nil }
 
-// TestTheDailySearchFailsWhenAnAnswerCouldBeKept or when it could not look: an error raises the alarm.
+// TestTheDailySearchFailsWhenAnAnswerCouldBeKept: it fails too when it cannot read the APIs. An error raises an alarm.
 func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	authorizer := func(ttl string) string {
 		return `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":` + ttl + `}`
 	}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		api  account
-		want string
+		want string // a part of the error; "": no error
 	}{
 		"nothing is kept": {account{authorizer: authorizer("0")}, ""},
-		"a minute":        {account{authorizer: authorizer("60")}, "1 authorizers or stages could keep"},
+		"kept a minute":   {account{authorizer: authorizer("60")}, "1 authorizers or stages could keep"},
 		"no right":        {account{err: errors.New("not authorized")}, "cannot be read: not authorized"},
 	} {
 		err := Daily{API: c.api, Region: "eu-central-1", Shared: []string{key}}.Run(t.Context())
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// busy is API Gateway that is busy for a while.
+// busy is an API Gateway that is busy until a time. It refuses requests without a signature. Its one item is the path
+// and query of the request.
 type busy struct{ until time.Time }
 
 func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=AKID/") || r.Header.Get("Accept") != "application/json" {
+	isSigned := strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=AKID/")
+	if !isSigned || r.Header.Get("Accept") != "application/json" {
 		w.WriteHeader(http.StatusForbidden)
 	} else if time.Now().Before(b.until) {
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -127,17 +132,17 @@ func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// TestABusyAPIGatewayIsAskedAgain for ten seconds, and no longer.
+// TestABusyAPIGatewayIsAskedAgain: the pauses between the five tries are ten seconds together.
 func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
-	for wait, answered := range map[time.Duration]bool{0: true, 9 * time.Second: true, 11 * time.Second: false} {
+	for busyFor, answered := range map[time.Duration]bool{0: true, 9 * time.Second: true, 11 * time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {
 			as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 				return aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret"}, nil
 			})
-			c := Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: &http.Client{Transport: busy{time.Now().Add(wait)}}, URL: "https://gateway.example"}
+			c := Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: &http.Client{Transport: busy{time.Now().Add(busyFor)}}, URL: "https://gateway.example"}
 			var page struct{ Item []struct{ Path string } }
 			if err := c.Page(t.Context(), "/restapis", "p/1", &page); (err == nil) != answered {
-				t.Errorf("busy for %v: %v", wait, err)
+				t.Errorf("busy for %v: %v", busyFor, err)
 			} else if answered && page.Item[0].Path != "/restapis?limit=500&position=p%2F1" {
 				t.Errorf("asked %v", page)
 			}
@@ -145,7 +150,8 @@ func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
 	}
 }
 
-// halfGone is an account in which the first API is deleted while it is looked at, and the second cannot be read.
+// halfGone is an API Gateway with three REST APIs: gone is deleted during the search, shut cannot be read, r1 has a
+// fault.
 type halfGone struct{ account }
 
 func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
@@ -160,7 +166,8 @@ func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
 	return h.account.Page(ctx, path, token, out)
 }
 
-// TestAnAPIThatCannotBeReadHidesNoOther: nor does one that is deleted meanwhile, which is no failure.
+// TestAnAPIThatCannotBeReadHidesNoOther: an API that is deleted during the search hides no other either, and is not a
+// failure.
 func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	api := halfGone{account{authorizer: `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":60}`}}

@@ -24,11 +24,13 @@ import (
 	"latchkey/pkg/store"
 )
 
-// escaped encodes every byte that is neither a letter nor a digit, as some OAuth clients do (RFC 6749, 2.3.1).
+// escaped encodes every byte of a key that is neither a letter nor a digit, which is only the underscore. Some OAuth
+// clients do so (RFC 6749, 2.3.1).
 func escaped(key string) string { return strings.ReplaceAll(key, "_", "%5F") }
 
 func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
 	key, _, h := door(t)
+	// post sends a form to /introspect. change may add authentication to the request.
 	post := func(change func(*http.Request), form url.Values) (int, string) {
 		r := httptest.NewRequest("POST", "/introspect", strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", formType)
@@ -37,26 +39,27 @@ func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
 	}
-	bare := func(*http.Request) {}
+	noHeader := func(*http.Request) {}
 	basic := func(user, password string) func(*http.Request) {
 		return func(r *http.Request) { r.SetBasicAuth(user, password) }
 	}
-	token, both := url.Values{"token": {key}}, url.Values{"token": {key}, "client_id": {"x"}, "client_secret": {key}}
+	token := url.Values{"token": {key}}
+	tokenAndSecret := url.Values{"token": {key}, "client_id": {"x"}, "client_secret": {key}}
 	for name, c := range map[string]struct {
 		change func(*http.Request)
 		form   url.Values
 		status int
 		want   string
 	}{
-		"an encoded secret":    {basic("gate%3Away", escaped(key)), token, 200, `"active":true`},
-		"a plain secret":       {basic("gateway", key), token, 200, `"active":true`},
-		"client_secret_post":   {bare, both, 200, `"active":true`},
-		"an empty secret":      {bare, url.Values{"token": {key}, "client_secret": {""}}, 401, `"error":"invalid_client"`},
-		"two secrets":          {bare, url.Values{"token": {key}, "client_secret": {key, key}}, 400, `"error":"invalid_request"`},
-		"two methods":          {basic("x", key), both, 400, `"error":"invalid_request"`},
-		"no such encoding":     {basic("x", "%zz"), token, 401, `"error":"invalid_client"`},
-		"a client id only":     {bare, url.Values{"token": {key}, "client_id": {"x"}}, 401, `"error":"invalid_client"`},
-		"a credential, no key": {bare, url.Values{"token": {key}, "client_secret": {authntest.JWT}}, 401, `"error":"invalid_client"`},
+		"an encoded secret":   {basic("gate%3Away", escaped(key)), token, 200, `"active":true`},
+		"a plain secret":      {basic("gateway", key), token, 200, `"active":true`},
+		"client_secret_post":  {noHeader, tokenAndSecret, 200, `"active":true`},
+		"an empty secret":     {noHeader, url.Values{"token": {key}, "client_secret": {""}}, 401, `"error":"invalid_client"`},
+		"two secrets":         {noHeader, url.Values{"token": {key}, "client_secret": {key, key}}, 400, `"error":"invalid_request"`},
+		"two methods":         {basic("x", key), tokenAndSecret, 400, `"error":"invalid_request"`},
+		"a broken encoding":   {basic("x", "%zz"), token, 401, `"error":"invalid_client"`},
+		"a client id only":    {noHeader, url.Values{"token": {key}, "client_id": {"x"}}, 401, `"error":"invalid_client"`},
+		"a JWT as the secret": {noHeader, url.Values{"token": {key}, "client_secret": {authntest.JWT}}, 401, `"error":"invalid_client"`},
 	} {
 		if status, body := post(c.change, c.form); status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %s", name, status, body)
@@ -65,10 +68,11 @@ func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
 }
 
 func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
-	key, f, _ := door(t)
+	key, table, _ := door(t)
 	const current, old = "current-secret", "old-secret"
-	h := forwardauth.New(guard.On(authn.New(f, &authntest.Tokens{})), f.Key.OrgID, current, old)
-	ask := func(method, path, secret string) *httptest.ResponseRecorder {
+	h := forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID, current, old)
+	// askWith sends a request whose credential is good, with this secret of the proxy; "": without the header.
+	askWith := func(method, path, secret string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader("token="+key))
 		r.Header.Set("Authorization", "Bearer "+key)
 		r.Header.Set("Content-Type", formType)
@@ -84,32 +88,34 @@ func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "x", current + "x", current[:5], current + "," + old} {
 		for path, method := range map[string]string{"/authorize": "GET", "/authorize/x": "GET", "/authorize-member": "GET", "/introspect": "POST", "/x": "GET"} {
-			w := ask(method, path, wrong)
-			if w.Code != 503 || w.Header().Get("X-Latchkey-Code") != "unavailable" || f.Reads != 0 || strings.Contains(w.Body.String(), "ecret") {
-				t.Errorf("%s with %q: %d %s, %d reads", path, wrong, w.Code, w.Body, f.Reads)
+			w := askWith(method, path, wrong)
+			namesSecret := strings.Contains(w.Body.String(), "ecret") // Secret or secret
+			if w.Code != 503 || w.Header().Get("X-Latchkey-Code") != "unavailable" || table.Reads != 0 || namesSecret {
+				t.Errorf("%s with %q: %d %s, %d reads", path, wrong, w.Code, w.Body, table.Reads)
 			}
 		}
 	}
 	out := logged(t)
-	ask("GET", "/authorize", "x")
+	askWith("GET", "/authorize", "x")
 	if !strings.Contains(out.String(), "authorizer_misconfigured") || strings.Contains(out.String(), current) {
 		t.Errorf("the log: %s", out)
 	}
 	for _, good := range []string{current, old} {
-		if w := ask("GET", "/authorize", good); w.Code != 200 {
+		if w := askWith("GET", "/authorize", good); w.Code != 200 {
 			t.Errorf("%s: %d", good, w.Code)
 		}
-		if w := ask("POST", "/introspect", good); w.Code != 200 {
+		if w := askWith("POST", "/introspect", good); w.Code != 200 {
 			t.Errorf("%s: %d", good, w.Code)
 		}
 	}
-	h = forwardauth.New(guard.On(authn.New(f, nil)), "", "", old)
-	if ask("GET", "/authorize", "").Code != 503 || ask("GET", "/authorize", old).Code != 200 {
+	// An empty secret is ignored, so the other one is still needed.
+	h = forwardauth.New(guard.On(authn.New(table, nil)), "", "", old)
+	if askWith("GET", "/authorize", "").Code != 503 || askWith("GET", "/authorize", old).Code != 200 {
 		t.Error("an empty first secret opens the door")
 	}
 }
 
-// logged returns what is logged from now on, until the test ends.
+// logged returns a buffer that gets all log lines until the test ends.
 func logged(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	var out bytes.Buffer
@@ -120,56 +126,65 @@ func logged(t *testing.T) *bytes.Buffer {
 }
 
 func TestARefusalsLineNamesTheProvedKeyAndTheProxysClient(t *testing.T) {
-	key, f, h := door(t)
+	key, table, h := door(t)
 	out := logged(t)
-	f.Key.Scopes = "a"
+	table.Key.Scopes = "a"
 	for name, c := range map[string]struct {
-		credential, client string
+		credential, client string // client: the address that the proxy sends
 		revokedAt          int64
-		code, caller, ip   string
+		code, caller, ip   string // of the log line
 	}{
-		"revoked":          {key, "203.0.113.9", 1, "key_revoked", string(f.Key.ID), "203.0.113.9"},
-		"another scope":    {key, "2001:db8::1", 0, "insufficient_scope", string(f.Key.ID), "2001:db8::1"},
-		"another secret":   {authntest.JWT, `"},x`, 0, "api_key_required", "", ""},
-		"a zone in an IP":  {"x", "fe80::1%forged", 0, "invalid_credentials", "", "fe80::1"},
-		"no client's name": {"x", "", 0, "invalid_credentials", "", ""},
+		"revoked":         {key, "203.0.113.9", 1, "key_revoked", string(table.Key.ID), "203.0.113.9"},
+		"another scope":   {key, "2001:db8::1", 0, "insufficient_scope", string(table.Key.ID), "2001:db8::1"},
+		"an access token": {authntest.JWT, `"},x`, 0, "api_key_required", "", ""},
+		"a zone in an IP": {"x", "fe80::1%forged", 0, "invalid_credentials", "", "fe80::1"},
+		"no address":      {"x", "", 0, "invalid_credentials", "", ""},
 	} {
 		out.Reset()
-		f.Key.RevokedAt = c.revokedAt
+		table.Key.RevokedAt = c.revokedAt
 		r := httptest.NewRequest("GET", "/authorize?scope=b", nil)
 		r.RemoteAddr = "192.0.2.1"
 		r.Header.Set("Authorization", "Bearer "+c.credential)
 		r.Header.Set("X-Latchkey-Client-Ip", c.client)
 		h.ServeHTTP(httptest.NewRecorder(), r)
 		var line map[string]any
-		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "refused" || line["code"] != c.code || line["caller"] != c.caller ||
-			line["clientIp"] != c.ip || line["sourceIp"] != "192.0.2.1" || line["CredentialsRefused"] != 1.0 || line["_aws"] == nil {
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 			t.Errorf("%s: %s, %v", name, out, err)
+		}
+		for field, want := range map[string]any{
+			"msg": "refused", "code": c.code, "caller": c.caller, "clientIp": c.ip, "sourceIp": "192.0.2.1", "CredentialsRefused": 1.0,
+		} {
+			if line[field] != want {
+				t.Errorf("%s: %s is %v, want %v", name, field, line[field], want)
+			}
+		}
+		if line["_aws"] == nil {
+			t.Errorf("%s: the line has no metric: %s", name, out)
 		}
 	}
 	out.Reset()
-	f.Key.RevokedAt = 1
-	if introspect(t, h, key, url.Values{"token": {key}}, formType); !strings.Contains(out.String(), `"caller":"`+string(f.Key.ID)+`"`) {
+	table.Key.RevokedAt = 1
+	if introspect(t, h, key, url.Values{"token": {key}}, formType); !strings.Contains(out.String(), `"caller":"`+string(table.Key.ID)+`"`) {
 		t.Errorf("a refused caller of /introspect: %s", out)
 	}
 }
 
 func TestNoAnswerMayBeKept(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes = "a"
+	key, table, h := door(t)
+	table.Key.Scopes = "a"
 	form := url.Values{"token": {key}}.Encode()
-	seen := map[string]bool{}
+	seen := map[string]bool{} // "is it /introspect" and the status
 	for _, c := range []struct {
 		target, credential, body string
 		status                   int
-		down                     error
+		down                     error // of the table
 	}{
 		{"/authorize", key, "", 200, nil},
 		{"/authorize/any/path", key, "", 200, nil},
 		{"/authorize", "", "", 401, nil},
 		{"/authorize?scope=b", key, "", 403, nil},
-		{"/authorize-member?org=" + string(f.Org), authntest.JWT, "", 200, nil},
-		{"/authorize-member?role=admin&org=" + string(f.Org), authntest.JWT, "", 403, nil},
+		{"/authorize-member?org=" + string(table.Org), authntest.JWT, "", 200, nil},
+		{"/authorize-member?role=admin&org=" + string(table.Org), authntest.JWT, "", 403, nil},
 		{"/elsewhere", key, "", 404, nil},
 		{"/authorize", key, "", 503, errors.New("boom")},
 		{"/authorize?scopes=a", key, "", 503, nil},
@@ -179,7 +194,7 @@ func TestNoAnswerMayBeKept(t *testing.T) {
 		{"/introspect", "x", form, 401, nil},
 		{"/introspect", key, form, 503, errors.New("boom")},
 	} {
-		f.Down = c.down
+		table.Down = c.down
 		r := httptest.NewRequest("POST", c.target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", formType)
 		if c.target == "/introspect" {
@@ -194,29 +209,30 @@ func TestNoAnswerMayBeKept(t *testing.T) {
 		}
 		seen[fmt.Sprint(c.target == "/introspect", w.Code)] = true
 	}
-	if len(seen) != 5+4 {
+	if len(seen) != 5+4 { // five statuses for proxies, four for introspection: the cases have all of them
 		t.Errorf("the statuses %v", seen)
 	}
-	withSecret := forwardauth.New(guard.On(authn.New(f, nil)), "", "secret")
+	withSecret := forwardauth.New(guard.On(authn.New(table, nil)), "", "secret")
 	if w := ask(withSecret, "GET", "/authorize", key); w.Code != 503 || w.Result().Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("without the proxy's secret: %d %q", w.Code, w.Result().Header.Get("Cache-Control"))
 	}
 }
 
 func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
-	key, f, h := door(t)
-	for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + string(f.Org): authntest.JWT} {
+	key, table, h := door(t)
+	for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + string(table.Org): authntest.JWT} {
 		r := httptest.NewRequest("GET", target, nil)
 		r.Header["Authorization"] = []string{"Bearer " + credential, "Bearer " + credential}
 		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, r); w.Code != 401 || w.Header().Get("X-Latchkey-Code") != "invalid_credentials" {
+		h.ServeHTTP(w, r)
+		if w.Code != 401 || w.Header().Get("X-Latchkey-Code") != "invalid_credentials" {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
 		}
 	}
 }
 
 func TestAURLsQueryCountsForNothing(t *testing.T) {
-	key, f, h := door(t)
+	key, table, h := door(t)
 	for name, c := range map[string]struct {
 		query, password, body string
 		status                int
@@ -225,7 +241,7 @@ func TestAURLsQueryCountsForNothing(t *testing.T) {
 		"a token":          {"token=" + key, key, "", 400, `"error":"invalid_request"`},
 		"a second token":   {"token=" + key, key, "token=x", 200, `"active":false`},
 		"a secret":         {"client_secret=" + key, "", "token=" + key, 401, `"error":"invalid_client"`},
-		"an org":           {"org=" + string(f.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
+		"an org":           {"org=" + string(table.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
 		"the query is bad": {"a;b=%2", key, "token=" + key, 400, `"error":"invalid_request"`},
 	} {
 		r := httptest.NewRequest("POST", "/introspect?"+c.query, strings.NewReader(c.body))
@@ -234,17 +250,18 @@ func TestAURLsQueryCountsForNothing(t *testing.T) {
 			r.SetBasicAuth("", c.password)
 		}
 		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, r); w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
+		h.ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
 }
 
-// slow is a table that takes a time for each read, and an issuer that takes it for each token.
+// slow is a table whose reads of keys are slow, and an issuer whose checks of tokens are slow.
 type slow struct {
 	*authntest.Table
 	*authntest.Tokens
-	takes time.Duration
+	takes time.Duration // for each of them
 }
 
 func (s slow) wait(ctx context.Context) error {
@@ -267,17 +284,25 @@ func (s slow) Verify(ctx context.Context, _ string) (accesstoken.Claims, error) 
 	return accesstoken.Claims{}, s.wait(ctx)
 }
 
-// TestAnIntrospectionPastTheBoundIsA503: the bound is one for the caller's key and for the token.
+// TestAnIntrospectionPastTheBoundIsA503: the check of the caller's key and that of the token share one bound.
 func TestAnIntrospectionPastTheBoundIsA503(t *testing.T) {
-	key, f, _ := door(t)
-	for name, form := range map[string]url.Values{"a key": {"token": {key}}, "an access token": {"token": {authntest.JWT}, "org": {string(f.Org)}}} {
-		for takes, want := range map[time.Duration]int{guard.AnswersWithin/2 - time.Millisecond: 200, guard.AnswersWithin/2 + time.Millisecond: 503, time.Hour: 503} {
+	key, table, _ := door(t)
+	for name, form := range map[string]url.Values{
+		"a key":           {"token": {key}},
+		"an access token": {"token": {authntest.JWT}, "org": {string(table.Org)}},
+	} {
+		for takes, want := range map[time.Duration]int{
+			guard.AnswersWithin/2 - time.Millisecond: 200,
+			guard.AnswersWithin/2 + time.Millisecond: 503,
+			time.Hour:                                503,
+		} {
 			synctest.Test(t, func(t *testing.T) {
-				both := slow{Table: f, takes: takes}
-				h := forwardauth.New(guard.On(authn.New(both, both)), f.Key.OrgID)
+				tableAndIssuer := slow{Table: table, takes: takes}
+				h := forwardauth.New(guard.On(authn.New(tableAndIssuer, tableAndIssuer)), table.Key.OrgID)
 				begun := time.Now()
 				status, body := introspect(t, h, key, form, formType)
-				if _, says := body["active"]; status != want || says != (want == 200) || time.Since(begun) > guard.AnswersWithin {
+				_, hasAnswer := body["active"]
+				if status != want || hasAnswer != (want == 200) || time.Since(begun) > guard.AnswersWithin {
 					t.Errorf("%s, %s each: %d %v after %s", name, takes, status, body, time.Since(begun))
 				}
 			})

@@ -26,14 +26,14 @@ const (
 	memberPath     = "/authorize-member"
 	introspectPath = "/introspect"
 
-	codeHeader = "X-Latchkey-Code"
+	codeHeader = "X-Latchkey-Code" // of the answer: the code of a refusal
 
-	// The proxy sends these two.
-	secretHeader   = "X-Latchkey-Secret" //nolint:gosec // a name
+	// The headers of a request that the proxy itself sets.
+	secretHeader   = "X-Latchkey-Secret" //nolint:gosec // a name, not a secret
 	clientIPHeader = "X-Latchkey-Client-Ip"
 )
 
-// headers has the header of each field of a principal, of both kinds.
+// headers lists the header for each field of a principal: those of a key, and those of a user.
 var headers = [...]struct{ field, header string }{
 	{"v", "X-Latchkey-V"},
 	{"kind", "X-Latchkey-Kind"},
@@ -50,8 +50,8 @@ var headers = [...]struct{ field, header string }{
 	{"email", "X-Latchkey-Email"},
 }
 
-// Headers returns the names of all headers that an answer of /authorize can have for the program
-// behind the proxy. A proxy must remove them from the requests of its clients.
+// Headers returns the names of all headers by which an answer describes the caller to the program behind the proxy. A
+// proxy must remove them from the requests of its clients, because a client could write them too.
 func Headers() []string {
 	names := make([]string, 0, len(headers)+1)
 	for _, h := range headers {
@@ -60,15 +60,16 @@ func Headers() []string {
 	return append(names, codeHeader)
 }
 
-// server answers both paths.
+// server answers the three paths.
 type server struct {
 	guard   *guard.Guard
-	owner   id.Org              // whose API keys may introspect; "": none may
-	secrets [][sha256.Size]byte // the hashes of those that a request may have; none: it needs no secret
+	owner   id.Org              // the org whose API keys may introspect; "": no key may
+	secrets [][sha256.Size]byte // hashes of the secrets, of which a request must have one; empty: it needs no secret
 }
 
-// New returns the handler. The API keys of the org owner may introspect; "" means that none may. Each
-// request must have one of the secrets in the header X-Latchkey-Secret, unless all are empty.
+// New returns the handler. The API keys of the org owner may introspect; with owner "", no key may. Each request must
+// have one of the secrets in the header X-Latchkey-Secret. An empty secret is ignored; without any, a request needs no
+// secret.
 func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 	s := &server{guard: g, owner: owner}
 	for _, secret := range secrets {
@@ -81,8 +82,8 @@ func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 
 // ServeHTTP answers /authorize, any path below it, and /authorize-member, by any method: 200 with the
 // principal in headers, or 401, 403 or 503 as application/problem+json, because nginx makes a 500 of
-// anything else. It answers POST /introspect. The path says which credential is wanted, because some
-// proxies pass their client's query on.
+// anything else. It also answers POST /introspect. The path decides which credential a
+// request needs, and not the query, because some proxies pass the query of their client on.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if !s.trusts(r) {
@@ -99,15 +100,18 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// trusts reports whether a request has one of the secrets. It takes the same time for each.
+// trusts reports whether a request has one of the secrets, or needs none. It compares with all of them, in constant
+// time, so that the time shows nothing of them.
 func (s *server) trusts(r *http.Request) bool {
-	given, equal := sha256.Sum256([]byte(r.Header.Get(secretHeader))), 0
+	given := sha256.Sum256([]byte(r.Header.Get(secretHeader)))
+	equal := 0 // 1 when a secret is equal
 	for _, secret := range s.secrets {
 		equal |= subtle.ConstantTimeCompare(given[:], secret[:])
 	}
 	return equal == 1 || len(s.secrets) == 0
 }
 
+// authorize answers the paths of proxies.
 func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 	wanted, err := requirementsOf(r)
 	var p guard.Principal
@@ -118,17 +122,18 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, err)
 		return
 	}
-	write(w.Header(), p)
+	setPrincipal(w.Header(), p)
 	w.WriteHeader(http.StatusOK)
 }
 
 // requirements are what a request must have: an API key with scopes, or a role in an org.
 type requirements struct {
 	scopes []string
-	orgID  string
-	role   org.Role // "": an API key
+	orgID  string   // with a role
+	role   org.Role // "": the request needs an API key, else an access token
 }
 
+// check decides on a request's credential. Errors: those of guard.Guard.
 func (s *server) check(r *http.Request, authorization []string, wanted requirements) (guard.Principal, error) {
 	if wanted.role != "" {
 		return s.guard.Member(r.Context(), authorization, wanted.orgID, wanted.role)
@@ -136,9 +141,9 @@ func (s *server) check(r *http.Request, authorization []string, wanted requireme
 	return s.guard.Key(r.Context(), authorization, wanted.scopes...)
 }
 
-// requirementsOf reads the query, which the proxy's configuration writes. Below /authorize the path
-// and the query are those of the proxy's client (Envoy), so they ask for nothing: there any API key
-// will do.
+// requirementsOf reads the requirements from the query, which the proxy's configuration writes. Envoy appends the path
+// and the query of its client to /authorize. A query below this path therefore counts for nothing: any good API key
+// passes. With only a slash behind it, the path is still that of the configuration.
 func requirementsOf(r *http.Request) (requirements, error) {
 	if strings.HasPrefix(r.URL.Path, keyPath+"/") && r.URL.Path != keyPath+"/" {
 		return requirements{}, nil
@@ -148,7 +153,7 @@ func requirementsOf(r *http.Request) (requirements, error) {
 		return requirements{}, principal.MisconfiguredError("the query cannot be read")
 	}
 	if r.URL.Path == memberPath {
-		return ofMembers(query)
+		return memberRequirements(query)
 	}
 	for name := range query {
 		if name != "scope" {
@@ -163,13 +168,15 @@ func requirementsOf(r *http.Request) (requirements, error) {
 	return requirements{scopes: query["scope"]}, nil
 }
 
-// ofMembers reads the query of /authorize-member: one org, and one role at the most.
-func ofMembers(query url.Values) (requirements, error) {
+// memberRequirements reads the query of /authorize-member: one org, and one role or none, which means any role.
+func memberRequirements(query url.Values) (requirements, error) {
 	wanted := requirements{orgID: query.Get("org"), role: org.Viewer}
-	if len(query["org"]) != 1 || len(query["role"]) > 1 || len(query) != 1+len(query["role"]) {
+	orgs, roles := len(query["org"]), len(query["role"])
+	hasOthers := len(query) != orgs+roles
+	if orgs != 1 || roles > 1 || hasOthers {
 		return requirements{}, principal.MisconfiguredError("ask for one org, and one role or none")
 	}
-	if query["role"] != nil {
+	if roles == 1 {
 		role, ok := org.ParseRole(query.Get("role"))
 		if !ok {
 			return requirements{}, principal.MisconfiguredError("role must be admin, member or viewer")
@@ -179,7 +186,7 @@ func ofMembers(query url.Values) (requirements, error) {
 	return wanted, nil
 }
 
-// refuse answers 401, 403 or 503.
+// refuse answers 401 or 403 for a refusal, and 503 for any other error.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	refused, ok := guard.Refused(err)
 	if !ok {
@@ -196,12 +203,12 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(r.Context(), w, refused)
 }
 
-// logRefusal writes the one line of a refusal. clientIp is the address of the proxy's client, as the proxy sends
-// it: without a secret anyone can write it.
+// logRefusal writes the log line of a refusal. clientIp is the address of the proxy's client, as the proxy sends it. In
+// a deployment without a secret, any caller can write it. caller is the key whose secret has matched, if any.
 func logRefusal(r *http.Request, refused *problem.Error) {
 	client := ""
 	if ip, err := netip.ParseAddr(r.Header.Get(clientIPHeader)); err == nil {
-		client = ip.WithZone("").String()
+		client = ip.WithZone("").String() // a zone is any text of the sender
 	}
 	attrs := []any{
 		"code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr, "clientIp", client, "caller", refused.KeyID,
@@ -212,15 +219,16 @@ func logRefusal(r *http.Request, refused *problem.Error) {
 	slog.InfoContext(r.Context(), "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
-// logUnknown writes the line of a check without a decision.
+// logUnknown writes the log line of a check without a decision.
 func logUnknown(r *http.Request, err error) {
 	slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
 }
 
-// write writes every header: one without a value is empty, because a proxy that copies a header
-// which an answer lacks would pass on what its client sent.
-func write(h http.Header, p guard.Principal) {
+// setPrincipal sets every header, also those without a value. If the answer lacked a header that a proxy copies, the
+// proxy would pass on the header that its client sent.
+func setPrincipal(h http.Header, p guard.Principal) {
 	values := p.Fields()
+	// JSON may have any character. base64url of "" is "", for a user.
 	values["metadata"] = base64.RawURLEncoding.EncodeToString([]byte(values["metadata"]))
 	for _, name := range headers {
 		h.Set(name.header, escaped(values[name.field]))
@@ -228,14 +236,15 @@ func write(h http.Header, p guard.Principal) {
 	h.Set(codeHeader, "")
 }
 
-// escaped returns a text as a header's value: UTF-8, with all but visible ASCII and the space
-// percent-encoded, and the percent sign too.
+// escaped returns a text as a header's value: it percent-encodes each byte of the UTF-8 text that is not visible ASCII
+// or a space, and the percent sign.
 func escaped(text string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(text) {
 		c := text[i]
-		if c >= ' ' && c <= '~' && c != '%' {
+		isVisible := ' ' <= c && c <= '~'
+		if isVisible && c != '%' {
 			b.WriteByte(c)
 			continue
 		}

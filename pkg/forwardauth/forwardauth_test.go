@@ -30,14 +30,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// door returns the text of a key of an org, in which every user is a member, and the handler.
+// door returns an API key, the table that has it, and a handler on that table. Every user is a member of the key's org,
+// and this org is the owner's.
 func door(t *testing.T) (string, *authntest.Table, http.Handler) {
 	t.Helper()
-	key, f := authntest.Minted(t)
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Member
-	return key, f, forwardauth.New(guard.On(authn.New(f, &authntest.Tokens{})), f.Key.OrgID)
+	key, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member
+	return key, table, forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID)
 }
 
+// ask sends a request; credential "": without the header Authorization. The recorder that it returns has only the
+// headers that were sent.
 func ask(h http.Handler, method, target, credential string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	if credential != "" {
@@ -45,39 +48,39 @@ func ask(h http.Handler, method, target, credential string) *httptest.ResponseRe
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	sent := w.Result().Header // the recorder also has what was set too late
+	sent := w.Result().Header // w.Header() also has headers that were set after the answer was sent
 	clear(w.Header())
 	maps.Copy(w.Header(), sent)
 	return w
 }
 
 func TestA200CarriesEveryHeader(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
-	byKey := map[string]string{
-		"V": "1", "Kind": "key", "Org-Id": string(f.Org), "App-Id": string(f.Key.AppID), "Key-Id": string(f.Key.ID), "Key-Prefix": f.Key.Prefix,
+	key, table, h := door(t)
+	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
+	ofKey := map[string]string{
+		"V": "1", "Kind": "key", "Org-Id": string(table.Org), "App-Id": string(table.Key.AppID), "Key-Id": string(table.Key.ID), "Key-Prefix": table.Key.Prefix,
 		"Key-Name": "B%C3%BCro ~100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
 		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "",
 	}
-	byUser := map[string]string{
-		"V": "1", "Kind": "user", "Org-Id": string(f.Org), "User-Id": string(authntest.NewUser), "Role": "member",
+	ofUser := map[string]string{
+		"V": "1", "Kind": "user", "Org-Id": string(table.Org), "User-Id": string(authntest.NewUser), "Role": "member",
 		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Email": "", "Code": "",
 	}
 	for _, c := range []struct {
 		credential, target string
 		want               map[string]string
 	}{
-		{key, "/authorize", byKey},
-		{key, "/authorize?scope=a:1&scope=b", byKey},
-		{key, "/authorize/any/path?scope=z&org=x", byKey}, // Envoy sends what its client chose
-		{authntest.JWT, "/authorize-member?org=" + string(f.Org), byUser},
-		{authntest.JWT, "/authorize-member?role=member&org=" + string(f.Org), byUser},
+		{key, "/authorize", ofKey},
+		{key, "/authorize?scope=a:1&scope=b", ofKey},
+		{key, "/authorize/any/path?scope=z&org=x", ofKey}, // Envoy appends the path and the query of its client
+		{authntest.JWT, "/authorize-member?org=" + string(table.Org), ofUser},
+		{authntest.JWT, "/authorize-member?role=member&org=" + string(table.Org), ofUser},
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PROPFIND"} {
 			w := ask(h, method, c.target, c.credential)
 			got := map[string]string{}
 			for name, values := range w.Header() {
-				if short, ours := strings.CutPrefix(name, "X-Latchkey-"); ours {
+				if short, isOurs := strings.CutPrefix(name, "X-Latchkey-"); isOurs {
 					got[short] = strings.Join(values, "|")
 				}
 			}
@@ -86,39 +89,39 @@ func TestA200CarriesEveryHeader(t *testing.T) {
 			}
 		}
 	}
-	names := slices.Sorted(maps.Keys(byKey))
-	ours := forwardauth.Headers()
-	slices.Sort(ours)
+	names := slices.Sorted(maps.Keys(ofKey))
+	listed := forwardauth.Headers()
+	slices.Sort(listed)
 	for i := range names {
 		names[i] = "X-Latchkey-" + names[i]
 	}
-	if !slices.Equal(ours, names) {
-		t.Errorf("the list of headers is %v", ours)
+	if !slices.Equal(listed, names) {
+		t.Errorf("the list of headers is %v", listed)
 	}
 }
 
 func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes = "a"
-	o, token := string(f.Org), authntest.JWT
+	key, table, h := door(t)
+	table.Key.Scopes = "a"
+	o, token := string(table.Org), authntest.JWT
 	for name, c := range map[string]struct {
-		target, credential string
+		target, credential string // the key has only the scope a, the user is a member of o
 		status             int
 		code               problem.Code
 	}{
 		"no credential":            {"/authorize", "", 401, problem.MissingCredentials},
 		"a token for a key":        {"/authorize", token, 401, problem.APIKeyRequired},
-		"a token below":            {"/authorize/x?org=" + o, token, 401, problem.APIKeyRequired},
+		"a token below /authorize": {"/authorize/x?org=" + o, token, 401, problem.APIKeyRequired},
 		"a key for a token":        {"/authorize-member?org=" + o, key, 401, problem.UserTokenRequired},
-		"a token, by its query":    {"/authorize?org=" + o, token, 503, problem.Unavailable}, // the proxy passes its client's query on
-		"a token, by a slash":      {"/authorize/?org=" + o, token, 503, problem.Unavailable},
-		"a scope, by a slash":      {"/authorize/?scope=b", key, 403, problem.InsufficientScope},
-		"a scope that is none":     {"/authorize?scope=A", key, 503, problem.Unavailable},
-		"a scope too many":         {"/authorize?scope=a&scope=b", key, 403, problem.InsufficientScope},
+		// A proxy may pass the query of its client on.
+		"an org for a key": {"/authorize?org=" + o, token, 503, problem.Unavailable}, "the same with a slash": {"/authorize/?org=" + o, token, 503, problem.Unavailable},
+		"a scope with a slash":     {"/authorize/?scope=b", key, 403, problem.InsufficientScope},
+		"a scope no key can have":  {"/authorize?scope=A", key, 503, problem.Unavailable},
+		"a scope the key lacks":    {"/authorize?scope=a&scope=b", key, 403, problem.InsufficientScope},
 		"an empty scope":           {"/authorize?scope=", key, 503, problem.Unavailable},
 		"a stronger role":          {"/authorize-member?role=admin&org=" + o, token, 403, problem.InsufficientRole},
 		"another org":              {"/authorize-member?org=" + string(id.Source{}.NewOrg()), token, 403, problem.InsufficientRole},
-		"no org in the variable":   {"/authorize-member?org=", token, 403, problem.InsufficientRole},
+		"an empty org":             {"/authorize-member?org=", token, 403, problem.InsufficientRole},
 		"a role without an org":    {"/authorize-member?role=admin", token, 503, problem.Unavailable},
 		"no such role":             {"/authorize-member?role=owner&org=" + o, token, 503, problem.Unavailable},
 		"a second role":            {"/authorize-member?role=admin&org=" + o + "&role=viewer", token, 503, problem.Unavailable},
@@ -142,15 +145,17 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 			t.Errorf("%s: a %d with the challenge %q", name, c.status, challenge)
 		}
 	}
+	// A # in the query, which the configuration did not encode, cuts the role off.
 	cut := httptest.NewRequest("GET", "/authorize-member?org="+o, nil)
-	cut.URL.Fragment = "&role=admin" // of a # in the query
+	cut.URL.Fragment = "&role=admin"
 	cut.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, cut); w.Code != 503 {
+	h.ServeHTTP(w, cut)
+	if w.Code != 503 {
 		t.Errorf("a query that was cut: %d", w.Code)
 	}
 	for _, down := range []error{problem.New(problem.Unavailable, "x"), problem.New(problem.Internal, "x"), errors.New("boom")} {
-		f.Down = down
+		table.Down = down
 		for target, credential := range map[string]string{"/authorize": key, "/authorize-member?org=" + o: token} {
 			if w := ask(h, "GET", target, credential); w.Code != 503 {
 				t.Errorf("%v: %d", down, w.Code)
@@ -161,14 +166,17 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 
 func TestThereAreTwoPathsAndNoOther(t *testing.T) {
 	key, _, h := door(t)
-	for _, c := range [][2]string{{"GET", "/"}, {"GET", "/authorized"}, {"GET", "/authorize-member/x"}, {"GET", "/x/authorize"}, {"GET", "/introspect"}, {"POST", "/introspect/x"}} {
+	for _, c := range [][2]string{ // method and path
+		{"GET", "/"}, {"GET", "/authorized"}, {"GET", "/authorize-member/x"},
+		{"GET", "/x/authorize"}, {"GET", "/introspect"}, {"POST", "/introspect/x"},
+	} {
 		if w := ask(h, c[0], c[1], key); w.Code != 404 {
 			t.Errorf("%s %s: %d", c[0], c[1], w.Code)
 		}
 	}
 }
 
-// introspect asks with Basic authentication.
+// introspect sends a form with Basic authentication; password "": without it. It returns the status and the JSON body.
 func introspect(t *testing.T, h http.Handler, password string, form url.Values, contentType string) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequest("POST", "/introspect", strings.NewReader(form.Encode()))
@@ -188,12 +196,12 @@ func introspect(t *testing.T, h http.Handler, password string, form url.Values, 
 const formType = "application/x-www-form-urlencoded"
 
 func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes, f.Key.ExpiresAt = "a b", 4_000_000_000_123
+	key, table, h := door(t)
+	table.Key.Scopes, table.Key.ExpiresAt = "a b", 4_000_000_000_123
 	status, got := introspect(t, h, key, url.Values{"token": {key}, "token_type_hint": {"access_token"}}, formType)
 	for name, want := range map[string]any{
-		"active": true, "sub": string(f.Key.ID), "client_id": string(f.Key.AppID), "scope": "a b", "exp": 4e9, "token_type": "Bearer",
-		"v": "1", "kind": "key", "orgId": string(f.Org), "metadata": "{}", "expiresAt": "4000000000123",
+		"active": true, "sub": string(table.Key.ID), "client_id": string(table.Key.AppID), "scope": "a b", "exp": 4e9, "token_type": "Bearer",
+		"v": "1", "kind": "key", "orgId": string(table.Org), "metadata": "{}", "expiresAt": "4000000000123",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -202,22 +210,22 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 	if status != 200 {
 		t.Errorf("%d", status)
 	}
-	status, got = introspect(t, h, key, url.Values{"token": {authntest.JWT}, "org": {string(f.Org)}}, formType)
+	status, got = introspect(t, h, key, url.Values{"token": {authntest.JWT}, "org": {string(table.Org)}}, formType)
 	if status != 200 || got["active"] != true || got["sub"] != string(authntest.NewUser) || got["role"] != "member" || got["scope"] != nil {
 		t.Errorf("a user: %d %v", status, got)
 	}
 	for name, form := range map[string]url.Values{
-		"no key":          {"token": {"x"}},
-		"two":             {"token": {key + " " + key}},
+		"not a key":       {"token": {"x"}},
+		"two in one text": {"token": {key + " " + key}},
 		"no org":          {"token": {authntest.JWT}},
 		"another org":     {"token": {authntest.JWT}, "org": {string(id.Source{}.NewOrg())}},
-		"an unknown user": {"token": {authntest.JWT}, "org": {"x"}},
+		"not an org's id": {"token": {authntest.JWT}, "org": {"x"}},
 	} {
 		if status, got := introspect(t, h, key, form, formType); status != 200 || len(got) != 1 || got["active"] != false {
 			t.Errorf("%s: %d %v", name, status, got)
 		}
 	}
-	f.Key.Scopes = ""
+	table.Key.Scopes = ""
 	if _, got := introspect(t, h, key, url.Values{"token": {key}}, formType); got["scope"] != nil || got["active"] != true {
 		t.Errorf("without scopes: %v", got)
 	}
@@ -235,27 +243,27 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 }
 
 func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
-	key, f, h := door(t)
-	f.Key.Scopes = "introspect latchkey.introspect"
+	key, table, h := door(t)
+	table.Key.Scopes = "introspect latchkey.introspect" // a scope does not allow to introspect
 	form := url.Values{"token": {key}}
-	others := forwardauth.New(guard.On(authn.New(f, nil)), id.Source{}.NewOrg())
-	none := forwardauth.New(guard.On(authn.New(f, nil)), "")
+	otherOwner := forwardauth.New(guard.On(authn.New(table, nil)), id.Source{}.NewOrg())
+	noOwner := forwardauth.New(guard.On(authn.New(table, nil)), "")
 	for name, c := range map[string]struct {
 		h        http.Handler
 		password string
 		status   int
 	}{
-		"a key of another org": {others, key, 401},
-		"no owner":             {none, key, 401},
+		"a key of another org": {otherOwner, key, 401},
+		"no owner":             {noOwner, key, 401},
 		"no password":          {h, "", 401},
-		"no key":               {h, "x", 401},
-		"a token":              {h, authntest.JWT, 401},
+		"not a key":            {h, "x", 401},
+		"an access token":      {h, authntest.JWT, 401},
 	} {
 		if status, body := introspect(t, c.h, c.password, form, formType); status != c.status || body["active"] != nil || body["error"] != "invalid_client" {
 			t.Errorf("%s: %d %v", name, status, body)
 		}
 	}
-	f.Down = problem.New(problem.Unavailable, "x")
+	table.Down = problem.New(problem.Unavailable, "x")
 	if status, body := introspect(t, h, key, form, formType); status != 503 || body["active"] != nil || body["error"] != "temporarily_unavailable" {
 		t.Errorf("database down: %d %v", status, body)
 	}

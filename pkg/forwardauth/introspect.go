@@ -16,7 +16,7 @@ import (
 // maxForm bounds the body of an introspection, in bytes.
 const maxForm = 16 << 10
 
-// oauthError is a refusal in the form of RFC 6749, section 5.2, which RFC 7662 has too.
+// oauthError is an error answer in the form of RFC 6749, section 5.2, which RFC 7662 uses too.
 type oauthError struct {
 	Code        string `json:"error"`
 	Description string `json:"error_description,omitempty"`
@@ -27,11 +27,12 @@ func (e *oauthError) Error() string { return e.Code + ": " + e.Description }
 func badRequest(description string) error { return &oauthError{"invalid_request", description} }
 func badClient(description string) error  { return &oauthError{"invalid_client", description} }
 
-// introspect answers whether a token, which is an API key, or an access token together with the
-// parameter org, is good (RFC 7662). The caller has an API key of the owner's org as its client secret; its
-// client id does not count. Any customer's admin writes scopes, so a scope does not open this.
+// introspect answers whether a token is good (RFC 7662). The token is an API key, or an access token together with the
+// parameter org. The caller has an API key of the owner's org as its client secret; its client id is ignored. A scope
+// of a key does not allow to introspect, because the admins of any org choose the scopes of their keys.
 func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), guard.AnswersWithin) // of both checks
+	// One bound for both checks: that of the caller and that of the token.
+	ctx, cancel := context.WithTimeout(r.Context(), guard.AnswersWithin)
 	defer cancel()
 	r = r.WithContext(ctx)
 	form, err := formOf(w, r)
@@ -43,16 +44,16 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	raw := form.Get("token")
-	token := []string{"Bearer " + raw}
+	authorization := []string{"Bearer " + raw}
 	var p guard.Principal
 	if accesstoken.LooksLikeJWT(raw) {
-		p, err = s.guard.Member(ctx, token, form.Get("org"), org.Viewer)
+		p, err = s.guard.Member(ctx, authorization, form.Get("org"), org.Viewer)
 	} else {
-		p, err = s.guard.Key(ctx, token)
+		p, err = s.guard.Key(ctx, authorization)
 	}
 	switch _, refused := guard.Refused(err); {
 	case err == nil:
-		answer(w, http.StatusOK, fieldsOf(p))
+		answer(w, http.StatusOK, activeAnswer(p))
 	case refused:
 		answer(w, http.StatusOK, map[string]any{"active": false})
 	default:
@@ -60,33 +61,36 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// formOf reads the body: application/x-www-form-urlencoded with one token.
+// formOf reads the body: application/x-www-form-urlencoded with one token. The URL's query counts for nothing. Errors:
+// invalid_request.
 func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
+	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/x-www-form-urlencoded" {
 		return nil, badRequest("Send application/x-www-form-urlencoded.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return nil, badRequest("The form cannot be read.")
 	}
-	if f := r.PostForm; len(f["token"]) != 1 || len(f["org"]) > 1 || len(f["client_secret"]) > 1 {
+	tokens, orgs, secrets := r.PostForm["token"], r.PostForm["org"], r.PostForm["client_secret"]
+	if len(tokens) != 1 || len(orgs) > 1 || len(secrets) > 1 {
 		return nil, badRequest("Send one token, and one org and one client_secret at the most.")
 	}
 	return r.PostForm, nil
 }
 
-// mayIntrospect checks the caller: by client_secret_basic or by client_secret_post.
+// mayIntrospect checks the caller, who sends the client secret by Basic authentication or in the form
+// (client_secret_basic, client_secret_post). Errors: invalid_request, invalid_client, and those that decide nothing.
 func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
-	_, password, basic := r.BasicAuth()
-	key, err := url.QueryUnescape(password) // RFC 6749, section 2.3.1
+	_, password, isBasic := r.BasicAuth()
+	key, err := url.QueryUnescape(password) // the client encodes it (RFC 6749, section 2.3.1)
 	switch {
-	case basic && form.Has("client_secret"):
+	case isBasic && form.Has("client_secret"):
 		return badRequest("Authenticate once: by Basic or by client_secret.")
-	case basic && err != nil:
+	case isBasic && err != nil:
 		return badClient("The password of Basic is not form-encoded.")
 	case form.Has("client_secret"):
 		key = form.Get("client_secret")
-	case !basic:
+	case !isBasic:
 		return badClient("Send an API key of the owner's org as the client secret.")
 	}
 	p, err := s.guard.Key(r.Context(), []string{"Bearer " + key})
@@ -94,17 +98,18 @@ func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
 		logRefusal(r, refused)
 		return badClient(refused.Detail)
 	}
-	if err == nil && (s.owner == "" || p.OrgID != string(s.owner)) {
+	isOwners := s.owner != "" && p.OrgID == string(s.owner)
+	if err == nil && !isOwners {
 		logRefusal(r, &problem.Error{Code: problem.InsufficientRole, KeyID: p.KeyID})
 		return badClient("Only API keys of the org that the parameter OwnerOrgId names may introspect.")
 	}
 	return err
 }
 
-// fail answers 400 or 401 with an oauthError, and 503 for any other error.
+// fail answers 400 or 401 for an oauthError, and 503 for any other error.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
-	refused, ok := err.(*oauthError) //nolint:errorlint // made here, and never wrapped
+	refused, ok := err.(*oauthError) //nolint:errorlint // this file makes them and never wraps them
 	switch {
 	case !ok:
 		logUnknown(r, err)
@@ -119,10 +124,9 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	answer(w, status, refused)
 }
 
-// fieldsOf returns the answer for a principal (RFC 7662, section 2.2): client_id is the app of an API
-// key, exp is in seconds and absent when the key never expires, and the fields of the principal are
-// beside them.
-func fieldsOf(p guard.Principal) map[string]any {
+// activeAnswer returns the answer for a good token (RFC 7662, section 2.2), together with the fields of its principal.
+// For an API key, client_id is the app, and exp is in seconds and absent when the key never expires.
+func activeAnswer(p guard.Principal) map[string]any {
 	out := map[string]any{"active": true, "sub": p.ID(), "token_type": "Bearer"}
 	for name, value := range p.Fields() {
 		out[name] = value
@@ -139,6 +143,7 @@ func fieldsOf(p guard.Principal) map[string]any {
 	return out
 }
 
+// answer writes body as JSON.
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -1,12 +1,12 @@
-// Package guard lets the endpoints of another API take Latchkey's API keys and roles. It is for
-// the owner of a deployment to import, and reads the table itself.
+// Package guard lets the endpoints of another API take Latchkey's API keys and roles. The owner of a deployment imports
+// it. It reads the deployment's table itself.
 //
 //	g := guard.New(guard.Config{AWS: cfg, Table: "latchkey-Table-1ABC"})
 //	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
 //
-// A check of an API key is one strongly consistent read of the key's row, that of a role two. Nothing
-// is kept between two checks: a key that was revoked is refused by the next one. Nothing is written
-// but the time of a key's last use, once an hour.
+// A check of an API key is one strongly consistent read of the key's row. A check of a role is two such reads. Nothing
+// is kept between two checks: a key that was revoked is refused by the next check. Nothing is written but the time of a
+// key's last use, once an hour.
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
 package guard
@@ -27,27 +27,27 @@ import (
 	"latchkey/pkg/store"
 )
 
-// AnswersWithin bounds a check, so that a caller gets its 503 within 3 s.
+// AnswersWithin bounds a check. It leaves half a second of the 3 s within which a caller must get its 503.
 const AnswersWithin = 2500 * time.Millisecond
 
 // Config has the settings of a Guard.
 type Config struct {
 	// AWS has the region and the credentials, and may have the endpoint. Its HTTP client and its
-	// retries are not used: a check has its own, with short time-outs.
+	// retries are not used: a check has others, with short time-outs.
 	AWS aws.Config
 
 	// Table is the name of the table: the stack's output TableName.
 	Table string
 
-	// Tokens says which access tokens are good, exactly as the parameters of the stack do; nil: no
-	// roles are checked.
+	// Tokens are the settings of access tokens. They must be those of the stack's parameters. nil: Member and
+	// RequireRole always fail.
 	Tokens *Tokens
 
 	// Report is called with the error when Handler answers 503; nil: no report.
 	Report func(*http.Request, error)
 
-	// ReportRefusal is called when Handler answers 401 or 403; nil: no report. The error's KeyID is the
-	// API key whose secret has matched, such as a revoked one.
+	// ReportRefusal is called when Handler answers 401 or 403; nil: no report. The error's KeyID is the API key whose
+	// secret has matched, for example a revoked key; "" when no secret has matched.
 	ReportRefusal func(*http.Request, *problem.Error)
 }
 
@@ -63,8 +63,8 @@ type Guard struct {
 	reportRefusal func(*http.Request, *problem.Error)
 }
 
-// New returns a Guard. It makes no request. It panics without a Table, and for Tokens without an Issuer: requests
-// would be refused for a mistake that is not theirs.
+// New returns a Guard. It makes no request. It panics without a Table, and for Tokens without an Issuer:
+// otherwise every request would be refused for a mistake in the settings.
 func New(c Config) *Guard {
 	if c.Table == "" {
 		panic("guard: Config.Table is empty")
@@ -76,7 +76,7 @@ func New(c Config) *Guard {
 		o.HTTPClient = boot.NewHTTPClient()
 		o.Retryer = boot.Retryer()
 	})
-	var tokens authn.Tokens
+	var tokens authn.Tokens // an interface: it must stay nil itself without Tokens
 	if c.Tokens != nil {
 		tokens = accesstoken.New(*c.Tokens, boot.NewIssuerClient(), time.Now)
 	}
@@ -85,18 +85,17 @@ func New(c Config) *Guard {
 	return g
 }
 
-// On returns the Guard of one of our own functions, which has an authorizer already.
+// On returns a Guard that uses an authorizer. It is for our own functions, which make their authorizer themselves.
 func On(a *authn.Authorizer) *Guard { return &Guard{checks: a} }
 
-// Key decides on the values of a request's Authorization headers: they must have one API key, which is
-// good, and which has all scopes. A refusal is a *problem.Error with status 401, or 403 for
-// insufficient_scope. Once the key's secret has matched, the refusal has its KeyID. Every other error means that
-// this is not known: answer 503.
+// Key decides on the values of a request's Authorization headers: they must have one API key, which is good and has all
+// scopes. A refusal is a *problem.Error with status 401, or 403 for insufficient_scope. It has the key's id as KeyID if
+// the key's secret has matched. Every other error means that it is not known whether the key is good: answer 503.
 func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
 	row, err := g.checks.Key(ctx, authorization)
-	p := keyPrincipal(row)
+	p := keyPrincipal(row) // also of a refused key whose secret has matched; else it has no KeyID
 	if err == nil && !p.HasScopes(scopes...) {
 		err = problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
 	}
@@ -109,11 +108,10 @@ func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...strin
 	return p, nil
 }
 
-// Member decides on the values of a request's Authorization headers: they must have one access token,
-// whose user has this role or a stronger one in the org. A refusal is a *problem.Error with
-// status 401, or 403 for insufficient_role: the same for a member with a weaker role, for everyone
-// else, and for an org that does not exist. Every other error means that this is not known: answer
-// 503.
+// Member decides on the values of a request's Authorization headers: they must have one access token, whose user has
+// this role or a stronger one in the org. A refusal is a *problem.Error with status 401, or 403 for insufficient_role.
+// The 403 is the same for a member with a weaker role, for a user who is not a member, and for an org that does not
+// exist. Every other error means that it is not known whether the request may pass: answer 503.
 func (g *Guard) Member(ctx context.Context, authorization []string, orgID string, role org.Role) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
@@ -127,8 +125,8 @@ func (g *Guard) Member(ctx context.Context, authorization []string, orgID string
 	return userPrincipal(m, orgID), nil
 }
 
-// Refused reports whether an error of Key or Member is a refusal. The caller may learn its Code and
-// Detail, and your log its KeyID. Every other error is a fault of ours: the caller must get a 503.
-func Refused(err error) (*problem.Error, bool) {
+// Refused returns the refusal in an error of Key or Member. ok is false for every other error, which is our own fault:
+// the caller must get a 503. The caller may see the refusal's Code and Detail. Its KeyID is for your log.
+func Refused(err error) (refused *problem.Error, ok bool) {
 	return problem.Refusal(err)
 }

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,37 +28,38 @@ import (
 )
 
 func TestThePrincipalOfAKeyHasTheFieldsOfTheContract(t *testing.T) {
-	key, f := authntest.Minted(t)
-	f.Key.Name, f.Key.Scopes, f.Key.Metadata = "Büro <1>", "invoices:read invoices:write", map[string]string{"plan": "a&b", "a": "1"}
-	f.Key.ExpiresAt = time.Now().Add(time.Hour).UnixMilli()
-	p, err := guard.On(authn.New(f, nil)).Key(context.Background(), []string{"Bearer " + key}, "invoices:read")
+	key, table := authntest.Minted(t)
+	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro <1>", "invoices:read invoices:write", map[string]string{"plan": "a&b", "a": "1"}
+	table.Key.ExpiresAt = time.Now().Add(time.Hour).UnixMilli()
+	p, err := guard.On(authn.New(table, nil)).Key(context.Background(), []string{"Bearer " + key}, "invoices:read")
 	if err != nil {
 		t.Fatal(err)
 	}
-	expiry, _ := json.Marshal(f.Key.ExpiresAt) //nolint:errchkjson // a number
+	expiry, _ := json.Marshal(table.Key.ExpiresAt) //nolint:errchkjson // a number
 	want := map[string]string{
-		"v": "1", "kind": "key", "orgId": string(f.Key.OrgID), "appId": string(f.Key.AppID), "keyId": string(f.Key.ID),
-		"keyPrefix": f.Key.Prefix, "keyName": "Büro <1>", "scopes": "invoices:read invoices:write",
+		"v": "1", "kind": "key", "orgId": string(table.Key.OrgID), "appId": string(table.Key.AppID), "keyId": string(table.Key.ID),
+		"keyPrefix": table.Key.Prefix, "keyName": "Büro <1>", "scopes": "invoices:read invoices:write",
 		"metadata": `{"a":"1","plan":"a&b"}`, "expiresAt": string(expiry),
 	}
 	if got := p.Fields(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if f.Reads != 1 || f.Noted != 1 || p.ID() != string(f.Key.ID) {
-		t.Errorf("%d reads, %d notes, %s", f.Reads, f.Noted, p.ID())
+	if table.Reads != 1 || table.Noted != 1 || p.ID() != string(table.Key.ID) {
+		t.Errorf("%d reads, %d notes, %s", table.Reads, table.Noted, p.ID())
 	}
-	f.Key.Scopes, f.Key.Metadata, f.Key.ExpiresAt = "", nil, 0
-	p, err = guard.On(authn.New(f, nil)).Key(context.Background(), []string{"Bearer " + key})
+	table.Key.Scopes, table.Key.Metadata, table.Key.ExpiresAt = "", nil, 0
+	p, err = guard.On(authn.New(table, nil)).Key(context.Background(), []string{"Bearer " + key})
 	if got := p.Fields(); err != nil || got["scopes"] != "" || got["metadata"] != "{}" || got["expiresAt"] != "" {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
+// member returns a Guard for which every user has this role in the org that it also returns, and a proved email.
 func member(t *testing.T, role org.Role) (*guard.Guard, id.Org) {
 	t.Helper()
-	_, f := authntest.Minted(t)
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser, Email: "a@b.c", Verified: true, Holds: true}, f.Key.OrgID, role
-	return guard.On(authn.New(f, &authntest.Tokens{Claims: accesstoken.Claims{Email: "a@b.c", EmailVerified: true}})), f.Org
+	_, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser, Email: "a@b.c", Verified: true, Holds: true}, table.Key.OrgID, role
+	return guard.On(authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Email: "a@b.c", EmailVerified: true}})), table.Org
 }
 
 func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
@@ -71,49 +71,54 @@ func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
 	}
 }
 
-// TestASharedAuthorizersOrgIsInThePath: a route without the parameter is a mistake of the owner's template, and no
-// refusal of its callers.
+// TestASharedAuthorizersOrgIsInThePath: a route without the parameter is a mistake in the owner's template, so the
+// caller is not refused.
 func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
 	g, o := member(t, org.Viewer)
 	check, headers := g.SharedMember("teamId"), []string{"Bearer " + authntest.JWT}
 	for name, c := range map[string]struct {
-		path map[string]string
-		id   string
-		code problem.Code
+		path        map[string]string
+		wantID      string // of the principal; "": an error
+		wantMistake bool   // the error is a mistake of the owner, and not a refusal
 	}{
-		"its org": {map[string]string{"teamId": string(o)}, string(authntest.NewUser), ""}, "another org": {map[string]string{"teamId": string(id.Source{}.NewOrg())}, "", problem.InsufficientRole},
-		"no org": {map[string]string{"teamId": ""}, "", problem.InsufficientRole}, "another parameter": {map[string]string{"orgId": string(o)}, "", "misconfigured"}, "no path": {nil, "", "misconfigured"},
+		"the user's org":    {map[string]string{"teamId": string(o)}, string(authntest.NewUser), false},
+		"another org":       {map[string]string{"teamId": string(id.Source{}.NewOrg())}, "", false},
+		"an empty id":       {map[string]string{"teamId": ""}, "", false},
+		"another parameter": {map[string]string{"orgId": string(o)}, "", true},
+		"no path":           {nil, "", true},
 	} {
-		who, fields, err := check(t.Context(), headers, c.path)
+		gotID, fields, err := check(t.Context(), headers, c.path)
+		if gotID != c.wantID || (err == nil) != (c.wantID != "") || (fields["orgId"] == string(o)) != (c.wantID != "") {
+			t.Errorf("%s: %q, %v, %v", name, gotID, fields, err)
+		}
 		var mistake principal.MisconfiguredError
-		if errors.As(err, &mistake) != (c.code == "misconfigured") || c.code == problem.InsufficientRole && !problem.Is(err, c.code) || (err == nil) != (c.code == "") {
+		isMistake, isRefusal := errors.As(err, &mistake), problem.Is(err, problem.InsufficientRole)
+		if isMistake != c.wantMistake || err != nil && isRefusal == c.wantMistake {
 			t.Errorf("%s: %v", name, err)
 		}
-		if who != c.id || (fields["orgId"] == string(o)) != (c.id != "") {
-			t.Errorf("%s: %q, %v", name, who, fields)
-		}
 	}
-	key, f := authntest.Minted(t)
-	if who, fields, err := guard.On(authn.New(f, nil)).SharedKey(t.Context(), []string{"Bearer " + key}, nil); err != nil || who != string(f.Key.ID) || fields["keyId"] != who {
-		t.Errorf("a key: %q, %v, %v", who, fields, err)
+	key, table := authntest.Minted(t)
+	gotID, fields, err := guard.On(authn.New(table, nil)).SharedKey(t.Context(), []string{"Bearer " + key}, nil)
+	if err != nil || gotID != string(table.Key.ID) || fields["keyId"] != gotID {
+		t.Errorf("a key: %q, %v, %v", gotID, fields, err)
 	}
 }
 
 func TestARefusalHasNoPrincipal(t *testing.T) {
-	key, f := authntest.Minted(t)
-	f.Key.Scopes = "a b"
-	g := guard.On(authn.New(f, nil))
+	key, table := authntest.Minted(t)
+	table.Key.Scopes = "a b"
+	g := guard.On(authn.New(table, nil))
 	refused := func(p guard.Principal, err error, code problem.Code) {
 		t.Helper()
 		if !problem.Is(err, code) || !reflect.DeepEqual(p, guard.Principal{}) {
 			t.Errorf("%+v, %v, want %s", p, err, code)
 		}
 	}
-	for _, scopes := range [][]string{{"c"}, {"a", "c"}, {""}, {"a b"}, {"A"}} {
+	for _, scopes := range [][]string{{"c"}, {"a", "c"}, {""}, {"a b"}, {"A"}} { // the key has a and b
 		p, err := g.Key(context.Background(), []string{"Bearer " + key}, scopes...)
 		refused(p, err, problem.InsufficientScope)
 	}
-	f.Key.RevokedAt = 1
+	table.Key.RevokedAt = 1
 	p, err := g.Key(context.Background(), []string{"Bearer " + key})
 	refused(p, err, problem.KeyRevoked)
 	p, err = g.Key(context.Background(), []string{"Bearer " + authntest.JWT})
@@ -127,44 +132,43 @@ func TestARefusalHasNoPrincipal(t *testing.T) {
 }
 
 func TestARefusalNamesTheKeyWhoseSecretMatched(t *testing.T) {
-	key, f := authntest.Minted(t)
-	g := guard.On(authn.New(f, nil))
+	key, table := authntest.Minted(t)
+	g := guard.On(authn.New(table, nil))
 	for name, c := range map[string]struct {
 		credential string
 		revokedAt  int64
-		want       id.Key
+		want       id.Key // the key that the refusal names
 	}{
-		"a revoked key": {key, 1, f.Key.ID},
-		"another scope": {key, 0, f.Key.ID},
-		"no key":        {"x", 1, ""},
+		"a revoked key":   {key, 1, table.Key.ID},
+		"a missing scope": {key, 0, table.Key.ID},
+		"not a key":       {"x", 1, ""},
 	} {
-		f.Key.RevokedAt = c.revokedAt
+		table.Key.RevokedAt = c.revokedAt
 		_, err := g.Key(context.Background(), []string{"Bearer " + c.credential}, "scope")
 		if refused, ok := guard.Refused(err); !ok || refused.KeyID != string(c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	f.Key.Hash = store.APIKey{}.Hash
+	table.Key.Hash = store.APIKey{}.Hash // not the hash of the key
 	_, err := g.Key(context.Background(), []string{"Bearer " + key})
 	if refused, ok := guard.Refused(err); !ok || refused.KeyID != "" {
 		t.Errorf("another secret: %v", err)
 	}
 }
 
-// ask sends a request through a handler on a mux, and returns the status, the code of a refusal or the
-// principal's id, and the challenge.
-func ask(t *testing.T, h http.Handler, credential string) (status int, said, challenge string) {
+// ask sends GET /orgs/{orgId} through a handler on a mux; credential "": without Authorization. answer is the whole
+// body of a 200, and the code of the problem in every other body. challenge is the header WWW-Authenticate.
+func ask(t *testing.T, h http.Handler, orgID, credential string) (status int, answer, challenge string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("GET /orgs/{orgId}", h)
 	w := httptest.NewRecorder()
-	path, credential, _ := strings.Cut(credential, " ")
-	r := httptest.NewRequest(http.MethodGet, "/orgs/"+path, nil)
+	r := httptest.NewRequest(http.MethodGet, "/orgs/"+orgID, nil)
 	if credential != "" {
 		r.Header.Set("Authorization", "Bearer "+credential)
 	}
 	mux.ServeHTTP(w, r)
-	sent := w.Result().Header // the recorder also has what was set too late
+	sent := w.Result().Header // w.Header() also has headers that were set after the answer was sent
 	var body struct{ Code, RequestID string }
 	if w.Code != http.StatusOK {
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.RequestID == "" || sent.Get("Content-Type") != "application/problem+json" {
@@ -175,39 +179,40 @@ func ask(t *testing.T, h http.Handler, credential string) (status int, said, cha
 	return w.Code, w.Body.String(), ""
 }
 
+// whoCalls answers with the id of the principal.
 var whoCalls = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	p, _ := guard.FromContext(r.Context())
 	_, _ = w.Write([]byte(p.ID()))
 })
 
 func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
-	key, f := authntest.Minted(t)
-	f.Key.Scopes = "a"
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Member
-	g := guard.On(authn.New(f, &authntest.Tokens{}))
-	o, token := string(f.Org), authntest.JWT
+	key, table := authntest.Minted(t)
+	table.Key.Scopes = "a"
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member
+	g := guard.On(authn.New(table, &authntest.Tokens{}))
+	o, token := string(table.Org), authntest.JWT
 	const invalid = `Bearer error="invalid_token"`
-	other := guard.OrgOf(func(*http.Request) string { return string(id.Source{}.NewOrg()) })
+	otherOrg := guard.OrgOf(func(*http.Request) string { return string(id.Source{}.NewOrg()) })
 	for name, c := range map[string]struct {
-		h               http.Handler
-		credential      string
-		status          int
-		said, challenge string
+		h                 http.Handler
+		orgID, credential string // of the request
+		status            int
+		answer, challenge string
 	}{
-		"a key":             {g.Handler(whoCalls), "x " + key, 200, string(f.Key.ID), ""},
-		"no key":            {g.Handler(whoCalls), "x", 401, "missing_credentials", "Bearer"},
-		"a token for a key": {g.Handler(whoCalls), "x " + token, 401, "api_key_required", invalid},
-		"a scope":           {g.Handler(whoCalls, guard.RequireScope("a")), "x " + key, 200, string(f.Key.ID), ""},
-		"two scopes":        {g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireScope("b")), "x " + key, 403, "insufficient_scope", ""},
-		"two, one first":    {g.Handler(whoCalls, guard.RequireScope("b"), guard.RequireScope("a")), "x " + key, 403, "insufficient_scope", ""},
-		"a role":            {g.Handler(whoCalls, guard.RequireRole("viewer")), o + " " + token, 200, string(authntest.NewUser), ""},
-		"a stronger role":   {g.Handler(whoCalls, guard.RequireRole("admin")), o + " " + token, 403, "insufficient_role", ""},
-		"another org":       {g.Handler(whoCalls, guard.RequireRole("viewer")), "x " + token, 403, "insufficient_role", ""},
-		"an org of our own": {g.Handler(whoCalls, guard.RequireRole("viewer"), other), o + " " + token, 403, "insufficient_role", ""},
-		"a key for a role":  {g.Handler(whoCalls, guard.RequireRole("viewer")), o + " " + key, 401, "user_token_required", invalid},
+		"a key":             {g.Handler(whoCalls), "x", key, 200, string(table.Key.ID), ""},
+		"no key":            {g.Handler(whoCalls), "x", "", 401, "missing_credentials", "Bearer"},
+		"a token for a key": {g.Handler(whoCalls), "x", token, 401, "api_key_required", invalid},
+		"a scope":           {g.Handler(whoCalls, guard.RequireScope("a")), "x", key, 200, string(table.Key.ID), ""},
+		"two scopes":        {g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireScope("b")), "x", key, 403, "insufficient_scope", ""},
+		"the other order":   {g.Handler(whoCalls, guard.RequireScope("b"), guard.RequireScope("a")), "x", key, 403, "insufficient_scope", ""},
+		"a role":            {g.Handler(whoCalls, guard.RequireRole("viewer")), o, token, 200, string(authntest.NewUser), ""},
+		"a stronger role":   {g.Handler(whoCalls, guard.RequireRole("admin")), o, token, 403, "insufficient_role", ""},
+		"another org":       {g.Handler(whoCalls, guard.RequireRole("viewer")), "x", token, 403, "insufficient_role", ""},
+		"OrgOf, not a path": {g.Handler(whoCalls, guard.RequireRole("viewer"), otherOrg), o, token, 403, "insufficient_role", ""},
+		"a key for a role":  {g.Handler(whoCalls, guard.RequireRole("viewer")), o, key, 401, "user_token_required", invalid},
 	} {
-		if status, said, challenge := ask(t, c.h, c.credential); status != c.status || said != c.said || challenge != c.challenge {
-			t.Errorf("%s: %d %s %s", name, status, said, challenge)
+		if status, answer, challenge := ask(t, c.h, c.orgID, c.credential); status != c.status || answer != c.answer || challenge != c.challenge {
+			t.Errorf("%s: %d %s %s", name, status, answer, challenge)
 		}
 	}
 }
@@ -239,7 +244,7 @@ func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatHangsIsA503Within3s makes both checks through a real client.
+// TestADatabaseThatHangsIsA503Within3s uses a real client, and a table that accepts connections and never answers.
 func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -259,8 +264,9 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 		Table: "t", Report: func(_ *http.Request, err error) { reported = err },
 		ReportRefusal: func(_ *http.Request, err *problem.Error) { refused = err },
 	})
+	// The key needs a read, which hangs.
 	begun := time.Now()
-	status, code, _ := ask(t, g.Handler(whoCalls), "x "+key)
+	status, code, _ := ask(t, g.Handler(whoCalls), "x", key)
 	if took := time.Since(begun); status != 503 || code != "unavailable" || took > 3*time.Second || reported == nil {
 		t.Errorf("%d %s after %s, reported %v", status, code, took, reported)
 	}
@@ -270,20 +276,22 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	if refused != nil {
 		t.Errorf("a 503 is reported as the refusal %v", refused)
 	}
-	if status, _, _ := ask(t, g.Handler(whoCalls), "x "+authntest.JWT); status != 401 || !problem.Is(refused, problem.APIKeyRequired) {
+	// An access token in place of a key is refused without a read.
+	if status, _, _ := ask(t, g.Handler(whoCalls), "x", authntest.JWT); status != 401 || !problem.Is(refused, problem.APIKeyRequired) {
 		t.Errorf("%d, reported %v", status, refused)
 	}
-	// Without an issuer, a role is our own fault and never a refusal of the caller.
-	if status, code, _ := ask(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x "+authntest.JWT); status != 503 || code != "unavailable" {
+	// g has no Tokens, so it cannot check a role. That is our own fault, so the caller is not refused.
+	if status, code, _ := ask(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x", authntest.JWT); status != 503 || code != "unavailable" {
 		t.Errorf("no issuer: %d %s", status, code)
 	}
+	// Nor is the caller refused for a route that names no org.
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/teams/1", nil)
 	r.Header.Set("Authorization", "Bearer "+authntest.JWT)
 	if g.Handler(whoCalls, guard.RequireRole("admin")).ServeHTTP(w, r); w.Code != 503 {
 		t.Errorf("a pattern without orgId: %d", w.Code)
 	}
 	if _, refused := guard.Refused(errors.New("boom")); refused {
-		t.Error("any error is a refusal")
+		t.Error("an unknown error counts as a refusal")
 	}
 	reported = nil
 	w, r = httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
@@ -296,37 +304,38 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 }
 
 func TestWithoutReportsTheAnswersAreTheSame(t *testing.T) {
-	key, f := authntest.Minted(t)
-	h := guard.On(authn.New(f, nil)).Handler(whoCalls)
-	if status, code, _ := ask(t, h, "x lk_none"); status != 401 || code != "invalid_credentials" {
+	key, table := authntest.Minted(t)
+	h := guard.On(authn.New(table, nil)).Handler(whoCalls)
+	if status, code, _ := ask(t, h, "x", "lk_none"); status != 401 || code != "invalid_credentials" {
 		t.Errorf("%d %s", status, code)
 	}
-	f.Down = errors.New("boom")
-	if status, code, _ := ask(t, h, "x "+key); status != 503 || code != "unavailable" {
+	table.Down = errors.New("boom")
+	if status, code, _ := ask(t, h, "x", key); status != 503 || code != "unavailable" {
 		t.Errorf("%d %s", status, code)
 	}
 }
 
-// manyKeys has a table for each key's org.
+// manyKeys is a table of several keys, each in an org of its own.
 type manyKeys struct {
-	*authntest.Table
-	of map[id.Org]*authntest.Table
+	*authntest.Table // for the methods that the check of a key does not call
+
+	byOrg map[id.Org]*authntest.Table
 }
 
 func (m manyKeys) APIKey(ctx context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
-	runtime.Gosched() // others have their turn
-	return m.of[o].APIKey(ctx, o, k)
+	runtime.Gosched() // so that requests mix
+	return m.byOrg[o].APIKey(ctx, o, k)
 }
 
 func TestRequestsAtOnceHaveTheirOwnPrincipals(t *testing.T) {
 	all := manyKeys{&authntest.Table{}, map[id.Org]*authntest.Table{}}
 	var keys []string
 	for range 8 {
-		key, f := authntest.Minted(t)
-		keys, all.of[f.Key.OrgID] = append(keys, key), f
+		key, table := authntest.Minted(t)
+		keys, all.byOrg[table.Key.OrgID] = append(keys, key), table
 	}
 	h := guard.On(authn.New(all, nil)).Handler(whoCalls)
-	parsed := func(key string) string {
+	keyID := func(key string) string {
 		p, err := apikey.Parse(key)
 		if err != nil {
 			t.Fatal(err)
@@ -335,7 +344,7 @@ func TestRequestsAtOnceHaveTheirOwnPrincipals(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for _, key := range keys {
-		want := parsed(key)
+		want := keyID(key)
 		wg.Go(func() {
 			for range 2000 {
 				r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()

@@ -12,23 +12,23 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Need is what a request needs beside a good API key.
+// Need is a requirement of Handler for a request: RequireScope, RequireRole or OrgOf.
 type Need func(*needs)
 
 type needs struct {
 	scopes []string
-	role   org.Role                   // "": an API key
-	orgOf  func(*http.Request) string // nil: the path's wildcard orgId
+	role   org.Role                   // "": the request needs an API key, else an access token
+	orgOf  func(*http.Request) string // returns the org's id; nil: the path's wildcard orgId has it
 }
 
-// RequireScope asks for an API key with all of these scopes.
+// RequireScope requires an API key with all of these scopes.
 func RequireScope(scopes ...string) Need {
 	return func(n *needs) { n.scopes = append(n.scopes, scopes...) }
 }
 
-// RequireRole asks for an access token in place of an API key. Its user must have this role (admin,
-// member or viewer) or a stronger one in the org of the request: that of the path's wildcard orgId,
-// unless OrgOf says another. RequireRole panics for a text that is no role.
+// RequireRole requires an access token in place of an API key. The token's user must have this role (admin, member or
+// viewer) or a stronger one in the org of the request. The path's wildcard orgId names the org, unless OrgOf is given.
+// RequireRole panics for a text that is not a role.
 func RequireRole(role string) Need {
 	r, ok := org.ParseRole(role)
 	if !ok {
@@ -42,16 +42,15 @@ func RequireRole(role string) Need {
 	}
 }
 
-// OrgOf says in which org RequireRole asks for the role.
+// OrgOf sets the function that returns the id of the org in which RequireRole requires the role.
 func OrgOf(orgID func(*http.Request) string) Need {
 	return func(n *needs) { n.orgOf = orgID }
 }
 
-// Handler calls next for a request that has what it needs, with the principal in the request's
-// context (FromContext). It answers every other request itself, as application/problem+json: 401 or
-// 403 for a refusal, 503 when the table or the issuer of tokens cannot be asked. Without a Need it
-// asks for an API key. It panics for needs that no request can meet: scopes and a role, two roles,
-// OrgOf without a role.
+// Handler calls next for a request that meets all needs, with the principal in the request's context (FromContext). It
+// answers every other request itself, as application/problem+json: 401 or 403 for a refusal, 503 when the table or the
+// issuer of tokens cannot be reached. Without a Need it requires an API key. It panics for needs that cannot be
+// combined: scopes and a role, two roles, OrgOf without a role.
 func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	var n needs
 	for _, need := range wanted {
@@ -73,6 +72,8 @@ func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	})
 }
 
+// check decides on the credential of a request. Errors: those of Key and Member, and an error for a route without an
+// org.
 func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	authorization := r.Header.Values("Authorization")
 	switch {
@@ -87,12 +88,13 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	}
 }
 
-// refuse answers a request that is not let through.
+// refuse answers a request that does not reach next: 401 or 403 for a refusal, 503 for every other error.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := problem.WithRequestID(r.Context(), rand.Text())
 	refused, ok := Refused(err)
 	if !ok {
-		if g.report != nil && r.Context().Err() == nil { // else the caller has gone
+		callerWaits := r.Context().Err() == nil // a caller who left has caused the error
+		if g.report != nil && callerWaits {
 			g.report(r, err)
 		}
 		problem.Write(ctx, w, Unknown())
@@ -107,7 +109,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(ctx, w, refused)
 }
 
-// Unknown returns what a caller learns when a check ended without a decision.
+// Unknown returns the error that a caller gets when a check ended without a decision.
 func Unknown() error {
 	return problem.New(problem.Unavailable, "The credential cannot be checked right now. Try again.")
 }
@@ -129,15 +131,15 @@ func (g *Guard) SharedKey(ctx context.Context, headers []string, _ map[string]st
 }
 
 // SharedMember returns the check of the shared authorizer that takes access tokens: the user must be a member of the
-// org in this path parameter. Errors: those of Member, and a principal.MisconfiguredError for a route whose path
-// lacks the parameter.
-func (g *Guard) SharedMember(parameter string) func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error) {
+// org whose id is in the path parameter orgParameter. Errors: those of Member, and a principal.MisconfiguredError for a
+// route whose path lacks the parameter.
+func (g *Guard) SharedMember(orgParameter string) func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error) {
 	return func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
-		o, ok := path[parameter]
+		orgID, ok := path[orgParameter]
 		if !ok {
-			return "", nil, principal.MisconfiguredError("the route's path has no parameter " + parameter)
+			return "", nil, principal.MisconfiguredError("the route's path has no parameter " + orgParameter)
 		}
-		p, err := g.Member(ctx, headers, o, org.Viewer)
+		p, err := g.Member(ctx, headers, orgID, org.Viewer) // any role is at least viewer
 		return p.ID(), p.Fields(), err
 	}
 }

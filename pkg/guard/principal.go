@@ -10,8 +10,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Version is the version of the principal's fields. Fields are added within a version; none
-// changes.
+// Version is the version of the principal's fields. A version may get more fields, but none of its fields changes.
 const Version = "1"
 
 // Kind is the kind of a Principal.
@@ -23,7 +22,7 @@ const (
 	User Kind = "user" // a user with a role in an org
 )
 
-// Principal is one verified caller. What its kind does not have is empty.
+// Principal is one verified caller. The fields of the other kind are empty.
 type Principal struct {
 	Kind  Kind
 	OrgID string
@@ -39,7 +38,7 @@ type Principal struct {
 	// Of a user.
 	UserID string
 	Role   string // admin, member or viewer
-	Email  string // proved by the user; "": none is
+	Email  string // an address that the user has proved; "": none
 }
 
 // ID returns the id of the key or of the user.
@@ -60,7 +59,7 @@ func (p Principal) HasScopes(scopes ...string) bool {
 	return p.Kind == Key
 }
 
-// Fields returns the fields of the principal's kind, as texts: gateways take nothing else
+// Fields returns the fields of the principal's kind. All are texts, because gateways take nothing else
 // (infra/docs/protect.md, "The principal"). metadata is JSON: an object of texts. scopes are separated
 // by one space. expiresAt is in milliseconds, "" for a key that never expires. The zero Principal has
 // no fields.
@@ -91,6 +90,7 @@ func metadataText(m map[string]string) string {
 	return string(text)
 }
 
+// expiryText returns a time in milliseconds as a decimal number, and "" for 0, which means never.
 func expiryText(at int64) string {
 	if at == 0 {
 		return ""
@@ -105,6 +105,6 @@ func keyPrincipal(k store.APIKey) Principal {
 	}
 }
 
-func userPrincipal(m authn.Member, of string) Principal {
-	return Principal{Kind: User, OrgID: of, UserID: string(m.UserID), Role: string(m.Role), Email: m.Email}
+func userPrincipal(m authn.Member, orgID string) Principal {
+	return Principal{Kind: User, OrgID: orgID, UserID: string(m.UserID), Role: string(m.Role), Email: m.Email}
 }

@@ -19,22 +19,24 @@ import (
 )
 
 func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
-	key, f := authntest.Minted(t)
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Admin
-	g := guard.On(authn.New(f, &authntest.Tokens{}))
+	key, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
+	g := guard.On(authn.New(table, &authntest.Tokens{}))
 	for credential, h := range map[string]http.Handler{
-		key: g.Handler(whoCalls), authntest.JWT: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(f.Org) })),
+		key:           g.Handler(whoCalls),
+		authntest.JWT: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(table.Org) })),
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header["Authorization"] = []string{"Bearer " + credential, "Bearer " + credential}
 		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, r); w.Code != 401 || !strings.Contains(w.Body.String(), `"invalid_credentials"`) {
+		h.ServeHTTP(w, r)
+		if w.Code != 401 || !strings.Contains(w.Body.String(), `"invalid_credentials"`) {
 			t.Errorf("%.10s twice: %d %s", credential, w.Code, w.Body)
 		}
 	}
 }
 
-// hangs answers no request.
+// hangs is a transport that never answers.
 type hangs struct{}
 
 func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -42,10 +44,10 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// slowRole is a table that takes a time to answer for a role.
+// slowRole is a table whose method Role is slow.
 type slowRole struct {
 	*authntest.Table
-	takes time.Duration
+	takes time.Duration // for each call of Role
 }
 
 func (s slowRole) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, error) {
@@ -58,32 +60,33 @@ func (s slowRole) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool
 }
 
 func TestADatabaseMayTakeTwoSeconds(t *testing.T) {
-	_, f := authntest.Minted(t)
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Admin
+	_, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
 	synctest.Test(t, func(t *testing.T) {
-		g := guard.On(authn.New(slowRole{f, 2 * time.Second}, &authntest.Tokens{}))
-		if _, err := g.Member(t.Context(), []string{"Bearer " + authntest.JWT}, string(f.Org), org.Viewer); err != nil {
+		g := guard.On(authn.New(slowRole{table, 2 * time.Second}, &authntest.Tokens{}))
+		if _, err := g.Member(t.Context(), []string{"Bearer " + authntest.JWT}, string(table.Org), org.Viewer); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestARoleIsCheckedWithinTheBound(t *testing.T) {
-	_, f := authntest.Minted(t)
-	f.Known, f.Org, f.InRole = &store.Identity{UserID: authntest.NewUser}, f.Key.OrgID, org.Admin
-	// No one has made its signature: the issuer is asked for the key first.
-	const signed = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJzdWIiOiJhIiwiYXVkIjoiYSIsImV4cCI6NDAwMDAwMDAwMH0." +
+	_, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
+	// The token has good claims and a made-up signature. The issuer is asked for its keys before that is seen.
+	const unproved = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJzdWIiOiJhIiwiYXVkIjoiYSIsImV4cCI6NDAwMDAwMDAwMH0." +
 		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	issuer := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a"}, &http.Client{Transport: hangs{}}, time.Now)
 	for name, a := range map[string]*authn.Authorizer{
-		"an issuer that hangs": authn.New(f, issuer), "a table that hangs": authn.New(slowRole{f, time.Hour}, &authntest.Tokens{}),
+		"an issuer that hangs": authn.New(table, issuer),
+		"a table that hangs":   authn.New(slowRole{table, time.Hour}, &authntest.Tokens{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of a caller with time
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the caller itself would wait longer
 				defer cancel()
 				begun := time.Now()
-				_, err := guard.On(a).Member(ctx, []string{"Bearer " + signed}, string(f.Org), org.Viewer)
+				_, err := guard.On(a).Member(ctx, []string{"Bearer " + unproved}, string(table.Org), org.Viewer)
 				_, refused := guard.Refused(err)
 				if took := time.Since(begun); took != guard.AnswersWithin || err == nil || refused {
 					t.Errorf("after %s: %v", took, err)

@@ -3,8 +3,8 @@
 // grows by a few bytes.
 //
 // The dimension service is the name of the stack, which boot.Logger puts into each line. Ids
-// are members of a line, never dimensions: each value of a dimension is a series, and costs
-// money.
+// are members of a line, never dimensions: CloudWatch makes a series for each value of a dimension,
+// and each series costs money.
 package metric
 
 import (
@@ -27,25 +27,24 @@ const (
 	Seconds Unit = "Seconds"
 )
 
-// Metric is the name of a series, or of one series for each value of a dimension besides
-// service.
+// Metric describes one series, or one series for each value of Dimension.
 type Metric struct {
 	Name      string
 	Unit      Unit
-	Dimension string // "": only service
+	Dimension string // the dimension besides service; "": none
 }
 
-// The metrics. The template's alarms and dashboard use them, and so does the runbook.
+// The metrics. The template's alarms and dashboard use them. infra/docs/runbook.md describes each.
 var (
 	ColdStarts          = Metric{"ColdStarts", Count, ""}
 	CredentialsAccepted = Metric{"CredentialsAccepted", Count, ""}
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
-	UnknownKeys         = Metric{"UnknownKeys", Count, ""}
+	UnknownKeys         = Metric{"UnknownKeys", Count, ""} // access tokens whose key may be a new one of the issuer
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
-	OldestDue           = Metric{"OldestDue", Seconds, ""}
-	StraysDue           = Metric{"StraysDue", Count, ""}
+	OldestDue           = Metric{"OldestDue", Seconds, ""} // how long the oldest row has been due
+	StraysDue           = Metric{"StraysDue", Count, ""}   // rows in the index that no code of ours writes
 )
 
 // All returns every metric.
@@ -55,10 +54,10 @@ func All() []Metric {
 	}
 }
 
-// directive is the member by which CloudWatch makes a metric of a line. It writes itself: to find out
-// how to write a struct costs encoding/json a twelfth of a cold start.
+// directive is the member _aws of a line, by which CloudWatch makes a metric of it. It has its own MarshalJSON, because
+// encoding/json by reflection takes a twelfth of a cold start.
 type directive struct {
-	at         int64 // milliseconds
+	at         int64 // milliseconds since the epoch
 	metric     Metric
 	dimensions string // JSON strings, with commas between them
 }
@@ -70,8 +69,8 @@ func (d directive) MarshalJSON() ([]byte, error) {
 		`]],"Metrics":[{"Name":"`+d.metric.Name+`","Unit":"`+string(d.metric.Unit)+`"}]}]}`...), nil
 }
 
-// With returns the members of a log line by which the line counts value for the metric. The
-// line must also have a member for the metric's dimension.
+// With returns the members of a log line that add value to the metric. The line must also have a
+// member for the metric's dimension.
 func (m Metric) With(value int64) []any {
 	dimensions := `"service"`
 	if m.Dimension != "" {
@@ -80,15 +79,15 @@ func (m Metric) With(value int64) []any {
 	return []any{m.Name, value, "_aws", directive{time.Now().UnixMilli(), m, dimensions}}
 }
 
-// each is how long a Counter adds up.
-const each = time.Minute
+// countFor is how long a Counter adds up before it writes a line.
+const countFor = time.Minute
 
 // Started counts the start of a process.
 func Started() { slog.Info("started", ColdStarts.With(1)...) }
 
-// Counter adds up an event that occurs too often for a line each. It writes one line a
-// minute, at the first Add after it. A count that is not written when the process ends is
-// lost. The zero value is ready to use.
+// Counter counts something that occurs too often for a line each time. It writes at most one line a minute, at the
+// first Add when the minute is over. A count that is not written when the process ends is lost. The zero value is ready
+// to use.
 type Counter struct {
 	mu    sync.Mutex
 	sum   int64
@@ -102,8 +101,8 @@ func (c *Counter) Add(ctx context.Context, m Metric, now time.Time) {
 	}
 }
 
-// add returns the sum that is to be written now, or 0. It uses the wall time: the monotonic
-// clock stops while Lambda keeps the process frozen.
+// add counts one. It returns the sum if a line is to be written now, else 0. now must be without the monotonic clock,
+// which stops while Lambda keeps the process frozen.
 func (c *Counter) add(now time.Time) (due int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +110,8 @@ func (c *Counter) add(now time.Time) (due int64) {
 		c.since = now
 	}
 	c.sum++
-	if age := now.Sub(c.since); age >= 0 && age < each {
+	age := now.Sub(c.since) // negative when the clock was set back: then a line is written at once
+	if age >= 0 && age < countFor {
 		return 0
 	}
 	due, c.sum = c.sum, 0

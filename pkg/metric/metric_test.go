@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// logged returns the lines that do writes.
+// logged returns the log lines that do writes.
 func logged(t *testing.T, do func()) (lines []map[string]any) {
 	t.Helper()
 	var out bytes.Buffer
@@ -73,8 +73,12 @@ func TestACounterWritesOneLineAMinute(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	var c Counter
 	var got []float64
-	for _, step := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, 0, 59 * time.Second, time.Hour, time.Second, -time.Minute} {
-		now = now.Add(step)
+	for _, passed := range []time.Duration{ // since the Add before
+		0, time.Second, 58 * time.Second, time.Second, // a minute is over: 4
+		0, 59 * time.Second, time.Hour, // 3
+		time.Second, -time.Minute, // the clock is set back: 2
+	} {
+		now = now.Add(passed)
 		for _, line := range logged(t, func() { c.Add(context.Background(), CredentialsAccepted, now) }) {
 			n, _ := line["CredentialsAccepted"].(float64)
 			got = append(got, n)

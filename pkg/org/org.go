@@ -1,5 +1,5 @@
 // Package org has the rules of orgs that need no database: roles, names and email addresses.
-// The store knows who has which role in an org.
+// Which user has which role in an org is in package store.
 package org
 
 import (
@@ -34,7 +34,7 @@ func AllRoles() []Role { return []Role{Admin, Member, Viewer} }
 
 // AtLeast reports whether r may do all that other may do.
 func (r Role) AtLeast(other Role) bool {
-	rank := slices.Index(AllRoles(), r)
+	rank := slices.Index(AllRoles(), r) // -1 for a text that is not a role
 	return rank >= 0 && rank <= slices.Index(AllRoles(), other)
 }
 
@@ -44,8 +44,8 @@ const (
 	MaxEmailLen = 254 // bytes (RFC 5321)
 )
 
-// CleanName trims a display name, and reports whether it is valid: at most 100 characters,
-// one of them visible and none hidden (package text).
+// CleanName trims a display name, and reports whether it is valid: at most 100 characters, at
+// least one of them visible and none hidden (package text).
 func CleanName(s string) (string, bool) {
 	s = strings.TrimSpace(s)
 	return s, text.Visible(s) && utf8.RuneCountInString(s) <= MaxNameLen && text.Plain(s)
@@ -56,20 +56,23 @@ func CleanName(s string) (string, bool) {
 // compared: lower case.
 func FoldEmail(s string) (string, bool) {
 	beyondASCII := func(r rune) bool { return r > unicode.MaxASCII }
-	if len(s) > MaxEmailLen || strings.ContainsAny(s, "\"()<>[]") || strings.ContainsFunc(s, beyondASCII) {
+	hasOtherForm := strings.ContainsAny(s, "\"()<>[]") // quotes, comments, display names and IP addresses
+	if len(s) > MaxEmailLen || hasOtherForm || strings.ContainsFunc(s, beyondASCII) {
 		return "", false
 	}
 	a, err := mail.ParseAddress(s)
-	if err != nil || a.Address != s || a.Name != "" {
+	isWholeText := err == nil && a.Address == s && a.Name == ""
+	if !isWholeText {
 		return "", false
 	}
 	return strings.ToLower(s), true
 }
 
-// NameFor returns the display name of a user: the issuer's, made to fit, or else the part of a
-// verified email before the @; "" when there is neither.
+// NameFor returns the display name of a user: the issuer's name without hidden characters and cut to
+// MaxNameLen, or else the part of email before the @. email must be verified, or "".
 func NameFor(name, email string) string {
-	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, "\ufffd", " ")))
+	const lost = "\ufffd" // a decoder writes it for a character that it cannot read
+	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, lost, " ")))
 	runes := []rune(name)
 	name = strings.TrimSpace(string(runes[:min(len(runes), MaxNameLen)]))
 	if text.Visible(name) {

@@ -10,7 +10,11 @@ import (
 
 func TestAnEmailIsOneASCIIAddrSpec(t *testing.T) {
 	for in, want := range map[string]string{
-		strings.Repeat("a", 250) + "@b.c": strings.Repeat("a", 250) + "@b.c", "a@example.com": "a@example.com", "!~@b.c": "!~@b.c", "A.B+c@EXAMPLE.Com": "a.b+c@example.com", "a@localhost": "a@localhost",
+		strings.Repeat("a", 250) + "@b.c": strings.Repeat("a", 250) + "@b.c", // 254 bytes
+		"a@example.com":                   "a@example.com",
+		"!~@b.c":                          "!~@b.c",
+		"A.B+c@EXAMPLE.Com":               "a.b+c@example.com",
+		"a@localhost":                     "a@localhost",
 	} {
 		if got, ok := org.FoldEmail(in); !ok || got != want {
 			t.Errorf("FoldEmail(%q) = %q, %v", in, got, ok)
@@ -18,7 +22,10 @@ func TestAnEmailIsOneASCIIAddrSpec(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "a", "@", "a@", "@b", "a b@c.d", "a@b@c", "A <a@b.c>", "<a@b.c>", "a@b.c (x)", `"a b"@c.d`, "ä@b.c", "a@bücher.de",
-		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]", "\u212a@k.k", strings.Repeat("a", 251) + "@b.c", "a\x00@b.c", "a\x7f@b.c", "a..b@c.d", "a\t@b.c", "a@b\tc", "a\r\n@b.c", "\x80@b.c", "a\u0080@b.c", "a\u00a0@b.c",
+		"a@b.c\n", " a@b.c", "a@b.c,d@e.f", "a@[127.0.0.1]",
+		"\u212a@k.k", // the Kelvin sign, whose lower case is k
+		strings.Repeat("a", 251) + "@b.c", "a..b@c.d",
+		"a\x00@b.c", "a\x7f@b.c", "a\t@b.c", "a@b\tc", "a\r\n@b.c", "\x80@b.c", "a\u0080@b.c", "a\u00a0@b.c",
 	} {
 		if got, ok := org.FoldEmail(bad); ok {
 			t.Errorf("FoldEmail(%q) = %q: taken", bad, got)
@@ -41,7 +48,8 @@ func TestANameIsOneToHundredPrintableCharacters(t *testing.T) {
 
 func TestANameIsTheIssuersOrThatOfTheAddress(t *testing.T) {
 	for _, c := range []struct{ name, email, want string }{
-		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"\u3164", "ada@b.c", "ada"}, {"", "", ""}, {"A\x00B", "a@b.c", "A B"},
+		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"", "", ""}, {"A\x00B", "a@b.c", "A B"},
+		{"\u3164", "ada@b.c", "ada"}, // a letter that looks like a space
 		{strings.Repeat("x", 300), "a@b.c", strings.Repeat("x", 100)},
 	} {
 		if got := org.NameFor(c.name, c.email); got != c.want {
@@ -52,18 +60,22 @@ func TestANameIsTheIssuersOrThatOfTheAddress(t *testing.T) {
 
 func TestAStrongerRoleMayDoAllThatAWeakerOneMay(t *testing.T) {
 	for _, c := range []struct {
-		has  org.Role
-		does []org.Role
+		role    org.Role
+		atLeast []org.Role
 	}{
-		{org.Admin, []org.Role{org.Admin, org.Member, org.Viewer}}, {org.Member, []org.Role{org.Member, org.Viewer}}, {org.Viewer, []org.Role{org.Viewer}}, {"owner", nil}, {"", nil},
+		{org.Admin, []org.Role{org.Admin, org.Member, org.Viewer}},
+		{org.Member, []org.Role{org.Member, org.Viewer}},
+		{org.Viewer, []org.Role{org.Viewer}},
+		{"owner", nil}, // not a role
+		{"", nil},
 	} {
 		for _, other := range org.AllRoles() {
-			if got := c.has.AtLeast(other); got != slices.Contains(c.does, other) {
-				t.Errorf("%q for %s: %v", c.has, other, got)
+			if got := c.role.AtLeast(other); got != slices.Contains(c.atLeast, other) {
+				t.Errorf("%q for %s: %v", c.role, other, got)
 			}
 		}
-		if c.has.AtLeast("owner") {
-			t.Errorf("%q for a role that does not exist", c.has)
+		if c.role.AtLeast("owner") {
+			t.Errorf("%q for a role that does not exist", c.role)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package p256 reads the points of the curve P-256 that JWKs have.
+// Package p256 makes public keys on the curve P-256 from the coordinates that JWKs have.
 package p256
 
 import (
@@ -16,8 +16,8 @@ var errSize = errors.New("p256: a coordinate does not have 32 bytes")
 // uncompressed is the first byte of an uncompressed point (SEC 1 section 2.3.3).
 const uncompressed = 4
 
-// PublicKey returns the key with the coordinates x and y. It is an error when one of them does not
-// have 32 bytes, and when the point is not on the curve.
+// PublicKey returns the key with the coordinates x and y. It returns an error when a coordinate does not have 32 bytes,
+// and when the point is not on the curve.
 func PublicKey(x, y []byte) (*ecdsa.PublicKey, error) {
 	if len(x) != Size || len(y) != Size {
 		return nil, errSize

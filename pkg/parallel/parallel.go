@@ -6,10 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// Each calls do for every item, at most atOnce at a time, and returns the error of each, by its index.
+// Each calls do for every item and its index, at most atOnce calls at a time. It returns the error of each call, at the
+// item's index.
 func Each[T any](atOnce int, items []T, do func(i int, item T) error) []error {
 	errs := make([]error, len(items))
-	var taken atomic.Int64
+	var taken atomic.Int64 // how many items the workers have taken
 	Work(min(atOnce, len(items)), func() bool {
 		i := int(taken.Add(1)) - 1
 		if i >= len(items) {
@@ -21,7 +22,7 @@ func Each[T any](atOnce int, items []T, do func(i int, item T) error) []error {
 	return errs
 }
 
-// Work has atOnce workers, each of which calls do until it returns false. Work returns when all have ended.
+// Work runs atOnce workers. Each calls do until do returns false. Work returns when all workers have ended.
 func Work(atOnce int, do func() bool) {
 	var wg sync.WaitGroup
 	for range atOnce {

@@ -1,5 +1,5 @@
-// Package plainjson writes compact JSON that has no escapes for HTML. Sizes in the contract are
-// those of this text, and the table has it.
+// Package plainjson writes compact JSON that has no escapes for HTML. The contract measures sizes in this text, and
+// rows of the table hold it.
 package plainjson
 
 import (
@@ -14,5 +14,5 @@ func Marshal(v any) ([]byte, error) {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err // Encode ends with a line break
 }

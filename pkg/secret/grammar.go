@@ -14,16 +14,16 @@ import (
 
 // The errors of Mint and Parse.
 var (
-	ErrMalformed = errors.New("secret: malformed") // another form, or a wrong checksum
+	ErrMalformed = errors.New("secret: malformed") // the text has another form, or a wrong checksum
 	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 letters or digits")
 )
 
 const (
 	base      = 62
-	wordBytes = 32 // locator and secret
-	wordChars = 43 // 62^43 > 2^256
-	checkLen  = 6  // 62^6 > 2^32
-	shownLen  = 8  // characters of the locator in the public part
+	wordBytes = 32 // a word is the locator or the secret
+	wordChars = 43 // the characters of a word: 62^43 > 2^256
+	checkLen  = 6  // the characters of the checksum: 62^6 > 2^32
+	shownLen  = 8  // the characters of the locator in Minted.Prefix
 	maxPrefix = 16
 	maxLen    = maxPrefix + 1 + wordChars + 1 + wordChars + checkLen
 )
@@ -34,33 +34,35 @@ const LinkPrefix = "lkt"
 // ValidPrefix reports whether a text can be a prefix: a lower-case letter and up to 15 more
 // letters or digits.
 func ValidPrefix(prefix string) bool {
-	if len(prefix) < 1 || len(prefix) > maxPrefix || prefix[0] < 'a' || prefix[0] > 'z' {
+	if len(prefix) < 1 || len(prefix) > maxPrefix {
 		return false
 	}
-	for _, c := range []byte(prefix) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+	for i, c := range []byte(prefix) {
+		isLetter, isDigit := 'a' <= c && c <= 'z', '0' <= c && c <= '9'
+		isGood := isLetter || i > 0 && isDigit
+		if !isGood {
 			return false
 		}
 	}
 	return true
 }
 
-// Hash is the SHA-256 of a whole text. The table has it in place of the text.
+// Hash is the SHA-256 of a whole text. The table stores the hash in place of the text.
 type Hash [sha256.Size]byte
 
 // Equal reports whether two hashes are the same, in constant time.
 func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
-// Minted is a new text. Text is shown once and never stored. Prefix is its public part, by
-// which people recognise a text.
+// Minted is a new text. Text is shown once and never stored. Prefix is the public beginning of Text, by which people
+// recognise it.
 type Minted struct {
 	Text   String
 	Prefix string
 	Hash   Hash
 }
 
-// Mint makes a text that leads to a row. item is the bits of the row's ULID, owner those of
-// its partition's id. random nil means crypto/rand. Errors: ErrPrefix, and those of random.
+// Mint makes a text that leads to a row. item has the bits of the row's ULID, and owner the bits of the id of the row's
+// partition. random nil means crypto/rand. Errors: ErrPrefix, and those of random.
 func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, ErrPrefix
@@ -68,12 +70,12 @@ func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error)
 	if random == nil {
 		random = rand.Reader
 	}
-	var secretBits [wordBytes]byte
-	if _, err := io.ReadFull(random, secretBits[:]); err != nil {
+	var secretWord [wordBytes]byte
+	if _, err := io.ReadFull(random, secretWord[:]); err != nil {
 		return Minted{}, err
 	}
 	locator := encode(pack(item, owner))
-	body := prefix + "_" + locator + "_" + encode(secretBits)
+	body := prefix + "_" + locator + "_" + encode(secretWord)
 	text := body + checksum(body)
 	return Minted{
 		Text: New(text), Prefix: prefix + "_" + locator[:shownLen],
@@ -81,8 +83,7 @@ func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error)
 	}, nil
 }
 
-// Parsed is the content of a text: the bits that lead to its row, and the hash to compare with
-// that of the row.
+// Parsed is the content of a text: the bits that lead to its row, and the hash to compare with the hash in that row.
 type Parsed struct {
 	Prefix      string
 	Item, Owner [16]byte
@@ -95,26 +96,30 @@ func Parse(text string) (Parsed, error) {
 		return Parsed{}, ErrMalformed
 	}
 	parts := strings.Split(text, "_")
-	if len(parts) != 3 || !ValidPrefix(parts[0]) || len(parts[1]) != wordChars || len(parts[2]) != wordChars+checkLen {
+	if len(parts) != 3 {
+		return Parsed{}, ErrMalformed
+	}
+	prefix, locator, secretAndCheck := parts[0], parts[1], parts[2]
+	if !ValidPrefix(prefix) || len(locator) != wordChars || len(secretAndCheck) != wordChars+checkLen {
 		return Parsed{}, ErrMalformed
 	}
 	body, check := text[:len(text)-checkLen], text[len(text)-checkLen:]
 	if checksum(body) != check {
 		return Parsed{}, ErrMalformed
 	}
-	word, err := decode(parts[1])
+	word, err := decode(locator)
 	if err != nil {
 		return Parsed{}, err
 	}
-	if _, err := decode(parts[2][:wordChars]); err != nil {
+	if _, err := decode(secretAndCheck[:wordChars]); err != nil {
 		return Parsed{}, err
 	}
 	item, owner := unpack(word)
-	return Parsed{Prefix: parts[0], Item: item, Owner: owner, Hash: sha256.Sum256([]byte(text))}, nil
+	return Parsed{Prefix: prefix, Item: item, Owner: owner, Hash: sha256.Sum256([]byte(text))}, nil
 }
 
-// pack puts the item's 80 random bits first, then its 48 bits of time, then the owner. The
-// leading characters then differ from text to text, and reveal no time.
+// pack makes the word of a locator: the 80 random bits of the item's ULID, then the ULID's 48 bits of time, then the
+// owner. The first characters of a locator are public. In this order they differ from text to text, and reveal no time.
 func pack(item, owner [16]byte) (w [wordBytes]byte) {
 	copy(w[0:], item[6:])
 	copy(w[10:], item[:6])
@@ -122,6 +127,7 @@ func pack(item, owner [16]byte) (w [wordBytes]byte) {
 	return w
 }
 
+// unpack is the inverse of pack.
 func unpack(w [wordBytes]byte) (item, owner [16]byte) {
 	copy(item[6:], w[0:10])
 	copy(item[:6], w[10:16])
@@ -129,10 +135,10 @@ func unpack(w [wordBytes]byte) (item, owner [16]byte) {
 	return item, owner
 }
 
-// digits are those of base 62, in their order.
+// digits are the digits of base 62, in the order of their values.
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// limbs is a word as a number: the lowest 64 bits first.
+// limbs is a word as a number, which is big-endian in the word: the lowest 64 bits are first here.
 type limbs [wordBytes / 8]uint64
 
 // encode writes a word as a number in base 62.
@@ -143,20 +149,22 @@ func encode(w [wordBytes]byte) string {
 	}
 	var out [wordChars]byte
 	for at := wordChars - 1; at >= 0; at-- {
-		var digit uint64
+		// Long division of n by base, the highest limb first. The last remainder is the digit.
+		var remainder uint64
 		for i := len(n) - 1; i >= 0; i-- {
-			n[i], digit = bits.Div64(digit, n[i], base)
+			n[i], remainder = bits.Div64(remainder, n[i], base)
 		}
-		out[at] = digits[digit]
+		out[at] = digits[remainder]
 	}
 	return string(out[:])
 }
 
-// decode refuses texts that encode never writes: other characters, and numbers of more than
-// 256 bits.
+// decode is the inverse of encode. The error is ErrMalformed for a text that encode never writes: one with other
+// characters, or a number of more than 256 bits.
 func decode(s string) (w [wordBytes]byte, err error) {
 	var n limbs
 	for at := range len(s) {
+		// n = n*base + the digit. The digit is the first carry. A last carry is beyond 256 bits.
 		carry, ok := digit(s[at])
 		for i := range n {
 			high, low := bits.Mul64(n[i], base)
@@ -187,6 +195,7 @@ func digit(c byte) (value uint64, ok bool) {
 	return 0, false
 }
 
+// checksum returns the CRC-32 of a text in base 62.
 func checksum(body string) string {
 	sum := crc32.ChecksumIEEE([]byte(body))
 	var out [checkLen]byte

@@ -18,9 +18,10 @@ import (
 	"latchkey/pkg/secret"
 )
 
+// mint returns a new text with the random ids that it leads to.
 func mint(t *testing.T, prefix string) (m secret.Minted, item, owner [16]byte) {
 	t.Helper()
-	_, _ = rand.Read(item[:]) // it never fails
+	_, _ = rand.Read(item[:]) // rand.Read never fails
 	_, _ = rand.Read(owner[:])
 	m, err := secret.Mint(prefix, item, owner, nil)
 	if err != nil {
@@ -105,17 +106,17 @@ func TestATextOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
-// forged returns a text of any parts, with the right checksum.
+// forged returns a text of any locator and secret, with the right checksum.
 func forged(locator, secret string) string {
 	body := "lk_" + locator + "_" + secret
 	check := big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62)
 	return body + strings.Repeat("0", 6-len(check)) + check
 }
 
-// TestAWordIsA256BitNumberInBase62 tries both words with a right checksum, which anyone can
-// compute.
+// TestAWordIsA256BitNumberInBase62 has each bad word as locator and as secret. The checksum is right, because anyone
+// can compute it.
 func TestAWordIsA256BitNumberInBase62(t *testing.T) {
-	over := new(big.Int).Lsh(big.NewInt(1), 256)
+	over := new(big.Int).Lsh(big.NewInt(1), 256) // the first number that is too large
 	good := strings.Repeat("0", 43)
 	for word, want := range map[string]bool{
 		good: true, new(big.Int).Sub(over, big.NewInt(1)).Text(62): true,
@@ -123,28 +124,31 @@ func TestAWordIsA256BitNumberInBase62(t *testing.T) {
 		"-" + good[1:]: false, "+" + good[1:]: false, good[1:] + " ": false, good[1:] + ".": false, good[1:] + "\x00": false, good[2:] + "é": false,
 	} {
 		for name, text := range map[string]string{"locator": forged(word, good), "secret": forged(good, word)} {
-			if _, err := secret.Parse(text); (err == nil) != want || err != nil && !errors.Is(err, secret.ErrMalformed) {
+			_, err := secret.Parse(text)
+			isMalformed := errors.Is(err, secret.ErrMalformed)
+			if (err == nil) != want || isMalformed == want {
 				t.Errorf("%s %q: %v", name, word, err)
 			}
 		}
 	}
 }
 
-// TestWordsAreSpelledAsNumbersInBase62 compares with math/big: a key that was ever made stays one.
+// TestWordsAreSpelledAsNumbersInBase62 compares with math/big. The spelling must never change, because keys that were
+// made earlier must stay valid.
 func TestWordsAreSpelledAsNumbersInBase62(t *testing.T) {
 	for i := range 300 {
 		var item, owner [16]byte
 		random := make([]byte, 32)
 		for _, bits := range [][]byte{item[:], owner[:], random} {
-			_, _ = rand.Read(bits[min(i/10, len(bits)):]) // some begin with zeros
+			_, _ = rand.Read(bits[min(i/10, len(bits)):]) // i/10 bytes of zeros come first
 		}
 		m, err := secret.Mint("lk", item, owner, bytes.NewReader(random))
 		if err != nil {
 			t.Fatal(err)
 		}
 		parts := strings.Split(m.Text.Reveal(), "_")
-		located := slices.Concat(item[6:], item[:6], owner[:])
-		for part, bits := range map[string][]byte{parts[1]: located, parts[2][:43]: random} {
+		locatorBits := slices.Concat(item[6:], item[:6], owner[:])
+		for part, bits := range map[string][]byte{parts[1]: locatorBits, parts[2][:43]: random} {
 			if want := fmt.Sprintf("%043s", new(big.Int).SetBytes(bits).Text(62)); part != want {
 				t.Fatalf("%x is %s, want %s", bits, part, want)
 			}
@@ -176,7 +180,8 @@ func TestAPrefixIsALowerCaseLetterAndUpTo15MoreLettersOrDigits(t *testing.T) {
 	}
 	for c := range rune(256) {
 		first := strings.ContainsRune("abcdefghijklmnopqrstuvwxyz", c)
-		if later := first || strings.ContainsRune("0123456789", c); secret.ValidPrefix(string(c)) != first || secret.ValidPrefix("a"+string(c)) != later {
+		later := first || strings.ContainsRune("0123456789", c)
+		if secret.ValidPrefix(string(c)) != first || secret.ValidPrefix("a"+string(c)) != later {
 			t.Errorf("%q: first %v, later %v", c, !first, !later)
 		}
 	}
@@ -186,7 +191,7 @@ func TestTextsOfOneRowDiffer(t *testing.T) {
 	one, _ := secret.Mint("lk", [16]byte{}, [16]byte{}, nil)
 	other, _ := secret.Mint("lk", [16]byte{}, [16]byte{}, nil)
 	if one.Text.Reveal() == other.Text.Reveal() || one.Hash.Equal(other.Hash) {
-		t.Error("two secrets are the same")
+		t.Error("two texts of one row are the same")
 	}
 	if _, err := secret.Mint("lk", [16]byte{}, [16]byte{}, bytes.NewReader(make([]byte, 31))); err == nil {
 		t.Error("a text was made of too little randomness")
@@ -210,16 +215,19 @@ func TestTheBeginningOfATextRevealsNoTime(t *testing.T) {
 
 func TestPrintingWhatWasMintedShowsNoSecret(t *testing.T) {
 	m, _, _ := mint(t, "lk")
-	if shown := fmt.Sprintf("%v %+v %#v", m, m, m); strings.Contains(shown, m.Text.Reveal()[48:]) || !strings.Contains(shown, m.Prefix) {
+	shown := fmt.Sprintf("%v %+v %#v", m, m, m)
+	text := m.Text.Reveal()
+	endOfSecret := text[len(text)-20:]
+	if strings.Contains(shown, endOfSecret) || !strings.Contains(shown, m.Prefix) {
 		t.Error(shown)
 	}
 }
 
 func TestASecretPrintsRedactedEverywhere(t *testing.T) {
 	const hidden = "hunter2-and-more"
-	type holder struct {
+	type holder struct { // every way in which a struct can have a secret
 		Key   secret.String
-		inner *secret.String
+		inner *secret.String // unexported, so that fmt calls no methods
 		own   secret.String
 		Map   map[string]secret.String
 	}

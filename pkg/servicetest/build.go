@@ -11,13 +11,16 @@ import (
 )
 
 // program is the built program infra/local/testkit.
-type program struct{ root, path string } // the module's folder, and the file
+type program struct {
+	root string // the folder of the module
+	path string // the file of the program
+}
 
-// built is the program as it was when this test program first needed it.
+// built builds the program at its first call. Later calls return the same result.
 var built = sync.OnceValues(build)
 
-// build builds the program in .local. Test programs that run at the same time build in turn: only the first
-// one compiles and links what has changed.
+// build builds the program in .local. `go test ./...` runs several test programs at once. They build one after the
+// other, so that only the first one compiles and links what has changed.
 func build() (p program, err error) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -33,6 +36,7 @@ func build() (p program, err error) {
 		return p, err
 	}
 	defer func() { _ = lock.Close() }() // this ends the lock
+	// A signal interrupts the wait for the lock (EINTR).
 	for {
 		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
 			break
@@ -41,7 +45,8 @@ func build() (p program, err error) {
 	if err != nil {
 		return p, err
 	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/testkit") // else each commit changes it
+	// With the commit in it (buildvcs), the program would be linked again after each commit.
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/testkit")
 	cmd.Dir = p.root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("go build: %w\n%s", err, out)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Golden fails the test with every difference between a text and a file. With update, it writes the file.
+// Golden fails the test if a text differs from a file, and prints every difference. With update, it writes the text
+// into the file before.
 func Golden(t testing.TB, path, text string, update bool) {
 	t.Helper()
 	if update {
@@ -27,29 +28,31 @@ func Golden(t testing.TB, path, text string, update bool) {
 	diff := exec.Command("diff", "-U1", path, "-")
 	diff.Stdin = strings.NewReader(text)
 	out, err := diff.CombinedOutput()
-	t.Errorf("%s (-) differs from what is (+): %v\n%s", path, err, out)
+	t.Errorf("%s (-) differs from what is (+): %v\n%s", path, err, out) // err: diff exits with 1
 }
 
-// Generated is Golden for a file of which a part is generated: it wants made to change nothing. With UPDATE_GENERATED=1,
-// as in `make generate`, it writes the file.
-func Generated(t testing.TB, path string, made func(text string) (string, error)) {
+// Generated is Golden for a file of which a part is generated. generate returns the file's text with this part made
+// anew, which must change nothing. With UPDATE_GENERATED=1, as in `make generate`, Generated writes the file.
+func Generated(t testing.TB, path string, generate func(text string) (string, error)) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := made(string(text))
+	generated, err := generate(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	Golden(t, path, now, os.Getenv("UPDATE_GENERATED") != "")
+	Golden(t, path, generated, os.Getenv("UPDATE_GENERATED") != "")
 }
 
-// Insert returns a document with another text between the lines "<!-- name: … -->" and "<!-- end of name -->".
+// Insert returns a document in which text replaces everything between the lines "<!-- name: … -->" and
+// "<!-- end of name -->".
 func Insert(document, name, text string) (string, error) {
 	place := regexp.MustCompile(`(?s)(<!-- ` + name + `: [^\n]* -->\n).*?(<!-- end of ` + name + ` -->)`)
 	if !place.MatchString(document) {
 		return "", fmt.Errorf("the document has no place for %s", name)
 	}
-	return place.ReplaceAllString(document, "${1}"+strings.ReplaceAll(text, "$", "$$")+"${2}"), nil
+	literal := strings.ReplaceAll(text, "$", "$$") // $ would begin a reference to a group
+	return place.ReplaceAllString(document, "${1}"+literal+"${2}"), nil
 }

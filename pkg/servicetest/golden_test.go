@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// failing is a test that records its failures.
+// failing is a testing.TB that records the texts of failures and does not fail.
 type failing struct {
 	testing.TB
 	text string
@@ -27,9 +27,11 @@ func TestAGoldenThatDiffersPrintsEveryDifference(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &failing{TB: t}
-	if Golden(f, path, written, false); f.text != "" {
+	Golden(f, path, written, false)
+	if f.text != "" {
 		t.Error(f.text)
 	}
+	// A changed line, a new line, a removed line ("gone"), and no line break at the end.
 	lines[0], lines[10] = "another", "put in\n"+lines[10]
 	Golden(f, path, strings.Join(append(lines, "last"), "\n"), false)
 	for _, want := range []string{"\n-first\n", "\n+another\n", "\n+put in\n", "\n-gone\n", "\n-last\n", "\n+last\n", "No newline at end of file"} {
@@ -37,11 +39,13 @@ func TestAGoldenThatDiffersPrintsEveryDifference(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, f.text)
 		}
 	}
-	if n := strings.Count(f.text, "\n+") + strings.Count(f.text, "\n-"); n != 6+2 { // two of diff's own
+	// The six lines above, and the two of diff with the names of the files.
+	if n := strings.Count(f.text, "\n+") + strings.Count(f.text, "\n-"); n != 6+2 {
 		t.Errorf("%d lines of differences:\n%s", n, f.text)
 	}
 	f.text = ""
-	if Golden(f, path, "new\n", true); f.text != "" {
+	Golden(f, path, "new\n", true)
+	if f.text != "" {
 		t.Error(f.text)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "new\n" {

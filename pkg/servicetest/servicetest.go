@@ -1,6 +1,6 @@
-// Package servicetest runs verbs of the program infra/local/testkit beside tests: real services, and the
-// checks of answers against the contract and of calls against the template's roles. It compares texts with
-// files too.
+// Package servicetest runs commands of the program infra/local/testkit beside tests. Some are real services, others
+// check answers against the contract, or calls against the template's roles. The package also compares texts with
+// files.
 package servicetest
 
 import (
@@ -21,33 +21,33 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 )
 
-// Service is a running verb.
+// Service is a running command of testkit.
 type Service struct {
-	verb   string
+	args   string // of testkit
 	cmd    *exec.Cmd
-	said   bytes.Buffer // on standard error
-	mu     sync.Mutex   // one question at a time
+	stderr bytes.Buffer
+	mu     sync.Mutex // one question at a time
 	input  io.WriteCloser
 	output *json.Decoder
 }
 
-// Start starts a verb with its flags before it. The process ends with its input: at Stop, and at the
-// latest when the test program ends, also when it is killed.
-func Start(verb ...string) (*Service, error) {
+// Start starts testkit with these arguments: flags, then the command. The process ends when its input ends: at Stop,
+// and at the latest when the test program ends, also when the test program is killed.
+func Start(args ...string) (*Service, error) {
 	testkit, err := built()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(testkit.path, verb...)
+	cmd := exec.Command(testkit.path, args...)
 	cmd.Dir = testkit.root
-	// Go's test cache then knows that the tests depend on the documents that the verbs read.
+	// testkit reads these files. Go's test cache sees only files that the test program itself looks at.
 	for _, read := range []string{"template.yaml", "infra/openapi.yaml"} {
 		if _, err := os.Stat(filepath.Join(cmd.Dir, read)); err != nil {
 			return nil, err
 		}
 	}
-	s := &Service{verb: strings.Join(verb, " "), cmd: cmd}
-	cmd.Stderr = io.MultiWriter(os.Stderr, &s.said)
+	s := &Service{args: strings.Join(args, " "), cmd: cmd}
+	cmd.Stderr = io.MultiWriter(os.Stderr, &s.stderr)
 	if s.input, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -59,11 +59,12 @@ func Start(verb ...string) (*Service, error) {
 	return s, cmd.Start()
 }
 
-// Read decodes what the process prints next. Without an answer the error has the process's own text.
+// Read decodes the next JSON value that the process prints. If there is none, Read stops the process, and its error has
+// the text that the process wrote to standard error.
 func (s *Service) Read(answer any) error {
 	err := s.output.Decode(answer)
 	if err != nil {
-		err = fmt.Errorf("testkit %s: %w\n%s", s.verb, errors.Join(err, s.Stop()), s.said.Bytes())
+		err = fmt.Errorf("testkit %s: %w\n%s", s.args, errors.Join(err, s.Stop()), s.stderr.Bytes())
 	}
 	return err
 }
@@ -73,12 +74,12 @@ func (s *Service) Ask(question, answer any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := json.NewEncoder(s.input).Encode(question); err != nil {
-		return s.Read(&struct{}{}) // the process has ended
+		return s.Read(&struct{}{}) // the process has ended: this returns its text
 	}
 	return s.Read(answer)
 }
 
-// Stop ends the process.
+// Stop ends the process and waits for its end.
 func (s *Service) Stop() error { return errors.Join(s.input.Close(), s.cmd.Wait()) }
 
 // Database is a running DynamoDB Local.
@@ -94,23 +95,24 @@ func DynamoDB() (*Database, error) {
 		return nil, err
 	}
 	d := &Database{Service: s}
-	return d, s.Read(&struct{ Endpoint *string }{&d.Endpoint})
+	return d, s.Read(&struct{ Endpoint *string }{&d.Endpoint}) // decodes into d
 }
 
-var shared = sync.OnceValues(startKMS)
+// sharedKMS starts the one KMS of the test program at its first call.
+var sharedKMS = sync.OnceValues(startKMS)
 
-// KMS returns a client for the one KMS of the test program. Without Python the test fails, and its
-// text says so.
+// KMS returns a client for the KMS that all tests of the test program share. It fails the test when the KMS does not
+// start, for example without Python.
 func KMS(t testing.TB) *kms.Client {
 	t.Helper()
-	k, err := shared()
+	k, err := sharedKMS()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k.client
 }
 
-// OwnKMS returns a client for a KMS without keys, which ends with the test.
+// OwnKMS returns a client for a new KMS without keys. This KMS ends with the test.
 func OwnKMS(t testing.TB) *kms.Client {
 	t.Helper()
 	k, err := startKMS()

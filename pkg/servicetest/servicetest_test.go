@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// childEnv tells this test that it is the program to be killed.
+// childEnv is set in the child process, which runs the same test as the program that is killed.
 const childEnv = "SERVICETEST_CHILD"
 
 // TestAServiceEndsWithAKilledProgram kills a program that has started a KMS.
@@ -25,7 +25,7 @@ func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println(*k.client.Options().BaseEndpoint)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // until the parent kills it
 		return
 	}
 	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
@@ -38,12 +38,12 @@ func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	at, wrong := url.Parse(strings.TrimSpace(line))
-	if err != nil || wrong != nil || at.Port() == "" {
-		t.Fatalf("%q, %v, %v", line, err, wrong)
+	endpoint, errURL := url.Parse(strings.TrimSpace(line))
+	if err != nil || errURL != nil || endpoint.Port() == "" {
+		t.Fatalf("%q, %v, %v", line, err, errURL)
 	}
 	answers := func() bool {
-		c, err := net.Dial("tcp", at.Host)
+		c, err := net.Dial("tcp", endpoint.Host)
 		if err == nil {
 			c.Close()
 		}
@@ -61,13 +61,13 @@ func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 	child.Wait()
 }
 
-// TestCtlIsLinkedOnce: however many test programs need it at once.
+// TestCtlIsLinkedOnce: testkit is linked once, even when several test programs build it at the same time.
 func TestCtlIsLinkedOnce(t *testing.T) {
 	first, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, err := os.Stat(first.path)
+	before, err := os.Stat(first.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,8 @@ func TestCtlIsLinkedOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if is, err := os.Stat(again.path); err != nil || !os.SameFile(was, is) {
+			now, err := os.Stat(again.path)
+			if err != nil || !os.SameFile(before, now) { // the linker writes a new file
 				t.Errorf("%s was linked again, %v", again.path, err)
 			}
 		})
@@ -87,17 +88,18 @@ func TestCtlIsLinkedOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestWhatIsMissingIsNamed leaves only Go, and the C compiler without which Go would build all anew.
+// TestWhatIsMissingIsNamed leaves only Go and the C compiler in PATH, so Maven is missing. Without the C compiler, Go
+// would build everything anew.
 func TestWhatIsMissingIsNamed(t *testing.T) {
-	only := t.TempDir()
+	bin := t.TempDir()
 	for _, name := range []string{"go", "gcc"} {
 		if path, err := exec.LookPath(name); err == nil {
-			if err := os.Symlink(path, filepath.Join(only, name)); err != nil {
+			if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	t.Setenv("PATH", only)
+	t.Setenv("PATH", bin)
 	s, err := Start("serve-db")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package strictjson walks a JSON text before encoding/json decodes it, because encoding/json takes
-// the last of two members, matches names in any case, and ignores unknown members. Two readers of one
-// text could then read different values.
+// Package strictjson checks a JSON text before encoding/json decodes it. encoding/json takes the last of two members
+// with one name, matches names in any case, and ignores unknown members. Without the check, two readers of one text
+// could read different values.
 package strictjson
 
 import (
@@ -23,21 +23,21 @@ var (
 
 // UnknownMemberError is the fault of a member that the shape does not have.
 type UnknownMemberError struct {
-	Pointer string // RFC 6901, from the root
+	Pointer string // the member's JSON pointer (RFC 6901) from the root
 }
 
 func (*UnknownMemberError) Error() string { return "an unknown member" }
 
-// Rules are what a text must keep to beyond the syntax of JSON.
+// Rules are the rules that a text must follow beyond the syntax of JSON.
 type Rules struct {
-	Depth int                    // of nested objects and arrays, the outer object included
+	Depth int                    // the most levels of nested objects and arrays, with the outer object
 	Shape reflect.Type           // the struct into which the text will be decoded; nil: any members
 	Name  func(name string) bool // reports whether a member may have the name; nil: every name
 }
 
-// Check checks that a text is one JSON object that keeps to the rules. In objects that are decoded
-// into a struct, two names that differ only in case are the same member twice. The errors are the
-// faults above; a name that Rules.Name refuses is ErrSyntax.
+// Check checks that a text is one JSON object that follows the rules. In objects that are decoded into a struct, two
+// names that differ only in case are ErrDuplicate. The errors are the faults above, and ErrSyntax for a name that
+// Rules.Name refuses.
 func Check(text []byte, rules Rules) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -46,8 +46,7 @@ func Check(text []byte, rules Rules) error {
 		return ErrSyntax
 	}
 	if t != json.Delim('{') {
-		// A text that is no JSON at all is refused as that.
-		if !json.Valid(text) {
+		if !json.Valid(text) { // only its first token was read
 			return ErrSyntax
 		}
 		return ErrNotObject
@@ -62,52 +61,58 @@ func Check(text []byte, rules Rules) error {
 	return nil
 }
 
+// walker reads the tokens of a text and checks them.
 type walker struct {
 	*json.Decoder
 	rules Rules
 }
 
-// object reads the object at a pointer, whose "{" is read already. of is the struct or
-// map into which the object will be decoded, nil when the object may have any member.
-func (w walker) object(of reflect.Type, pointer string, depth int) error {
+// object reads the object at a pointer, whose "{" is read already. into is the struct or map into which the object will
+// be decoded, nil when the object may have any member. depth is the object's own level.
+func (w walker) object(into reflect.Type, pointer string, depth int) error {
 	if depth > w.rules.Depth {
 		return ErrDepth
 	}
-	known, isStruct := fieldsOf(of)
+	known, isStruct := fieldsOf(into)
 	seen := map[string]struct{}{}
 	for w.More() {
 		t, err := w.Token()
 		name, isName := t.(string)
-		if err != nil || !isName || w.rules.Name != nil && !w.rules.Name(name) {
+		if err != nil || !isName {
 			return ErrSyntax
 		}
-		folded := strings.ToLower(name)
-		if !isStruct {
-			folded = name // the members of a map are the caller's own names
+		if w.rules.Name != nil && !w.rules.Name(name) {
+			return ErrSyntax
 		}
-		if _, twice := seen[folded]; twice {
+		counted := name
+		if isStruct { // encoding/json matches the names of a struct's fields in any case
+			counted = strings.ToLower(name)
+		}
+		if _, twice := seen[counted]; twice {
 			return ErrDuplicate
 		}
-		seen[folded] = struct{}{}
-		member, isKnown := known[name]
+		seen[counted] = struct{}{}
+		memberType, isKnown := known[name]
 		if isStruct && !isKnown {
 			return &UnknownMemberError{PointerTo(pointer, name)}
 		}
-		if err := w.value(member, PointerTo(pointer, name), depth); err != nil {
+		if err := w.value(memberType, PointerTo(pointer, name), depth); err != nil {
 			return err
 		}
 	}
 	return w.closing()
 }
 
-func (w walker) value(of reflect.Type, pointer string, depth int) error {
+// value reads the value at a pointer. into is as in object; elements of arrays may have any member. depth is the level
+// of the object or array that has the value.
+func (w walker) value(into reflect.Type, pointer string, depth int) error {
 	t, err := w.Token()
 	if err != nil {
 		return ErrSyntax
 	}
 	switch t {
 	case json.Delim('{'):
-		return w.object(of, pointer, depth+1)
+		return w.object(into, pointer, depth+1)
 	case json.Delim('['):
 		if depth >= w.rules.Depth {
 			return ErrDepth
@@ -123,6 +128,7 @@ func (w walker) value(of reflect.Type, pointer string, depth int) error {
 	}
 }
 
+// closing reads the closing bracket of an object or array.
 func (w walker) closing() error {
 	if _, err := w.Token(); err != nil {
 		return ErrSyntax
@@ -130,13 +136,13 @@ func (w walker) closing() error {
 	return nil
 }
 
-// PointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section
-// 3).
+// PointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section 3).
 func PointerTo(parent, member string) string {
 	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
 }
 
-// fieldsOf returns the JSON names of a struct's fields. isStruct is false for any other type.
+// fieldsOf returns the JSON names of the fields of a struct, or of the struct behind a pointer, with their types. A
+// field without a JSON name is left out. isStruct is false for any other type.
 func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

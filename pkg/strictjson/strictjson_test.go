@@ -16,7 +16,7 @@ type shape struct {
 	Labels map[string]string `json:"labels"`
 	List   []inner           `json:"list"`
 	Any    json.RawMessage   `json:"any"`
-	Hidden string
+	Hidden string            // it has no JSON name, so no member may set it
 }
 
 type inner struct {
@@ -26,7 +26,8 @@ type inner struct {
 func TestATextKeepsToItsRulesOrIsRefused(t *testing.T) {
 	for text, want := range map[string]error{
 		`{}`: nil, ` { "name" : "x" } `: nil, `{"name":null,"maybe":{"a":1},"labels":{"x":"1","X":"2"},"list":[{"a":1},{"a":2}],"any":[[]]}`: nil,
-		`{"labels":{"anything":"goes"}}`: nil, `{"any":{"a":1,"A":2}}`: nil, `{"list":[{"b":1}]}`: nil, // the elements of a list have any members
+		// A map, json.RawMessage and the elements of a list may have any members.
+		`{"labels":{"anything":"goes"}}`: nil, `{"any":{"a":1,"A":2}}`: nil, `{"list":[{"b":1}]}`: nil,
 
 		``: strictjson.ErrSyntax, `{`: strictjson.ErrSyntax, `nul`: strictjson.ErrSyntax, `[1`: strictjson.ErrSyntax, `{"name"}`: strictjson.ErrSyntax, `{"name":}`: strictjson.ErrSyntax,
 		`{"name":"x"`: strictjson.ErrSyntax, `{"name":"x",}`: strictjson.ErrSyntax, `{1:2}`: strictjson.ErrSyntax, `{"any":[1}`: strictjson.ErrSyntax, `{"any":[`: strictjson.ErrSyntax, `{"any":[}]}`: strictjson.ErrSyntax,
@@ -40,7 +41,7 @@ func TestATextKeepsToItsRulesOrIsRefused(t *testing.T) {
 		}
 	}
 	if err := strictjson.Check([]byte(`{}`), strictjson.Rules{}); !errors.Is(err, strictjson.ErrDepth) {
-		t.Errorf("the outer object counts: %v", err)
+		t.Errorf("the outer object is not counted as a level: %v", err)
 	}
 }
 
@@ -48,14 +49,15 @@ func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"nam":1}`: "/nam", `{"Name":1}`: "/Name", `{"Hidden":"x"}`: "/Hidden", `{"maybe":{"b":1}}`: "/maybe/b", `{"a/b~c":1}`: "/a~1b~0c", `{"":1}`: "/",
 	} {
-		for _, of := range []reflect.Type{reflect.TypeFor[shape](), reflect.TypeFor[*shape]()} {
+		for _, structType := range []reflect.Type{reflect.TypeFor[shape](), reflect.TypeFor[*shape]()} {
 			var unknown *strictjson.UnknownMemberError
-			if err := strictjson.Check([]byte(text), strictjson.Rules{Depth: 3, Shape: of}); !errors.As(err, &unknown) || unknown.Pointer != want || unknown.Error() != "an unknown member" {
+			err := strictjson.Check([]byte(text), strictjson.Rules{Depth: 3, Shape: structType})
+			if !errors.As(err, &unknown) || unknown.Pointer != want || unknown.Error() != "an unknown member" {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
 		if err := strictjson.Check([]byte(text), strictjson.Rules{Depth: 3}); err != nil {
-			t.Errorf("%s of no shape: %v", text, err)
+			t.Errorf("%s without a shape: %v", text, err)
 		}
 	}
 }

@@ -8,22 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// The characters that are hidden and belong to emoji (Unicode TR 51, sections 1.4.3 and 2.3).
+// The characters that cannot be seen themselves and belong to emoji (Unicode TR 51, sections 1.4.3 and 2.3).
 const (
-	zeroWidthJoiner = '\u200d' // makes one emoji of several
-	presentation    = '\ufe0f' // shows a character as an emoji
-	keycap          = '\u20e3' // makes an emoji of a digit
+	zeroWidthJoiner = '\u200d' // makes one emoji of the two beside it
+	presentation    = '\ufe0f' // shows the character before it as an emoji
+	keycap          = '\u20e3' // makes an emoji of the digit before it, with a presentation between
 )
 
-// emoji has emoji that are no symbols of Unicode's category So.
-const emoji = "‼⁉ℹ↔⤴⤵◻◼◽◾〰"
+// otherEmoji has the emoji that are not in Unicode's category So (other symbols).
+const otherEmoji = "‼⁉ℹ↔⤴⤵◻◼◽◾〰"
 
 // blank has letters and symbols that look like a space.
 const blank = "\u115f\u1160\u2800\u3164\uffa0"
 
-// Plain reports whether a text is valid UTF-8 without hidden characters: no control or format
-// characters, none that is ignored where it is not known, no variation selectors (except joiners and the
-// presentation of emoji), no private use, no line or paragraph separators. The empty text is plain.
+// Plain reports whether a text is valid UTF-8 without hidden characters. Joiners and the presentation are allowed
+// inside emoji. The empty text is plain.
 func Plain(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -31,9 +30,10 @@ func Plain(s string) bool {
 	var before rune
 	for i, r := range s {
 		after, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
-		joins := r == zeroWidthJoiner && isEmojiPart(before) && size > 0 && unicode.Is(unicode.So, after)
-		shows := r == presentation && hasPresentation(before, after)
-		if hidden(r) && !joins && !shows {
+		isBeforeEmoji := size > 0 && unicode.Is(unicode.So, after) // size 0: r is the last character
+		joinsEmoji := r == zeroWidthJoiner && isEmojiPart(before) && isBeforeEmoji
+		showsEmoji := r == presentation && hasPresentation(before, after)
+		if hidden(r) && !joinsEmoji && !showsEmoji {
 			return false
 		}
 		before = r
@@ -41,18 +41,26 @@ func Plain(s string) bool {
 	return true
 }
 
+// hidden reports whether a character cannot be seen, or looks different on each device.
 func hidden(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp,
-		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return unicode.In(r,
+		unicode.Cc, unicode.Cf, // control and format characters
+		unicode.Co,             // private use
+		unicode.Zl, unicode.Zp, // line and paragraph separators
+		unicode.Other_Default_Ignorable_Code_Point, // characters that a font without them does not show
+		unicode.Variation_Selector)
 }
 
-// hasPresentation reports whether a character can be shown as an emoji: a symbol, or what is an emoji before a keycap.
+// hasPresentation reports whether a presentation between r and after makes an emoji of r: r is a symbol, or the sign on
+// a keycap.
 func hasPresentation(r, after rune) bool {
-	return unicode.Is(unicode.So, r) || strings.ContainsRune(emoji, r) || after == keycap && strings.ContainsRune("#*0123456789", r)
+	isSymbol := unicode.Is(unicode.So, r) || strings.ContainsRune(otherEmoji, r)
+	isOnKeycap := after == keycap && strings.ContainsRune("#*0123456789", r)
+	return isSymbol || isOnKeycap
 }
 
-// isEmojiPart reports whether a character can end an emoji to which a joiner adds another: a
-// symbol, a skin tone or the presentation.
+// isEmojiPart reports whether a character can stand before a joiner, as the end of an emoji: a symbol, a skin tone
+// (category Sk) or the presentation.
 func isEmojiPart(r rune) bool {
 	return unicode.In(r, unicode.So, unicode.Sk) || r == presentation
 }
@@ -64,7 +72,8 @@ func Visible(s string) bool {
 	})
 }
 
-// Shown returns a text with a space in place of each character that Plain refuses.
+// Shown returns a plain text as it is. In any other text it puts a space in place of each hidden character and
+// of each U+FFFD, which means a byte that is not UTF-8.
 func Shown(s string) string {
 	if Plain(s) {
 		return s

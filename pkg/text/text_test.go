@@ -7,7 +7,7 @@ import (
 )
 
 func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
-	for _, s := range []string{
+	for _, s := range []string{ // plain
 		"", "Ada Lovelace", "Zoë", "Ω≈ç", "日本語", "नमस्ते", "O'Neil & Söhne (1)", "a\u0301",
 		"❤\ufe0f", "©\ufe0f", "‼\ufe0f", "1\ufe0f\u20e3 Team", "🏳\ufe0f\u200d🌈", "♂\ufe0f", "👩\u200d🚀", "👩🏽\u200d🚀", "❤\ufe0f\u200d🔥", "👨\u200d👩\u200d👧\u200d👦 Ltd",
 	} {
@@ -15,7 +15,7 @@ func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
 			t.Errorf("%+q is refused", s)
 		}
 	}
-	for _, s := range []string{
+	for _, s := range []string{ // not plain
 		"a\x00b", "a\nb", "a\u0085b", "\xff", "a\u200bb", "\u202eevil", "a\u2066b", "a\u00adb", "\ufeffname", "a\u2028b", "a\u2029b",
 		"\ue000", "\U000f0000", "a\u200db", "👩\u200d", "\u200d🚀", "👩\u200d\u200d🚀", "👩\u200da", "\U000e0041",
 		"a\ufe0fb", "\ufe0f", "a\ufe0f", "1\ufe0f", "❤\ufe0f\ufe0f", "❤\ufe0e", "葛\U000e0100", "a\u034fb", "a\u115fb", "a\u17b4b", "a\u180bb", "a\u2065b", "a\u3164b", "a\uffa0b",

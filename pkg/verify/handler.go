@@ -10,8 +10,8 @@ import (
 
 // Handler returns a handler for the endpoint's URL. It calls do with each verified event, and
 // again when the event comes again. It answers 204 when do succeeds, 500 when do fails, 401 when
-// the webhook is refused, and 503 when the key cannot be looked up. After any answer but 204 the
-// sender tries again.
+// the webhook is refused, and 503 when the key cannot be looked up. After any
+// other answer than 204, the sender tries again.
 func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -43,8 +43,8 @@ func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 	})
 }
 
-// refuse answers with a problem document (RFC 9457). The document has no reason: that is for the
-// receiver's own log.
+// refuse answers with a problem document (RFC 9457). The document does not have the reason of a refusal, which is only
+// for the receiver's own log.
 func refuse(w http.ResponseWriter, status int, title string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)

@@ -14,13 +14,13 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestHandlerAnswersByTheOutcome distinguishes the four answers.
+// TestHandlerAnswersByTheOutcome has each status that the handler answers.
 func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	v := readVectors(t)
 	server := httptest.NewServer(v.Handler())
 	defer server.Close()
 	var reported []error
-	r, err := verify.New(verify.Config{
+	verifier, err := verify.New(verify.Config{
 		BaseURL: server.URL, Issuer: v.Issuer, EndpointID: v.EndpointID, Now: func() time.Time { return time.Unix(v.Now, 0) },
 		Report: func(_ context.Context, err error) { reported = append(reported, err) },
 	})
@@ -28,34 +28,37 @@ func TestHandlerAnswersByTheOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	errFull := errors.New("the disk is full")
-	var handled int
-	var fails error
-	h := r.Handler(func(context.Context, verify.Event) error { handled++; return fails })
+	handled := 0
+	var failure error // of the function that handles events
+	h := verifier.Handler(func(context.Context, verify.Event) error { handled++; return failure })
 
 	if w := post(h, good(t, v)); w.Code != 204 || handled != 1 || len(reported) != 0 || w.Body.Len() != 0 {
 		t.Errorf("good: %d, handled %d, %v", w.Code, handled, reported)
 	}
 	for _, c := range []struct {
-		name, body string
-		status     int
-		fails, is  error
-		handled    int
+		name, body   string
+		status       int
+		failure      error // of the function that handles events
+		wantReported error
+		wantHandled  int
 	}{
-		{"hostile", token(t, v, "a stranger's signature"), 401, nil, verify.ErrRefused, 0},
+		{"forged", token(t, v, "a stranger's signature"), 401, nil, verify.ErrRefused, 0},
 		{"too large", strings.Repeat("a", verify.MaxBody+1), 401, nil, verify.ErrRefused, 0},
 		{"lookup down", token(t, v, "a key whose lookup answers 503"), 503, nil, verify.ErrUnavailable, 0},
 		{"handling fails", good(t, v), 500, errFull, errFull, 1},
 	} {
-		handled, fails, reported = 0, c.fails, nil
+		handled, failure, reported = 0, c.failure, nil
 		w := post(h, c.body)
 		var p struct {
 			Status int
 			Title  string
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != c.status || p.Title == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+		err := json.Unmarshal(w.Body.Bytes(), &p)
+		isProblem := w.Header().Get("Content-Type") == "application/problem+json"
+		if err != nil || p.Status != c.status || p.Title == "" || !isProblem {
 			t.Errorf("%s: no problem document: %s", c.name, w.Body)
 		}
-		if w.Code != c.status || handled != c.handled || len(reported) != 1 || !errors.Is(reported[0], c.is) {
+		if w.Code != c.status || handled != c.wantHandled || len(reported) != 1 || !errors.Is(reported[0], c.wantReported) {
 			t.Errorf("%s: %d, handled %d, %v", c.name, w.Code, handled, reported)
 		}
 		if (w.Header().Get("Retry-After") != "") != (c.status == 503) {
@@ -81,14 +84,14 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHandlerReadsNoMoreThanAWebhook from a body without end.
+// TestHandlerReadsNoMoreThanAWebhook sends a body without end. It may read into a buffer that is larger than a webhook.
 func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	v := readVectors(t)
-	r, l := receiver(t, v)
+	verifier, lookups := receiver(t, v)
 	body := &endless{}
 	w := httptest.NewRecorder()
-	r.Handler(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.NopCloser(body)))
-	if w.Code != 401 || body.read > 2*verify.MaxBody || l.count() != 0 {
-		t.Errorf("%d after %d bytes and %d lookups", w.Code, body.read, l.count())
+	verifier.Handler(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.NopCloser(body)))
+	if w.Code != 401 || body.read > 2*verify.MaxBody || lookups.count() != 0 {
+		t.Errorf("%d after %d bytes and %d lookups", w.Code, body.read, lookups.count())
 	}
 }

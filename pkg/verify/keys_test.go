@@ -17,25 +17,25 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// lookups counts lookups, and may hold up or replace their answers.
+// lookups serves key lookups by a handler that a test may change, and counts them.
 type lookups struct {
-	mu     sync.Mutex
-	n      int
-	atOnce int
-	most   int
-	next   http.Handler
+	mu         sync.Mutex
+	n          int // lookups so far
+	running    int // lookups that have no answer yet
+	mostAtOnce int // the largest number that were running
+	next       http.Handler
 }
 
 func (l *lookups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.n++
-	l.atOnce++
-	l.most = max(l.most, l.atOnce)
+	l.running++
+	l.mostAtOnce = max(l.mostAtOnce, l.running)
 	next := l.next
 	l.mu.Unlock()
 	next.ServeHTTP(w, r)
 	l.mu.Lock()
-	l.atOnce--
+	l.running--
 	l.mu.Unlock()
 }
 
@@ -45,12 +45,14 @@ func (l *lookups) count() int {
 	return l.n
 }
 
+// answer sets the handler of all later lookups.
 func (l *lookups) answer(h http.Handler) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next = h
 }
 
+// status answers with this status and no body.
 func status(code int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 }
@@ -60,12 +62,12 @@ type world struct {
 	*lookups
 	*verify.Verifier
 	vectors
-	now atomic.Int64
-	url string
+	now atomic.Int64 // the clock: seconds since the epoch; vectors.Now is the time at which it starts
+	url string       // of the lookups
 }
 
-// newWorld returns a Verifier whose clock is an hour before that of the vectors. The times of their
-// webhooks are within its leeway, so none expires within a test.
+// newWorld returns a world whose clock starts an hour before the time of the vectors. No webhook of the vectors expires
+// while a test moves the clock, and the leeway of a day accepts webhooks from the future.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	v := readVectors(t)
@@ -86,16 +88,19 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// verify returns only the error of Verify.
 func (w *world) verify(token string) error {
 	_, err := w.Verify(context.Background(), []byte(token))
 	return err
 }
 
-// TestKeyIsLookedUpOnceInItsTime follows max-age: 300 s of the active key.
+// TestKeyIsLookedUpOnceInItsTime: the lookup's answer for the active key has a max-age of 300 s.
 func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
-	for _, step := range []struct{ at, lookups int }{{0, 1}, {1, 1}, {299, 1}, {300, 2}, {599, 2}, {600, 3}} {
+	for _, step := range []struct{ at, lookups int }{ // seconds since the first, lookups in all
+		{0, 1}, {1, 1}, {299, 1}, {300, 2}, {599, 2}, {600, 3},
+	} {
 		w.now.Store(w.Now + int64(step.at))
 		if err := w.verify(webhook); err != nil || w.count() != step.lookups {
 			t.Errorf("after %d s: %v, %d lookups instead of %d", step.at, err, w.count(), step.lookups)
@@ -103,16 +108,17 @@ func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	}
 }
 
-// TestKeyIsLookedUpAgainAfterADay, whatever the answer's max-age: else a revocation would never be seen.
+// TestKeyIsLookedUpAgainAfterADay: the answer's max-age is longer. Without the new lookup, the receiver would not see a
+// revocation.
 func TestKeyIsLookedUpAgainAfterADay(t *testing.T) {
 	w := newWorld(t)
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Handler().ServeHTTP(forYears{rw}, r)
 	}))
 	const day = 24 * 3600
-	begun := w.Now - 2*day
+	begun := w.Now - 2*day // so that the clock stays before the webhook's exp
 	v, err := verify.New(verify.Config{
-		BaseURL: w.url, EndpointID: w.EndpointID, Leeway: 72 * time.Hour, // the webhook is in time at each step
+		BaseURL: w.url, EndpointID: w.EndpointID, Leeway: 72 * time.Hour, // accepts the webhook at each step
 		Now: func() time.Time { return time.Unix(w.now.Load(), 0) },
 	})
 	if err != nil {
@@ -127,7 +133,7 @@ func TestKeyIsLookedUpAgainAfterADay(t *testing.T) {
 	}
 }
 
-// forYears answers with a max-age of 30 years.
+// forYears is a ResponseWriter that sets a max-age of 30 years.
 type forYears struct{ http.ResponseWriter }
 
 func (f forYears) WriteHeader(status int) {
@@ -135,7 +141,7 @@ func (f forYears) WriteHeader(status int) {
 	f.ResponseWriter.WriteHeader(status)
 }
 
-// TestRevocationCountsFromTheNextLookup: from then on no signature of the key is good.
+// TestRevocationCountsFromTheNextLookup: after this lookup, no signature by the key is good.
 func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
@@ -149,8 +155,8 @@ func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	}
 }
 
-// TestFaultOfTheLookupIsNoAnswer: the webhook is neither good nor bad, and the next one causes a
-// lookup at once.
+// TestFaultOfTheLookupIsNoAnswer: it is not known whether the webhook is good, and the next webhook causes a lookup at
+// once.
 func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
@@ -158,7 +164,7 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.now.Add(300)
-	other := func(code int, body string) http.Handler {
+	reply := func(code int, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=300")
 			w.WriteHeader(code)
@@ -166,16 +172,20 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 		})
 	}
 	for name, h := range map[string]http.Handler{
-		"500": status(500), "503": status(503), "429": status(429), "a redirect": http.RedirectHandler(w.url, http.StatusTemporaryRedirect),
+		"500": status(500), "503": status(503), "429": status(429),
+		"a redirect":            http.RedirectHandler(w.url, http.StatusTemporaryRedirect),
 		"404 of something else": status(404), "400 of something else": status(400), "204": status(204),
-		"404 in JSON of something else": other(404, `{"message":"Not Found","code":"route_not_found"}`),
-		"400 in JSON of something else": other(400, `{"code":"invalid_json"}`), "the code of a 400 with 404": other(404, `{"code":"invalid_kid"}`), "the code of a 404 with 400": other(400, `{"code":"unknown_kid"}`), "the codes with 500": other(500, `{"code":"unknown_kid"}`),
-		"no JSON": other(200, "<html>"), "empty": other(200, `{}`), "null": other(200, `null`),
+		"404 in JSON of something else": reply(404, `{"message":"Not Found","code":"route_not_found"}`),
+		"400 in JSON of something else": reply(400, `{"code":"invalid_json"}`),
+		"the code of a 400 with 404":    reply(404, `{"code":"invalid_kid"}`),
+		"the code of a 404 with 400":    reply(400, `{"code":"unknown_kid"}`),
+		"the code of a 404 with 500":    reply(500, `{"code":"unknown_kid"}`),
+		"no JSON":                       reply(200, "<html>"), "empty": reply(200, `{}`), "null": reply(200, `null`),
 		"a hung-up connection": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 	} {
 		w.answer(h)
 		before := w.count()
-		for range 15 { // more often than new kids may ask: a kid that was once good is no new one
+		for range 15 { // more than the 10 lookups of new kids: a kid that was once good does not count as new
 			if err := w.verify(webhook); !errors.Is(err, verify.ErrUnavailable) || errors.Is(err, verify.ErrRefused) {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -188,18 +198,22 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	if err := w.verify(webhook); err != nil {
 		t.Errorf("the lookup is back: %v", err)
 	}
+	// These are answers, so the webhook is refused.
 	for code, body := range map[int]string{404: `{"code":"unknown_kid"}`, 400: `{"code":"invalid_kid"}`, 410: ``} {
 		w.now.Add(300)
-		if w.answer(other(code, body)); !errors.Is(w.verify(webhook), verify.ErrRefused) {
-			t.Errorf("%d %s is no answer", code, body)
+		w.answer(reply(code, body))
+		if err := w.verify(webhook); !errors.Is(err, verify.ErrRefused) {
+			t.Errorf("%d %s: %v", code, body, err)
 		}
 	}
 }
 
-// Handler is that of the vectors, which the embedded Verifier's Handler hides.
+// Handler returns the handler of the vectors. Without this method the name would be ambiguous: the embedded Verifier
+// has a Handler too.
 func (w *world) Handler() http.Handler { return w.vectors.Handler() }
 
-// madeUp returns tokens for this endpoint, each by a key of its own.
+// madeUp returns n tokens for this endpoint, each with another kid that the issuer does not know. Their signatures are
+// zeros.
 func (w *world) madeUp(t *testing.T, n int) []string {
 	t.Helper()
 	payload := strings.Split(good(t, w.vectors), ".")[1]
@@ -213,8 +227,8 @@ func (w *world) madeUp(t *testing.T, n int) []string {
 	return tokens
 }
 
-// TestMadeUpKidsDoNotBecomeAFloodOfLookups, one after the other or all at once. Webhooks by a
-// known key are accepted meanwhile.
+// TestMadeUpKidsDoNotBecomeAFloodOfLookups sends tokens with made-up kids one after the other, then all at once. At the
+// same time, webhooks by a known key are accepted.
 func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
@@ -227,10 +241,10 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 			t.Fatal("a made-up kid was taken")
 		}
 	}
-	if got := w.count(); got != 10 { // the known key was new once
+	if got := w.count(); got != 10 { // the known key took one of the 10 lookups of new kids
 		t.Errorf("1,000 made-up kids caused %d lookups", got-1)
 	}
-	w.now.Add(300) // the known key is looked up again; made-up ones get their 10
+	w.now.Add(300) // the known key is looked up again, and 10 lookups of new kids are allowed again
 	if err := w.verify(webhook); err != nil {
 		t.Error(err)
 	}
@@ -253,12 +267,13 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 		}
 	})
 	all.Wait()
-	if got := w.count() - before; got == 0 || got > 10 || w.most != 4 {
-		t.Errorf("200 made-up kids at once caused %d lookups, %d at a time", got, w.most)
+	if got := w.count() - before; got == 0 || got > 10 || w.mostAtOnce != 4 {
+		t.Errorf("200 made-up kids at once caused %d lookups, %d at a time", got, w.mostAtOnce)
 	}
 }
 
-// TestFailedLookupsOfNewKidsMakeRoomForOthers: the issuer's next key is looked up when the issuer is back.
+// TestFailedLookupsOfNewKidsMakeRoomForOthers: lookups that failed do not block that of a real key when the issuer is
+// back.
 func TestFailedLookupsOfNewKidsMakeRoomForOthers(t *testing.T) {
 	w := newWorld(t)
 	w.answer(status(503))
@@ -273,11 +288,11 @@ func TestFailedLookupsOfNewKidsMakeRoomForOthers(t *testing.T) {
 	}
 }
 
-// TestUnknownKidIsAskedForOnceAMinute, as its answer's Cache-Control says.
+// TestUnknownKidIsAskedForOnceAMinute: a minute is the max-age of the answer for an unknown kid.
 func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
 	w := newWorld(t)
 	token := w.madeUp(t, 1)[0]
-	for _, step := range []struct{ at, lookups int }{{0, 1}, {59, 1}, {60, 2}, {61, 2}} {
+	for _, step := range []struct{ at, lookups int }{{0, 1}, {59, 1}, {60, 2}, {61, 2}} { // seconds, lookups in all
 		w.now.Store(w.Now + int64(step.at))
 		if err := w.verify(token); !errors.Is(err, verify.ErrRefused) || w.count() != step.lookups {
 			t.Errorf("after %d s: %v, %d lookups", step.at, err, w.count())
@@ -285,14 +300,15 @@ func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestManyWebhooksShareALookup. A caller that ends its call does not end the lookup for the others.
+// TestManyWebhooksShareALookup: the first caller begins the lookup and ends its own call, which does not end the
+// lookup.
 func TestManyWebhooksShareALookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
-	asked, go_on := make(chan struct{}), make(chan struct{})
+	asked, mayAnswer := make(chan struct{}), make(chan struct{})
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		close(asked)
-		<-go_on
+		<-mayAnswer
 		w.Handler().ServeHTTP(rw, r)
 	}))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -306,20 +322,20 @@ func TestManyWebhooksShareALookup(t *testing.T) {
 			}
 		})
 	}
-	impatient, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	shortWait, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer stop()
-	if _, err := w.Verify(impatient, []byte(webhook)); !errors.Is(err, verify.ErrUnavailable) {
+	if _, err := w.Verify(shortWait, []byte(webhook)); !errors.Is(err, verify.ErrUnavailable) {
 		t.Error(err)
 	}
 	cancel()
-	close(go_on)
+	close(mayAnswer)
 	all.Wait()
 	if w.count() != 1 {
 		t.Errorf("%d lookups", w.count())
 	}
 }
 
-// TestForgedTokenCostsNoLookup when it is not for this endpoint or not for this time.
+// TestForgedTokenCostsNoLookup has tokens that are refused without their key.
 func TestForgedTokenCostsNoLookup(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"audience: another endpoint", "expired a day ago", "iat is missing", "no event", "alg none, a signature", "kid: a URL"} {

@@ -14,26 +14,26 @@ import (
 // MaxBody is the largest webhook, in bytes.
 const MaxBody = 256 << 10
 
-// maxDepth bounds the nesting of a token's JSON.
+// maxDepth bounds the levels of nested objects and arrays in a token, below the outer object.
 const maxDepth = 64
 
 const (
-	coordinate      = 32 // bytes of a number of P-256
+	coordinate      = 32 // bytes of r, and of s, in a signature on P-256
 	signatureLength = 2 * coordinate
 )
 
-// object is a JSON object with exact names: encoding/json would take "AUD" for the field "aud"
-// of a struct.
+// object is a JSON object. It is a map, because encoding/json would take "AUD" for the field "aud" of a struct.
 type object map[string]json.RawMessage
 
 // token is a compact JWS (RFC 7515 section 7.1) that is not verified yet.
 type token struct {
-	signed    []byte // what the signature covers
+	signed    []byte // header and payload, which the signature covers
 	kid       string
 	claims    object
 	signature []byte // r and s, 32 bytes each
 }
 
+// parse reads a token and checks its form and its header. Errors: Malformed, WrongHeader, WrongSignature.
 func parse(body []byte) (token, error) {
 	if len(body) > MaxBody {
 		return token{}, refused(Malformed)
@@ -59,22 +59,22 @@ func parse(body []byte) (token, error) {
 	return token{signed: signed, kid: kid, claims: claims, signature: signature}, nil
 }
 
-// checkHeader returns the kid. The algorithm is fixed, and a key in the header itself (jwk, jku,
-// x5c, x5u) is ignored.
+// checkHeader checks a header and returns its kid. Only one algorithm is accepted. A key in the header itself (jwk,
+// jku, x5c, x5u) is ignored.
 func checkHeader(h object) (kid string, err error) {
-	_, critical := h["crit"]
-	kid, ok := h.text("kid")
-	b, isBase64 := decode64(kid)
-	switch {
-	case critical, !ok, !isBase64, len(b) != sha256.Size, // a thumbprint (RFC 7638)
-		!h.is("alg", "ES256"), !h.is("typ", "webhook+jwt"):
+	// crit names extensions that a receiver must know. We know none.
+	_, isCritical := h["crit"]
+	kid, hasKid := h.text("kid")
+	thumbprint, isBase64 := decode64(kid)
+	isThumbprint := hasKid && isBase64 && len(thumbprint) == sha256.Size // RFC 7638
+	if isCritical || !isThumbprint || !h.is("alg", "ES256") || !h.is("typ", "webhook+jwt") {
 		return "", refused(WrongHeader)
 	}
 	return kid, nil
 }
 
-// decode64 reads base64url in its one canonical spelling: no padding, no line breaks (which
-// encoding/base64 skips), no stray bits.
+// decode64 decodes base64url in its only canonical spelling: no padding, no line breaks (which encoding/base64 skips),
+// and the unused bits of the last character 0.
 func decode64(s string) ([]byte, bool) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, false
@@ -83,6 +83,7 @@ func decode64(s string) ([]byte, bool) {
 	return b, err == nil
 }
 
+// decodeObject decodes a header or a payload.
 func decodeObject(part string) (object, bool) {
 	b, ok := decode64(part)
 	if !ok || !utf8.Valid(b) || !unambiguous(b) {
@@ -91,7 +92,7 @@ func decodeObject(part string) (object, bool) {
 	return objectOf(b)
 }
 
-// objectOf reads an object that unambiguous has accepted.
+// objectOf reads a JSON object. unambiguous must have accepted the text.
 func objectOf(b []byte) (object, bool) {
 	var o object
 	if err := json.Unmarshal(b, &o); err != nil || o == nil {
@@ -100,9 +101,9 @@ func objectOf(b []byte) (object, bool) {
 	return o, true
 }
 
-// text returns a member that is a string and not empty.
-func (o object) text(name string) (string, bool) {
-	var s *string
+// text returns a member. ok is false when the member is missing, not a string or empty.
+func (o object) text(name string) (value string, ok bool) {
+	var s *string // stays nil for null
 	if err := json.Unmarshal(o[name], &s); err != nil || s == nil {
 		return "", false
 	}
@@ -115,28 +116,29 @@ func (o object) is(name, want string) bool {
 	return ok && s == want
 }
 
-// integer returns a member that is a whole number above 0.
-func (o object) integer(name string) (int64, bool) {
-	var n *int64
+// integer returns a member. ok is false when the member is missing or not a whole number above 0.
+func (o object) integer(name string) (value int64, ok bool) {
+	var n *int64 // stays nil for null
 	if err := json.Unmarshal(o[name], &n); err != nil || n == nil {
 		return 0, false
 	}
 	return *n, *n > 0
 }
 
-// unambiguous reports whether a text is one JSON value in which no object has a member twice:
-// parsers differ in which of two members counts.
+// unambiguous reports whether a text is one JSON value in which no object has a member twice. Parsers differ in which
+// of two members counts.
 func unambiguous(b []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	if !walk(d, 0) {
+	if !walkValue(d, 0) {
 		return false
 	}
 	_, err := d.Token()
 	return errors.Is(err, io.EOF)
 }
 
-func walk(d *json.Decoder, depth int) bool {
+// walkValue reads one JSON value. It reports whether its objects have no member twice and it is not nested too deeply.
+func walkValue(d *json.Decoder, depth int) bool {
 	t, err := d.Token()
 	if err != nil || depth > maxDepth {
 		return false
@@ -150,7 +152,7 @@ func walk(d *json.Decoder, depth int) bool {
 		if open == '{' && !newName(d, seen) {
 			return false
 		}
-		if !walk(d, depth+1) {
+		if !walkValue(d, depth+1) {
 			return false
 		}
 	}
@@ -158,10 +160,11 @@ func walk(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
+// newName reads the name of a member and adds it to seen. It reports whether the name was not seen before.
 func newName(d *json.Decoder, seen map[string]struct{}) bool {
 	t, err := d.Token()
-	name, ok := t.(string)
-	if err != nil || !ok {
+	name, isName := t.(string)
+	if err != nil || !isName {
 		return false
 	}
 	_, twice := seen[name]

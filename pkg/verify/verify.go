@@ -1,18 +1,15 @@
-// Package verify is for receivers of Latchkey's webhooks to import. It uses only the standard
-// library.
+// Package verify verifies Latchkey's webhooks. Receivers import it. It uses only the standard library.
 //
 //	v, err := verify.New(verify.Config{BaseURL: "https://api.example.com", EndpointID: "whe_…"})
 //	http.Handle("/webhooks", v.Handler(func(ctx context.Context, e verify.Event) error {
-//		return save(ctx, e) // answered 204; an error: 500, and it comes again
+//		return save(ctx, e) // nil is answered 204; an error 500, and the event comes again
 //	}))
 //
-// A webhook comes at least once. When it comes again, it has the same Event.ID (the header
-// webhook-id has it too, but only the token is signed). Keep the ids of events that are done,
-// for a day or as long as events are redelivered by hand, and answer a known id with success at
-// once.
+// An event comes at least once. When it comes again, it has the same Event.ID. The header webhook-id has this id too,
+// but only the token is signed. Keep the ids of handled events for a day, or for as long as someone may redeliver
+// events by hand. Answer an event whose id is known with success at once.
 //
-// The package must not be used for access tokens: it trusts the keys that sign webhooks and no
-// others.
+// The package must not be used for access tokens: it trusts only the keys that sign webhooks.
 package verify
 
 import (
@@ -32,7 +29,7 @@ import (
 )
 
 const (
-	maxAge        = 5 * time.Minute // of a token: each attempt is signed anew
+	maxAge        = 5 * time.Minute // of a token; the sender signs each attempt anew
 	defaultLeeway = time.Minute
 )
 
@@ -45,19 +42,19 @@ type Config struct {
 	// refused, because one key signs the webhooks of all endpoints.
 	EndpointID string
 
-	// Issuer is the iss that tokens must have; "": any, because the keys come from BaseURL in
-	// any case.
+	// Issuer is the iss that tokens must have; "": any iss. That is safe, because the keys come from BaseURL in any
+	// case.
 	Issuer string
 
-	Client *http.Client     // makes the lookups; nil: a client of the Verifier's own
+	Client *http.Client     // looks keys up; nil: the Verifier makes a client
 	Now    func() time.Time // nil: time.Now
 
 	// Leeway is the largest difference between the clocks of sender and receiver; 0: one
 	// minute.
 	Leeway time.Duration
 
-	// Report is called with the error when Handler answers 401, 500 or 503; nil: no report. The
-	// error is an ErrRefused, an ErrUnavailable or the function's own.
+	// Report is called with the error when Handler answers 401, 500 or 503; nil: no report. The error is ErrRefused,
+	// ErrUnavailable, or the error of the function that Handler got.
 	Report func(ctx context.Context, err error)
 }
 
@@ -66,8 +63,8 @@ type Event struct {
 	ID        string // evt_…: the same in every delivery of the event
 	Type      string // such as link.claimed
 	CreatedAt time.Time
-	Data      json.RawMessage // an object, whose members depend on Type
-	Attempt   string          // the id of the attempt; another one when the event comes again
+	Data      json.RawMessage // an object; its members depend on Type
+	Attempt   string          // the id of the attempt, which differs when the event comes again
 }
 
 // Verifier verifies webhooks to one endpoint. It is safe for concurrent use.
@@ -76,16 +73,18 @@ type Verifier struct {
 	keys   *keys
 }
 
-// New makes a Verifier. It refuses a configuration without an endpoint id, or whose base URL is
-// no URL or not safe.
+// New makes a Verifier. It returns an error for a configuration without an endpoint id, with a negative leeway, or with
+// a base URL that is not a URL or not safe.
 func New(c Config) (*Verifier, error) {
 	base, err := url.Parse(c.BaseURL)
+	isPlainAddress := err == nil && base.Host != "" && base.User == nil && base.RawQuery == "" && base.Fragment == ""
+	isSafe := err == nil && (base.Scheme == "https" || base.Scheme == "http" && isLoopback(base.Hostname()))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("verify: BaseURL: %w", err)
-	case base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "":
+	case !isPlainAddress:
 		return nil, errors.New("verify: BaseURL is not the address of an API")
-	case base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())):
+	case !isSafe:
 		return nil, errors.New("verify: BaseURL must be https")
 	case c.EndpointID == "":
 		return nil, errors.New("verify: EndpointID is missing")
@@ -105,16 +104,16 @@ func New(c Config) (*Verifier, error) {
 	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now)}, nil
 }
 
-func loopback(host string) bool {
+// isLoopback reports whether a host is this machine itself.
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Verify returns the event of a webhook, whose body is body. It fails with ErrRefused when the
-// webhook is bad (answer 401), and with ErrUnavailable when that is not known now (answer 503).
+// Verify returns the event of a webhook, whose body is body. It fails with ErrRefused when the webhook is bad (answer
+// 401), and with ErrUnavailable when it is not known now whether the webhook is good (answer 503).
 //
-// The checks that cost nothing come first, so that only a fresh token for this endpoint causes a
-// lookup.
+// The checks that need no key come first, so that only a fresh token for this endpoint causes a lookup.
 func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
 	t, err := parse(body)
 	if err != nil {
@@ -138,13 +137,14 @@ func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
 	switch {
 	case !ecdsa.Verify(k.public, digest[:], r, s):
 		return Event{}, refused(WrongSignature)
-	case k.expiredAt != 0 && issuedAt.UnixMilli() >= k.expiredAt:
+	case k.expiredAt != 0 && issuedAt.UnixMilli() >= k.expiredAt: // a retired key still verifies what it signed before
 		return Event{}, refused(RetiredKey)
 	}
 	return event, nil
 }
 
-// checkClaims checks the sender and the receiver of the token, and its times.
+// checkClaims checks the sender and the receiver of a token, and its times. The leeway is for clocks that differ. It
+// applies only to iat: the sender sets exp five minutes ahead.
 func (v *Verifier) checkClaims(claims object) (issuedAt time.Time, err error) {
 	iat, okIat := claims.integer("iat")
 	exp, okExp := claims.integer("exp")
@@ -171,15 +171,16 @@ func (v *Verifier) checkClaims(claims object) (issuedAt time.Time, err error) {
 // section 4.1.3).
 func (v *Verifier) isAudience(aud json.RawMessage) bool {
 	if bytes.HasPrefix(aud, []byte("[")) {
-		var of []json.RawMessage
-		if err := json.Unmarshal(aud, &of); err != nil || len(of) != 1 {
+		var list []json.RawMessage
+		if err := json.Unmarshal(aud, &list); err != nil || len(list) != 1 {
 			return false
 		}
-		aud = of[0]
+		aud = list[0]
 	}
 	return object{"aud": aud}.is("aud", v.config.EndpointID)
 }
 
+// eventOf returns the event of a token. The error is Incomplete. Only jti, the id of the attempt, may be missing.
 func eventOf(claims object) (Event, error) {
 	o, ok := objectOf(claims["event"])
 	if !ok {
@@ -189,7 +190,8 @@ func eventOf(claims object) (Event, error) {
 	kind, okType := o.text("type")
 	createdAt, okCreated := o.integer("createdAt")
 	attempt, _ := claims.text("jti")
-	if _, okData := objectOf(o["data"]); !okID || !okType || !okCreated || !okData {
+	_, okData := objectOf(o["data"])
+	if !okID || !okType || !okCreated || !okData {
 		return Event{}, refused(Incomplete)
 	}
 	return Event{ID: id, Type: kind, CreatedAt: time.UnixMilli(createdAt), Data: o["data"], Attempt: attempt}, nil

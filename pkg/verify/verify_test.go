@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// receiver is a Verifier at the time and with the keys of the vectors.
+// receiver returns a Verifier at the time of the vectors, and its lookups, which answer with the keys of the vectors.
 func receiver(t *testing.T, v vectors) (*verify.Verifier, *lookups) {
 	t.Helper()
 	l := &lookups{next: v.Handler()}
@@ -31,19 +31,20 @@ func receiver(t *testing.T, v vectors) (*verify.Verifier, *lookups) {
 	return r, l
 }
 
-// check returns one case to a Verifier that has seen no kid yet.
+// check verifies the webhook of a case by a new Verifier, and compares the outcome with the case.
 func check(t *testing.T, v vectors, c vectorCase) {
 	t.Helper()
 	r, _ := receiver(t, v)
 	event, err := r.Verify(context.Background(), []byte(c.Token))
-	var no *verify.RefusedError
+	var refusal *verify.RefusedError
 	switch c.Status {
 	case http.StatusNoContent:
 		if err != nil || event.ID == "" || event.Type != "link.claimed" || event.Attempt == "" {
 			t.Errorf("%s: %v, %+v", c.Name, err, event)
 		}
 	case http.StatusUnauthorized:
-		if !errors.As(err, &no) || !errors.Is(err, verify.ErrRefused) || errors.Is(err, verify.ErrUnavailable) || string(no.Reason) != c.Reason {
+		isRefused := errors.As(err, &refusal) && errors.Is(err, verify.ErrRefused)
+		if !isRefused || errors.Is(err, verify.ErrUnavailable) || string(refusal.Reason) != c.Reason {
 			t.Errorf("%s: %v instead of %s", c.Name, err, c.Reason)
 		}
 	default:
@@ -52,14 +53,14 @@ func check(t *testing.T, v vectors, c vectorCase) {
 		}
 	}
 	if err != nil && event.ID != "" {
-		t.Errorf("%s: refused, and yet an event", c.Name)
+		t.Errorf("%s: refused, and an event is returned too", c.Name)
 	}
 }
 
-// TestVectorsAreVerifiedAndRefused does as any receiver's test would.
+// TestVectorsAreVerifiedAndRefused uses the vectors as the test of any receiver would.
 func TestVectorsAreVerifiedAndRefused(t *testing.T) {
 	v := readVectors(t)
-	if len(v.Cases) < 150 {
+	if len(v.Cases) < 150 { // the file is not whole
 		t.Fatalf("%d cases", len(v.Cases))
 	}
 	for _, c := range v.Cases {
@@ -84,7 +85,7 @@ func TestEventIsWhatWasSent(t *testing.T) {
 	}
 }
 
-// TestAnyIssuerWhenNoneIsSet: only this check may be left to the keys.
+// TestAnyIssuerWhenNoneIsSet: without Config.Issuer, only the keys prove who the issuer is.
 func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 	v := readVectors(t)
 	v.Issuer = ""
@@ -99,7 +100,8 @@ func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 	}
 }
 
-// TestLeewayIsHeld at both ends of the time in which a token is good.
+// TestLeewayIsHeld has both ends of the time in which a token is good: from iat minus the leeway to iat plus 300 s and
+// the leeway, but never beyond exp.
 func TestLeewayIsHeld(t *testing.T) {
 	v := readVectors(t)
 	webhook := []byte(token(t, v, "ten minutes old, not expired")) // iat: 600 s before now; exp: 300 s after
@@ -107,13 +109,13 @@ func TestLeewayIsHeld(t *testing.T) {
 	defer server.Close()
 	iat := v.Now - 600
 	for _, c := range []struct {
-		leeway time.Duration
-		at     int64
+		leeway time.Duration // 0: the default, one minute
+		at     int64         // the receiver's clock
 		good   bool
 	}{
 		{0, iat + 360, true}, {0, iat + 361, false}, {0, iat - 60, true}, {0, iat - 61, false},
 		{time.Second, iat + 301, true}, {time.Second, iat + 302, false}, {time.Second, iat - 1, true}, {time.Second, iat - 2, false},
-		{time.Hour, iat + 899, true}, {time.Hour, iat + 900, false}, // exp knows no leeway
+		{time.Hour, iat + 899, true}, {time.Hour, iat + 900, false}, // exp is reached; it has no leeway
 	} {
 		r, err := verify.New(verify.Config{
 			BaseURL: server.URL, EndpointID: v.EndpointID, Leeway: c.leeway,
@@ -128,7 +130,7 @@ func TestLeewayIsHeld(t *testing.T) {
 	}
 }
 
-// TestConfigurationThatVerifiesNothingIsRefused at the start, not at the first webhook.
+// TestConfigurationThatVerifiesNothingIsRefused: New refuses it, so that the first webhook does not have to show it.
 func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
 	for _, c := range []verify.Config{
 		{},
@@ -154,11 +156,13 @@ func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
 	}
 }
 
+// good returns the token of a good webhook.
 func good(t *testing.T, v vectors) string {
 	t.Helper()
 	return token(t, v, "a webhook")
 }
 
+// token returns the token of the case with this name.
 func token(t *testing.T, v vectors, name string) string {
 	t.Helper()
 	for _, c := range v.Cases {
@@ -177,12 +181,12 @@ func post(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// vectors are those of infra/examples/vectors/webhooks.json. infra/examples/vectors documents the members.
+// vectors is the content of infra/examples/vectors/webhooks.json. The package in that folder describes the members.
 type vectors struct {
 	Now                int64
 	Issuer, EndpointID string
 	Lookups            map[string]lookup // by kid
-	Otherwise          lookup
+	Otherwise          lookup            // for every other kid
 	Cases              []vectorCase
 }
 
@@ -197,7 +201,7 @@ type vectorCase struct {
 	Reason      string
 }
 
-// readVectors reads the file as any receiver's test would.
+// readVectors reads the vectors.
 func readVectors(t *testing.T) (v vectors) {
 	t.Helper()
 	b, err := os.ReadFile("../../infra/examples/vectors/webhooks.json")

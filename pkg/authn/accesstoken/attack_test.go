@@ -42,7 +42,7 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 		"sub of 256 bytes":           {"sub": long(256)},
 		"sub with a line break":      {"sub": "alice\n"},
 		"sub with a zero":            {"sub": "alice\x00bob"},
-		"sub that is mended text":    {"sub": "alice\ufffd"},
+		"sub with lost characters":   {"sub": "alice\ufffd"},
 		"exp is a text":              {"exp": "9999999999"},
 		"exp is true":                {"exp": true},
 		"exp in milliseconds":        {"exp": now * 1000},
@@ -50,7 +50,7 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 		"exp is negative":            {"exp": -1},
 		"exp is zero":                {"exp": 0},
 		"exp is a list":              {"exp": []int64{now + 60}},
-		"nbf in the future":          {"nbf": now + 31},
+		"nbf in the future":          {"nbf": now + 31}, // a second beyond the leeway
 		"nbf is a text":              {"nbf": "0"},
 		"iat in the future":          {"iat": now + 31},
 		"iat is a text":              {"iat": "1"},
@@ -73,7 +73,7 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 		"re-cased Email_Verified":    {"Email_Verified": true},
 		"re-cased Token_use":         {"Token_use": "access"},
 	} {
-		for _, typ := range []any{"at+jwt", "JWT", nil} {
+		for _, typ := range []any{"at+jwt", "JWT", nil} { // each typ that an access token may have
 			raw := i.token(with(i.header(), object{"typ": typ}), with(i.payload(), edits))
 			_, err := v.Verify(t.Context(), raw)
 			t.Run(name, func(t *testing.T) { refused(t, err, problem.TokenInvalid, raw) })
@@ -81,14 +81,15 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-// TestATokenSaysThatItIsAnAccessToken takes the same claims with and without the marks that
-// distinguish an access token from an ID token.
+// TestATokenSaysThatItIsAnAccessToken has tokens with and without the marks that distinguish an access token from an ID
+// token.
 func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
 	i := newIssuer(t)
 	for name, c := range map[string]struct {
-		typ                any
-		claims             object
-		accepted, allowing bool // by default, and with AllowUnmarkedTokens
+		typ              any
+		claims           object
+		wantByDefault    bool // whether the token is accepted
+		wantWhenUnmarked bool // the same, with AllowUnmarkedTokens
 	}{
 		"no mark":                   {"JWT", object{}, false, true},
 		"no mark and no typ":        {nil, object{}, false, true},
@@ -109,12 +110,15 @@ func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
 	} {
 		payload := with(i.payload(), object{"scope": nil})
 		raw := i.token(with(i.header(), object{"typ": c.typ}), with(payload, c.claims))
-		for allowed, accepted := range map[bool]bool{false: c.accepted, true: c.allowing} {
+		for allowUnmarked, want := range map[bool]bool{false: c.wantByDefault, true: c.wantWhenUnmarked} {
 			config := i.config()
-			config.AllowUnmarkedTokens = allowed
+			config.AllowUnmarkedTokens = allowUnmarked
 			_, err := i.verifierOf(config).Verify(t.Context(), raw)
-			if accepted != (err == nil) || err != nil && !problem.Is(err, problem.TokenInvalid) {
-				t.Errorf("%s, AllowUnmarkedTokens %v: %v", name, allowed, err)
+			if accepted := err == nil; accepted != want {
+				t.Errorf("%s, AllowUnmarkedTokens %v: %v", name, allowUnmarked, err)
+			}
+			if err != nil && !problem.Is(err, problem.TokenInvalid) {
+				t.Errorf("%s, AllowUnmarkedTokens %v: %v", name, allowUnmarked, err)
 			}
 		}
 	}
@@ -157,8 +161,8 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-// The classic attack: a verifier that takes the algorithm from the token uses a public key as a
-// key of another kind.
+// TestAlgorithmIsBoundToItsKey has the classic attack: a verifier that lets the token choose the algorithm uses a
+// public key as a key of another kind, for example as the secret of HS256.
 func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 	i := newIssuer(t)
 	i.keys = append(i.keys,
@@ -180,28 +184,28 @@ func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		alg, kid string
-		method   jwt.SigningMethod
+		alg, kid string            // in the token's header
+		method   jwt.SigningMethod // by which the token is really signed
 		key      any
 	}{
-		"HS256 with the RSA key as PEM":     {"HS256", "rsa", jwt.SigningMethodHS256, publicPEM},
-		"HS256 with the RSA key as DER":     {"HS256", "rsa", jwt.SigningMethodHS256, spki},
-		"HS256 with the RSA modulus":        {"HS256", "rsa", jwt.SigningMethodHS256, rsaKey().N.Bytes()},
-		"HS256 with a published secret":     {"HS256", "oct", jwt.SigningMethodHS256, []byte("secret")},
-		"none without a signature":          {"none", "ec", jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType},
-		"ES256's key named by RS256":        {"RS256", "ec", jwt.SigningMethodRS256, rsaKey()},
-		"RSA's key named by ES256":          {"ES256", "rsa", jwt.SigningMethodES256, ecKey()},
-		"RS256 signature called PS256":      {"PS256", "rsa", jwt.SigningMethodRS256, rsaKey()},
-		"PS256 signature called RS256":      {"RS256", "rsa", jwt.SigningMethodPS256, rsaKey()},
-		"PS256 by a key for RS256":          {"PS256", "rsa-rs256", jwt.SigningMethodPS256, rsaKey()},
-		"RS512":                             {"RS512", "rsa", jwt.SigningMethodRS512, rsaKey()},
-		"ES384":                             {"ES384", "ec", jwt.SigningMethodES384, p384},
-		"ES256 by a key for ES384":          {"ES256", "ec-es384", jwt.SigningMethodES256, ecKey()},
-		"a key for encryption":              {"RS256", "rsa-enc", jwt.SigningMethodRS256, rsaKey()},
-		"a key whose operation is encrypt":  {"RS256", "rsa-ops", jwt.SigningMethodRS256, rsaKey()},
-		"RSA of 1024 bits":                  {"RS256", "small", jwt.SigningMethodRS256, smallRSA()},
-		"another's key under this id":       {"ES256", "ec", jwt.SigningMethodES256, otherEC()},
-		"a signature over nothing but form": {"ES256", "ec", fixed(64), nil},
+		"HS256 with the RSA key as PEM":    {"HS256", "rsa", jwt.SigningMethodHS256, publicPEM},
+		"HS256 with the RSA key as DER":    {"HS256", "rsa", jwt.SigningMethodHS256, spki},
+		"HS256 with the RSA modulus":       {"HS256", "rsa", jwt.SigningMethodHS256, rsaKey().N.Bytes()},
+		"HS256 with a published secret":    {"HS256", "oct", jwt.SigningMethodHS256, []byte("secret")},
+		"none without a signature":         {"none", "ec", jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType},
+		"RS256 with the kid of an EC key":  {"RS256", "ec", jwt.SigningMethodRS256, rsaKey()},
+		"ES256 with the kid of an RSA key": {"ES256", "rsa", jwt.SigningMethodES256, ecKey()},
+		"RS256 signature called PS256":     {"PS256", "rsa", jwt.SigningMethodRS256, rsaKey()},
+		"PS256 signature called RS256":     {"RS256", "rsa", jwt.SigningMethodPS256, rsaKey()},
+		"PS256 by a key for RS256":         {"PS256", "rsa-rs256", jwt.SigningMethodPS256, rsaKey()},
+		"RS512":                            {"RS512", "rsa", jwt.SigningMethodRS512, rsaKey()},
+		"ES384":                            {"ES384", "ec", jwt.SigningMethodES384, p384},
+		"ES256 by a key for ES384":         {"ES256", "ec-es384", jwt.SigningMethodES256, ecKey()},
+		"a key for encryption":             {"RS256", "rsa-enc", jwt.SigningMethodRS256, rsaKey()},
+		"a key whose operation is encrypt": {"RS256", "rsa-ops", jwt.SigningMethodRS256, rsaKey()},
+		"RSA of 1024 bits":                 {"RS256", "small", jwt.SigningMethodRS256, smallRSA()},
+		"signed by a stranger's EC key":    {"ES256", "ec", jwt.SigningMethodES256, otherEC()},
+		"a signature of 64 zero bytes":     {"ES256", "ec", fixed(64), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := text(t, object{"alg": c.alg, "kid": c.kid, "typ": "at+jwt"})
@@ -210,14 +214,14 @@ func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 			refused(t, err, problem.TokenInvalid, raw)
 		})
 	}
-	// Similar tokens that must be accepted, so that the list above proves something.
+	// A similar token must be accepted, so that the list above proves something.
 	raw := i.token(object{"alg": "RS256", "kid": "rsa-rs256"}, i.payload())
 	if _, err := v.Verify(t.Context(), raw); err != nil {
 		t.Errorf("RS256 by a key for RS256: %v", err)
 	}
 }
 
-// fixed is a signing method whose signature is n zero bytes.
+// fixed is a signing method whose signature is this number of zero bytes.
 type fixed int
 
 func (f fixed) Sign(string, any) ([]byte, error) { return make([]byte, f), nil }
@@ -227,7 +231,7 @@ func (fixed) Alg() string                        { return "ES256" }
 func TestOnlyAGenuineTokenIsReportedAsExpired(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	payload := with(i.payload(), object{"exp": i.clock.now().Unix() - 30})
+	payload := with(i.payload(), object{"exp": i.clock.now().Unix() - 30}) // the leeway is just over
 	raw := i.token(i.header(), payload)
 	_, err := v.Verify(t.Context(), raw)
 	refused(t, err, problem.TokenExpired, raw)

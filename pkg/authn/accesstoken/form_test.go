@@ -9,11 +9,13 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Signed in this very form, and still refused: two parsers could read two tokens.
+// TestTextsWithTwoReadingsAreRefused has tokens whose signature is good. Two parsers could read two different tokens
+// from each of them.
 func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	header, payload := text(t, i.header()), text(t, i.payload())
+	// add writes members behind the last member of a JSON object.
 	add := func(o, members string) string { return strings.TrimSuffix(o, "}") + "," + members + "}" }
 	for name, c := range map[string]struct{ header, payload string }{
 		"sub twice":                   {header, add(payload, `"sub":"mallory"`)},
@@ -49,36 +51,36 @@ func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 	}
 }
 
-// The signature covers the text, so a change in form cannot be signed: each of these is a good
-// token in another spelling.
+// TestOnlyTheExactFormOfATokenIsAccepted changes the text of a good token. Some changes would leave a good token for a
+// decoder that is less strict.
 func TestOnlyTheExactFormOfATokenIsAccepted(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	raw := i.good()
 	if _, err := v.Verify(t.Context(), raw); err != nil {
-		t.Fatalf("the base of all is refused: %v", err)
+		t.Fatalf("the unchanged token is refused: %v", err)
 	}
 	parts := strings.Split(raw, ".")
 	for name, text := range map[string]string{
-		"empty":                       "",
-		"dots":                        "..",
-		"two parts":                   parts[0] + "." + parts[1],
-		"four parts":                  raw + ".",
-		"five parts, as encrypted":    raw + "." + parts[1] + "." + parts[2],
-		"no signature":                parts[0] + "." + parts[1] + ".",
-		"space before":                " " + raw,
-		"space behind":                raw + " ",
-		"line break behind":           raw + "\n",
-		"line break within":           raw[:20] + "\r\n" + raw[20:],
-		"padded":                      raw + "==",
-		"padded header":               parts[0] + "=." + parts[1] + "." + parts[2],
-		"standard alphabet":           strings.Repeat("+/", 4) + raw,
-		"a zero behind":               raw + "\x00",
-		"signature cut":               raw[:len(raw)-4],
-		"signature longer":            raw + "AAAA",
-		"bits behind the last byte":   nonCanonical(t, raw),
-		"another payload":             parts[0] + "." + b64(`{"sub":"mallory"}`) + "." + parts[2],
-		"a quotation mark in the end": raw + `"`,
+		"empty":                     "",
+		"dots":                      "..",
+		"two parts":                 parts[0] + "." + parts[1],
+		"four parts":                raw + ".",
+		"five parts, as encrypted":  raw + "." + parts[1] + "." + parts[2],
+		"no signature":              parts[0] + "." + parts[1] + ".",
+		"space before":              " " + raw,
+		"space behind":              raw + " ",
+		"line break behind":         raw + "\n",
+		"line break within":         raw[:20] + "\r\n" + raw[20:],
+		"padded":                    raw + "==",
+		"padded header":             parts[0] + "=." + parts[1] + "." + parts[2],
+		"standard base64 alphabet":  strings.Repeat("+/", 4) + raw,
+		"a zero byte behind":        raw + "\x00",
+		"signature cut":             raw[:len(raw)-4],
+		"signature longer":          raw + "AAAA",
+		"bits behind the last byte": nonCanonical(t, raw),
+		"another payload":           parts[0] + "." + b64(`{"sub":"mallory"}`) + "." + parts[2],
+		"a quotation mark behind":   raw + `"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := v.Verify(t.Context(), text)
@@ -87,13 +89,14 @@ func TestOnlyTheExactFormOfATokenIsAccepted(t *testing.T) {
 	}
 }
 
-// nonCanonical sets a bit that no byte of the signature has: 64 bytes take 86 characters, of
-// which the last has 4 spare bits.
+// nonCanonical returns the token with one of the spare bits set at its end. A signature has 64 bytes, which take 86
+// characters of 6 bits, so the last 4 bits belong to no byte. A lax decoder ignores them.
 func nonCanonical(t *testing.T, raw string) string {
 	t.Helper()
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, raw[len(raw)-1])
-	if last < 0 || last&0xf != 0 {
+	spareBits := last & 0xf
+	if last < 0 || spareBits != 0 {
 		t.Fatalf("the signature's last character %q is not canonical", raw[len(raw)-1])
 	}
 	return raw[:len(raw)-1] + string(alphabet[last|1])
@@ -102,13 +105,14 @@ func nonCanonical(t *testing.T, raw string) string {
 func TestTokensOfMoreThan8KBAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
+	// sized returns a token of total bytes or one or two less: base64 does not have every length.
 	sized := func(total int) string {
 		for n := total * 3 / 4; n > 0; n-- {
 			raw := i.token(i.header(), with(i.payload(), object{"pad": long(n)}))
 			if len(raw) <= total {
 				return raw
 			}
-			n -= (len(raw) - total) / 2
+			n -= (len(raw) - total) / 2 // less than the surplus, so that no length is jumped over
 		}
 		t.Fatal("no such size")
 		return ""

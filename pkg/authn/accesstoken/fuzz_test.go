@@ -34,9 +34,9 @@ func FuzzVerify(f *testing.F) {
 	const header = `{"alg":"ES256","kid":"ec","typ":"at+jwt"}`
 	const payload = `{"iss":"https://issuer.example","aud":"` + audience + `","sub":"alice","exp":1900000000}`
 	good := signed(f, header, payload, jwt.SigningMethodES256, key)
-	input := good[:strings.LastIndex(good, ".")]
+	signedPart := good[:strings.LastIndex(good, ".")] // header and payload
 	for _, seed := range []string{
-		good, "", "..", input + ".", good + "=", good + "\n", " " + good,
+		good, "", "..", signedPart + ".", good + "=", good + "\n", " " + good,
 		b64(`{"alg":"none","kid":"ec"}`) + "." + b64(payload) + ".",
 		signed(f, `{"alg":"HS256","kid":"ec"}`, payload, jwt.SigningMethodHS256, []byte("x")),
 		signed(f, header, `{"sub":"a","sub":"b"}`, jwt.SigningMethodES256, key),
@@ -52,7 +52,7 @@ func FuzzVerify(f *testing.F) {
 		_, err := v.Verify(t.Context(), raw)
 		// An ECDSA signature has a second valid form, so only the signed part is compared with
 		// the good token.
-		if at := strings.LastIndex(raw, "."); err == nil && raw[:at] != input {
+		if at := strings.LastIndex(raw, "."); err == nil && raw[:at] != signedPart {
 			t.Errorf("accepted without a signature: %q", raw)
 		}
 	})

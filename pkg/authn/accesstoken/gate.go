@@ -16,14 +16,14 @@ import (
 const (
 	maxToken  = 8 << 10  // bytes of a whole token
 	maxAnswer = 64 << 10 // bytes of a signed answer of userinfo
-	maxDepth  = 16       // of nested objects and arrays in a header or payload
+	maxDepth  = 16       // levels of nested objects and arrays in a header or payload
 )
 
-// LooksLikeJWT reports whether a credential has three parts with dots between them. It is then
-// an access token, good or not, and no API key.
+// LooksLikeJWT reports whether a credential has three parts with dots between them. Such a credential is handled as an
+// access token, good or not, and never as an API key: API keys have no dots.
 func LooksLikeJWT(raw string) bool { return strings.Count(raw, ".") == 2 }
 
-// opened is a token of a good form. Nothing in it is proved yet.
+// opened is the content of a token whose form is good. Its signature is not verified yet.
 type opened struct{ header, payload map[string]any }
 
 // The faults of a token's form. The log shows these errors, so they have nothing of the token.
@@ -34,8 +34,8 @@ var (
 	errUTF8     = errors.New("token: not UTF-8")
 )
 
-// open is the gate before everything else. Two parsers must never read two different tokens from
-// one text, so open accepts only the one exact form of a token.
+// open decodes the header and the payload of a token of at most limit bytes, before any other check. Two parsers must
+// never read two different tokens from one text, so open accepts only the one exact form of a token.
 func open(raw string, limit int) (opened, error) {
 	var t opened
 	if len(raw) > limit {
@@ -67,15 +67,15 @@ func invalid(cause error) error {
 	return problem.Wrap(problem.TokenInvalid, detailInvalid, cause)
 }
 
-// decode reads a part: base64url without padding (RFC 7515, section 2), and no bits set behind
-// the last byte. It checks the alphabet itself, because the decoder skips line breaks.
+// decode decodes a part of a token: base64url without padding (RFC 7515, section 2), with the unused bits of the last
+// character 0. It checks the alphabet itself, because the decoder of the standard library skips line breaks.
 func decode(part string) ([]byte, error) {
 	if part == "" {
 		return nil, errParts
 	}
 	for _, c := range []byte(part) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (c < '0' || c > '9') && c != '-' && c != '_' {
+		isLetter, isDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
+		if !isLetter && !isDigit && c != '-' && c != '_' {
 			return nil, errAlphabet
 		}
 	}
@@ -91,7 +91,7 @@ func object(text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) {
 		return nil, errUTF8
 	}
-	if err := strictjson.Check(text, strictjson.Rules{Depth: maxDepth, Name: whole}); err != nil {
+	if err := strictjson.Check(text, strictjson.Rules{Depth: maxDepth, Name: isAsSent}); err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -101,6 +101,6 @@ func object(text []byte) (map[string]any, error) {
 	return o, err
 }
 
-// whole reports whether a member's name is what was sent. encoding/json replaces half a surrogate
-// pair by U+FFFD: two names that another parser keeps apart would be one here.
-func whole(name string) bool { return !strings.ContainsRune(name, utf8.RuneError) }
+// isAsSent reports whether a decoded text is the text that was sent. encoding/json replaces half a surrogate pair by
+// U+FFFD, so two names, or two subjects, that another parser distinguishes would become one.
+func isAsSent(text string) bool { return !strings.ContainsRune(text, utf8.RuneError) }

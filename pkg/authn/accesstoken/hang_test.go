@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// roundTrip is a transport without a network, for a clock that is not real.
+// roundTrip is a transport without a network: synctest's clock does not move while a goroutine waits for a network.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -41,7 +41,9 @@ func TestHangingIssuerIs503Within3Seconds(t *testing.T) {
 		config    accesstoken.Config
 		transport roundTrip
 	}{
-		"keys": {base, hang}, "discovery": {discovered, hang}, "discovery slow, then keys": {discovered, slowDocument},
+		"the keys hang":                           {base, hang},
+		"the discovery document hangs":            {discovered, hang},
+		"the document is slow, and the keys hang": {discovered, slowDocument}, // 3 seconds for both together
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := i.good()
@@ -65,11 +67,13 @@ func TestHangingIssuerIs503Within3Seconds(t *testing.T) {
 	}
 }
 
-// While the issuer hangs, kept keys are used: one caller waits, the next ones do not.
+// TestHangingIssuerHoldsUpOneCallerIn10Seconds: the keys are no longer fresh, so the first caller waits for new ones.
+// The next callers use the kept keys at once.
 func TestHangingIssuerHoldsUpOneCallerIn10Seconds(t *testing.T) {
 	i := newIssuer(t)
 	v := accesstoken.New(i.config(), &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if i.clock.now().After(newClock().now()) {
+		hasPassed := i.clock.now().After(newClock().now())
+		if hasPassed { // the issuer hangs once the test has moved its clock
 			return hang(r)
 		}
 		return http.DefaultTransport.RoundTrip(r)

@@ -9,13 +9,13 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestAChangeOfKeysEndsKnownTokens: a token that was verified a moment ago is refused as soon as the
-// issuer's keys are known to be others.
+// TestAChangeOfKeysEndsKnownTokens: a token that was verified a moment ago is refused as soon as the verifier has other
+// keys of the issuer.
 func TestAChangeOfKeysEndsKnownTokens(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	known := i.token(i.header(), i.hourOld())
-	for range 2 {
+	for range 2 { // the second time it is a known token
 		if _, err := v.Verify(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}
@@ -30,12 +30,17 @@ func TestAChangeOfKeysEndsKnownTokens(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, known)
 }
 
-// TestAKnownTokenExpiresAsAnUnknownOne: the leeway included, and not a moment later.
+// TestAKnownTokenExpiresAsAnUnknownOne: 30 seconds after its exp, which is the leeway.
 func TestAKnownTokenExpiresAsAnUnknownOne(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	raw := i.token(i.header(), with(i.payload(), object{"exp": i.clock.now().Unix() + 20}))
-	for _, passed := range []time.Duration{0, 19 * time.Second, time.Second, 29 * time.Second} {
+	for _, passed := range []time.Duration{
+		0,
+		19 * time.Second, // 1 second before exp
+		time.Second,      // at exp
+		29 * time.Second, // 29 seconds after exp
+	} {
 		i.clock.pass(passed)
 		if _, err := v.Verify(t.Context(), raw); err != nil {
 			t.Fatalf("after %s: %v", passed, err)
@@ -46,7 +51,7 @@ func TestAKnownTokenExpiresAsAnUnknownOne(t *testing.T) {
 	refused(t, err, problem.TokenExpired, raw)
 }
 
-// TestATokenIsKnownByAllOfItsText: no part of a known token vouches for another text.
+// TestATokenIsKnownByAllOfItsText changes each character of a known token: each change is refused.
 func TestATokenIsKnownByAllOfItsText(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -56,7 +61,8 @@ func TestATokenIsKnownByAllOfItsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for at := range len(known) {
-		if _, err := v.Verify(t.Context(), known); err != nil { // a refusal can empty the memory
+		// A refused signature makes the verifier fetch the keys, which ends known tokens: this makes it known again.
+		if _, err := v.Verify(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}
 		other := byte('A')

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// maxRemembered bounds each half of a memory: 8,192 tokens in all. Past it the oldest are removed,
-// and are verified or asked about again.
+// maxRemembered bounds each half of a memory, so a memory holds at most 8,192 tokens. When both halves are full, the
+// oldest tokens are forgotten: they are verified again, or userinfo is called for them again.
 const maxRemembered = 4096
 
-// memory remembers something about tokens for a time, by their hashes. It has two halves: new hashes
-// go into the younger one, which replaces the older one when it is full.
+// memory remembers a value for each token for a time, by the token's hash. It has two halves: add puts new hashes into
+// younger. A full younger half becomes the older half, whose tokens are forgotten.
 type memory[T any] struct {
 	now func() time.Time
 
@@ -21,14 +21,14 @@ type memory[T any] struct {
 
 type remembered[T any] struct {
 	value       T
-	from, until time.Time
+	from, until time.Time // when the value was added, and when it ends
 }
 
 func newMemory[T any](now func() time.Time) *memory[T] {
 	return &memory[T]{now: now, younger: map[[sha256.Size]byte]remembered[T]{}}
 }
 
-// add remembers a value until a time.
+// add remembers the value of a token until a time.
 func (m *memory[T]) add(raw string, value T, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,8 @@ func (m *memory[T]) add(raw string, value T, until time.Time) {
 	m.younger[sha256.Sum256([]byte(raw))] = remembered[T]{value, m.wall(), until}
 }
 
-// get returns the value of a token, if there is one. A clock that was set back ends it.
+// get returns the value of a token. ok is false when there is none, when its time is over, and when the clock was set
+// back to before it was added.
 func (m *memory[T]) get(raw string) (value T, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,5 +52,6 @@ func (m *memory[T]) get(raw string) (value T, ok bool) {
 	return value, false
 }
 
-// wall returns the time without the monotonic clock, which stops while a Lambda function is frozen.
+// wall returns the time without the monotonic clock. That clock stops while a Lambda function is frozen, so values
+// would live too long.
 func (m *memory[T]) wall() time.Time { return m.now().Round(0) }

@@ -27,7 +27,7 @@ func TestFloodOfRefusedTokensTakesBoundedMemory(t *testing.T) {
 		t.Error("a token of the youngest 4096 is forgotten")
 	}
 	if _, ok := m.get("0"); ok {
-		t.Error("the oldest token is still remembered: where?")
+		t.Error("the oldest token is still remembered")
 	}
 	at = at.Add(rememberFor)
 	if _, ok := m.get(strconv.Itoa(flood - 1)); ok {
@@ -44,13 +44,20 @@ func TestAVerifiedTokenIsKnownForAMinute(t *testing.T) {
 	v.remember("long", exp(time.Hour), jwks.Snapshot{})
 	v.remember("short", exp(20*time.Second), jwks.Snapshot{})
 	for _, c := range []struct {
-		passed      time.Duration
-		long, short bool
-	}{{0, true, true}, {20*time.Second - 1, true, true}, {1, true, false}, {40*time.Second - 1, true, false}, {1, false, false}, {-2 * time.Minute, false, false}} {
+		passed                time.Duration // since the last case
+		knowsLong, knowsShort bool
+	}{
+		{0, true, true},
+		{20*time.Second - 1, true, true},
+		{1, true, false}, // the exp of the short one
+		{40*time.Second - 1, true, false},
+		{1, false, false},                // a minute is over
+		{-2 * time.Minute, false, false}, // the clock is set back
+	} {
 		at = at.Add(c.passed)
 		_, long := v.known.get("long")
 		_, short := v.known.get("short")
-		if long != c.long || short != c.short {
+		if long != c.knowsLong || short != c.knowsShort {
 			t.Errorf("at %s: long %v, short %v", at, long, short)
 		}
 	}

@@ -21,8 +21,8 @@ func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.set(func(i *issuer) { i.keys = []any{ecJWK("next", otherEC())} })
-	old := i.good()
-	i.clock.pass(31 * time.Second)
+	old := i.good()                // signed by the removed key
+	i.clock.pass(31 * time.Second) // more than the leeway: old is then surely older than the new keys
 	raw := signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
 	if _, err := v.Verify(t.Context(), raw); err != nil {
 		t.Fatalf("the new key's token is refused: %v", err)
@@ -31,8 +31,8 @@ func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, old)
 }
 
-// TestAGenuineTokenIsNeverRefusedForAMadeUpKid has a stranger's token use up the one allowed
-// call to the issuer just before its keys change.
+// TestAGenuineTokenIsNeverRefusedForAMadeUpKid: a stranger's token with a made-up kid causes the one call to the issuer
+// that is allowed in 10 seconds, just before the issuer's keys change.
 func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -41,7 +41,7 @@ func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
 	}
 	junk := i.token(with(i.header(), object{"kid": "junk"}), i.payload())
 	_, err := v.Verify(t.Context(), junk)
-	refused(t, err, problem.TokenInvalid, junk) // the issuer was asked, and has no such key
+	refused(t, err, problem.TokenInvalid, junk) // the issuer was called, and has no such key
 	i.set(func(i *issuer) { i.keys = []any{ecJWK("ec", ecKey()), ecJWK("next", otherEC())} })
 	next := func(payload object) string {
 		return signed(t, text(t, with(i.header(), object{"kid": "next"})), text(t, payload), jwt.SigningMethodES256, otherEC())
@@ -51,7 +51,7 @@ func TestAGenuineTokenIsNeverRefusedForAMadeUpKid(t *testing.T) {
 		_, err := v.Verify(t.Context(), raw)
 		refused(t, err, problem.Unavailable, raw)
 		if !errors.Is(err, problem.ErrAtWill) {
-			t.Errorf("%v: anyone can send such a token", err)
+			t.Errorf("%v: it would count as an outage, although anyone can send such a token", err)
 		}
 	}
 	old := next(i.hourOld())
@@ -89,8 +89,8 @@ func TestRemovedKeyIsForgottenAfter15Minutes(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
-// flood verifies n bad tokens a second for a minute. It returns how often the issuer was called
-// for its keys.
+// flood verifies 20 bad tokens a second for a minute. bad returns a token that differs for each n. flood returns how
+// often the issuer was called for its keys.
 func flood(t *testing.T, i *issuer, v *accesstoken.Verifier, bad func(n int) string) int {
 	t.Helper()
 	for second := range 60 {
@@ -107,7 +107,7 @@ func flood(t *testing.T, i *issuer, v *accesstoken.Verifier, bad func(n int) str
 	return i.requests("/jwks")
 }
 
-// mostFetches in a minute: one because no keys are kept, then one in 10 seconds.
+// mostFetches is the limit in a minute: one because no keys are kept, then one in 10 seconds.
 const mostFetches = 1 + 6
 
 func TestFloodOfUnknownKidsIsNoFloodAtTheIssuer(t *testing.T) {
@@ -157,7 +157,7 @@ func TestUnknownKidIsNotAskedForTwiceInOneCall(t *testing.T) {
 
 func TestUnreadableKeyTakesNoOtherWithIt(t *testing.T) {
 	i := newIssuer(t)
-	i.keys = []any{
+	i.keys = []any{ // only the last one is good
 		"text", 7, nil, []any{}, object{},
 		object{"kty": "EC", "crv": "P-256", "kid": "ec", "x": "!!", "y": "AA"},
 		object{"kty": "EC", "crv": "P-256", "kid": "ec", "x": 1, "y": 2},
@@ -170,10 +170,10 @@ func TestUnreadableKeyTakesNoOtherWithIt(t *testing.T) {
 	}
 }
 
-// Each fault of the issuer: 503 when no keys are kept; the kept keys are used while they are
-// younger than a day; 503 after that; and good again when the fault is over.
+// TestIssuerDownIsNeverAFalse401 has each fault of the issuer: a token gets a 503 while no keys are kept, and once they
+// are a day old. It is accepted with younger keys, and again when the fault is over.
 func TestIssuerDownIsNeverAFalse401(t *testing.T) {
-	// The part that is read is good. The size is refused.
+	// The keys of this answer are good, and come first. It is refused for its size.
 	huge := text(t, object{"keys": []any{ecJWK("ec", ecKey())}}) + strings.Repeat(" ", 1<<20)
 	for name, fault := range map[string]http.HandlerFunc{
 		"500":        status(http.StatusInternalServerError),
@@ -197,7 +197,7 @@ func TestIssuerDownIsNeverAFalse401(t *testing.T) {
 			refused(t, err, problem.Unavailable, raw)
 
 			i.set(func(i *issuer) { i.jwks = nil })
-			i.clock.pass(2 * time.Second)
+			i.clock.pass(2 * time.Second) // without keys, the issuer is called again after a second
 			if _, err := v.Verify(t.Context(), i.good()); err != nil {
 				t.Fatalf("the issuer is back: %v", err)
 			}
@@ -220,43 +220,46 @@ func TestIssuerDownIsNeverAFalse401(t *testing.T) {
 	}
 }
 
-// TestAnIssuerThatEmptiesItsKeysEndsTheOldOnes once they are 15 minutes old, as it ends a single key: it may have
-// withdrawn them all. It is a 503, because the issuer may also have made a mistake.
+// TestAnIssuerThatEmptiesItsKeysEndsTheOldOnes: the kept keys are used until they are 15 minutes old, because the
+// issuer may have withdrawn all of them. The answer is then a 503, because the issuer may also have made a mistake.
 func TestAnIssuerThatEmptiesItsKeysEndsTheOldOnes(t *testing.T) {
-	for name, set := range map[string]string{"no keys": `{"keys":[]}`, "no usable key": `{"keys":[{"kty":"OKP","kid":"ec"}]}`} {
+	for name, keys := range map[string]string{"no keys": `{"keys":[]}`, "no usable key": `{"keys":[{"kty":"OKP","kid":"ec"}]}`} {
 		i := newIssuer(t)
 		v := i.verifier()
-		good := func(what string) {
+		accepted := func(moment string) {
 			t.Helper()
 			if _, err := v.Verify(t.Context(), i.good()); err != nil {
-				t.Fatalf("%s, %s: %v", name, what, err)
+				t.Fatalf("%s, %s: %v", name, moment, err)
 			}
 		}
-		away := func() {
+		unavailable := func() {
 			t.Helper()
 			raw := i.good()
 			_, err := v.Verify(t.Context(), raw)
 			refused(t, err, problem.Unavailable, raw)
 		}
-		good("before")
-		i.set(func(i *issuer) { i.jwks = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(set)) } })
+		accepted("before")
+		i.set(func(i *issuer) {
+			i.jwks = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(keys)) }
+		})
 		i.clock.pass(15*time.Minute - time.Second)
-		good("the keys are younger than 15 minutes")
+		accepted("the keys are younger than 15 minutes")
 		i.clock.pass(time.Second)
-		away()
+		unavailable()
 		i.set(func(i *issuer) { i.jwks = status(http.StatusInternalServerError) })
 		i.clock.pass(2 * time.Second)
-		away() // no later fault brings the old keys back
+		unavailable() // no later fault brings the old keys back
 		i.set(func(i *issuer) { i.jwks = nil })
 		i.clock.pass(2 * time.Second)
-		good("the keys are back")
+		accepted("the keys are back")
 		i.set(func(i *issuer) { i.jwks = status(http.StatusInternalServerError) })
 		i.clock.pass(23 * time.Hour)
-		good("the issuer is away, as ever")
+		accepted("the issuer is down again: the kept keys are used for a day")
 	}
 }
 
-// The token may be signed by a new key. While the issuer cannot be called, this is not known.
+// TestUnknownKidWhileTheIssuerIsDownIs503: the token may be signed by a new key, which cannot be known while the issuer
+// cannot be called.
 func TestUnknownKidWhileTheIssuerIsDownIs503(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -270,7 +273,7 @@ func TestUnknownKidWhileTheIssuerIsDownIs503(t *testing.T) {
 		refused(t, err, problem.Unavailable, raw)
 	}
 	if got := i.requests("/jwks"); got != 2 {
-		t.Errorf("the issuer was asked %d times, want 2", got)
+		t.Errorf("the issuer was asked %d times, want 2: for the first keys, and once during the outage", got)
 	}
 	if _, err := v.Verify(t.Context(), i.good()); err != nil {
 		t.Errorf("a known key's token is refused meanwhile: %v", err)

@@ -7,20 +7,19 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"latchkey/pkg/authn/jwks"
 	"latchkey/pkg/problem"
 )
 
 const (
-	maxKid     = 256 // bytes
+	maxKid     = 256 // bytes; far more than issuers use
 	maxSubject = 255 // bytes (OpenID Connect Core, section 2)
-	// maxSeconds is the year 5138. A later time is probably in milliseconds.
+	// maxSeconds is a time in the year 5138. A later time is probably in milliseconds.
 	maxSeconds = 100_000_000_000
 )
 
-// The rules that a token can break, for the log.
+// The rules that a token can break. The log shows these errors.
 var (
 	errRecased   = errors.New("token: a registered member in another case")
 	errCritical  = errors.New("token: has crit")
@@ -39,11 +38,12 @@ var (
 // header is the part of a token's header that is used. jwk, jku, x5u and x5c are not part of it:
 // keys come only from the issuer.
 type header struct {
-	kid, alg   string
-	accessType bool // typ is that of an access token
+	kid, alg     string
+	hasAccessTyp bool // typ is at+jwt, which only access tokens have (RFC 9068)
 }
 
-// The members whose names every reader must understand in the same way, in any case of the letters.
+// The members that decide something, here or in another program that reads the token. A member with one of these names
+// in another letter case is refused, because some JSON readers ignore the case of letters.
 var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
@@ -52,12 +52,13 @@ var (
 	}
 )
 
-// checkRecased refuses an object with a member whose name is one of these in another case.
-// EqualFold folds as encoding/json does ("ſub" is sub to it).
+// checkRecased refuses an object with a member whose name is a registered name in another letter case.
+// strings.EqualFold ignores case as encoding/json does: "ſub" equals "sub".
 func checkRecased(o map[string]any, registered ...string) error {
 	for name := range o {
 		for _, r := range registered {
-			if name != r && strings.EqualFold(name, r) && !slices.Contains(registered, name) {
+			isRecased := name != r && strings.EqualFold(name, r)
+			if isRecased && !slices.Contains(registered, name) { // two configured claims may differ only in case
 				return invalid(errRecased)
 			}
 		}
@@ -65,6 +66,7 @@ func checkRecased(o map[string]any, registered ...string) error {
 	return nil
 }
 
+// checkHeader checks a header and returns the part that is used.
 func checkHeader(h map[string]any) (header, error) {
 	var out header
 	if err := checkRecased(h, headerMembers...); err != nil {
@@ -83,13 +85,13 @@ func checkHeader(h map[string]any) (header, error) {
 		return out, invalid(errKid)
 	}
 	var err error
-	out.accessType, err = checkType(h)
+	out.hasAccessTyp, err = checkTyp(h)
 	return out, err
 }
 
-// checkType refuses every typ except that of an access token (RFC 9068), "jwt", and none at all.
-// A webhook of ours has "webhook+jwt".
-func checkType(h map[string]any) (accessType bool, err error) {
+// checkTyp accepts the typ of an access token (RFC 9068), "jwt", and a header without typ. It refuses every other typ,
+// as the webhook+jwt of our webhooks. hasAccessTyp is true for the first.
+func checkTyp(h map[string]any) (hasAccessTyp bool, err error) {
 	typ, has := h["typ"]
 	if !has {
 		return false, nil
@@ -105,14 +107,14 @@ func checkType(h map[string]any) (accessType bool, err error) {
 	}
 }
 
-// checkClaims checks everything that needs no key and no clock. accessType means that the
-// header's typ is that of an access token (RFC 9068).
-func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
+// checkClaims checks everything in a payload that needs no key and no clock. hasAccessTyp is that of the header.
+func (v *Verifier) checkClaims(p map[string]any, hasAccessTyp bool) error {
+	// The name of a user decides nothing, so NameClaim is not among them.
 	names := append(slices.Clone(payloadMembers), v.cfg.EmailClaim, v.cfg.EmailVerifiedClaim)
 	if err := checkRecased(p, names...); err != nil {
 		return err
 	}
-	if err := v.checkKind(p, accessType); err != nil {
+	if err := v.checkKind(p, hasAccessTyp); err != nil {
 		return err
 	}
 	if iss, _ := p["iss"].(string); iss == "" || iss != v.cfg.Issuer {
@@ -129,41 +131,45 @@ func (v *Verifier) checkClaims(p map[string]any, accessType bool) error {
 	}
 	for _, name := range []string{"exp", "nbf", "iat"} {
 		at, has := p[name]
-		if _, ok := seconds(at); !ok && (has || name == "exp") {
+		mustBeTime := has || name == "exp" // only exp is required
+		if _, ok := seconds(at); mustBeTime && !ok {
 			return invalid(errTime)
 		}
 	}
 	return nil
 }
 
-// checkKind refuses other tokens that an issuer signs, by the marks of the common issuers:
-// Cognito's token_use, Keycloak's typ in the payload, and claims that only ID tokens and logout
-// tokens have. nonce and s_hash are marks of an ID token, unless the typ is that of an access
-// token. A token without any mark of an access token is refused too, unless the deployment
-// allows it.
-func (v *Verifier) checkKind(p map[string]any, accessType bool) error {
+// checkKind refuses the other kinds of tokens that an issuer signs, by the marks of the common issuers: Cognito's
+// token_use, Keycloak's typ in the payload, and claims that only ID tokens and logout tokens have. It also refuses a
+// token without any mark of an access token, unless the deployment allows such tokens.
+func (v *Verifier) checkKind(p map[string]any, hasAccessTyp bool) error {
 	use, hasUse := p["token_use"]
+	isOtherUse := hasUse && use != "access"
 	typ, hasTyp := p["typ"]
 	text, _ := typ.(string)
 	text = strings.ToLower(text)
-	access := []string{"bearer", "at+jwt", "jwt", "access", "access_token"}
-	says := accessType || text == "bearer"
-	bad := hasUse && use != "access" || hasTyp && !slices.Contains(access, text) ||
-		hasAny(p, "at_hash", "c_hash", "events") || !says && hasAny(p, "nonce", "s_hash")
-	switch {
-	case bad:
+	isOtherTyp := hasTyp && !slices.Contains([]string{"bearer", "at+jwt", "jwt", "access", "access_token"}, text)
+	hasOtherMark := hasAny(p, "at_hash", "c_hash", "events")
+	// nonce and s_hash are marks of an ID token, but some issuers copy them into tokens that are typed as access
+	// tokens.
+	saysAccess := hasAccessTyp || text == "bearer"
+	isIDToken := !saysAccess && hasAny(p, "nonce", "s_hash")
+	if isOtherUse || isOtherTyp || hasOtherMark || isIDToken {
 		return problem.Wrap(problem.TokenInvalid, detailKind, errIDToken)
-	case !says && !v.cfg.AllowUnmarkedTokens && !hasAny(p, "scope", "scp", "client_id", "cid", "appid", "token_use"):
+	}
+	isUnmarked := !saysAccess && !hasAny(p, "scope", "scp", "client_id", "cid", "appid", "token_use")
+	if isUnmarked && !v.cfg.AllowUnmarkedTokens {
 		return problem.Wrap(problem.TokenInvalid, detailUnmarked, errUnmarked)
 	}
 	return nil
 }
 
+// hasAny reports whether an object has at least one of these members.
 func hasAny(o map[string]any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, has := o[name]; return has })
 }
 
-// isForUs reports whether the token is meant for this service.
+// isForUs reports whether the token is meant for this service, by its audience and its client (Config).
 func (v *Verifier) isForUs(p map[string]any) bool {
 	if v.cfg.Audience == "" {
 		return p["token_use"] == "access" && v.isOurClient(p)
@@ -175,15 +181,14 @@ func (v *Verifier) isForUs(p map[string]any) bool {
 	case string:
 		return aud == v.cfg.Audience
 	case []any:
-		isText := func(a any) bool { _, ok := a.(string); return ok }
-		return slices.Contains(aud, any(v.cfg.Audience)) &&
-			!slices.ContainsFunc(aud, func(a any) bool { return !isText(a) })
+		isNoText := func(a any) bool { _, ok := a.(string); return !ok }
+		return slices.Contains(aud, any(v.cfg.Audience)) && !slices.ContainsFunc(aud, isNoText)
 	default:
 		return false
 	}
 }
 
-// isOurClient reports whether the token names its client, and only clients that are allowed.
+// isOurClient reports whether the token names a client, and no client that is not in ClientIDs.
 func (v *Verifier) isOurClient(p map[string]any) bool {
 	named := false
 	for _, name := range []string{"client_id", "azp", "cid", "appid"} {
@@ -200,20 +205,20 @@ func (v *Verifier) isOurClient(p map[string]any) bool {
 	return named
 }
 
-// hasScope reports whether the token has the required scope: in scope (RFC 9068), or in scp, where Entra has a text as in
-// scope, and Okta a list.
+// hasScope reports whether the token has the required scope: in scope, a text with spaces (RFC 9068), or in scp, where
+// Entra has such a text and Okta a list.
 func (v *Verifier) hasScope(p map[string]any) bool {
 	if v.cfg.RequiredScope == "" {
 		return true
 	}
 	for _, name := range []string{"scope", "scp"} {
-		switch of := p[name].(type) {
+		switch scopes := p[name].(type) {
 		case string:
-			if slices.Contains(strings.Split(of, " "), v.cfg.RequiredScope) {
+			if slices.Contains(strings.Split(scopes, " "), v.cfg.RequiredScope) {
 				return true
 			}
 		case []any:
-			if slices.Contains(of, any(v.cfg.RequiredScope)) {
+			if slices.Contains(scopes, any(v.cfg.RequiredScope)) {
 				return true
 			}
 		}
@@ -221,17 +226,19 @@ func (v *Verifier) hasScope(p map[string]any) bool {
 	return false
 }
 
-// usableSubject reports whether a subject can identify a user. The decoder replaces half a
-// surrogate pair by U+FFFD, which would make two users one.
+// usableSubject reports whether a subject can identify a user.
 func usableSubject(sub string) bool {
-	return sub != "" && len(sub) <= maxSubject && !strings.ContainsRune(sub, utf8.RuneError) &&
-		!strings.ContainsFunc(sub, unicode.IsControl)
+	if sub == "" || len(sub) > maxSubject {
+		return false
+	}
+	return isAsSent(sub) && !strings.ContainsFunc(sub, unicode.IsControl)
 }
 
-// seconds reads a NumericDate (RFC 7519, section 2). It cuts a fraction off.
-func seconds(v any) (int64, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
+// seconds reads a NumericDate (RFC 7519, section 2) in whole seconds. ok is false for any value that is not a positive
+// number up to maxSeconds. A fraction is cut off.
+func seconds(v any) (s int64, ok bool) {
+	n, isNumber := v.(json.Number)
+	if !isNumber {
 		return 0, false
 	}
 	f, err := n.Float64()

@@ -1,10 +1,9 @@
 // Package accesstoken verifies OAuth access tokens (JWTs by RFC 9068, and the variants of the common
 // issuers), and reads the issuer's userinfo endpoint.
 //
-// Every error is a *problem.Error: token_invalid or token_expired when the token is not good,
-// unavailable when that is not known because the issuer cannot be called. Details are constants,
-// because the gateway's templates do not escape them. Neither detail nor cause ever holds a
-// token, or a part of one.
+// Every error is a *problem.Error: token_invalid or token_expired for a bad token, unavailable when the issuer cannot
+// be called, so that it is not known whether the token is good. Details are constants, because the gateway's templates
+// do not escape them. Neither detail nor cause ever holds a token, or a part of a token.
 //
 // This package must not be used for webhook tokens: it refuses them.
 package accesstoken
@@ -31,15 +30,16 @@ type Config struct {
 	// Audience is the aud that a token must have. When it is "" (Cognito's access
 	// tokens have no aud) a token must have token_use=access and one of ClientIDs.
 	Audience string
-	// ClientIDs are the clients whose tokens are accepted: a token names its client by client_id,
-	// azp, cid or appid, and no other by any of them. None: with an Audience, any client.
+	// ClientIDs are the clients whose tokens are accepted. A token names its client by at least one of client_id, azp,
+	// cid and appid, and each of these claims that it has must be in the list. Without ClientIDs, a deployment with an
+	// Audience accepts any client.
 	ClientIDs []string
-	// RequiredScope is a scope that a token must have in scope or scp; "": none.
+	// RequiredScope is a scope that a token must have in scope or scp; "": no scope is required.
 	RequiredScope string
-	// The claims to read, at the top level. Defaults: email, email_verified, name.
+	// The names of the claims to read, all at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
-	// EmailsAreVerified means that the issuer has verified every email. An
-	// explicit email_verified: false still counts.
+	// EmailsAreVerified means that the issuer has verified every email, also of a token without EmailVerifiedClaim. A
+	// claim that is false still counts.
 	EmailsAreVerified bool
 	// AllowUnmarkedTokens accepts tokens of an issuer whose access tokens have no mark
 	// that distinguishes them from its ID tokens (Supabase, Clerk).
@@ -55,7 +55,7 @@ type Settings interface {
 }
 
 // ConfigFrom reads the variables that template.yaml gives to each function that takes access tokens. It
-// leaves out what only a sign-in needs: UserinfoURL and NameClaim.
+// leaves out UserinfoURL and NameClaim, which only the function that records users needs.
 func ConfigFrom(e Settings) Config {
 	return Config{
 		Issuer:              e.Required("ISSUER"),
@@ -70,7 +70,7 @@ func ConfigFrom(e Settings) Config {
 	}
 }
 
-// Claims are the claims of a verified access token that are used.
+// Claims are those claims of a verified access token that the callers of Verify use.
 type Claims struct {
 	Issuer, Subject string
 	Email           string    // "" when the token has none
@@ -98,24 +98,24 @@ const (
 
 // Verifier verifies the tokens of one issuer. It is safe for concurrent use. Make it with New.
 type Verifier struct {
-	cfg       Config
-	client    *http.Client
-	now       func() time.Time
-	discovery *jwks.Discovery
-	keys      *jwks.Source
-	parser    *jwt.Parser // of access tokens
-	answers   *jwt.Parser // of userinfo's signed answers
-	known     *memory[known]
-	refused   *memory[struct{}] // by userinfo
+	cfg          Config
+	client       *http.Client
+	now          func() time.Time
+	discovery    *jwks.Discovery
+	keys         *jwks.Source
+	tokenParser  *jwt.Parser
+	answerParser *jwt.Parser // of userinfo's signed answers
+	known        *memory[verified]
+	noProfile    *memory[struct{}] // tokens for which userinfo had no profile with an email
 }
 
-// known is a verified token.
-type known struct {
+// verified is what is remembered of a good token.
+type verified struct {
 	claims Claims
-	keys   jwks.Snapshot // by which it was verified
+	keys   jwks.Snapshot // the keys that verified the token
 }
 
-// knownFor bounds how long a verified token is not verified again.
+// knownFor is the longest time for which a verified token is not verified again.
 const knownFor = time.Minute
 
 // New returns a verifier. It makes no call to the issuer. client must not be nil. The client's
@@ -124,24 +124,23 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 	cfg.EmailClaim = orDefault(cfg.EmailClaim, "email")
 	cfg.EmailVerifiedClaim = orDefault(cfg.EmailVerifiedClaim, "email_verified")
 	cfg.NameClaim = orDefault(cfg.NameClaim, "name")
-	form := []jwt.ParserOption{
+	common := []jwt.ParserOption{
 		jwt.WithValidMethods([]string{jwks.ES256, jwks.RS256, jwks.PS256}),
 		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
 	}
-	// The parser repeats many checks of checkClaims, so that one mistake in
-	// either accepts no bad token.
-	options := append(slices.Clone(form), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
+	// The parser repeats many checks of checkClaims, so that one mistake in either of them lets no bad token pass.
+	forTokens := append(slices.Clone(common), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
 	if cfg.Audience != "" {
-		options = append(options, jwt.WithAudience(cfg.Audience))
+		forTokens = append(forTokens, jwt.WithAudience(cfg.Audience))
 	}
 	discovery := jwks.NewDiscovery(cfg.Issuer, client, now)
 	return &Verifier{
 		cfg: cfg, client: client, now: now, discovery: discovery,
-		keys:    jwks.New(cfg.JWKSURL, discovery, client, now),
-		parser:  jwt.NewParser(options...),
-		answers: jwt.NewParser(form...),
-		known:   newMemory[known](now),
-		refused: newMemory[struct{}](now),
+		keys:         jwks.New(cfg.JWKSURL, discovery, client, now),
+		tokenParser:  jwt.NewParser(forTokens...),
+		answerParser: jwt.NewParser(common...),
+		known:        newMemory[verified](now),
+		noProfile:    newMemory[struct{}](now),
 	}
 }
 
@@ -152,22 +151,21 @@ func orDefault(value, fallback string) string {
 	return value
 }
 
-// Verify decides on an access token. Checks without a key come first, so that only a token that
-// could be good causes a call to the issuer. The caller learns that a token has expired only
-// when its signature is good.
+// Verify decides on an access token. The checks that need no key come first, so that only a token that could be good
+// causes a call to the issuer. The error token_expired means that the signature is good.
 //
-// A good token is remembered by its hash for a minute, not beyond its exp, and only as long as the
-// issuer's keys are those by which it was verified.
+// Verify remembers a good token by its hash for a minute, but not beyond its exp. It verifies the token again as soon
+// as the issuer's keys are other ones.
 //
 // Errors: token_invalid, token_expired, unavailable.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
-	if before, ok := v.known.get(raw); ok {
+	if remembered, ok := v.known.get(raw); ok {
 		keys, err := v.keys.Keys(ctx)
 		if err != nil {
 			return Claims{}, unavailable(err)
 		}
-		if keys.Same(before.keys) {
-			return before.claims, nil
+		if keys.Same(remembered.keys) {
+			return remembered.claims, nil
 		}
 	}
 	t, err := open(raw, maxToken)
@@ -178,15 +176,15 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	if err := v.checkClaims(t.payload, h.accessType); err != nil {
+	if err := v.checkClaims(t.payload, h.hasAccessTyp); err != nil {
 		return Claims{}, err
 	}
-	claims, keys, err := v.verified(ctx, v.parser, raw, h, t.payload)
-	var gone *problem.Error
+	payload, keys, err := v.verify(ctx, v.tokenParser, raw, h, t.payload)
+	var noDecision *problem.Error // unavailable: all other errors of verify are the parser's
 	switch {
 	case err == nil:
-		return v.remember(raw, claims, keys), nil
-	case errors.As(err, &gone):
+		return v.remember(raw, payload, keys), nil
+	case errors.As(err, &noDecision):
 		return Claims{}, err
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return Claims{}, problem.Wrap(problem.TokenInvalid, detailInvalid, errSignature)
@@ -197,39 +195,39 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	}
 }
 
-// remember returns the claims of a good token, which Verify knows from now on.
-func (v *Verifier) remember(raw string, of jwt.MapClaims, by jwks.Snapshot) Claims {
-	claims, until := v.claims(of), v.now().Add(knownFor)
-	if exp, ok := seconds(of["exp"]); ok && time.Unix(exp, 0).Before(until) {
+// remember adds a good token to the known ones. keys have verified it. remember returns the token's claims.
+func (v *Verifier) remember(raw string, payload jwt.MapClaims, keys jwks.Snapshot) Claims {
+	claims, until := v.claims(payload), v.now().Add(knownFor)
+	if exp, ok := seconds(payload["exp"]); ok && time.Unix(exp, 0).Before(until) {
 		until = time.Unix(exp, 0)
 	}
-	v.known.add(raw, known{claims, by}, until)
+	v.known.add(raw, verified{claims, keys}, until)
 	return claims
 }
 
-// verified verifies a signature, and the claims that the parser checks, by the keys of the
-// issuer, which it returns too. When no known key made the signature, it fetches newer ones. Errors:
-// unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the
+// verify verifies a signature by the issuer's keys, and the claims that the parser checks. When no kept key made the
+// signature, verify fetches newer keys. It returns the claims, and the keys by which it decided. payload is not
+// verified yet. Errors: unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the
 // signature.
-func (v *Verifier) verified(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
+func (v *Verifier) verify(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
 	seen, err := v.keys.Keys(ctx)
 	if err != nil {
 		return nil, seen, unavailable(err)
 	}
-	claims, err := signed(parser, raw, h, seen)
+	claims, err := parseSigned(parser, raw, h, seen)
 	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
 		return claims, seen, err
 	}
-	// The key id is unknown, or its key did not make the signature. Perhaps the
-	// issuer has other keys by now.
+	// The key id is unknown, or its key did not make the signature. Perhaps the issuer has other keys by now.
 	next, changed, askErr := v.keys.Newer(ctx, seen)
 	switch {
 	case askErr != nil:
 		return nil, next, unavailable(askErr)
 	case changed:
-		claims, err = signed(parser, raw, h, next)
+		claims, err = parseSigned(parser, raw, h, next)
 		return claims, next, err
 	case !next.Asked() && couldBeNewer(h, payload, next):
+		// The issuer was called too recently to be called again. This must not refuse a good token.
 		return nil, next, unavailable(errPaused)
 	}
 	return nil, next, err
@@ -240,9 +238,8 @@ var (
 	errPaused    = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
 )
 
-// couldBeNewer reports whether a token of an unknown key may be good: it was made after the
-// issuer was called last for its keys, or has no iat. The issuer is called only once in a while,
-// and a good token must not be refused for that.
+// couldBeNewer reports whether a token may be signed by a key that the issuer has published since the last call for its
+// keys: the kid is unknown, and the token was made after that call or has no iat. The clocks may differ by leeway.
 func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 	if known.Knows(h.kid) {
 		return false
@@ -251,10 +248,9 @@ func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 	return !ok || time.Unix(iat, 0).After(known.At().Add(-leeway))
 }
 
-// signed verifies the signature and the times by the keys that fit the header.
-// jwt.ErrTokenSignatureInvalid means that there is no such key, or that none of them made the
-// signature.
-func signed(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
+// parseSigned verifies the signature by those keys that fit the header, and the claims that the parser checks.
+// jwt.ErrTokenSignatureInvalid means that no key fits, or that none of them made the signature.
+func parseSigned(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
 	found := from.Find(h.kid, h.alg)
 	if len(found) == 0 {
 		return nil, jwt.ErrTokenSignatureInvalid
@@ -263,14 +259,13 @@ func signed(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.M
 	for _, k := range found {
 		set.Keys = append(set.Keys, k)
 	}
-	// A map, because the fields of a struct match names in any case: a signed
-	// "SUB" would count as sub.
+	// The claims are a map, because the fields of a struct match names in any case: a signed "SUB" would count as sub.
 	claims := jwt.MapClaims{}
 	_, err := parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
 	return claims, err
 }
 
-// claims returns the claims of a verified token that are used.
+// claims converts the payload of a verified token.
 func (v *Verifier) claims(c jwt.MapClaims) Claims {
 	p := v.profile(c)
 	out := Claims{Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name}

@@ -1,6 +1,7 @@
 package accesstoken_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,8 @@ func TestGoodTokenIsAcceptedWithEachAlgorithm(t *testing.T) {
 	}
 }
 
-// Variants of a good token, which the attack list changes slightly and refuses.
+// TestGoodTokensOfCommonIssuersAreAccepted has variants of a good token. TestClaimsThatBreakARuleAreRefused and its
+// neighbours refuse tokens that differ from them a little.
 func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -44,7 +46,7 @@ func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
 		"exp with a fraction":      {nil, object{"exp": float64(now) + 60.5}},
 		"expired within leeway":    {nil, object{"exp": now - 29}},
 		"nbf within leeway":        {nil, object{"nbf": now + 30}},
-		"a key that it brings":     {object{"jwk": ecJWK("ec", otherEC()), "jku": "https://evil.example", "x5u": "https://evil.example", "x5c": []string{"AA"}}, nil},
+		"its own key, not used":    {object{"jwk": ecJWK("ec", otherEC()), "jku": "https://evil.example", "x5u": "https://evil.example", "x5c": []string{"AA"}}, nil},
 		"unknown members":          {object{"x": 1}, object{"scope": "a", "nested": object{"SUB": "x", "a": []any{1, object{}}}}},
 		"unicode in the name":      {nil, object{"name": "Zoë 🦊"}},
 		"subject of 255 bytes":     {nil, object{"sub": long(255)}},
@@ -59,13 +61,8 @@ func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
 	}
 }
 
-func long(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = 'a'
-	}
-	return string(b)
-}
+// long returns a text of n bytes.
+func long(n int) string { return strings.Repeat("a", n) }
 
 func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 	i := newIssuer(t)
@@ -82,7 +79,7 @@ func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 		"both allowed":                {object{"azp": "cli"}, true},
 		"another client_id":           {object{"client_id": "evil"}, false},
 		"another azp":                 {object{"client_id": nil, "azp": "evil"}, false},
-		"another azp beside a good":   {object{"azp": "evil"}, false},
+		"a good client, another azp":  {object{"azp": "evil"}, false},
 		"no client":                   {object{"client_id": nil}, false},
 		"client_id is empty":          {object{"client_id": ""}, false},
 		"client_id is a list":         {object{"client_id": []string{"web"}}, false},
@@ -104,7 +101,8 @@ func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 	}
 }
 
-// TestOnlyTheListedClientsAreAccepted has an audience too, and a client by each name that an issuer gives it.
+// TestOnlyTheListedClientsAreAccepted names the client by each claim that an issuer may use for it. The deployment also
+// has an audience.
 func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
 	i := newIssuer(t)
 	c := i.config()
@@ -117,9 +115,9 @@ func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
 		"cid": {object{"cid": "web"}, true}, "appid": {object{"appid": "web"}, true},
 		"another client_id": {object{"client_id": "third"}, false}, "another azp": {object{"azp": "third"}, false},
 		"another cid": {object{"cid": "third"}, false}, "another appid": {object{"appid": "third"}, false},
-		"another beside a good one": {object{"client_id": "web", "cid": "third"}, false},
-		"no client":                 {object{}, false},
-		"another aud":               {object{"client_id": "web", "aud": "other"}, false},
+		"cid of another client": {object{"client_id": "web", "cid": "third"}, false},
+		"no client":             {object{}, false},
+		"another aud":           {object{"client_id": "web", "aud": "other"}, false},
 	} {
 		raw := i.token(i.header(), with(i.payload(), tc.edits))
 		if _, err := i.verifierOf(c).Verify(t.Context(), raw); tc.ok && err != nil {
@@ -127,13 +125,14 @@ func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
 		} else if !tc.ok {
 			refused(t, err, problem.TokenInvalid, raw)
 		}
-		if _, err := i.verifier().Verify(t.Context(), raw); err != nil && tc.edits["aud"] == nil {
-			t.Errorf("%s, where any client may: %v", name, err)
+		isForUs := tc.edits["aud"] == nil
+		if _, err := i.verifier().Verify(t.Context(), raw); isForUs && err != nil {
+			t.Errorf("%s, without ClientIDs: %v", name, err)
 		}
 	}
 }
 
-// TestATokenNeedsTheRequiredScope in each form in which issuers write scopes.
+// TestATokenNeedsTheRequiredScope has each form in which issuers write scopes.
 func TestATokenNeedsTheRequiredScope(t *testing.T) {
 	i := newIssuer(t)
 	c := i.config()
@@ -202,7 +201,7 @@ func TestEmailIsVerifiedOnlyByAClearYes(t *testing.T) {
 			if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.EmailVerified != c.want {
 				t.Errorf("got %+v %v, want verified %t", got, err, c.want)
 			}
-			no := c.value == false || c.value == "false" // what a token denies, no setting overrules
+			no := c.value == false || c.value == "false" // the setting does not overrule it
 			if got, err := i.verifierOf(trusting).Verify(t.Context(), raw); err != nil || got.EmailVerified == no {
 				t.Errorf("with EmailsAreVerified: got %+v %v", got, err)
 			}
@@ -225,7 +224,7 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 	if err != nil || got.Email != "bob@example.com" || !got.EmailVerified || got.Name != "Bob" {
 		t.Errorf("got %+v %v", got, err)
 	}
-	// The default names have no meaning then.
+	// With other names configured, the claims of the default names are not read.
 	got, err = i.verifierOf(c).Verify(t.Context(), i.good())
 	if err != nil || got.Email != "" || got.EmailVerified || got.Name != "" {
 		t.Errorf("got %+v %v", got, err)
@@ -234,7 +233,10 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 
 func TestTheTimeOfTheSignInIsRead(t *testing.T) {
 	i := newIssuer(t)
-	for value, want := range map[any]int64{nil: 0, 1_790_000_000: 1_790_000_000, 1_790_000_000.5: 1_790_000_000, "1790000000": 0, -1: 0, true: 0} {
+	for value, want := range map[any]int64{
+		nil: 0, 1_790_000_000: 1_790_000_000, 1_790_000_000.5: 1_790_000_000,
+		"1790000000": 0, -1: 0, true: 0, // not times
+	} {
 		raw := i.token(i.header(), with(i.payload(), object{"auth_time": value}))
 		if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.SignedInAt != want {
 			t.Errorf("%v: %d, %v, want %d", value, got.SignedInAt, err, want)
@@ -264,11 +266,13 @@ func TestAccessTokenIsDistinguishedFromAnAPIKey(t *testing.T) {
 func TestATokenHasEightKiBAtMost(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	sized := func(size int) string { // base64 has no text of 1 in 4 lengths: the header makes up for it
+	// sized returns a token of exactly this size. It tries paddings of the payload near the right one. Base64 text does
+	// not have every length, so it also tries headers of different lengths.
+	sized := func(size int) string {
 		for extra := range 4 {
 			h := with(i.header(), object{"x": long(extra)})
-			pad := (size-len(i.token(h, i.payload())))*3/4 - 20
-			for n := pad; n < pad+40; n++ {
+			estimate := (size - len(i.token(h, i.payload()))) * 3 / 4
+			for n := estimate - 20; n < estimate+20; n++ {
 				if raw := i.token(h, with(i.payload(), object{"pad": long(n)})); len(raw) == size {
 					return raw
 				}

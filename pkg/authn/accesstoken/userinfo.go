@@ -16,7 +16,7 @@ import (
 // userinfoTimeout bounds a call of the userinfo endpoint, discovery included.
 const userinfoTimeout = 3 * time.Second
 
-// Profile is a user as the issuer describes them. The zero Profile describes nothing.
+// Profile is the issuer's description of a user. It is zero when the issuer has no description.
 type Profile struct {
 	Email         string // "" when there is none
 	EmailVerified bool   // false without an email
@@ -31,33 +31,35 @@ var (
 	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
 
-// refusedFor is how long userinfo is not called again for a token without a profile.
-const refusedFor = 5 * time.Minute
+// noProfileFor is how long userinfo is not called again for a token without a profile, or without an email in it.
+const noProfileFor = 5 * time.Minute
 
 // Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user
 // of a verified token. The Profile is zero when the issuer has no userinfo endpoint, does not
-// accept the token there (401, 403), or answers about another user. The Verifier remembers that,
-// and a profile without an email, for 5 minutes. It does not keep profiles with an email: the
-// caller does.
+// accept the token there (401, 403), or answers about another user. For 5 minutes the Verifier
+// remembers each of these cases, and a profile without an email, of which it then returns the zero Profile. It does not
+// keep profiles with an email, because the caller keeps them.
 //
 // Errors: unavailable.
 func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
-	if _, refused := v.refused.get(raw); refused {
+	if _, noProfile := v.noProfile.get(raw); noProfile {
 		return Profile{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, userinfoTimeout)
 	defer cancel()
-	p, err := v.ask(ctx, raw, subject)
+	p, err := v.fetchProfile(ctx, raw, subject)
 	if err != nil {
 		return Profile{}, unavailable(err)
 	}
 	if p.Email == "" {
-		v.refused.add(raw, struct{}{}, v.now().Add(refusedFor))
+		v.noProfile.add(raw, struct{}{}, v.now().Add(noProfileFor))
 	}
 	return p, nil
 }
 
-func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error) {
+// fetchProfile calls the userinfo endpoint. It returns the zero Profile in the cases that Userinfo lists, and an error
+// for every fault of the issuer.
+func (v *Verifier) fetchProfile(ctx context.Context, raw, subject string) (Profile, error) {
 	address := v.cfg.UserinfoURL
 	if address == "" {
 		doc, err := v.discovery.Get(ctx)
@@ -85,7 +87,7 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 	default:
 		return Profile{}, errUserinfoStatus
 	}
-	claims, err := v.said(ctx, a)
+	claims, err := v.readAnswer(ctx, a)
 	if err != nil {
 		return Profile{}, err
 	}
@@ -96,15 +98,14 @@ func (v *Verifier) ask(ctx context.Context, raw, subject string) (Profile, error
 	return v.profile(claims), nil
 }
 
-// said reads an answer of userinfo: JSON or, by the settings of the issuer's client, a JWT that
-// the issuer signed (section 5.3.2). The aud of this JWT is the id of a client, which is not
-// known here.
-func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, error) {
-	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
+// readAnswer reads an answer of userinfo: JSON or, by the settings of the issuer's client, a JWT that the issuer signed
+// (section 5.3.2). The aud of this JWT is the id of a client that Latchkey does not know, so aud is not checked.
+func (v *Verifier) readAnswer(ctx context.Context, a jwks.Answer) (map[string]any, error) {
+	mediaType, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
-	case err == nil && kind == "application/json":
+	case err == nil && mediaType == "application/json":
 		return object(a.Body)
-	case err != nil || kind != "application/jwt":
+	case err != nil || mediaType != "application/jwt":
 		return nil, errUserinfoType
 	}
 	raw := string(a.Body)
@@ -116,18 +117,20 @@ func (v *Verifier) said(ctx context.Context, a jwks.Answer) (map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	if iss, has := t.payload["iss"]; h.accessType || has && iss != v.cfg.Issuer {
+	iss, has := t.payload["iss"]
+	isOtherIssuer := has && iss != v.cfg.Issuer
+	if h.hasAccessTyp || isOtherIssuer { // an access token is no answer, even when it is signed
 		return nil, errUserinfoSigned
 	}
-	claims, _, err := v.verified(ctx, v.answers, raw, h, t.payload)
+	claims, _, err := v.verify(ctx, v.answerParser, raw, h, t.payload)
 	if err != nil {
 		return nil, errors.Join(errUserinfoSigned, err)
 	}
 	return claims, nil
 }
 
-// withoutContent returns the part of an error that cannot have any text of the answer: the HTTP
-// client quotes an answer that it cannot read, and the answer may quote the token.
+// withoutContent returns a part of an error that has no text of the answer. The HTTP client quotes an answer that it
+// cannot read, and the answer may quote the token, which must not be logged.
 func withoutContent(err error) error {
 	var network *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -154,7 +157,8 @@ func (v *Verifier) profile(claims map[string]any) Profile {
 	// Some issuers write the boolean as a string. Other values mean neither yes nor no.
 	verified := claims[v.cfg.EmailVerifiedClaim]
 	no := verified == false || verified == "false"
-	yes := verified == true || verified == "true" || v.cfg.EmailsAreVerified && !no
-	p.EmailVerified = p.Email != "" && yes
+	yes := verified == true || verified == "true"
+	byTheSettings := v.cfg.EmailsAreVerified && !no
+	p.EmailVerified = p.Email != "" && (yes || byTheSettings)
 	return p
 }

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// answer is a JSON answer.
+// answer returns a response with a JSON body.
 func answer(code int, body string) *http.Response {
 	return &http.Response{
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
@@ -22,7 +22,7 @@ func answer(code int, body string) *http.Response {
 	}
 }
 
-// says is a userinfo endpoint that answers every good request with a body.
+// says is a userinfo endpoint that answers each request that has a token with this JSON body.
 func says(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ey") {
@@ -38,9 +38,9 @@ func TestUserinfoGivesTheProfile(t *testing.T) {
 	i := newIssuer(t)
 	i.userinfo = says(`{"sub":"alice","email":"alice@example.com","email_verified":"true","name":"Alice"}`)
 	want := accesstoken.Profile{Email: "alice@example.com", EmailVerified: true, Name: "Alice"}
-	configured, found := i.config(), i.config()
+	configured, discovered := i.config(), i.config()
 	configured.UserinfoURL = i.url() + "/userinfo"
-	for name, c := range map[string]accesstoken.Config{"configured": configured, "by discovery": found} {
+	for name, c := range map[string]accesstoken.Config{"configured": configured, "by discovery": discovered} {
 		got, err := i.verifierOf(c).Userinfo(t.Context(), i.good(), "alice")
 		if err != nil || got != want {
 			t.Errorf("%s: got %+v %v, want %+v", name, got, err, want)
@@ -59,7 +59,7 @@ func TestUserinfoReadsTheConfiguredClaims(t *testing.T) {
 	}
 }
 
-// A user without a profile is no fault: that is remembered for 5 minutes.
+// TestNoProfileIsRemembered5Minutes: a user without a profile is not a fault of the issuer.
 func TestNoProfileIsRemembered5Minutes(t *testing.T) {
 	for name, userinfo := range map[string]http.HandlerFunc{
 		"401":             status(http.StatusUnauthorized),
@@ -73,30 +73,29 @@ func TestNoProfileIsRemembered5Minutes(t *testing.T) {
 			i := newIssuer(t)
 			i.userinfo = userinfo
 			v, raw := i.verifier(), i.good()
-			asked := func(want int) {
+			noProfile := func(wantRequests int) {
 				t.Helper()
 				if p, err := v.Userinfo(t.Context(), raw, "alice"); err != nil || p.Email != "" {
 					t.Fatalf("got %+v %v, want no profile", p, err)
 				}
-				if got := i.requests("/userinfo"); got != want {
-					t.Fatalf("userinfo was asked %d times, want %d", got, want)
+				if got := i.requests("/userinfo"); got != wantRequests {
+					t.Fatalf("userinfo was asked %d times, want %d", got, wantRequests)
 				}
 			}
-			asked(1)
+			noProfile(1)
 			i.clock.pass(5*time.Minute - time.Second)
-			asked(1)
+			noProfile(1)
 			i.clock.pass(time.Second)
-			asked(2)
+			noProfile(2)
 			// For another token of the same user, userinfo is called.
 			raw = i.token(i.header(), with(i.payload(), object{"jti": "2"}))
-			asked(3)
+			noProfile(3)
 		})
 	}
 }
 
 func TestIssuerWithoutUserinfoGivesNoProfile(t *testing.T) {
-	none := http.NotFoundHandler()
-	server := httptest.NewServer(none)
+	server := httptest.NewServer(http.NotFoundHandler()) // not even a discovery document
 	t.Cleanup(server.Close)
 	v := accesstoken.New(accesstoken.Config{Issuer: server.URL, JWKSURL: server.URL, Audience: audience}, server.Client(), newClock().now)
 	if p, err := v.Userinfo(t.Context(), newIssuer(t).good(), "alice"); err != nil || p != (accesstoken.Profile{}) {
@@ -104,8 +103,10 @@ func TestIssuerWithoutUserinfoGivesNoProfile(t *testing.T) {
 	}
 }
 
-// A fault is 503 and is not remembered. Some of these answers quote the token.
+// TestUserinfoFaultsAre503: a fault of the issuer is not remembered. Some of these answers quote the token, which no
+// error may hold.
 func TestUserinfoFaultsAre503(t *testing.T) {
+	// quote answers with the token in place of an HTTP status line.
 	quote := func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -114,6 +115,7 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 		_, _ = conn.Write([]byte(r.Header.Get("Authorization") + "\r\n\r\n"))
 		_ = conn.Close()
 	}
+	// redirect answers with this location, in which TOKEN is replaced by the token.
 	redirect := func(to string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			raw := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -121,6 +123,7 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		}
 	}
+	// asText answers JSON with the type of a JWT.
 	asText := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwt")
 		_, _ = w.Write([]byte(`{"sub":"alice","email":"alice@example.com"}`))
@@ -157,7 +160,7 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 	}
 }
 
-// saysSigned is a userinfo endpoint that answers a JWT (OpenID Connect Core, section 5.3.2).
+// saysSigned is a userinfo endpoint that answers with a JWT (OpenID Connect Core, section 5.3.2).
 func saysSigned(raw string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwt; charset=utf-8")
@@ -165,6 +168,7 @@ func saysSigned(raw string) http.HandlerFunc {
 	}
 }
 
+// signedAnswer returns the payload of a good answer of saysSigned.
 func signedAnswer(i *issuer) object {
 	return object{"iss": i.url(), "aud": "some-client", "sub": "alice", "email": "alice@example.com", "email_verified": true, "name": "Alice"}
 }
@@ -176,7 +180,7 @@ func TestASignedUserinfoGivesTheProfile(t *testing.T) {
 		"without iss":      {nil, object{"iss": nil}},
 		"without typ":      {object{"typ": nil}, nil},
 		"RS256":            {object{"alg": "RS256", "kid": "rsa"}, nil},
-		"with times":       {nil, object{"iat": 1772366400, "exp": 1772366700}},
+		"with times":       {nil, object{"iat": 1772366400, "exp": 1772366700}}, // now, and 5 minutes later
 		"20 KB of claims":  {nil, object{"groups": strings.Repeat("x", 20<<10)}},
 		"by a newer key":   {object{"kid": "new"}, nil},
 		"nonce and others": {nil, object{"nonce": "n", "at_hash": "h"}},
@@ -237,18 +241,20 @@ func TestASignedUserinfoThatIsNotTheIssuersIs503(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhatItsDeveloperCanMend when a setting of the issuer is the cause.
+// TestARefusalSaysWhatItsDeveloperCanMend: when a setting of the issuer is the cause of a refusal, its detail names the
+// cause.
 func TestARefusalSaysWhatItsDeveloperCanMend(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	named := func(alg string) string {
+	// naming returns a token whose header names alg. It is signed by ES256.
+	naming := func(alg string) string {
 		return signed(t, text(t, with(i.header(), object{"alg": alg})), text(t, i.payload()), jwt.SigningMethodES256, ecKey())
 	}
 	for name, c := range map[string]struct {
 		raw, says string
 	}{
-		"HS256":  {named("HS256"), "ES256, RS256 or PS256"},
-		"EdDSA":  {named("EdDSA"), "ES256, RS256 or PS256"},
+		"HS256":  {naming("HS256"), "ES256, RS256 or PS256"},
+		"EdDSA":  {naming("EdDSA"), "ES256, RS256 or PS256"},
 		"no sub": {i.token(i.header(), with(i.payload(), object{"sub": nil})), "sub claim"},
 	} {
 		_, err := v.Verify(t.Context(), c.raw)

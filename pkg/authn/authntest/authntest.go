@@ -1,4 +1,4 @@
-// Package authntest has a table and an issuer in memory, for tests of what asks package authn.
+// Package authntest has a table and an issuer in memory, for tests of package authn and of the packages that use it.
 package authntest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// JWT has the form of an access token.
+// JWT is a text in the form of an access token. Tokens accepts any text.
 const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
 
 // NewUser is the user that SignIn makes.
@@ -23,41 +23,42 @@ var NewUser = id.Source{}.NewUser()
 type Table struct {
 	Key    store.APIKey
 	Known  *store.Identity // nil: no token was seen before
-	Org    id.Org          // in which every known user has the role
-	InRole org.Role        // "": none
+	Org    id.Org          // the only org in which users have a role
+	InRole org.Role        // the role of every known user in Org; "": none
 	Down   error           // the error of every read
 
-	Reads, Noted int         // how many calls there were
-	Signed       *store.Seen // of the last SignIn
+	Reads  int         // calls that read
+	Noted  int         // calls of NoteUse
+	Signed *store.Seen // what the last SignIn recorded; nil: there was none
 }
 
-// APIKey returns the key.
-func (f *Table) APIKey(_ context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
-	f.Reads++
-	return f.Key, o == f.Key.OrgID && k == f.Key.ID, f.Down
+// APIKey returns the key. ok is false for any other id.
+func (t *Table) APIKey(_ context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
+	t.Reads++
+	return t.Key, o == t.Key.OrgID && k == t.Key.ID, t.Down
 }
 
-// NoteUse counts.
-func (f *Table) NoteUse(context.Context, store.APIKey, int64) { f.Noted++ }
+// NoteUse counts its calls.
+func (t *Table) NoteUse(context.Context, store.APIKey, int64) { t.Noted++ }
 
 // Identity returns the identity, whatever the subject.
-func (f *Table) Identity(context.Context, string, string) (store.Identity, bool, error) {
-	f.Reads++
-	if f.Known == nil {
-		return store.Identity{}, false, f.Down
+func (t *Table) Identity(context.Context, string, string) (store.Identity, bool, error) {
+	t.Reads++
+	if t.Known == nil {
+		return store.Identity{}, false, t.Down
 	}
-	return *f.Known, true, f.Down
+	return *t.Known, true, t.Down
 }
 
 // Role returns the role of any user.
-func (f *Table) Role(_ context.Context, o id.Org, _ id.User) (org.Role, bool, error) {
-	f.Reads++
-	return f.InRole, o == f.Org && f.InRole != "", f.Down
+func (t *Table) Role(_ context.Context, o id.Org, _ id.User) (org.Role, bool, error) {
+	t.Reads++
+	return t.InRole, o == t.Org && t.InRole != "", t.Down
 }
 
-// SignIn keeps what was seen.
-func (f *Table) SignIn(_ context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error) {
-	f.Signed = &seen
+// SignIn keeps what it should record. An unknown user becomes NewUser.
+func (t *Table) SignIn(_ context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error) {
+	t.Signed = &seen
 	if isKnown {
 		return known.UserID, nil
 	}
@@ -74,12 +75,12 @@ type Tokens struct {
 }
 
 // Verify returns the claims.
-func (f *Tokens) Verify(context.Context, string) (accesstoken.Claims, error) { return f.Claims, f.Err }
+func (t *Tokens) Verify(context.Context, string) (accesstoken.Claims, error) { return t.Claims, t.Err }
 
 // Userinfo returns the profile.
-func (f *Tokens) Userinfo(context.Context, string, string) (accesstoken.Profile, error) {
-	f.Asked++
-	return f.Profile, f.AskErr
+func (t *Tokens) Userinfo(context.Context, string, string) (accesstoken.Profile, error) {
+	t.Asked++
+	return t.Profile, t.AskErr
 }
 
 // Minted returns the text of an API key, and a table that has it.

@@ -26,7 +26,7 @@ type Answer struct {
 // request's context. It follows no redirect: keys come from the configured address only, and no
 // other scheme or host may replace it or see a token.
 func Do(client *http.Client, req *http.Request) (Answer, error) {
-	direct := *client
+	direct := *client // a copy, so that the caller's client keeps its own policy
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := direct.Do(req)
 	if err != nil {
@@ -43,12 +43,12 @@ func Do(client *http.Client, req *http.Request) (Answer, error) {
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
 }
 
-// statusError is the status of an answer that is not 200.
+// statusError is the error for an answer with this status, which is not 200.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("jwks: the issuer answers %d", int(e)) }
 
-// read reads a document of the issuer.
+// read fetches a document of the issuer and returns its body.
 func read(ctx context.Context, client *http.Client, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -65,18 +65,19 @@ func read(ctx context.Context, client *http.Client, address string) ([]byte, err
 	return a.Body, nil
 }
 
-// checkAddress checks an address in a document: it must be absolute, and its scheme not weaker
-// than the issuer's.
+// checkAddress checks an address in a discovery document: it must be absolute. Its scheme must be https, or http when
+// the issuer's own scheme is http, as on a developer's machine.
 func checkAddress(address, issuer string) error {
 	u, err := url.Parse(address)
 	if err != nil {
 		return err
 	}
-	of, err := url.Parse(issuer)
+	issuerURL, err := url.Parse(issuer)
 	if err != nil {
 		return err
 	}
-	if u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || of.Scheme != "http") {
+	isGoodScheme := u.Scheme == "https" || u.Scheme == "http" && issuerURL.Scheme == "http"
+	if u.Host == "" || !isGoodScheme {
 		return errors.New("jwks: the discovery document has an address that cannot be used")
 	}
 	return nil

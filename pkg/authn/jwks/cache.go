@@ -9,8 +9,8 @@ import (
 
 // How long an answer of the issuer is used, and how often the issuer is called.
 const (
-	fresh = 15 * time.Minute // an answer this young is used without a call
-	stale = 24 * time.Hour   // an answer this young is used while calls fail, unless it was withdrawn
+	fresh = 15 * time.Minute // a younger answer is used without a call
+	stale = 24 * time.Hour   // a younger answer is used while calls fail, unless the issuer withdrew it
 
 	// askTimeout bounds one fetch, with all its requests.
 	askTimeout = 3 * time.Second
@@ -20,16 +20,16 @@ const (
 	// downPause is the time between a failure and the next try while there is a usable
 	// answer. Without it, each request would wait for an issuer that hangs.
 	downPause = 10 * time.Second
-	// emptyPause is the same while there is no usable answer: as long as Retry-After.
+	// emptyPause is the time between a failure and the next try while there is no usable answer. It is the
+	// Retry-After of our 503.
 	emptyPause = time.Second
 )
 
-// errWithdrawn is in the chain of a fetch's error when the issuer has answered, and has nothing any more.
+// errWithdrawn is in the chain of a fetch's error when the issuer answered that it has no value any more.
 var errWithdrawn = errors.New("jwks: withdrawn")
 
-// cached keeps the last result of fetch. It fetches only when a caller needs the value, and has
-// no goroutine, because a Lambda function is frozen between requests: one caller fetches, and
-// the others wait.
+// cached keeps the last result of fetch. It fetches only when a caller needs the value, and in the
+// caller's goroutine, because a Lambda function is frozen between requests: one caller fetches, and the others wait.
 type cached[T any] struct {
 	fetch func(context.Context) (T, error)
 	now   func() time.Time
@@ -40,18 +40,18 @@ type cached[T any] struct {
 	round    uint64    // how many fetches succeeded; 0: there is no value
 	gotAt    time.Time // when the fetch of value began
 	triedAt  time.Time // end of the last try
-	forcedAt time.Time
-	err      error // of the last try; nil when it succeeded
-	// withdrawn means that the issuer has withdrawn the value, which then is used while it is fresh.
+	forcedAt time.Time // when newer last began a fetch; zero when none counts
+	err      error     // of the last try; nil when it succeeded
+	// withdrawn means that the issuer has withdrawn the value. The value is then used only while it is fresh.
 	withdrawn bool
 }
 
-// view is a cached value as one caller sees it.
+// view is a cached value as one call returned it.
 type view[T any] struct {
 	value T
 	round uint64
 	gotAt time.Time // when the fetch of value began
-	asked bool      // the issuer was called during this call of get
+	asked bool      // the issuer was called during the call that returned the view
 }
 
 // get returns the value. It fetches the value when it is not fresh. An error means that there is
@@ -76,9 +76,9 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 	}
 }
 
-// newer returns a value that is newer than seen. It fetches at most once in forcePause for all
-// callers together. changed is false when there is no newer value. An error means that the
-// issuer could not be called.
+// newer returns a newer value than seen. For all callers together, it forces at most one fetch in forcePause. changed
+// is false when the issuer has no newer value, or when newer may not fetch yet; next is then seen. An error means that
+// the issuer could not be called.
 func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], changed bool, err error) {
 	for {
 		c.mu.Lock()
@@ -90,7 +90,8 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 		case c.isDown(now):
 			defer c.mu.Unlock()
 			return seen, false, c.err
-		case seen.asked || c.flight == nil && within(now, c.forcedAt, forcePause):
+		case seen.asked, c.flight == nil && within(now, c.forcedAt, forcePause):
+			// seen is the newest value, or the pause is not over. A fetch that runs now costs no further call.
 			c.mu.Unlock()
 			return seen, false, nil
 		}
@@ -104,8 +105,8 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 	}
 }
 
-// fetchOrWait is called with mu held and returns with mu released, after the running fetch or
-// else one of its own.
+// fetchOrWait waits for the running fetch. When none runs, it fetches. mu is held when it is called, and released when
+// it returns.
 func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	if running := c.flight; running != nil {
 		c.mu.Unlock()
@@ -118,7 +119,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	done := make(chan struct{})
 	c.flight = done
 	c.mu.Unlock()
-	// Even a panic must not leave the others waiting.
+	// A panic of fetch must not leave the others waiting.
 	defer func() {
 		c.mu.Lock()
 		c.flight = nil
@@ -133,8 +134,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(ctx.Err(), context.Canceled) {
-		// The caller ended the call. That is no failure of the issuer, so a
-		// caller who waited may fetch at once.
+		// The caller ended the call. That is not a failure of the issuer, so a caller who waited may fetch at once.
 		c.forcedAt = time.Time{}
 		return
 	}
@@ -142,13 +142,17 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	if err == nil {
 		c.value, c.gotAt, c.round = value, now, c.round+1
 	}
+	// Only a success ends a withdrawal: a later failure does not.
 	c.withdrawn = err != nil && (c.withdrawn || errors.Is(err, errWithdrawn))
 }
 
+// isFresh reports whether the value is used without a call.
 func (c *cached[T]) isFresh(now time.Time) bool { return c.round > 0 && within(now, c.gotAt, fresh) }
 
+// usable reports whether the value is used when calls fail.
 func (c *cached[T]) usable(now time.Time) bool {
-	return c.isFresh(now) || c.round > 0 && !c.withdrawn && within(now, c.gotAt, stale)
+	isStale := c.round > 0 && within(now, c.gotAt, stale)
+	return c.isFresh(now) || isStale && !c.withdrawn
 }
 
 // isDown reports whether the last try failed so recently that it is not repeated yet.
@@ -160,12 +164,12 @@ func (c *cached[T]) isDown(now time.Time) bool {
 	return c.err != nil && within(now, c.triedAt, pause)
 }
 
-// clock returns only the wall time: the monotonic clock stops while a Lambda function is frozen,
-// and an old answer would look young.
+// clock returns the time without the monotonic clock. That clock stops while a Lambda function is frozen, so an old
+// answer would look young.
 func (c *cached[T]) clock() time.Time { return c.now().Round(0) }
 
-// within reports whether now is less than d after t. A clock that was set back does not make an
-// answer usable for longer.
+// within reports whether now is less than d after t. It is false for a t in the future: a clock that was set back does
+// not make an answer usable for longer.
 func within(now, t time.Time, d time.Duration) bool {
 	age := now.Sub(t)
 	return age >= 0 && age < d

@@ -12,7 +12,8 @@ import (
 
 var errDown = errors.New("down")
 
-// numbered is a cache whose fetches take a second and count themselves.
+// numbered returns a cache whose fetches take a second. The value is the number of the fetch, which calls counts. While
+// fault is set, fetches fail with errDown.
 func numbered(calls *atomic.Int64, fault *atomic.Bool) *cached[int64] {
 	return &cached[int64]{now: time.Now, fetch: func(ctx context.Context) (int64, error) {
 		n := calls.Add(1)
@@ -33,6 +34,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 		var calls atomic.Int64
 		var fault atomic.Bool
 		c := numbered(&calls, &fault)
+		// all makes 100 calls at once and waits for their end.
 		all := func(call func()) {
 			var wg sync.WaitGroup
 			for range 100 {
@@ -51,7 +53,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 				t.Errorf("got %+v %t %v", v, changed, err)
 			}
 		})
-		// A failure is shared too.
+		// A failed fetch is shared too: each caller gets the kept value.
 		fault.Store(true)
 		time.Sleep(fresh)
 		all(func() {
@@ -65,7 +67,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	})
 }
 
-// The caller who fetches for all may end its call. The others must not notice.
+// TestCallerThatGoesAwayTakesNoOtherWithIt: the caller who fetches for all ends its call. Another caller then fetches.
 func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -95,7 +97,8 @@ func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
 	})
 }
 
-// A forced fetch that ends with its caller is none: the others may force one at once.
+// TestCallerThatLeavesAForcedFetchCostsTheOthersNothing: a forced fetch whose caller ends its call does not count.
+// Another caller may force one at once.
 func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -104,7 +107,7 @@ func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
 		if _, err := c.get(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // so that seen comes from the cache, and a fetch may be forced
 		seen, err := c.get(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +136,8 @@ func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
 	})
 }
 
-// A caller whose time is up has seen the issuer fail: the kept value is used at once for the next ten seconds.
+// TestDeadlineOfACallerIsAFailureOfTheIssuer: when the deadline of the fetching caller ends a fetch, the fetch has
+// failed. For the next ten seconds the kept value is used at once.
 func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -148,7 +152,7 @@ func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
 		if _, err := c.get(short); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		for range 5 {
+		for range 5 { // 5 seconds
 			start := time.Now()
 			if v, err := c.get(t.Context()); err != nil || v.value != 1 || time.Since(start) != 0 {
 				t.Errorf("got %+v %v after %v", v, err, time.Since(start))
@@ -194,7 +198,7 @@ func TestPanicInAFetchLeavesNoCallerWaiting(t *testing.T) {
 	}
 }
 
-// With no value kept, a failure counts for a second: as long as Retry-After.
+// TestFailureWithNothingKeptIsAskedAgainAfterASecond: a second is the Retry-After of our 503.
 func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -217,7 +221,7 @@ func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
 	})
 }
 
-// A clock that is set back must not make an old answer young.
+// TestClockSetBackMakesNothingYounger: a value from the future is not fresh, so it is fetched again.
 func TestClockSetBackMakesNothingYounger(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	calls := 0

@@ -12,7 +12,7 @@ import (
 // Document is the part of an issuer's discovery document that is used (OpenID Connect Discovery
 // 1.0, section 3).
 type Document struct {
-	JWKSURI  string // "" when it names none
+	JWKSURI  string // jwks_uri; "" when it names none
 	Userinfo string // userinfo_endpoint; "" when it names none
 }
 
@@ -21,7 +21,7 @@ type Discovery struct {
 	doc cached[Document]
 }
 
-// NewDiscovery returns the discovery of an issuer. It makes no call.
+// NewDiscovery returns the Discovery of an issuer. It makes no call.
 func NewDiscovery(issuer string, client *http.Client, now func() time.Time) *Discovery {
 	address := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
 	return &Discovery{cached[Document]{now: now, fetch: func(ctx context.Context) (Document, error) {
@@ -47,6 +47,7 @@ func (d *Discovery) Get(ctx context.Context) (Document, error) {
 // ErrNoDiscovery means that the issuer answers 404 for its discovery document.
 var ErrNoDiscovery = errors.New("jwks: the issuer has no discovery document")
 
+// parseDocument reads and checks a discovery document.
 func parseDocument(body []byte, issuer string) (Document, error) {
 	var d struct {
 		Issuer   string `json:"issuer"`

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// issuer answers by path, and counts its requests. An empty answer is a 404.
+// issuer is a token issuer that answers by path.
 type issuer struct {
 	*httptest.Server
-	answers map[string]string
-	asked   map[string]int
+	answers map[string]string // path → body; "": 404; a text that begins with /: a redirect to it; "down": 502
+	asked   map[string]int    // path → number of requests
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -43,28 +43,34 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 	i := newIssuer(t)
 	i.answers["/keys"] = string(set(t, ecJWK(t)))
 	for name, c := range map[string]struct {
-		address, document string
-		want              string // what the error says; "" for keys
+		address, document string // ISSUER is replaced by the issuer's URL
+		wantError         string // a part of the error; "": the keys are found
 	}{
-		"by discovery":        {"", `{"issuer":"ISSUER","jwks_uri":"ISSUER/keys"}`, ""},
-		"by its own address":  {"ISSUER/keys", "", ""},
-		"no document":         {"", "", "no discovery document"},
-		"no address in it":    {"", `{"issuer":"ISSUER"}`, "names no jwks_uri"},
-		"another's":           {"", `{"issuer":"https://id.example","jwks_uri":"ISSUER/keys"}`, "another issuer's"},
-		"a document with 502": {"", "down", "answers 502"},
-		"keys with 404":       {"ISSUER/none", "", "answers 404"},
-		"keys elsewhere":      {"ISSUER/moved", "", "answers 302"},
-		"no address at all":   {"http://%zz", "", "invalid URL"},
+		"by discovery":         {"", `{"issuer":"ISSUER","jwks_uri":"ISSUER/keys"}`, ""},
+		"by its own address":   {"ISSUER/keys", "", ""},
+		"no document":          {"", "", "no discovery document"},
+		"no address in it":     {"", `{"issuer":"ISSUER"}`, "names no jwks_uri"},
+		"another issuer's":     {"", `{"issuer":"https://id.example","jwks_uri":"ISSUER/keys"}`, "another issuer's"},
+		"a document with 502":  {"", "down", "answers 502"},
+		"keys with 404":        {"ISSUER/none", "", "answers 404"},
+		"keys elsewhere":       {"ISSUER/moved", "", "answers 302"},
+		"an address not a URL": {"http://%zz", "", "invalid URL"},
 	} {
-		here := func(s string) string { return strings.ReplaceAll(s, "ISSUER", i.URL) }
-		i.answers[documentPath], i.answers["/moved"] = here(c.document), "/keys"
-		for _, slash := range []string{"", "/"} {
-			if slash != "" && c.document != "" && c.document != "down" {
+		withURL := func(s string) string { return strings.ReplaceAll(s, "ISSUER", i.URL) }
+		i.answers[documentPath], i.answers["/moved"] = withURL(c.document), "/keys"
+		for _, slash := range []string{"", "/"} { // the issuer's name without and with a slash at its end
+			hasIssuer := c.document != "" && c.document != "down"
+			if slash != "" && hasIssuer {
 				i.answers[documentPath] = strings.Replace(i.answers[documentPath], `"issuer":"`+i.URL, `"issuer":"`+i.URL+slash, 1)
 			}
 			d := NewDiscovery(i.URL+slash, i.Client(), time.Now)
-			s, err := New(here(c.address), d, i.Client(), time.Now).Keys(t.Context())
-			if c.want == "" && (err != nil || !s.Knows("k") || len(s.Find("k", ES256)) != 1 || !s.Asked()) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			s, err := New(withURL(c.address), d, i.Client(), time.Now).Keys(t.Context())
+			if c.wantError == "" {
+				found := s.Knows("k") && len(s.Find("k", ES256)) == 1
+				if err != nil || !found || !s.Asked() {
+					t.Errorf("%s: %v", name, err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), c.wantError) {
 				t.Errorf("%s: %v", name, err)
 			}
 			_, err = d.Get(t.Context())
@@ -73,7 +79,7 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 			}
 		}
 	}
-	if i.asked["/keys"] != 4 {
+	if i.asked["/keys"] != 4 { // two cases that find keys, each with two names of the issuer
 		t.Errorf("the keys were asked for %d times: a redirect was followed", i.asked["/keys"])
 	}
 }
@@ -90,6 +96,7 @@ func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
 			t.Errorf("%d bytes: %d, %v", size, len(a.Body), err)
 		}
 	}
+	// cut ends its answers before the length that it announced.
 	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "10")
 		fmt.Fprint(w, `{}`)
@@ -100,39 +107,50 @@ func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsUsedForAsLongAsItMay has each rule of the package's comment, to the nanosecond.
+// TestAnAnswerIsUsedForAsLongAsItMay has each rule of the package's comment, to the nanosecond. Each case is a list of
+// calls of get.
 func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string][]struct {
-		at     time.Duration
-		answer error // of the issuer, when it is asked
-		asks   bool
-		want   int // the number of the answer that is used; 0: none
+		at     time.Duration // since the first call
+		answer error         // of the issuer, when it is asked
+		asks   bool          // whether the issuer is asked
+		want   int           // the number of the fetch whose answer is used, failed fetches counted; 0: none
 	}{
-		"it is fresh for 15 minutes": {{0, nil, true, 1}, {15*time.Minute - 1, nil, false, 1}, {15 * time.Minute, nil, true, 2}},
-		"it is used for a day while calls fail": {
-			{0, nil, true, 1}, {15 * time.Minute, errDown, true, 1}, {15*time.Minute + 10*time.Second - 1, errDown, false, 1}, {15*time.Minute + 10*time.Second, errDown, true, 1},
-			{24*time.Hour - 1, errDown, true, 1}, {24*time.Hour + time.Minute, errDown, true, 0}, {24*time.Hour + time.Minute + time.Second, nil, true, 6},
+		"it is fresh for 15 minutes": {
+			{0, nil, true, 1}, {15*time.Minute - 1, nil, false, 1}, {15 * time.Minute, nil, true, 2},
 		},
-		"what is withdrawn is not used when it is no longer fresh": {{0, nil, true, 1}, {15 * time.Minute, errWithdrawn, true, 0}, {16 * time.Minute, errDown, true, 0}, {17 * time.Minute, nil, true, 4}, {33 * time.Minute, errDown, true, 4}},
-		"a day without an answer is no answer":                     {{0, errDown, true, 0}, {time.Second - 1, nil, false, 0}, {time.Second, nil, true, 2}},
+		"it is used for a day while calls fail": {
+			{0, nil, true, 1}, {15 * time.Minute, errDown, true, 1},
+			{15*time.Minute + 10*time.Second - 1, errDown, false, 1}, {15*time.Minute + 10*time.Second, errDown, true, 1},
+			{24*time.Hour - 1, errDown, true, 1}, {24*time.Hour + time.Minute, errDown, true, 0},
+			{24*time.Hour + time.Minute + time.Second, nil, true, 6},
+		},
+		"a withdrawn value is not used when it is no longer fresh": {
+			{0, nil, true, 1}, {15 * time.Minute, errWithdrawn, true, 0}, {16 * time.Minute, errDown, true, 0},
+			{17 * time.Minute, nil, true, 4}, {33 * time.Minute, errDown, true, 4},
+		},
+		"without any answer, the issuer is asked again after a second": {
+			{0, errDown, true, 0}, {time.Second - 1, nil, false, 0}, {time.Second, nil, true, 2},
+		},
 	} {
 		var now time.Time
 		var answer error
 		calls := 0
 		cache := &cached[int]{now: func() time.Time { return now }, fetch: func(context.Context) (int, error) { calls++; return calls, answer }}
-		for _, step := range c {
-			now, answer = begun.Add(step.at), step.answer
+		for _, call := range c {
+			now, answer = begun.Add(call.at), call.answer
 			before := calls
 			v, err := cache.get(t.Context())
-			if asked := calls > before; asked != step.asks || (err == nil) != (step.want != 0) || v.value != step.want {
-				t.Errorf("%s: after %s: asked %v, %d, %v", name, step.at, asked, v.value, err)
+			asked := calls > before
+			if asked != call.asks || (err == nil) != (call.want != 0) || v.value != call.want {
+				t.Errorf("%s: after %s: asked %v, %d, %v", name, call.at, asked, v.value, err)
 			}
 		}
 	}
 }
 
-// TestAFetchIsForcedOnceInTenSeconds, and not by a caller for whom the issuer was just asked.
+// TestAFetchIsForcedOnceInTenSeconds: a caller for whom the issuer was just asked forces no fetch.
 func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	calls, fault := 0, error(nil)
@@ -145,20 +163,28 @@ func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
 		t.Errorf("just asked: %+v, %v, %v, %d calls", next, changed, err, calls)
 	}
 	for _, step := range []struct {
-		after   time.Duration
+		after   time.Duration // since the step before
 		changed bool
-		calls   int
-	}{{0, true, 2}, {10*time.Second - 1, false, 2}, {1, true, 3}} {
+		calls   int // fetches in all
+	}{
+		{0, true, 2},
+		{10*time.Second - 1, false, 2},
+		{1, true, 3},
+	} {
 		now = now.Add(step.after)
 		seen, err = c.get(t.Context())
 		next, changed, errNewer := c.newer(t.Context(), seen)
-		if err != nil || errNewer != nil || seen.asked || changed != step.changed || calls != step.calls || changed && (next.value != calls || !next.asked) {
-			t.Errorf("%s later: %+v, %v, %v, %v, %d calls", step.after, next, changed, err, errNewer, calls)
+		if err != nil || errNewer != nil || seen.asked {
+			t.Errorf("%s later: %+v, %v, %v", step.after, seen, err, errNewer)
+		}
+		isNewest := next.value == calls && next.asked
+		if changed != step.changed || calls != step.calls || changed && !isNewest {
+			t.Errorf("%s later: %+v, %v, %d calls", step.after, next, changed, calls)
 		}
 	}
 	old := view[int]{value: 1, round: 1}
 	if next, changed, err := c.newer(t.Context(), old); err != nil || !changed || next.value != 3 || calls != 3 {
-		t.Errorf("what another has fetched: %+v, %v, %v, %d calls", next, changed, err, calls)
+		t.Errorf("a value that another caller has fetched: %+v, %v, %v, %d calls", next, changed, err, calls)
 	}
 	now, fault = now.Add(time.Minute), errDown
 	seen, _ = c.get(t.Context())

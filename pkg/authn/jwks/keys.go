@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/p256"
 )
 
-// The algorithms that a key may be for (RFC 7518).
+// The algorithms for which keys are used (RFC 7518).
 const (
 	ES256 = "ES256"
 	RS256 = "RS256"
@@ -23,17 +23,16 @@ const (
 
 const (
 	minRSABits = 2048
-	maxRSABits = 8192 // a check by a larger key costs too much
-	// maxSame bounds the keys under one id and algorithm: each costs a check.
+	maxRSABits = 8192 // verifying by a larger key takes too long
+	// maxSame bounds the keys under one id and algorithm, because a token is tried with each of them.
 	maxSame = 4
 )
 
-// ref identifies keys. It has the algorithm, so that a key can only ever be used by the
-// algorithm that it is for.
+// ref identifies keys. The algorithm is a part of it, so that a key is never used with an algorithm that it is not for.
 type ref struct{ kid, alg string }
 
-// keys also has an entry without algorithm for each kid of the set, so that the kid of an
-// unusable key is known too.
+// keys are the keys of a set. They also have an entry with alg "" and no key for each kid of the set, so that
+// Snapshot.Knows also finds the kid of an unusable key.
 type keys map[ref][]crypto.PublicKey
 
 // jwk is one member of a JWK set (RFC 7517, RFC 7518 section 6).
@@ -50,8 +49,8 @@ type jwk struct {
 	E      string   `json:"e"`
 }
 
-// parse reads a JWK set, and skips keys that it cannot read or must not use. A set without a
-// usable key is errWithdrawn: it is a fault of the issuer, or its way to withdraw all keys.
+// parse reads a JWK set, and skips keys that it cannot read or must not use. The error for a
+// set without a usable key is errWithdrawn: the issuer withdraws all keys, or has made a mistake.
 func parse(body []byte) (keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -59,7 +58,7 @@ func parse(body []byte) (keys, error) {
 	if err := json.Unmarshal(body, &set); err != nil {
 		return nil, fmt.Errorf("jwks: not a JWK set: %w", err)
 	}
-	if set.Keys == nil { // RFC 7517, section 5.1
+	if set.Keys == nil { // the member is required (RFC 7517, section 5.1)
 		return nil, errors.New("jwks: not a JWK set: it has no keys")
 	}
 	found, usable := keys{}, false
@@ -89,9 +88,11 @@ func parse(body []byte) (keys, error) {
 
 var errUnusable = errors.New("jwks: the key cannot be used")
 
-// public returns the public key and the algorithms that it is for.
+// public returns the public key and the algorithms that it is for. An error means that the key must not be used.
 func (k jwk) public() (crypto.PublicKey, []string, error) {
-	if k.Use != "" && k.Use != "sig" || k.KeyOps != nil && !slices.Contains(k.KeyOps, "verify") {
+	isOtherUse := k.Use != "" && k.Use != "sig"
+	isOtherOperation := k.KeyOps != nil && !slices.Contains(k.KeyOps, "verify")
+	if isOtherUse || isOtherOperation {
 		return nil, nil, errUnusable
 	}
 	var public crypto.PublicKey
@@ -100,10 +101,10 @@ func (k jwk) public() (crypto.PublicKey, []string, error) {
 	switch {
 	case k.Kty == "EC" && k.Crv == "P-256":
 		algs = []string{ES256}
-		public, err = k.point()
+		public, err = k.ecPublic()
 	case k.Kty == "RSA":
 		algs = []string{RS256, PS256}
-		public, err = k.modulus()
+		public, err = k.rsaPublic()
 	default:
 		err = errUnusable
 	}
@@ -119,7 +120,7 @@ func (k jwk) public() (crypto.PublicKey, []string, error) {
 	return public, []string{k.Alg}, nil
 }
 
-func (k jwk) point() (*ecdsa.PublicKey, error) {
+func (k jwk) ecPublic() (*ecdsa.PublicKey, error) {
 	x, errX := base64.RawURLEncoding.DecodeString(k.X)
 	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
 	if err := errors.Join(errX, errY); err != nil {
@@ -128,7 +129,8 @@ func (k jwk) point() (*ecdsa.PublicKey, error) {
 	return p256.PublicKey(x, y)
 }
 
-func (k jwk) modulus() (*rsa.PublicKey, error) {
+// rsaPublic returns the RSA key of n and e, unless it is weak or crypto/rsa cannot use it.
+func (k jwk) rsaPublic() (*rsa.PublicKey, error) {
 	n, errN := base64.RawURLEncoding.DecodeString(k.N)
 	e, errE := base64.RawURLEncoding.DecodeString(k.E)
 	if err := errors.Join(errN, errE); err != nil {
@@ -136,9 +138,13 @@ func (k jwk) modulus() (*rsa.PublicKey, error) {
 	}
 	modulus, exponent := new(big.Int).SetBytes(n), new(big.Int).SetBytes(e)
 	bits := modulus.BitLen()
+	if bits < minRSABits || bits > maxRSABits {
+		return nil, errUnusable
+	}
 	// With an exponent of 1 anyone could sign. crypto/rsa takes at most 31 bits.
-	small := exponent.Cmp(big.NewInt(3)) < 0 || exponent.BitLen() > 31
-	if bits < minRSABits || bits > maxRSABits || small || exponent.Bit(0) == 0 || modulus.Bit(0) == 0 {
+	isBadSize := exponent.Cmp(big.NewInt(3)) < 0 || exponent.BitLen() > 31
+	isEven := exponent.Bit(0) == 0 || modulus.Bit(0) == 0 // in a genuine key, both are odd
+	if isBadSize || isEven {
 		return nil, errUnusable
 	}
 	return &rsa.PublicKey{N: modulus, E: int(exponent.Int64())}, nil

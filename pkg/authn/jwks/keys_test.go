@@ -16,6 +16,7 @@ type object = map[string]any
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
+// ecJWK returns a good EC key with the id k.
 func ecJWK(t testing.TB) object {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -29,18 +30,21 @@ func ecJWK(t testing.TB) object {
 	return object{"kty": "EC", "crv": "P-256", "kid": "k", "x": b64(point[1:33]), "y": b64(point[33:])}
 }
 
-// rsaJWK is an RSA key only by its size: an odd modulus of this many bits.
+// rsaJWK returns a JWK that is an RSA key only by its form: its modulus is an odd number of this many bits, and not the
+// product of two primes.
 func rsaJWK(bits int, e int64) object {
 	n := new(big.Int).SetBit(big.NewInt(1), bits-1, 1)
 	return object{"kty": "RSA", "kid": "k", "n": b64(n.Bytes()), "e": b64(big.NewInt(e).Bytes())}
 }
 
+// with returns a copy of an object with one member set.
 func with(o object, name string, v any) object {
 	out := maps.Clone(o)
 	out[name] = v
 	return out
 }
 
+// set returns a JWK set with these keys.
 func set(t testing.TB, keys ...any) []byte {
 	t.Helper()
 	b, err := json.Marshal(object{"keys": keys})
@@ -53,11 +57,11 @@ func set(t testing.TB, keys ...any) []byte {
 func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
 	ec, rsa := ecJWK(t), rsaJWK(2048, 65537)
 	y := ec["y"].(string)
-	even := rsaJWK(2048, 65537)
-	even["n"] = b64(new(big.Int).Lsh(big.NewInt(1), 2047).Bytes())
+	evenModulus := rsaJWK(2048, 65537)
+	evenModulus["n"] = b64(new(big.Int).Lsh(big.NewInt(1), 2047).Bytes())
 	for name, c := range map[string]struct {
 		key  object
-		want []string // algorithms
+		want []string // the algorithms that the key is for; nil: it is skipped
 	}{
 		"P-256":                      {ec, []string{ES256}},
 		"P-256 for ES256":            {with(ec, "alg", "ES256"), []string{ES256}},
@@ -69,26 +73,26 @@ func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
 		"RSA of 8192 bits":           {rsaJWK(8192, 3), []string{RS256, PS256}},
 		"RSA exponent of 31 bits":    {rsaJWK(2048, 1<<31-1), []string{RS256, PS256}},
 		"for encryption":             {with(rsa, "use", "enc"), nil},
-		"no operation":               {with(ec, "key_ops", []string{}), nil},
+		"key_ops is empty":           {with(ec, "key_ops", []string{}), nil},
 		"P-256 for RS256":            {with(ec, "alg", "RS256"), nil},
 		"RSA for HS256":              {with(rsa, "alg", "HS256"), nil},
 		"RSA for ES256":              {with(rsa, "alg", "ES256"), nil},
 		"P-384":                      {with(ec, "crv", "P-384"), nil},
 		"EC kty re-cased":            {with(ec, "kty", "ec"), nil},
-		"a secret":                   {object{"kty": "oct", "kid": "k", "k": "AAAA"}, nil},
+		"a symmetric key":            {object{"kty": "oct", "kid": "k", "k": "AAAA"}, nil},
 		"no kid":                     {with(ec, "kid", ""), nil},
 		"kid is a number":            {with(ec, "kid", 1), nil},
 		"a point not on the curve":   {with(ec, "x", y), nil},
 		"a short coordinate":         {with(ec, "x", b64([]byte{1})), nil},
-		"a coordinate with a zero":   {with(ec, "x", "AA"+y), nil},
-		"a coordinate that is none":  {with(ec, "x", "*"), nil},
+		"a coordinate too long":      {with(ec, "x", "AA"+y), nil},
+		"a coordinate not base64":    {with(ec, "x", "*"), nil},
 		"RSA of 2047 bits":           {rsaJWK(2047, 65537), nil},
 		"RSA of 8193 bits":           {rsaJWK(8193, 65537), nil},
 		"RSA exponent 1":             {rsaJWK(2048, 1), nil},
 		"RSA exponent 2":             {rsaJWK(2048, 2), nil},
 		"RSA exponent even":          {rsaJWK(2048, 65536), nil},
 		"RSA exponent huge":          {rsaJWK(2048, 1<<32+1), nil},
-		"RSA modulus even":           {even, nil},
+		"RSA modulus even":           {evenModulus, nil},
 		"RSA without a modulus":      {with(rsa, "n", ""), nil},
 		"RSA modulus that is a list": {with(rsa, "n", []int{1}), nil},
 	} {
@@ -99,11 +103,11 @@ func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got[ref{"other", ES256}]) != 1 {
-				t.Error("it took the other key with it")
+				t.Error("the other key of the set is lost")
 			}
 			uses := 0
 			for r := range got {
-				if r.alg != "" {
+				if r.alg != "" { // an entry without algorithm only records the kid
 					uses++
 				}
 			}
@@ -121,8 +125,8 @@ func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
 
 func TestSetWithoutAUsableKeyIsAFault(t *testing.T) {
 	for name, body := range map[string]string{
-		"empty": ``, "null": `null`, "no member": `{}`, "no keys": `{"keys":[]}`, "keys is an object": `{"keys":{}}`,
-		"only unreadable ones": `{"keys":[1,{"kty":"EC"}]}`, "cut": `{"keys":[`,
+		"empty": ``, "null": `null`, "no member keys": `{}`, "no keys": `{"keys":[]}`, "keys is an object": `{"keys":{}}`,
+		"only unreadable keys": `{"keys":[1,{"kty":"EC"}]}`, "cut": `{"keys":[`,
 	} {
 		if got, err := parse([]byte(body)); err == nil {
 			t.Errorf("%s: got %v", name, got)
@@ -144,26 +148,27 @@ func TestKeysUnderOneIDAreBounded(t *testing.T) {
 func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 	const https, http = "https://id.example", "http://127.0.0.1:1"
 	for name, c := range map[string]struct {
-		issuer, of, jwks, userinfo string
-		ok                         bool
+		issuer                string // as configured
+		named, jwks, userinfo string // in the document
+		ok                    bool
 	}{
-		"both":                     {https, https, https + "/jwks", https + "/me", true},
-		"another host":             {https, https, "https://keys.example/jwks", "", true},
-		"a local issuer":           {http, http, http + "/jwks", http + "/me", true},
-		"local, and up to https":   {http, http, https + "/jwks", "", true},
-		"no userinfo":              {https, https, https + "/jwks", "", true},
-		"another issuer":           {https, "https://evil.example", https + "/jwks", "", false},
-		"a slash more":             {https, https + "/", https + "/jwks", "", false},
-		"keys down to http":        {https, https, "http://id.example/jwks", "", false},
-		"userinfo down to http":    {https, https, https + "/jwks", "http://id.example/me", false},
-		"keys in a file":           {http, http, "file:///etc/passwd", "", false},
-		"keys by a relative path":  {https, https, "/jwks", "", false},
-		"keys by no scheme":        {https, https, "//id.example/jwks", "", false},
-		"userinfo down, no keys":   {https, https, "", "http://id.example/me", false},
-		"userinfo is no address":   {https, https, https + "/jwks", "https://%zz", false},
-		"userinfo without a host,": {https, https, https + "/jwks", "https:///me", false},
+		"both":                      {https, https, https + "/jwks", https + "/me", true},
+		"another host":              {https, https, "https://keys.example/jwks", "", true},
+		"a local issuer":            {http, http, http + "/jwks", http + "/me", true},
+		"local, with keys by https": {http, http, https + "/jwks", "", true},
+		"no userinfo":               {https, https, https + "/jwks", "", true},
+		"another issuer":            {https, "https://evil.example", https + "/jwks", "", false},
+		"a slash behind the issuer": {https, https + "/", https + "/jwks", "", false},
+		"keys by http":              {https, https, "http://id.example/jwks", "", false},
+		"userinfo by http":          {https, https, https + "/jwks", "http://id.example/me", false},
+		"keys in a file":            {http, http, "file:///etc/passwd", "", false},
+		"keys by a relative path":   {https, https, "/jwks", "", false},
+		"keys by no scheme":         {https, https, "//id.example/jwks", "", false},
+		"userinfo http, no keys":    {https, https, "", "http://id.example/me", false},
+		"userinfo is not a URL":     {https, https, https + "/jwks", "https://%zz", false},
+		"userinfo without a host":   {https, https, https + "/jwks", "https:///me", false},
 	} {
-		body := fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q,"userinfo_endpoint":%q}`, c.of, c.jwks, c.userinfo)
+		body := fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q,"userinfo_endpoint":%q}`, c.named, c.jwks, c.userinfo)
 		got, err := parseDocument([]byte(body), c.issuer)
 		want := Document{}
 		if c.ok {

@@ -1,14 +1,13 @@
 // Package jwks fetches and keeps what a token issuer publishes: its verification keys (RFC 7517)
 // and its discovery document.
 //
-// It fetches only when a caller needs an answer, and has no goroutine. An answer is fresh for 15
-// minutes, and is used for 24 hours while calls to the issuer fail. A set of keys of which none can
-// be used, in a readable answer, ends this at the 15 minutes. An unknown kid or a bad
-// signature forces at most one fetch in 10 seconds. Concurrent callers share one fetch. A fetch
-// takes at most 3 seconds and 1 MiB. A key that cannot be read is skipped, without effect on
-// other keys.
+// It fetches only when a caller needs an answer, and has no goroutine. An answer is fresh for 15 minutes, and is used
+// for 24 hours while calls to the issuer fail. When the issuer answers with a set that has no usable key, the kept keys
+// end when they are no longer fresh. An unknown kid or a bad signature forces at most one fetch in 10 seconds.
+// Concurrent callers share one fetch. A fetch takes at most 3 seconds and 1 MiB. A key that cannot be read is skipped,
+// without effect on other keys.
 //
-// This package must not be used to decide whether a token is good: package token does that.
+// This package must not be used to decide whether a token is good: package accesstoken does that.
 package jwks
 
 import (
@@ -24,21 +23,21 @@ type Source struct {
 	keys cached[keys]
 }
 
-// New returns the Source of the keys at an address. With address "" it is the address in the
-// discovery document. It makes no call.
+// New returns the Source of the keys at address. When address is "", each fetch takes the address from the discovery
+// document. New makes no call.
 func New(address string, discovery *Discovery, client *http.Client, now func() time.Time) *Source {
 	return &Source{cached[keys]{now: now, fetch: func(ctx context.Context) (keys, error) {
-		at := address
-		if at == "" {
+		keysURL := address
+		if keysURL == "" {
 			doc, err := discovery.Get(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if at = doc.JWKSURI; at == "" {
+			if keysURL = doc.JWKSURI; keysURL == "" {
 				return nil, errors.New("jwks: the discovery document names no jwks_uri")
 			}
 		}
-		body, err := read(ctx, client, at)
+		body, err := read(ctx, client, keysURL)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +45,7 @@ func New(address string, discovery *Discovery, client *http.Client, now func() t
 	}}}
 }
 
-// Snapshot is the keys as one caller saw them.
+// Snapshot is the keys that one call of Keys or Newer returned.
 type Snapshot struct{ view view[keys] }
 
 // Same reports whether two snapshots are of one answer of the issuer.
@@ -58,15 +57,15 @@ func (s Snapshot) Knows(kid string) bool {
 	return known
 }
 
-// Asked reports whether the issuer was called during the call that returned the snapshot: the
-// issuer has no other keys then.
+// Asked reports whether the issuer was called during the call that returned the snapshot. The snapshot then has the
+// keys that the issuer has now.
 func (s Snapshot) Asked() bool { return s.view.asked }
 
-// At returns when the issuer was called for these keys.
+// At returns the time at which the fetch of these keys began.
 func (s Snapshot) At() time.Time { return s.view.gotAt }
 
-// Find returns the keys that may verify a signature by this key id and algorithm: mostly one,
-// none when the id is unknown or its key is not for the algorithm.
+// Find returns the keys that may verify a signature by this key id and algorithm. It returns no key when the id is
+// unknown or its key is for another algorithm, and more than one when the issuer published several under this id.
 func (s Snapshot) Find(kid, alg string) []crypto.PublicKey { return s.view.value[ref{kid, alg}] }
 
 // Keys returns the keys. An error means that the issuer cannot be called and that no keys
@@ -76,9 +75,9 @@ func (s *Source) Keys(ctx context.Context) (Snapshot, error) {
 	return Snapshot{v}, err
 }
 
-// Newer returns keys that are newer than seen, for a token that those do not verify. changed is
-// false when there are none, or when the issuer was called only a moment ago: next.Asked
-// distinguishes these cases. An error means that the issuer cannot be called, so it is not known
+// Newer returns newer keys than seen, for a token that the keys of seen do not verify. changed is false in two cases:
+// the issuer has no newer keys (next.Asked is true), or Newer did not call the issuer, because a forced call was made
+// in the last 10 seconds (next.Asked is false). An error means that the issuer cannot be called, so it is not known
 // whether the token is good.
 func (s *Source) Newer(ctx context.Context, seen Snapshot) (next Snapshot, changed bool, err error) {
 	v, changed, err := s.keys.newer(ctx, seen.view)

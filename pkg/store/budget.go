@@ -135,7 +135,7 @@ func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid i
 			break
 		}
 		within, sum := attrSpent.Between(now, most), table.SetSum(attrSpent, table.Stored(attrSpent), table.Literal(int64(paid)))
-		if spent < now { // everything is refilled, and the row's count of endpoints is 0
+		if spent < now || spent > b.beyond(now) { // everything is refilled, and the row's count of endpoints is 0
 			within, sum = b.refilled(now), table.SetSum(attrSpent, table.Literal(now), table.Literal(int64(paid)))
 		}
 		if done, err = s.db.Mark(ctx, row, within, nil, sum); done || err != nil {

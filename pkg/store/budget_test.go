@@ -204,6 +204,21 @@ func TestABudgetOutlivesAnotherRate(t *testing.T) {
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 }
 
+// TestABudgetOutlivesAnotherRateAndTheLastEndpoint: the row of an app counts 0 endpoints, and has a number that is far in
+// the future by a rate that is lower now.
+func TestABudgetOutlivesAnotherRateAndTheLastEndpoint(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
+	deleted, _, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
+	wants(t, err, "")
+	wants(t, c.Deliveries().LookedAt(ctx, deleted, store.Looked{Began: c.Now()}), "")
+	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 500), "")
+	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 20}
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "")
+}
+
 func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)

@@ -68,8 +68,9 @@ type Stack struct {
 	dir       string
 	urls      []translated.FunctionURL
 	sources   sources
-	consumer  consumer        // its api is nil: there is none
-	built     map[string]bool // programs, by their paths
+	consumer  consumer          // its api is nil: there is none
+	built     map[string]bool   // programs, by their paths
+	keys      map[string]string // ids of the KMS keys, by their logical ids
 	template  *translated.Template
 	api       *translated.API
 	lambda    *lambda.Service
@@ -99,7 +100,9 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 			return nil, err
 		}
 	}
-	s := &Stack{Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool)}
+	s := &Stack{
+		Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
+	}
 	s.Site.fail = s.fail
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = cancel

@@ -112,30 +112,6 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// File writes a text to a path that depends on it, for programs to read, and returns the path. name ends the path.
-func File(name, text string) (string, error) {
-	tools, err := Dir()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(tools, digest([]string{text})+"-"+name)
-	if exists(path) {
-		return path, nil
-	}
-	tmp, err := os.CreateTemp(tools, "unpack-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = tmp.WriteString(text)
-	if closing := tmp.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return "", err
-	}
-	return path, os.Rename(tmp.Name(), path)
-}
-
 // Root returns the module's folder: the nearest one at or above the working directory with a go.mod.
 func Root() (string, error) {
 	dir, err := os.Getwd()

@@ -93,24 +93,16 @@ func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int)
 }
 
 // launch starts the command and returns its input and its output.
-func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err error) {
+func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out io.Reader, err error) {
 	// A process group of its own: a terminal's Ctrl-C must not end it before the others.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = log
-	if stdin, err = cmd.StdinPipe(); err != nil {
+	stdin, errIn := cmd.StdinPipe()
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut); err != nil {
 		return nil, nil, err
 	}
-	out, in, err := os.Pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = in.Close() }()
-	cmd.Stdout = in
-	if err := cmd.Start(); err != nil {
-		_ = out.Close()
-		return nil, nil, err
-	}
-	return stdin, out, nil
+	return stdin, out, cmd.Start()
 }
 
 // openLog opens the child's log. Without a path it is a file without a name, which is gone with
@@ -127,8 +119,7 @@ func openLog(name, path string) (*os.File, error) {
 }
 
 // watch copies the child's output to its log, closes ready at READY, and waits for the child's end.
-func (p *Process) watch(out *os.File, ready chan<- struct{}) {
-	defer func() { _ = out.Close() }()
+func (p *Process) watch(out io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewReader(out)
 	said := false
 	for {

@@ -95,11 +95,7 @@ func startPython(ctx context.Context, name, script string, o Options) (*Process,
 	if err != nil {
 		return nil, err
 	}
-	path, err := tools.File(name+".py", script)
-	if err != nil {
-		return nil, err
-	}
-	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, path, fmt.Sprint(port)), nil })
+	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, "-c", script, fmt.Sprint(port)), nil })
 }
 
 // credentials returns credentials that the services accept: they accept any.

@@ -34,12 +34,15 @@ func (s *Stack) translate(ctx context.Context) error {
 	}
 	_, errSources := s.template.EventSources()
 	_, errQueues := s.template.Queues()
-	_, errSchedules := s.template.Schedules()
+	schedules, errSchedules := s.template.Schedules()
 	functions, err := s.template.Functions()
 	if err := errors.Join(err, errAPI, errSources, errQueues, errSchedules); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
 	s.api = api
+	for _, schedule := range schedules {
+		s.schedules = append(s.schedules, &scheduled{Schedule: schedule})
+	}
 	if err := s.takeURLs(); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}

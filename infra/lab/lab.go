@@ -164,9 +164,6 @@ func (s *Stack) open(ctx, background context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.startSchedules(background); err != nil {
-		return err
-	}
 	if err := s.startPumps(ctx, background); err != nil {
 		return err
 	}

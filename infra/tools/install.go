@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -110,6 +111,24 @@ func digest(parts []string) string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// Listen listens on a port of 127.0.0.1, or on a free one if port is 0.
+func Listen(port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
+	}
+	return l, nil
+}
+
+// FreePort returns the port, if it is free, and a free one for 0.
+func FreePort(port int) (int, error) {
+	l, err := Listen(port)
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // Root returns the module's folder: the nearest one at or above the working directory with a go.mod.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"latchkey/infra/tools"
 )
 
 const (
@@ -53,12 +54,10 @@ type Process struct {
 // the port would not do: it could come from another process.
 func start(ctx context.Context, name string, o Options, command func(port int) (*exec.Cmd, error)) (*Process, error) {
 	for try := 1; ; try++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+		port, err := tools.FreePort(o.Port)
 		if err != nil {
-			return nil, fmt.Errorf("%s: port %d is taken: %w", name, o.Port, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
 		cmd, err := command(port)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"log"
 	"maps"
 	"net/http"
+	"sync"
 	"time"
 
 	"latchkey/infra/lab/lambda"
@@ -42,7 +43,7 @@ type Gateway struct {
 	routes    []route
 	responses responses
 	invoker   Invoker
-	cache     *policyCache
+	kept      sync.Map    // answers of authorizers (keptVerdict), by what they depend on
 	throttle  *throttle   // nil: none
 	requests  *log.Logger // gets one line a request; nil: no lines
 	mark      string      // a header of gateway responses; "": none
@@ -64,7 +65,7 @@ func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, 
 		return nil, err
 	}
 	return &Gateway{
-		api: api, routes: routes, responses: rs, invoker: invoker, cache: newPolicyCache(), requests: requests, now: time.Now,
+		api: api, routes: routes, responses: rs, invoker: invoker, requests: requests, now: time.Now,
 		integrationLimit: integrationLimit, authorizerLimit: authorizerLimit,
 	}, nil
 }

@@ -33,8 +33,7 @@ type Proxy struct {
 
 	watch atomic.Pointer[func(Call)] // nil: no one
 
-	mu   sync.Mutex
-	keys map[string]*Key // the KMS's keys, by the id in the call
+	keys sync.Map // the KMS's keys (*Key), by the id in the call
 	kms  *kms.Client
 }
 
@@ -43,7 +42,6 @@ type Proxy struct {
 func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
-		keys: make(map[string]*Key),
 		// The proxy does not retry: the caller does.
 		kms: kms.New(backing.NewKMSClient(services["kms"]).Options(), func(o *kms.Options) { o.Retryer = aws.NopRetryer{} }),
 	}
@@ -114,9 +112,7 @@ func (p *Proxy) decide(ctx context.Context, function, service, operation string,
 		needs = []Need{{Action: service + ":" + operation, Resource: err.Error()}}
 	}
 	if operation == "TagResource" || operation == "UntagResource" {
-		p.mu.Lock()
-		clear(p.keys)
-		p.mu.Unlock()
+		p.keys.Clear()
 	}
 	return p.authority.Decide(function, needs...)
 }
@@ -141,11 +137,8 @@ var errNoAnswer = errors.New("iam: the KMS does not answer")
 
 // key gets a key from the KMS, once for each id. An unknown key is nil. Error: errNoAnswer.
 func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
-	p.mu.Lock()
-	known := p.keys[id]
-	p.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if known, ok := p.keys.Load(id); ok {
+		return known.(*Key), nil
 	}
 	var unknown *types.NotFoundException
 	out, err := p.kms.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
@@ -167,9 +160,7 @@ func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 		}
 		found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.keys[id] = found
+	p.keys.Store(id, found)
 	return found, nil
 }
 

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"latchkey/infra/tools"
 )
 
 // Function is a function and the settings of its copies.
@@ -66,9 +68,9 @@ type Service struct {
 // frozen ones too.
 func Start(o Options) (*Service, error) {
 	o.MaxCopies = cmp.Or(o.MaxCopies, defaultMaxCopies)
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	l, err := tools.Listen(o.Port)
 	if err != nil {
-		return nil, fmt.Errorf("runtime API: port %d is taken: %w", o.Port, err)
+		return nil, err
 	}
 	g, err := newGroup()
 	if err != nil {
@@ -85,7 +87,7 @@ func Start(o Options) (*Service, error) {
 		s.logs = append(s.logs, log)
 		s.pools[f.Name] = newPool(s, f, log)
 	}
-	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 0}
+	s.server = &http.Server{Handler: s.runtimeAPI(), ReadHeaderTimeout: 0}
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
 }

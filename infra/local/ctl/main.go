@@ -72,7 +72,7 @@ func do(ctx context.Context, verb string, o settings) error {
 	case "schedule":
 		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
 	case "clean-data":
-		return cleanData(ctx, o.port)
+		return cleanData(o.port)
 	}
 	return errors.New(usage)
 }
@@ -113,14 +113,9 @@ func control(ctx context.Context, port int, path string) error {
 
 // cleanData deletes the table's data. It refuses while the stack runs: the database would keep a part
 // of the data.
-func cleanData(ctx context.Context, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control), nil)
-	if err != nil {
-		return err
-	}
-	if res, err := http.DefaultClient.Do(req); err == nil {
+func cleanData(port int) error {
+	client := http.Client{Timeout: time.Second}
+	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
 		_ = res.Body.Close()
 		return fmt.Errorf("the stack on port %d runs; stop it first", port)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -92,7 +91,7 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	if err != nil {
 		return err
 	}
-	if port, err = freePort(port); err != nil {
+	if port, err = tools.FreePort(port); err != nil {
 		return err
 	}
 	if err := s.serve(cli, built, port); err != nil {
@@ -239,12 +238,3 @@ func (s *SAM) Close() error {
 
 // Done is closed when sam local has ended.
 func (s *SAM) Done() <-chan struct{} { return s.done }
-
-func freePort(port int) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return 0, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}

@@ -25,7 +25,7 @@ func stderr(line string) { fmt.Fprintln(os.Stderr, line) }
 type tool struct {
 	name    string
 	recipe  []string // the sources of the tool: another recipe is another installation
-	missing func() error
+	missing func() []string
 	build   func(ctx context.Context, dir string) error
 }
 
@@ -35,7 +35,7 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	if say == nil {
 		say = stderr
 	}
-	if err := t.missing(); err != nil {
+	if err := missing(t.missing); err != nil {
 		return "", err
 	}
 	tools, err := Dir()

@@ -111,7 +111,7 @@ func redocly(ctx context.Context, _ *api) error {
 	var found []report
 	for _, document := range []string{filepath.Join(root, "infra", "openapi.yaml"), made} {
 		// Redocly fails when it has a problem to report.
-		said, failed := output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
+		said, failed := tools.Output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
 			"lint", "--extends", "recommended", "--format", "json", "--max-problems", "1000", document)
 		var answer struct {
 			Problems []struct {

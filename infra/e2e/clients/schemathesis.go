@@ -59,7 +59,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 	args := append([]string{"run", filepath.Join(root, "infra", "openapi.yaml"), "--url", a.stack.URL, "-H", "Authorization: Bearer " + credential,
 		"--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "10", "--seed", "1", "--continue-on-failure", "--no-color",
 		"--report", "ndjson", "--report-ndjson-path", events}, routes...)
-	said, failed := output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
+	said, failed := tools.Output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
 	text, err := os.ReadFile(events)
 	if err != nil {
 		return nil, errors.Join(err, failed)
@@ -69,7 +69,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 		err = failed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, last([]byte(said)))
+		return nil, fmt.Errorf("%w\n%s", err, said[max(0, len(said)-8000):])
 	}
 	return reports, nil
 }

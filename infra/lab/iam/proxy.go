@@ -56,8 +56,7 @@ func NewProxy(t *translated.Template, a *Authority, services map[string]string, 
 			Transport: transport,
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
 			// When a service does not answer, the caller's connection ends too.
-			ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-			ModifyResponse: readCapacity,
+			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		}
 	}
 	return p, nil
@@ -97,7 +96,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if watch := p.watch.Load(); watch != nil {
-		r, body = askCapacity(r, body, &Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
+		next = watched(next, Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	next.ServeHTTP(w, r)
@@ -180,59 +179,58 @@ func (p *Proxy) Watch(f func(Call)) {
 	p.watch.Store(&f)
 }
 
-// watchedCall is passed from a request to its answer, in the request's context.
-type watchedCall struct {
-	call *Call
-	tell func(Call)
+// watched returns the proxy of a service, changed so that it calls tell with the answered call.
+func watched(next *httputil.ReverseProxy, c Call, tell func(Call)) *httputil.ReverseProxy {
+	counted := *next
+	counted.Transport = Counting{next.Transport, func(units float64) {
+		if strings.Contains(c.Operation, "Get") || c.Operation == "Query" {
+			c.Read = units
+		} else {
+			c.Write = units
+		}
+		tell(c)
+	}}
+	return &counted
 }
 
-type watchKey struct{}
-
-// askCapacity returns the request and body of a call, changed so that DynamoDB counts the call's capacity.
-func askCapacity(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
-	if c.Service == "dynamodb" {
-		body = AskUnits(body)
-	}
-	return r.WithContext(context.WithValue(r.Context(), watchKey{}, watchedCall{c, tell})), body
+// Counting is a transport that has DynamoDB count the capacity units of each call. Other services get their calls as
+// they are, and count none.
+type Counting struct {
+	http.RoundTripper
+	Counted func(units float64)
 }
 
-// AskUnits returns the body of a call, changed so that DynamoDB's answer has what Units reads. A body that is no
-// object is returned as it is.
-func AskUnits(body []byte) []byte {
-	var in map[string]json.RawMessage
-	if json.Unmarshal(body, &in) != nil {
-		return body
+// RoundTrip makes one call.
+func (c Counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+		var in map[string]json.RawMessage
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+		in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
+		body, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
-	in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
-	text, err := json.Marshal(in)
+	res, err := c.RoundTripper.RoundTrip(r)
 	if err != nil {
-		return body
+		return nil, err
 	}
-	return text
-}
-
-// readCapacity reads the capacity in an answer.
-func readCapacity(res *http.Response) error {
-	of, ok := res.Request.Context().Value(watchKey{}).(watchedCall)
-	if !ok {
-		return nil
-	}
-	body, err := io.ReadAll(res.Body)
+	answer, err := io.ReadAll(res.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	units := &of.call.Write
-	if strings.Contains(of.call.Operation, "Get") || of.call.Operation == "Query" {
-		units = &of.call.Read
-	}
-	*units += Units(body)
-	of.tell(*of.call)
-	return nil
+	_ = res.Body.Close() // it is read
+	res.Body = io.NopCloser(bytes.NewReader(answer))
+	c.Counted(unitsIn(answer))
+	return res, nil
 }
 
-// Units returns the capacity units in an answer of DynamoDB to a call that asked for their total.
-func Units(answer []byte) (sum float64) {
+// unitsIn returns the capacity units in an answer of DynamoDB to a call that asked for their total.
+func unitsIn(answer []byte) (sum float64) {
 	type capacity struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity capacity }
 	var several struct{ ConsumedCapacity []capacity }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -169,7 +170,7 @@ type proxyAnswer struct {
 	StatusCode        json.Number         `json:"statusCode"`
 	Headers           map[string]any      `json:"headers"`
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
-	Body              *string             `json:"body"`
+	Body              string              `json:"body"`
 }
 
 // Headers of a function's answer that API Gateway sends under another name, and those that it does not
@@ -184,21 +185,28 @@ var (
 
 const remappedPrefix = "X-Amzn-Remapped-"
 
-// write sends a function's answer. If the answer is malformed it sends nothing and returns an error.
-func (x *exchange) write(w http.ResponseWriter, answer []byte) error {
-	status, headers, body, err := parseAnswer(answer)
-	if err != nil {
+// write sends a function's answer. If the answer is malformed it sends nothing and returns an error. It ignores
+// isBase64Encoded, as API Gateway does without binary media types, which the local stack does not have.
+func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
+	var a proxyAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}
-	for name, values := range headers {
+	status, errStatus := statusOf(a.StatusCode)
+	headers, errHeaders := singles(a.Headers)
+	if err := errors.Join(errStatus, errHeaders); err != nil {
+		return err
+	}
+	for name, values := range a.MultiValueHeaders {
+		// When both name a header, that of multiValueHeaders wins.
+		headers.Del(name)
 		for _, v := range values {
-			w.Header().Add(name, v)
+			add(headers, name, v)
 		}
 	}
-	if w.Header().Get("Content-Type") == "" {
-		w.Header().Set("Content-Type", "application/json")
-	}
-	x.send(w, status, body)
+	w.Header().Set("Content-Type", "application/json")
+	maps.Copy(w.Header(), headers)
+	x.send(w, status, a.Body)
 	return nil
 }
 
@@ -210,32 +218,6 @@ func (x *exchange) send(w http.ResponseWriter, status int, body string) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(body))
-}
-
-// parseAnswer reads a proxy answer. It ignores isBase64Encoded, as API Gateway does without binary media
-// types, which the local stack does not have.
-func parseAnswer(raw []byte) (status int, headers http.Header, body string, err error) {
-	var a proxyAnswer
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return 0, nil, "", err
-	}
-	if status, err = statusOf(a.StatusCode); err != nil {
-		return 0, nil, "", err
-	}
-	if headers, err = singles(a.Headers); err != nil {
-		return 0, nil, "", err
-	}
-	for name, values := range a.MultiValueHeaders {
-		// When both name a header, that of multiValueHeaders wins.
-		headers.Del(name)
-		for _, v := range values {
-			add(headers, name, v)
-		}
-	}
-	if a.Body != nil {
-		body = *a.Body
-	}
-	return status, headers, body, nil
 }
 
 // statusOf returns the status of a function's answer.

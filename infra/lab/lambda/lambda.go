@@ -172,34 +172,23 @@ func (s *Service) Copies(name string) []Copy {
 // SetStopped stops a function: every new call fails with ErrThrottled, as with a reserved concurrency of 0. With
 // false the function takes calls again. Error: ErrNoFunction.
 func (s *Service) SetStopped(name string, stopped bool) error {
-	p, err := s.pool(name)
-	if err != nil {
-		return err
-	}
-	p.stopped.Store(stopped)
-	return nil
+	return s.on(name, func(p *pool) { p.stopped.Store(stopped) })
 }
 
 // Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone.
 // The next call starts a new copy. Error: ErrNoFunction.
-func (s *Service) Kill(name string) error {
-	p, err := s.pool(name)
-	if err != nil {
-		return err
-	}
-	p.killAll()
-	return nil
-}
+func (s *Service) Kill(name string) error { return s.on(name, (*pool).killAll) }
 
 // Renew makes every call that begins from now on run the program that is now at the function's path.
 // Calls that run already end as they are. Error: ErrNoFunction.
-func (s *Service) Renew(name string) error {
+func (s *Service) Renew(name string) error { return s.on(name, (*pool).renew) }
+
+func (s *Service) on(name string, do func(*pool)) error {
 	p, err := s.pool(name)
-	if err != nil {
-		return err
+	if err == nil {
+		do(p)
 	}
-	p.renew()
-	return nil
+	return err
 }
 
 // group is a process group whose members are killed when this process ends in any way. Its leader

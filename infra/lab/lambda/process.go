@@ -108,37 +108,26 @@ func (c *process) call(payload []byte) ([]byte, error) {
 	defer timeout.Stop()
 	c.hold(&e)
 	defer c.hold(nil)
-	select {
-	case c.events <- e:
-	case <-c.gone:
-		return nil, ErrCrash
-	case <-timeout.C:
-		c.kill()
-		return nil, ErrTimeout
-	}
-	var a answer
-	select {
-	case a = <-e.answer:
-	case <-c.gone:
+	for next := c.events; ; {
 		select {
-		case a = <-e.answer: // it answered before it ended
-		default:
-			return nil, ErrCrash
+		case next <- e:
+			next = nil // so that it is sent once
+		case a := <-e.answer:
+			c.answered.Add(1)
+			return a.payload, a.err
+		case <-c.gone:
+			if len(e.answer) == 0 { // else it answered before it ended
+				return nil, ErrCrash
+			}
+		case <-timeout.C:
+			c.kill()
+			return nil, ErrTimeout
 		}
-	case <-timeout.C:
-		c.kill()
-		return nil, ErrTimeout
 	}
-	c.answered.Add(1)
-	return a.payload, a.err
 }
 
+// awaitFirst waits until the copy has asked for its first event.
 func (c *process) awaitFirst() error {
-	select {
-	case <-c.asked:
-		return nil
-	default:
-	}
 	limit := time.NewTimer(initLimit)
 	defer limit.Stop()
 	select {

@@ -121,9 +121,6 @@ func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
 		return nil, err
 	}
 	g.Mark(s.options.Marker)
-	if s.options.Throttle {
-		g.Throttle()
-	}
 	return g, nil
 }
 

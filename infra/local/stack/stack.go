@@ -63,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	}
 	o.Name, o.Names, o.Marker = StackName, map[string]string{"Table": TableName}, "X-Latchkey-Local-Response"
 	if s.ownIssuer {
-		o.Issuer = &lab.Issuer{Name: StackName, Kinds: kinds()}
+		o.Issuer = &backing.IssuerOptions{ID: StackName, Kinds: kinds()}
 		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
 	}
 	if s.Stack, err = lab.Start(ctx, o); errors.Is(err, backing.ErrOtherTable) {

@@ -209,7 +209,7 @@ func (s *Stack) callScheduled(ctx context.Context, sc *scheduled) error {
 		if err != nil {
 			failed = 1
 		}
-		s.logCall(pump.Call{Source: sc.Name, Function: sc.Function, Records: 1, Failed: failed, Err: err, Took: time.Since(begun)})
+		s.logCall(pump.Call{Source: sc.Name, Records: 1, Failed: failed, Err: err, Took: time.Since(begun)})
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,7 +80,7 @@ func unescaped(s string) string {
 
 func (x *exchange) requestContext() map[string]any {
 	return map[string]any{
-		"accountId": translated.AccountID, "apiId": apiID, "resourceId": resourceID(x.matched.route.Path),
+		"accountId": translated.AccountID, "apiId": apiID, "resourceId": x.matched.route.Path,
 		"resourcePath": x.matched.route.Path, "httpMethod": x.r.Method, "stage": x.g.api.Stage,
 		"path": "/" + x.g.api.Stage + x.r.URL.EscapedPath(), "protocol": x.r.Proto,
 		"requestId": x.id, "extendedRequestId": x.extended,
@@ -152,10 +153,6 @@ func orNil[M ~map[string]V, V any](m M) any {
 		return nil
 	}
 	return m
-}
-
-func resourceID(path string) string {
-	return strings.Trim(strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path), "-")
 }
 
 // newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.
@@ -244,15 +241,12 @@ func singles(all map[string]any) (http.Header, error) {
 }
 
 func add(h http.Header, name, value string) {
-	for _, d := range dropped {
-		if strings.EqualFold(name, d) {
-			return
-		}
+	is := func(other string) bool { return strings.EqualFold(name, other) }
+	if slices.ContainsFunc(dropped, is) {
+		return
 	}
-	for _, r := range remapped {
-		if strings.EqualFold(name, r) {
-			name = remappedPrefix + r
-		}
+	if slices.ContainsFunc(remapped, is) {
+		name = remappedPrefix + http.CanonicalHeaderKey(name)
 	}
 	h.Add(name, value)
 }

@@ -155,21 +155,17 @@ func run(ctx context.Context, o settings) error {
 		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
-	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens(s, o.port))
+	tokens := "tokens are those of " + s.Issuer
+	if s.OwnIssuer() {
+		tokens = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
+	}
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens)
 	select {
 	case <-ctx.Done():
 		return s.Close()
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
-}
-
-// tokens returns a text that says where a token for the stack comes from.
-func tokens(s *stack.Stack, port int) string {
-	if s.OwnIssuer() {
-		return fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", port)
-	}
-	return "tokens are those of " + s.Issuer
 }
 
 // runSAM runs the functions under `sam local start-api` until the context ends.

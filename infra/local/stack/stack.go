@@ -57,7 +57,8 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Site, err = lab.Listen(o.Port); err != nil {
 		return nil, err
 	}
-	s := &Stack{given: maps.Clone(o.Parameters), template: o.Template}
+	s := &Stack{given: map[string]string{}, template: o.Template}
+	maps.Copy(s.given, o.Parameters)
 	if o.Parameters, err = s.parameters(o.Site); err != nil {
 		return nil, errors.Join(err, o.Site.Close())
 	}
@@ -87,9 +88,6 @@ func DataDir(root string, port int) string { return filepath.Join(Dir(root, port
 // Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters
 // that are not given keep their values. See lab.Stack.Deploy.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
-	if s.given == nil {
-		s.given = map[string]string{}
-	}
 	maps.Copy(s.given, parameters)
 	all, err := s.parameters(s.Site)
 	if err != nil {

@@ -70,7 +70,7 @@ func missingJava() (programs []string) {
 	out, _ := exec.Command("java", "-version").CombinedOutput() // an error: no release is found
 	m := append(javaRelease.FindSubmatch(out), nil, nil)
 	if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
-		return []string{fmt.Sprintf("Java %d or later; java -version said: %s", leastJava, tail(out))}
+		return []string{fmt.Sprintf("Java %d or later; java -version said: %s", leastJava, Tail(out))}
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func missingPython() []string {
 	}
 	out, err := exec.Command("python3", "-c", "import ensurepip, venv, sys; assert sys.version_info >= (3, 10), sys.version").CombinedOutput()
 	if err != nil {
-		return []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + tail(out)}
+		return []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + Tail(out)}
 	}
 	return nil
 }
@@ -172,13 +172,13 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s: %w\n%s\n%s", filepath.Base(name), err, tail(out.Bytes()), tail(said.Bytes()))
+		return out.String(), fmt.Errorf("%s: %w\n%s\n%s", filepath.Base(name), err, Tail(out.Bytes()), Tail(said.Bytes()))
 	}
 	return out.String(), nil
 }
 
-// tail returns the end of a program's output, enough to see its error.
-func tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-mostWords):])) }
+// Tail returns the end of a program's output, enough to see its error.
+func Tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-mostWords):])) }
 
 // SAMBuildEnvironment returns the environment in which the SAM CLI builds and deploys: the flags of the
 // functions, and no telemetry.

@@ -88,12 +88,9 @@ func compare(tool string, found []report, list []noFault) error {
 
 // redocly runs Redocly's recommended rules on the document of OpenAPI 3.0, and on that of 3.1 that is made from it.
 func redocly(ctx context.Context, _ *api) error {
-	root, err := tools.Root()
-	if err != nil {
-		return err
-	}
-	text, err := contract.Text()
-	if err != nil {
+	root, errRoot := tools.Root()
+	text, errText := contract.Text()
+	if err := errors.Join(errRoot, errText); err != nil {
 		return err
 	}
 	later, err := contract.OpenAPI31(text)

@@ -43,12 +43,9 @@ func schemathesis(ctx context.Context, a *api) error {
 // fuzz runs all phases of Schemathesis and returns the checks that failed. The seed is
 // fixed, so that runs on the same document try the same requests.
 func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
-	root, err := tools.Root()
-	if err != nil {
-		return nil, err
-	}
-	bin, err := pythonBin(ctx)
-	if err != nil {
+	root, errRoot := tools.Root()
+	bin, errBin := pythonBin(ctx)
+	if err := errors.Join(errRoot, errBin); err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(root, ".local", "clients")
@@ -69,7 +66,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 		err = failed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said[max(0, len(said)-8000):])
+		return nil, fmt.Errorf("%w\n%s", err, tools.Tail([]byte(said)))
 	}
 	return reports, nil
 }

@@ -203,18 +203,13 @@ func newGroup() (*group, error) {
 	// The leader prints a line when it runs. Before, no member can join its group.
 	cmd := exec.Command("/bin/sh", "-c", "echo; cat >/dev/null; kill -KILL 0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe()
+	stdin, errIn := cmd.StdinPipe()
+	stdout, errOut := cmd.StdoutPipe()
+	err := errors.Join(errIn, errOut, cmd.Start())
+	if err == nil {
+		_, err = bufio.NewReader(stdout).ReadByte()
+	}
 	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("a process group for the functions: %w", err)
-	}
-	if _, err := bufio.NewReader(stdout).ReadByte(); err != nil {
 		return nil, fmt.Errorf("a process group for the functions: %w", err)
 	}
 	return &group{leader: cmd, stdin: stdin}, nil

@@ -126,12 +126,9 @@ func cleanData(port int) error {
 
 // run runs Latchkey on this machine until the context ends.
 func run(ctx context.Context, o settings) error {
-	given, err := tools.ParseParameters(o.parameters)
-	if err != nil {
-		return err
-	}
-	consumers, err := tools.ParseParameters(o.consumerParameters)
-	if err != nil {
+	given, errGiven := tools.ParseParameters(o.parameters)
+	consumers, errConsumers := tools.ParseParameters(o.consumerParameters)
+	if err := errors.Join(errGiven, errConsumers); err != nil {
 		return err
 	}
 	begun := time.Now()

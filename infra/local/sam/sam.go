@@ -214,7 +214,7 @@ func (s *SAM) log() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-4000):])
+	return tools.Tail(text)
 }
 
 // Close ends sam local, its containers and the local stack behind it.

@@ -120,6 +120,7 @@ func reserved(value func(name string) string) (authorizer, forward int, err erro
 	return authorizer, forward, err
 }
 
+// number returns the value of a parameter that is a number.
 func number(value func(name string) string, name string) (int, error) {
 	n, err := strconv.Atoi(value(name))
 	if err != nil {

@@ -92,10 +92,11 @@ func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) 
 	if err != nil {
 		return // the client is gone
 	}
+	if len(payload) == 0 {
+		payload = []byte("{}")
+	}
 	out := []byte("null")
 	switch {
-	case s.live != nil && len(payload) == 0:
-		out, err = s.live.Invoke(function, []byte("{}"))
 	case s.live != nil:
 		out, err = s.live.Invoke(function, payload)
 	case len(s.faults.Rotations) > 0:

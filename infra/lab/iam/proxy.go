@@ -95,7 +95,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil: // errNoAnswer
 		panic(http.ErrAbortHandler)
 	}
-	if watch := p.watch.Load(); watch != nil {
+	if watch := p.watch.Load(); watch != nil && *watch != nil {
 		next = watched(next, Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -171,13 +171,7 @@ type Call struct {
 }
 
 // Watch calls f for each call that is answered from now on. Nil ends the watch.
-func (p *Proxy) Watch(f func(Call)) {
-	if f == nil {
-		p.watch.Store(nil)
-		return
-	}
-	p.watch.Store(&f)
-}
+func (p *Proxy) Watch(f func(Call)) { p.watch.Store(&f) }
 
 // watched returns the proxy of a service, changed so that it calls tell with the answered call.
 func watched(next *httputil.ReverseProxy, c Call, tell func(Call)) *httputil.ReverseProxy {

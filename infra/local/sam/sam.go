@@ -107,14 +107,10 @@ func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (templa
 	dir := filepath.Join(s.root, ".local", "sam", "build")
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"), "--build-dir", dir,
-		"--config-file", s.config(), "--config-env", "local",
+	_, err = tools.Output(ctx, s.root, tools.SAMEnvironment(), cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"),
+		"--build-dir", dir, "--config-file", s.config(), "--config-env", "local",
 		"--parameter-overrides", "ParameterKey=Architecture,ParameterValue="+architecture())
-	cmd.Dir, cmd.Env = s.root, tools.SAMEnvironment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("sam build: %w\n%s", err, out)
-	}
-	return filepath.Join(dir, "template.yaml"), nil
+	return filepath.Join(dir, "template.yaml"), err
 }
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }

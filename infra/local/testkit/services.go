@@ -71,11 +71,11 @@ func checkAnswers() error {
 	if err != nil {
 		return err
 	}
-	return answerEach(func(e exchange) (string, error) {
+	return answerEach(func(e exchange) (fault string, _ error) {
 		if err := check(documented, e); err != nil {
-			return err.Error(), nil
+			fault = err.Error()
 		}
-		return "", nil
+		return fault, nil
 	})
 }
 

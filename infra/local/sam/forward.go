@@ -2,15 +2,16 @@ package sam
 
 import (
 	"fmt"
-	"io"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"net/url"
-	"sync"
+	"time"
 )
 
 // forwarder lets containers reach services of this machine that listen on loopback. It listens on
 // the same ports of the Docker bridge's address.
-type forwarder []net.Listener
+type forwarder []*http.Server
 
 // bridge returns the address of this machine on Docker's bridge. It is "" without a bridge, as with
 // Docker Desktop, whose containers reach loopback without a forwarder.
@@ -37,51 +38,27 @@ func forward(gateway string, bases ...string) (f forwarder, err error) {
 		return nil, nil
 	}
 	for _, base := range bases {
-		u, err := url.Parse(base)
+		to, err := url.Parse(base)
 		if err != nil {
 			return f, err
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(gateway, u.Port()))
+		l, err := net.Listen("tcp", net.JoinHostPort(gateway, to.Port()))
 		if err != nil {
 			return f, err
 		}
-		f = append(f, l)
-		go accept(l, u.Host)
+		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: &httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+			// When a service does not answer, the container's connection ends too.
+			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		}}
+		f = append(f, server)
+		go func() { _ = server.Serve(l) }() // closed
 	}
 	return f, nil
 }
 
-func accept(l net.Listener, to string) {
-	for {
-		in, err := l.Accept()
-		if err != nil {
-			return // closed
-		}
-		go pipe(in, to)
-	}
-}
-
-// pipe copies both ways, until both ends are closed.
-func pipe(in net.Conn, to string) {
-	defer func() { _ = in.Close() }()
-	out, err := net.Dial("tcp", to)
-	if err != nil {
-		return // the service is not there, so close the connection
-	}
-	defer func() { _ = out.Close() }()
-	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
-			_ = way[0].(*net.TCPConn).CloseWrite()
-		})
-	}
-	both.Wait()
-}
-
-// close stops to accept connections. Those that are open end with sam local's containers.
 func (f forwarder) close() {
-	for _, l := range f {
-		_ = l.Close()
+	for _, server := range f {
+		_ = server.Close()
 	}
 }

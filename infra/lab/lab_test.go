@@ -118,34 +118,3 @@ func TestTakenPortIsNamed(t *testing.T) {
 		t.Errorf("the port is not named: %v", err)
 	}
 }
-
-func TestWhatTheStackCannotServeStopsTheStart(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(toy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]struct{ old, new, says string }{
-		"a stream":          {"Tick: {", "Feed: {Type: DynamoDB, Properties: {Stream: 'arn:x', StartingPosition: LATEST}}\n        Tick: {", "HelloFunctionFeed"},
-		"a misspelt answer": {"ACCESS_DENIED", "ACCES_DENIED", "ACCES_DENIED"},
-		"no such code":      {"CodeUri: hello/", "CodeUri: hallo/", "hallo"},
-	}
-	for name, c := range cases {
-		path := filepath.Join(here, strings.ReplaceAll(name, " ", "-")+".tmp.yaml")
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		s, err := lab.Start(context.Background(), lab.Options{Template: path, Dir: t.TempDir()})
-		_ = os.Remove(path)
-		if err == nil {
-			_ = s.Close()
-			t.Errorf("%s: it started", name)
-		} else if !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -10,9 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,38 +48,6 @@ func TestGeneratedClientsWork(t *testing.T) {
 	}
 	if tried != 2 {
 		t.Errorf("%d generators were tried", tried)
-	}
-}
-
-// TestEachGeneratorHasAShortProgram wants an example for each generator, short enough to
-// read at once.
-func TestEachGeneratorHasAShortProgram(t *testing.T) {
-	folders, err := os.ReadDir("examples")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names, examples []string
-	for _, g := range generators() {
-		names = append(names, g.name)
-	}
-	for _, f := range folders {
-		examples = append(examples, f.Name())
-		programs, err := filepath.Glob(filepath.Join("examples", f.Name(), "[mM]ain.*"))
-		if err != nil || len(programs) != 1 {
-			t.Errorf("%s: programs %v, %v", f.Name(), programs, err)
-			continue
-		}
-		text, err := os.ReadFile(programs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lines := strings.Count(string(text), "\n"); lines > 75 {
-			t.Errorf("%s has %d lines", programs[0], lines)
-		}
-	}
-	slices.Sort(names)
-	if !slices.Equal(names, examples) {
-		t.Errorf("generators %v, examples %v", names, examples)
 	}
 }
 

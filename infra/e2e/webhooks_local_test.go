@@ -172,9 +172,7 @@ func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 	if number(r.body["heldCount"]) != int64(len(links)) || r.body["enabled"] != true {
 		t.Errorf("enabled again: %s", r.text)
 	}
-	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-		t.Fatal(err)
-	}
+	runScheduled(t, s, "SweepFunction")
 	for _, l := range links {
 		within(t, "link.revoked of "+l, func() bool { return len(hook.about("link.revoked", l)) > 0 })
 	}

@@ -111,13 +111,18 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 // patience limits each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
-// within waits until is returns true, and fails the test when that takes too long.
+// within waits as eventually does, as long as this machine may be busy.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for begun := time.Now(); !is(); {
-		if time.Since(begun) > patience {
-			t.Fatalf("not within %s: %s", patience, what)
+	eventually(t, patience, what, is)
+}
+
+// eventually waits until is returns true, and fails the test when that takes longer than the limit.
+func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for begun := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > limit {
+			t.Fatalf("not within %s: %s", limit, what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

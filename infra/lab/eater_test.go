@@ -25,10 +25,9 @@ const feed = "testdata/feed.yaml"
 // call is a line that the function eater prints of a call: one for what it got, and one for what it
 // has done.
 type call struct {
-	At       int64 // nanoseconds
 	PID      int
 	Schedule bool
-	Items    []struct{ Name, ID, Group, Receives string }
+	Items    []struct{ Name, ID string }
 	Done     []string
 }
 

@@ -39,12 +39,7 @@ func ask(t *testing.T, method, url string, headers ...string) (int, string) {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	return do(t, http.DefaultClient, req)
-}
-
-func do(t *testing.T, client *http.Client, req *http.Request) (int, string) {
-	t.Helper()
-	res, err := client.Do(req)
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

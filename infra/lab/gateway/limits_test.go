@@ -48,19 +48,3 @@ func TestParametersWithSemicolonsArrive(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
-
-func TestAnswerToHEADHasTheLengthAndNoBody(t *testing.T) {
-	f, s := setUp(t, testAPI())
-	for _, body := range []string{"fine", strings.Repeat("a", 100_000)} {
-		f.answer["Open"] = func(map[string]any) (any, error) {
-			return map[string]any{"statusCode": 200, "headers": map[string]any{"Content-Type": "text/plain"}, "body": body}, nil
-		}
-		res, got := do(t, "HEAD", s.URL+"/files/x", "")
-		if got != "" || res.ContentLength != int64(len(body)) || len(res.TransferEncoding) != 0 {
-			t.Errorf("%d bytes: %v %v, %d bytes of body", len(body), res.Header, res.TransferEncoding, len(got))
-		}
-	}
-	if res, _ := do(t, "HEAD", s.URL+"/v1/pets/new", ""); res.StatusCode != 403 {
-		t.Errorf("HEAD of a route that has only GET: %s", res.Status)
-	}
-}

@@ -21,6 +21,7 @@ type event struct {
 type item struct {
 	Name, Do string
 	ID       string // names the record in a report of failures
+	again    bool   // a message was received before, perhaps by another process
 }
 
 type line struct {
@@ -31,7 +32,6 @@ type line struct {
 }
 
 func main() {
-	failed := make(map[string]bool)
 	lambda.Start(func(_ context.Context, raw json.RawMessage) (any, error) {
 		var e event
 		if err := json.Unmarshal(raw, &e); err != nil {
@@ -56,8 +56,7 @@ func main() {
 		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 		for _, i := range begun.Items {
 			switch {
-			case i.Do == "poison", i.Do == "once" && !failed[i.Name]:
-				failed[i.Name] = true
+			case i.Do == "poison", i.Do == "once" && !i.again:
 				answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: i.ID})
 				continue
 			case i.Do == "slow":
@@ -89,7 +88,7 @@ func read(r json.RawMessage) (item, error) {
 	if err := json.Unmarshal(r, &message); err != nil {
 		return item{}, err
 	}
-	i := item{ID: message.MessageId}
+	i := item{ID: message.MessageId, again: message.Attributes["ApproximateReceiveCount"] != "1"}
 	if v := message.MessageAttributes["name"].StringValue; v == nil || message.Attributes["SentTimestamp"] == "" || message.Attributes["MessageGroupId"] != "group-"+*v {
 		return item{}, fmt.Errorf("not as expected: %s", r)
 	}

@@ -2,16 +2,15 @@ package sam
 
 import (
 	"fmt"
+	"io"
 	"net"
-	"net/http"
-	"net/http/httputil"
 	"net/url"
-	"time"
+	"sync"
 )
 
 // forwarder lets containers reach services of this machine that listen on loopback. It listens on
 // the same ports of the Docker bridge's address.
-type forwarder []*http.Server
+type forwarder []net.Listener
 
 // bridge returns the address of this machine on Docker's bridge. It is "" without a bridge, as with
 // Docker Desktop, whose containers reach loopback without a forwarder.
@@ -38,27 +37,45 @@ func forward(gateway string, bases ...string) (f forwarder, err error) {
 		return nil, nil
 	}
 	for _, base := range bases {
-		to, err := url.Parse(base)
+		u, err := url.Parse(base)
 		if err != nil {
 			return f, err
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(gateway, to.Port()))
+		l, err := net.Listen("tcp", net.JoinHostPort(gateway, u.Port()))
 		if err != nil {
 			return f, err
 		}
-		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: &httputil.ReverseProxy{
-			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
-			// When a service does not answer, the container's connection ends too.
-			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		}}
-		f = append(f, server)
-		go func() { _ = server.Serve(l) }() // closed
+		f = append(f, l)
+		go func() {
+			for in, err := l.Accept(); err == nil; in, err = l.Accept() { // until l is closed
+				go pipe(in, u.Host)
+			}
+		}()
 	}
 	return f, nil
 }
 
+// pipe copies both ways, until both ends are closed.
+func pipe(in net.Conn, to string) {
+	defer func() { _ = in.Close() }()
+	out, err := net.Dial("tcp", to)
+	if err != nil {
+		return // the service is not there, so close the connection
+	}
+	defer func() { _ = out.Close() }()
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		both.Go(func() {
+			_, _ = io.Copy(way[0], way[1])
+			_ = way[0].(*net.TCPConn).CloseWrite()
+		})
+	}
+	both.Wait()
+}
+
+// close stops to accept connections. Those that are open end with sam local's containers.
 func (f forwarder) close() {
-	for _, server := range f {
-		_ = server.Close()
+	for _, l := range f {
+		_ = l.Close()
 	}
 }

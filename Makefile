@@ -13,7 +13,6 @@ STACK ?=
 FUNCTION ?=
 PKG ?=
 RUN ?=
-THROTTLE ?=
 SAMPLE ?=
 PARAMETERS ?=
 CONSUMER ?=
@@ -39,9 +38,9 @@ help: ## this list
 
 ##@ Run it
 
-run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [THROTTLE=1] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
+run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
 	@mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/lab/parts/install
-	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(THROTTLE),-throttle) run
+	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" run
 
 token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -27,35 +28,21 @@ func find(doc *openapi3.T, method, path string) *openapi3.Operation {
 		method = http.MethodGet
 	}
 	path, _, _ = strings.Cut(path, "?")
-	var found *openapi3.Operation
-	fewest := -1
-	for template, item := range doc.Paths.Map() {
-		op := item.Operations()[method] // GetOperation panics for methods it does not know
-		params, ok := match(template, path)
-		if op != nil && ok && (fewest < 0 || params < fewest) {
-			found, fewest = op, params
+	for _, template := range doc.Paths.InMatchingOrder() {
+		op := doc.Paths.Value(template).Operations()[method] // GetOperation panics for methods it does not know
+		if op != nil && fits(template, path) {
+			return op
 		}
 	}
-	return found
+	return nil
 }
 
-// match reports whether an escaped path fits a template, and returns how many parameters
-// the template has.
-func match(template, path string) (params int, ok bool) {
-	want, got := strings.Split(template, "/"), strings.Split(path, "/")
-	if len(want) != len(got) {
-		return 0, false
-	}
-	for i := range want {
-		if strings.HasPrefix(want[i], "{") && got[i] != "" {
-			params++
-			continue
-		}
-		if text, err := url.PathUnescape(got[i]); err != nil || text != want[i] {
-			return 0, false
-		}
-	}
-	return params, true
+// fits reports whether an escaped path fits a template.
+func fits(template, path string) bool {
+	return slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), func(want, got string) bool {
+		text, err := url.PathUnescape(got)
+		return strings.HasPrefix(want, "{") && got != "" || err == nil && text == want
+	})
 }
 
 // knownKey names, on a member of an answer, the component schema whose enum lists the

@@ -57,10 +57,7 @@ func readGiven(lookup func(string) (string, bool)) (given, error) {
 	if g.architecture, err = architecture(env("ARCH")); err != nil {
 		return g, err
 	}
-	switch env("YES") {
-	case "", "1":
-		g.yes = env("YES") == "1"
-	default:
+	if g.yes = env("YES") == "1"; !g.yes && env("YES") != "" {
 		return g, fmt.Errorf("YES=%s: only YES=1 deploys without a question", env("YES"))
 	}
 	return g, nil
@@ -69,13 +66,11 @@ func readGiven(lookup func(string) (string, bool)) (given, error) {
 // architecture returns the template's name of a processor. Go and make build call x86_64
 // amd64.
 func architecture(name string) (string, error) {
-	switch name {
-	case "", "arm64", "x86_64":
-		return name, nil
-	case "amd64":
-		return "x86_64", nil
+	known, ok := map[string]string{"": "", "arm64": "arm64", "x86_64": "x86_64", "amd64": "x86_64"}[name]
+	if !ok {
+		return "", fmt.Errorf("ARCH=%s: the functions run on arm64 or amd64", name)
 	}
-	return "", fmt.Errorf("ARCH=%s: the functions run on arm64 or amd64", name)
+	return known, nil
 }
 
 // mostTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,12 +24,9 @@ func main() {
 }
 
 func start(ctx context.Context, args []string) error {
-	g, err := readGiven(os.LookupEnv)
-	if err != nil {
-		return err
-	}
-	root, err := tools.Root()
-	if err != nil {
+	g, errGiven := readGiven(os.LookupEnv)
+	root, errRoot := tools.Root()
+	if err := errors.Join(errGiven, errRoot); err != nil {
 		return err
 	}
 	cli, err := tools.SAM(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) })

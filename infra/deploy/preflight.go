@@ -88,12 +88,9 @@ func (p *program) lookAtConcurrency() error {
 		return fmt.Errorf("the account's Lambda concurrency cannot be read: %w", err)
 	}
 	limit := out.AccountLimit
-	deliver, err := strconv.Atoi(p.value("DeliverConcurrency"))
-	if err != nil {
-		return fmt.Errorf("DeliverConcurrency=%s is no number", p.value("DeliverConcurrency"))
-	}
-	authorizer, forward, err := reserved(p.value)
-	if err != nil {
+	deliver, errDeliver := number(p.value, "DeliverConcurrency")
+	authorizer, forward, errReserved := reserved(p.value)
+	if err := errors.Join(errDeliver, errReserved); err != nil {
 		return err
 	}
 	p.say("Lambda runs %d functions at once here: DeliverConcurrency takes up to %d of them, AuthorizerConcurrency keeps %d.", limit.ConcurrentExecutions, deliver, authorizer)
@@ -116,16 +113,20 @@ func (p *program) lookAtConcurrency() error {
 // reserved returns what the authorizer and the function URL reserve by these parameters. Without a
 // function URL its part is 0.
 func reserved(value func(name string) string) (authorizer, forward int, err error) {
-	if authorizer, err = strconv.Atoi(value("AuthorizerConcurrency")); err != nil {
-		return 0, 0, fmt.Errorf("AuthorizerConcurrency=%s is no number", value("AuthorizerConcurrency"))
+	authorizer, err = number(value, "AuthorizerConcurrency")
+	if err == nil && value("ForwardAuth") == "true" {
+		forward, err = number(value, "ForwardAuthConcurrency")
 	}
-	if value("ForwardAuth") != "true" {
-		return authorizer, 0, nil
+	return authorizer, forward, err
+}
+
+// number returns the value of a parameter that is a number.
+func number(value func(name string) string, name string) (int, error) {
+	n, err := strconv.Atoi(value(name))
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s is no number", name, value(name))
 	}
-	if forward, err = strconv.Atoi(value("ForwardAuthConcurrency")); err != nil {
-		return 0, 0, fmt.Errorf("ForwardAuthConcurrency=%s is no number", value("ForwardAuthConcurrency"))
-	}
-	return authorizer, forward, nil
+	return n, nil
 }
 
 // keptAlready returns the concurrency that the deployed functions reserve.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,26 +58,18 @@ func (p *program) freeOf(policy string) error {
 	if policy == "" {
 		return nil // a stack that was never complete
 	}
-	var out struct {
-		PolicyRoles  []struct{ RoleName string }
-		PolicyUsers  []struct{ UserName string }
-		PolicyGroups []struct{ GroupName string }
-	}
+	type holder struct{ RoleName, UserName, GroupName string } // one of them
+	var out struct{ PolicyRoles, PolicyUsers, PolicyGroups []holder }
 	if err := p.aws.call("iam", "list_entities_for_policy", params{"PolicyArn": policy}, &out); err != nil {
 		return fmt.Errorf("who has the policy %s cannot be read: %w", policy, err)
 	}
 	var mend []string
-	add := func(kind, name string) {
-		mend = append(mend, fmt.Sprintf("aws iam detach-%s-policy --%s-name %s --policy-arn %s", kind, kind, name, policy))
-	}
-	for _, r := range out.PolicyRoles {
-		add("role", r.RoleName)
-	}
-	for _, u := range out.PolicyUsers {
-		add("user", u.UserName)
-	}
-	for _, g := range out.PolicyGroups {
-		add("group", g.GroupName)
+	for _, h := range slices.Concat(out.PolicyRoles, out.PolicyUsers, out.PolicyGroups) {
+		for kind, name := range map[string]string{"role": h.RoleName, "user": h.UserName, "group": h.GroupName} {
+			if name != "" {
+				mend = append(mend, fmt.Sprintf("aws iam detach-%s-policy --%s-name %s --policy-arn %s", kind, kind, name, policy))
+			}
+		}
 	}
 	if mend == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 var (
 	testFunc  = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 	guarantee = regexp.MustCompile("(?m)^\\| .+ \\| `([\\w/]+)` \\| `(Test[\\w/]+)` \\|$")
-	testName  = regexp.MustCompile(`\bTest[A-Z0-9]\w+`)
+	testName  = regexp.MustCompile(`\b(Test[A-Z0-9]\w+)`)
 	ownPath   = regexp.MustCompile("`((?:pkg|infra|functions|\\.github)(?:/[\\w.-]+)+)`")
 	target    = regexp.MustCompile("(?:`|^|; |&& )make ([a-z][a-z0-9-]*)")
 )
@@ -61,55 +62,35 @@ func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	}
 }
 
-func TestEveryTestThatADocumentNamesIsThere(t *testing.T) {
-	tests, _ := testsOf(t)
-	var all []string
-	for _, names := range tests {
-		all = append(all, names...)
-	}
+// named wants what the documents name by a pattern to be there.
+func named(t *testing.T, pattern *regexp.Regexp, isThere func(name string) bool) {
+	t.Helper()
 	seen := 0
 	for file, text := range documents(t) {
-		for _, name := range testName.FindAllString(text, -1) {
+		for _, m := range pattern.FindAllStringSubmatch(text, -1) {
 			seen++
-			if !slices.Contains(all, name) {
-				t.Errorf("%s: no test is called %s", file, name)
-			}
-		}
-	}
-	if seen < 30 {
-		t.Errorf("%d names of tests were read", seen)
-	}
-}
-
-func TestEveryCommandOfMakeIsATarget(t *testing.T) {
-	makefile, seen := document(t, "Makefile"), 0
-	for file, text := range documents(t) {
-		for _, m := range target.FindAllStringSubmatch(text, -1) {
-			seen++
-			if !strings.Contains(makefile, "\n"+m[1]+":") {
-				t.Errorf("%s: make %s is no target", file, m[1])
-			}
-		}
-	}
-	if seen < 30 {
-		t.Errorf("%d commands of make were read", seen)
-	}
-}
-
-func TestEveryFileThatADocumentNamesIsThere(t *testing.T) {
-	seen := 0
-	for file, text := range documents(t) {
-		for _, m := range ownPath.FindAllStringSubmatch(text, -1) {
-			seen++
-			if !exists(m[1]) {
+			if !isThere(m[1]) {
 				t.Errorf("%s: %s is not there", file, m[1])
 			}
 		}
 	}
 	if seen < 30 {
-		t.Errorf("%d files were read", seen)
+		t.Errorf("%d names were read", seen)
 	}
 }
+
+func TestEveryTestThatADocumentNamesIsThere(t *testing.T) {
+	tests, _ := testsOf(t)
+	all := slices.Concat(slices.Collect(maps.Values(tests))...)
+	named(t, testName, func(name string) bool { return slices.Contains(all, name) })
+}
+
+func TestEveryCommandOfMakeIsATarget(t *testing.T) {
+	makefile := document(t, "Makefile")
+	named(t, target, func(name string) bool { return strings.Contains(makefile, "\n"+name+":") })
+}
+
+func TestEveryFileThatADocumentNamesIsThere(t *testing.T) { named(t, ownPath, exists) }
 
 // TestTheLayoutListsEveryFolder reads the section "Where things are" of the design.
 func TestTheLayoutListsEveryFolder(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -83,19 +82,11 @@ func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	hook := c.endpoint(t, tg.deaf()+"/ended")
 	c.link(t, "u-1")
 	keys := fullOrg(t, s, c)
-	before := answered(s)
-	if got := tg.storm(t, requests, keys...)["200"]; got != requests {
-		t.Fatalf("before: %d of %d answered 200", got, requests)
-	}
-	just := 0
-	for copyID, n := range answered(s) {
-		if n > before[copyID] {
-			just++
+	answering(t, copiesOf(s, "AuthorizerFunction"), 4, func() {
+		if got := tg.storm(t, requests, keys...)["200"]; got != requests {
+			t.Fatalf("before: %d of %d answered 200", got, requests)
 		}
-	}
-	if just < 4 {
-		t.Fatalf("%d copies of the authorizer have just answered, want 4", just)
-	}
+	})
 	begun := time.Now()
 	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org, "", 204, "")
 	t.Logf("%d keys and 500 members took %s", len(keys), time.Since(begun))
@@ -112,47 +103,28 @@ func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
 	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, keysEndedAt = :past"} {
 		setRow(t, s, meta, update, map[string]types.AttributeValue{":past": past})
-		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-			t.Fatal(err)
-		}
+		runScheduled(t, s, "SweepFunction")
 	}
 	// The endpoint's breaker may have opened, and then a delivery is parked for five minutes more.
 	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
-	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-		t.Fatal(err)
-	}
+	runScheduled(t, s, "SweepFunction")
 	within(t, "the end of the endpoint", func() bool { return getRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}) == nil })
 	for pk, want := range map[string]int{"ORG#" + c.org: 1, "HOOKS#" + c.appID: 0} {
-		if n := countIn(t, s, pk); n != want {
+		if n := len(rowsOf(t, s, pk)); n != want {
 			t.Errorf("%s has %d rows, want %d", pk, n, want)
 		}
 	}
 	if row := getRow(t, s, meta); row["due"] != nil || row["purgeAt"] == nil {
 		t.Errorf("the org's row: %v", row)
 	}
-	link, events := rowKey{"LINKS#" + c.appID, newestIn(t, s, "LINKS#"+c.appID)}, countIn(t, s, "EVTS#"+c.appID)
+	link, events := rowKey{"LINKS#" + c.appID, newestIn(t, s, "LINKS#"+c.appID)}, len(rowsOf(t, s, "EVTS#"+c.appID))
 	setRow(t, s, link, "SET expiresAt = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
-	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-		t.Fatal(err)
-	}
-	if row := getRow(t, s, link); row["due"] != nil || row["lapsedAt"] == nil || countIn(t, s, "EVTS#"+c.appID) != events {
+	runScheduled(t, s, "SweepFunction")
+	if row := getRow(t, s, link); row["due"] != nil || row["lapsedAt"] == nil || len(rowsOf(t, s, "EVTS#"+c.appID)) != events {
 		t.Errorf("the link has expired with an event, or not at all: %v", row)
 	}
 	entry := getRow(t, s, rowKey{"AUD#" + c.org, newestIn(t, s, "AUD#"+c.org)})
 	if action, _ := entry["action"].(*types.AttributeValueMemberS); action == nil || action.Value != "org.deleted" {
 		t.Errorf("the newest audit entry: %v", entry)
 	}
-}
-
-// countIn counts the rows of a partition.
-func countIn(t *testing.T, s *stack.Stack, pk string) int {
-	t.Helper()
-	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{
-		TableName: &s.TableName, ConsistentRead: aws.Bool(true), Select: types.SelectCount,
-		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(pk)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(out.Count)
 }

@@ -143,9 +143,9 @@ func (f *frontDoor) misconfigured(t *testing.T) {
 	_, key := f.key(t)
 	const good = "            FunctionPayloadType: REQUEST\n            Identity: { ReauthorizeEvery: 0 }\n            DisableFunctionDefaultPermissions: true # "
 	root := rootOf(t)
-	text, err := os.ReadFile(filepath.Join(root, "infra/examples/consumer/template.yaml"))
-	if err != nil || strings.Count(string(text), good) != 1 {
-		t.Fatalf("the consumer's template has no single %q: %v", good, err)
+	text := consumerFile(t, "template.yaml")
+	if strings.Count(text, good) != 1 {
+		t.Fatalf("the consumer's template has no single %q", good)
 	}
 	for name, bad := range map[string]string{
 		"TOKEN": "            FunctionPayloadType: TOKEN\n            Identity: { ReauthorizeEvery: 300 }\n            DisableFunctionDefaultPermissions: true # ",
@@ -155,7 +155,7 @@ func (f *frontDoor) misconfigured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed := strings.ReplaceAll(strings.Replace(string(text), good, bad, 1), "CodeUri: ", "CodeUri: "+code+"/")
+		changed := strings.ReplaceAll(strings.Replace(text, good, bad, 1), "CodeUri: ", "CodeUri: "+code+"/")
 		path := filepath.Join(dir, "template.yaml")
 		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 			t.Fatal(err)

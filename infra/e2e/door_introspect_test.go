@@ -51,11 +51,7 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 // consumerFile returns a file of infra/examples/consumer.
 func consumerFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(rootOf(t), "infra/examples/consumer", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return repositoryFile(t, filepath.Join("infra/examples/consumer", name))
 }
 
 // nodeClients runs the program where the modules are: Node looks for them beside it.

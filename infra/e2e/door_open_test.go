@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,9 +18,9 @@ import (
 // door is a way by which an endpoint of the owner takes credentials: an API, a server or a check by URL.
 type door struct {
 	name     string
-	copies   func() map[string]int // answered requests by copy, of what checks the credentials
-	targets  []*target             // each serves both paths
-	keyPath  string                // needs the scope invoices:read
+	copies   func() map[int]int // answered requests by copy, of what checks the credentials
+	targets  []*target          // each serves both paths
+	keyPath  string             // needs the scope invoices:read
 	member   func(org string) string
 	noMember int // the status of a refused user who is not a member
 }
@@ -58,17 +57,6 @@ type frontDoor struct {
 	doors []*door
 	ada   *person
 	org   string // ada's, and the owner's
-}
-
-// copiesOf returns how many calls each copy of a function has answered.
-func copiesOf(s *stack.Stack, function string) func() map[string]int {
-	return func() map[string]int {
-		out := map[string]int{}
-		for _, c := range s.Copies(function) {
-			out[fmt.Sprint(c.ID)] = c.Answered
-		}
-		return out
-	}
 }
 
 func openDoors(t *testing.T) *frontDoor {
@@ -126,10 +114,10 @@ func (f *frontDoor) servers(t *testing.T) *door {
 		eventually(t, 10*time.Second, "the server answers", func() bool { _, err := tg.try(t.Context(), call{method: "GET", path: "/"}); return err == nil })
 		d.targets = append(d.targets, tg)
 	}
-	d.copies = func() map[string]int {
-		out := map[string]int{}
+	d.copies = func() map[int]int {
+		out := map[int]int{}
 		for i := range served {
-			out[fmt.Sprint(i)] = int(served[i].Load())
+			out[i] = int(served[i].Load())
 		}
 		return out
 	}

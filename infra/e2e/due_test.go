@@ -36,9 +36,7 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	unqueued := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#delivery#0"), ":pending": text("pending")}
 	setRow(t, s, rowKey{"DLV#" + again.endpoint, waiting}, "SET #status = :pending, nextAttemptAt = :past, due = :due, dueAt = :past", unqueued)
 
-	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-		t.Fatal(err)
-	}
+	runScheduled(t, s, "SweepFunction")
 	hook.one(t, "link.expired", link)
 	hook.one(t, "key.expiring", key)
 	if got := late.one(t, "link.revoked", "").ID; got != event {

@@ -36,15 +36,30 @@ func tokenKinds(t *testing.T, tg *target) {
 	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
 }
 
-const authorizer = "AuthorizerFunction"
-
-// answered returns how many calls each copy of the authorizer has answered, by the copy's id.
-func answered(s *stack.Stack) map[int]int {
-	out := map[int]int{}
-	for _, c := range s.Copies(authorizer) {
-		out[c.ID] = c.Answered
+// copiesOf returns how many calls each copy of a function has answered, by the copy's id.
+func copiesOf(s *stack.Stack, function string) func() map[int]int {
+	return func() map[int]int {
+		out := map[int]int{}
+		for _, c := range s.Copies(function) {
+			out[c.ID] = c.Answered
+		}
+		return out
 	}
-	return out
+}
+
+// answering wants at least so many copies to answer while do runs.
+func answering(t *testing.T, copies func() map[int]int, least int, do func()) {
+	t.Helper()
+	before, just := copies(), 0
+	do()
+	for id, n := range copies() {
+		if n > before[id] {
+			just++
+		}
+	}
+	if just < least {
+		t.Fatalf("%d copies have just answered, want %d", just, least)
+	}
 }
 
 // violations has at least so many copies of the authorizer accept a key, and revokes it. It then
@@ -57,19 +72,11 @@ func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	org := ada.org(t)
 	id, key := ada.key(t, org, `{}`)
 	_, sibling := ada.key(t, org, `{}`)
-	before := answered(s)
-	if got := tg.storm(t, requests, key)["200"]; got != requests {
-		t.Fatalf("before: %d of %d answered 200", got, requests)
-	}
-	just := 0
-	for copyID, n := range answered(s) {
-		if n > before[copyID] {
-			just++
+	answering(t, copiesOf(s, "AuthorizerFunction"), copies, func() {
+		if got := tg.storm(t, requests, key)["200"]; got != requests {
+			t.Fatalf("before: %d of %d answered 200", got, requests)
 		}
-	}
-	if just < copies {
-		t.Fatalf("%d copies of the authorizer have just answered, want %d", just, copies)
-	}
+	})
 	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
 	refused := tg.storm(t, requests, key)["401 key_revoked"]
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")

@@ -10,27 +10,19 @@ import (
 	"testing"
 
 	"latchkey/infra/local/stack"
-	"latchkey/infra/tools"
 )
 
 // plantedCache puts a gateway with a cache of 300 s for the authorizer before the same functions,
 // and wants the test of revocation to notice it. With the cache few requests reach the authorizer,
 // and few of its copies.
 func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
-	root, err := tools.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	template, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	template := repositoryFile(t, "template.yaml")
 	const from, to = "Identity: { ReauthorizeEvery: 0 }", "Identity: { ReauthorizeEvery: 300, Headers: [Authorization] }"
-	if strings.Count(string(template), from) != 1 {
+	if strings.Count(template, from) != 1 {
 		t.Fatalf("the template has no single %q", from)
 	}
 	path := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(path, []byte(strings.Replace(string(template), from, to, 1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Replace(template, from, to, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	handler, err := s.Gateway(t.Context(), path)

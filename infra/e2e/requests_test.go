@@ -74,6 +74,8 @@ func challenges(t *testing.T, tg *target) {
 			t.Errorf("%.12s: WWW-Authenticate %q, want %q", c.sent, got, c.want)
 		}
 	}
+	twice := http.Header{"Authorization": {"Bearer " + key, "Bearer " + key}}
+	tg.want(t, call{method: "POST", path: "/app/get", header: twice}, 401, "invalid_credentials")
 	for _, spaces := range []string{"  ", "    "} {
 		tg.want(t, call{method: "POST", path: "/app/get", header: http.Header{"Authorization": {"Bearer" + spaces + key}}}, 200, "")
 	}

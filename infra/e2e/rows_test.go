@@ -58,16 +58,30 @@ func getRow(t *testing.T, s *stack.Stack, k rowKey) map[string]types.AttributeVa
 	return out.Item
 }
 
+// rowsOf returns the rows of a partition, in the order of their sort keys.
+func rowsOf(t *testing.T, s *stack.Stack, pk string) (rows []map[string]types.AttributeValue) {
+	t.Helper()
+	pages := dynamodb.NewQueryPaginator(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), &dynamodb.QueryInput{
+		TableName: &s.TableName, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(pk)},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, page.Items...)
+	}
+	return rows
+}
+
 // newestIn returns the sort key of a partition's last row.
 func newestIn(t *testing.T, s *stack.Stack, pk string) string {
 	t.Helper()
-	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{
-		TableName: &s.TableName, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(false), Limit: aws.Int32(1),
-		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(pk)},
-	})
-	if err != nil || len(out.Items) == 0 {
-		t.Fatalf("%s has no row: %v", pk, err)
+	rows := rowsOf(t, s, pk)
+	if len(rows) == 0 {
+		t.Fatalf("%s has no row", pk)
 	}
-	sk, _ := out.Items[0]["SK"].(*types.AttributeValueMemberS)
+	sk, _ := rows[len(rows)-1]["SK"].(*types.AttributeValueMemberS)
 	return sk.Value
 }

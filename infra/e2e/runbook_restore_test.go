@@ -174,9 +174,7 @@ func apiIsOpen(r *rehearsal, printed string) {
 		r.t.Errorf("%s signs, which was revoked", kid)
 	}
 	overdueLink(r)
-	if err := r.s.RunSchedule(r.t.Context(), "SweepFunction"); err != nil {
-		r.t.Fatal(err)
-	}
+	runScheduled(r.t, r.s, "SweepFunction")
 	r.hook.one(r.t, "link.expired", r.about)
 	r.hook.noneRefused(r.t)
 	if row := r.onRestored(rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.about}); len(row) == 0 {

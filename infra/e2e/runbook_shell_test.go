@@ -19,8 +19,6 @@ type section struct {
 	title    string
 	commands []string
 	untried  []string // those that begin with the mark
-	policies []string // blocks of JSON
-	text     string
 }
 
 // mark begins a block of commands that no test runs.
@@ -39,7 +37,7 @@ func readRunbook(t *testing.T) []section {
 	var all []section
 	for i, part := range strings.Split(string(text), "\n## ") {
 		title, _, _ := strings.Cut(part, "\n")
-		s := section{title: title, text: fenced.ReplaceAllString(part, "")}
+		s := section{title: title}
 		if i == 0 {
 			s.title = ""
 		}
@@ -52,8 +50,7 @@ func readRunbook(t *testing.T) []section {
 				} else {
 					s.commands = append(s.commands, commands)
 				}
-			case "json":
-				s.policies = append(s.policies, m[3])
+			case "json": // a policy
 			default:
 				t.Errorf("%s: a block of %s", title, m[2])
 			}

@@ -2,8 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -186,55 +184,6 @@ func TestOnlyWhatNeedsAWSIsNotRun(t *testing.T) {
 		for _, block := range s.commands {
 			if found := needsAWS.FindString(block); found != "" {
 				t.Errorf("section %q: %q needs AWS, in a block without the mark", s.title, found)
-			}
-		}
-	}
-}
-
-// TestRunbookNamesWhatThereIs reads the runbook's text: the sections, tests, make targets and
-// parameters in it must be there.
-func TestRunbookNamesWhatThereIs(t *testing.T) {
-	t.Parallel()
-	var titles, commands []string
-	sections := readRunbook(t)
-	for _, s := range sections {
-		titles = append(titles, s.title)
-		commands = append(append(commands, s.commands...), s.untried...)
-		for _, p := range s.policies {
-			if !json.Valid([]byte(p)) {
-				t.Errorf("section %q: no JSON: %s", s.title, p)
-			}
-		}
-	}
-	text := func(path string) string {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	template, makefile := text("../../template.yaml"), text("../../Makefile")
-	all := strings.Join(commands, "\n")
-	for _, s := range sections {
-		for _, m := range regexp.MustCompile(`\("([^"]+)"`).FindAllStringSubmatch(s.text, -1) {
-			if !slices.Contains(titles, m[1]) && m[1] != "Deploy" {
-				t.Errorf("section %q: there is no section %q", s.title, m[1])
-			}
-		}
-		for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(s.text, -1) {
-			words := strings.Fields(m[1])
-			switch {
-			case words[0] == "aws" && !strings.Contains(all, m[1]):
-				t.Errorf("section %q: no block has %s", s.title, m[1])
-			case words[0] == "make" && !strings.Contains(makefile, "\n"+words[1]+": "):
-				t.Errorf("section %q: there is no %s", s.title, m[1])
-			}
-		}
-		for _, deployment := range regexp.MustCompile("make deploy[^`\n]+").FindAllString(s.text+all, -1) {
-			for _, m := range regexp.MustCompile(`\b([A-Z][a-z]\w*)=`).FindAllStringSubmatch(deployment, -1) {
-				if !strings.Contains(template, "\n  "+m[1]+":\n    Type: ") {
-					t.Errorf("section %q: %s: the template has no parameter %s", s.title, deployment, m[1])
-				}
 			}
 		}
 	}

@@ -112,18 +112,6 @@ func TestSmokeSeesAnAllowThatOutlivesItsTime(t *testing.T) {
 	}
 }
 
-// parameter returns the value of a parameter of the stack, "" when the stack has none of this name.
-func (p awsPlatform) parameter(t *testing.T, name string) string {
-	t.Helper()
-	query := "Stacks[0].Parameters[?ParameterKey=='" + name + "'].ParameterValue | [0]"
-	var value string
-	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", query)
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%s: %v in %s", name, err, text)
-	}
-	return value
-}
-
 // credentialLimit returns how many requests the stack's own firewall lets through with one credential in a minute, 0
 // without such a firewall.
 func (p awsPlatform) credentialLimit(t *testing.T) int {

@@ -13,7 +13,6 @@ import (
 	"latchkey/infra/lab/iam"
 	"latchkey/infra/lab/translated"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/tools"
 )
 
 // question asks which of some actions the roles may do to a resource, in the context in which the
@@ -127,12 +126,8 @@ func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []
 // TestSmokeSeesARoleThatMaySign answers for IAM by the template's own policies, as they are and
 // with one right more.
 func TestSmokeSeesARoleThatMaySign(t *testing.T) {
-	root, err := tools.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := translated.Options{StackName: stack.StackName, Parameters: map[string]string{"Issuer": "https://issuer.example"}}
-	tpl, err := translated.Translate(t.Context(), filepath.Join(root, "template.yaml"), o)
+	tpl, err := translated.Translate(t.Context(), filepath.Join(rootOf(t), "template.yaml"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

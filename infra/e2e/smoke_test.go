@@ -281,7 +281,19 @@ func (p awsPlatform) output(t *testing.T, name string) string {
 // find returns an output of the stack, or "" when the stack has none of this name.
 func (p awsPlatform) find(t *testing.T, name string) string {
 	t.Helper()
-	query := "Stacks[0].Outputs[?OutputKey=='" + name + "'].OutputValue | [0]"
+	return p.described(t, "Output", name)
+}
+
+// parameter returns the value of a parameter of the stack, "" when the stack has none of this name.
+func (p awsPlatform) parameter(t *testing.T, name string) string {
+	t.Helper()
+	return p.described(t, "Parameter", name)
+}
+
+// described returns the value of an output or a parameter of the stack, or "".
+func (p awsPlatform) described(t *testing.T, kind, name string) string {
+	t.Helper()
+	query := "Stacks[0]." + kind + "s[?" + kind + "Key=='" + name + "']." + kind + "Value | [0]"
 	var value string
 	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", query)
 	if err := json.Unmarshal(text, &value); err != nil {

@@ -146,13 +146,3 @@ func waitingIn(t *testing.T, s *stack.Stack, app string) (n int) {
 	}
 	return n
 }
-
-// eventually waits as within does, with a limit.
-func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
-	t.Helper()
-	for begun := time.Now(); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Since(begun) > limit {
-			t.Fatalf("%s: not within %s", what, limit)
-		}
-	}
-}

@@ -31,9 +31,7 @@ func verificationRow(kid string) rowKey { return rowKey{"VKEYS", "KEY#" + kid} }
 func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	t.Helper()
 	run := func() store.SigningKeys {
-		if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
-			t.Fatal(err)
-		}
+		runScheduled(t, s, "RotateFunction")
 		return signingKeys(t, s)
 	}
 	before = run().ActiveKid
@@ -98,9 +96,7 @@ func revoke(t *testing.T, s *stack.Stack, kid string) {
 	t.Helper()
 	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
 		map[string]types.AttributeValue{":revoked": text("revoked"), ":now": millis(time.Now())})
-	if err := s.RunSchedule(t.Context(), "RotateFunction"); err != nil {
-		t.Fatal(err)
-	}
+	runScheduled(t, s, "RotateFunction")
 	if row := getRow(t, s, verificationRow(kid)); row["disabledAt"] == nil {
 		t.Errorf("%s is not disabled: %v", kid, row)
 	}
@@ -158,6 +154,13 @@ func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, f
 func killFunction(t *testing.T, s *stack.Stack, name string) {
 	t.Helper()
 	if err := s.KillFunction(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func runScheduled(t *testing.T, s *stack.Stack, function string) {
+	t.Helper()
+	if err := s.RunSchedule(t.Context(), function); err != nil {
 		t.Fatal(err)
 	}
 }

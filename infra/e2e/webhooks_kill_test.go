@@ -3,16 +3,14 @@ package e2e_test
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
 )
 
@@ -229,23 +227,15 @@ func loseDB(t *testing.T, s *stack.Stack) {
 }
 
 // unread returns the events of an app that are older than 1.5 seconds and not fanned out.
-func unread(t *testing.T, s *stack.Stack, c *server) (events []string) {
+func unread(t *testing.T, s *stack.Stack, c *server) []map[string]types.AttributeValue {
 	t.Helper()
-	then := strconv.FormatInt(time.Now().Add(-1500*time.Millisecond).UnixMilli(), 10)
-	out, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).Query(t.Context(), &dynamodb.QueryInput{
-		TableName: &s.TableName, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :app"),
-		FilterExpression: aws.String("attribute_not_exists(fannedAt) AND createdAt < :then"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":app": &types.AttributeValueMemberS{Value: "EVTS#" + c.appID}, ":then": &types.AttributeValueMemberN{Value: then},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range out.Items {
-		if sk, ok := row["SK"].(*types.AttributeValueMemberS); ok {
-			events = append(events, sk.Value)
+	then := time.Now().Add(-1500 * time.Millisecond).UnixMilli()
+	return slices.DeleteFunc(rowsOf(t, s, "EVTS#"+c.appID), func(row map[string]types.AttributeValue) bool {
+		created, ok := row["createdAt"].(*types.AttributeValueMemberN)
+		if !ok || row["fannedAt"] != nil {
+			return true
 		}
-	}
-	return events
+		at, err := strconv.ParseInt(created.Value, 10, 64)
+		return err != nil || at >= then
+	})
 }

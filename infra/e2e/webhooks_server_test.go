@@ -3,14 +3,9 @@ package e2e_test
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"latchkey/infra/local/stack"
 )
 
 // server is the server of an app, which has only an API key. owner is an admin of its org.
@@ -116,39 +111,18 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 // patience limits each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
-// within waits until is returns true, and fails the test when that takes too long.
+// within waits as eventually does, as long as this machine may be busy.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for begun := time.Now(); !is(); {
-		if time.Since(begun) > patience {
-			t.Fatalf("not within %s: %s", patience, what)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	eventually(t, patience, what, is)
 }
 
-// emptyBudget has an app whose API keys have spent their budget. Revocations of keys and links
-// still work, and their webhooks arrive.
-func emptyBudget(t *testing.T, s *stack.Stack, tg *target) {
-	c := tg.server(t)
-	hook := c.receiver(t, nil, "link.claimed", "link.revoked", "key.revoked")
-	claimed, token := c.link(t, "u-1")
-	revoked, _ := c.link(t, "u-2")
-	keyID, _ := c.owner.key(t, c.org, `{}`)
-	// The count is in deliveries, at 100 a second. The budget is refilled in 90 seconds.
-	spent := time.Now().UnixMilli()/10 + 2000 + 9000
-	setRow(t, s, rowKey{"BUDGET#" + c.appID, "META"}, "SET spent = :spent", map[string]types.AttributeValue{
-		":spent": &types.AttributeValueMemberN{Value: strconv.FormatInt(spent, 10)},
-	})
-	refused := c.want(t, "/link/create", members{"clientUserId": "u-3"}, 429, "rate_limited")
-	if after, err := strconv.Atoi(refused.header.Get("Retry-After")); err != nil || after < 30 || after > 91 {
-		t.Errorf("Retry-After %q", refused.header.Get("Retry-After"))
+// eventually waits until is returns true, and fails the test when that takes longer than the limit.
+func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for begun := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > limit {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
 	}
-	c.want(t, "/webhook_endpoint/test", members{"endpointId": hook.endpoint}, 429, "rate_limited")
-	tg.want(t, newDevice().claims(token), 200, "")
-	c.ok(t, "/link/revoke", members{"linkId": revoked})
-	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org+"/keys/"+keyID, "", 204, "")
-	hook.one(t, "link.claimed", claimed)
-	hook.one(t, "link.revoked", revoked)
-	hook.one(t, "key.revoked", keyID)
 }

@@ -70,9 +70,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	if r := c.owner.want(t, "PATCH", one, `{"enabled":true}`, 200, ""); r.body["enabled"] != true || r.body["disabledReason"] != nil {
 		t.Errorf("enabled by the admin: %s", r.text)
 	}
-	if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-		t.Fatal(err)
-	}
+	runScheduled(t, s, "SweepFunction")
 	within(t, "what was held, when the admin wants it", func() bool { return len(evil.arrivals()) > before })
 	within(t, "the thief's link is revoked", func() bool { return c.ok(t, "/link/get", members{"linkId": thiefsID}).str("status") == "revoked" })
 	evil.noneRefused(t)

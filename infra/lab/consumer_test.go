@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"latchkey/infra/lab"
 )
@@ -142,38 +141,31 @@ func TestAFunctionWhoseCodeChangesIsServedAnew(t *testing.T) {
 		word, _, _ := strings.Cut(body, " ")
 		return word
 	}
-	until := func(what string, holds func() bool) {
-		t.Helper()
-		for begun := time.Now(); !holds(); time.Sleep(50 * time.Millisecond) {
-			if time.Since(begun) > time.Minute {
-				t.Fatalf("%s does not happen; the stack said:\n%s", what, said())
-			}
-		}
-	}
+	t.Cleanup(func() { t.Log(said()) })
 	if first("/go") != "go" || first("/node/a") != "node" {
 		t.Fatal("the functions do not answer")
 	}
 	change("main.go", `"go %v`, `"changed %v`)
-	until("a change of Go", func() bool { return first("/go") == "changed" })
-	until("the replacement of that function only", func() bool { return strings.Contains(said()+"\n", " s: "+lab.ConsumerPrefix+"AuthorizerFunction\n") })
+	until(t, "a change of Go", func() bool { return first("/go") == "changed" })
+	until(t, "the replacement of that function only", func() bool { return strings.Contains(said()+"\n", " s: "+lab.ConsumerPrefix+"AuthorizerFunction\n") })
 	if strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") {
 		t.Error("the function in JavaScript is replaced too")
 	}
 	change("node/index.js", "`node $", "`also $")
-	until("a change of JavaScript", func() bool { return first("/node/a") == "also" })
-	until("the replacement of that function only", func() bool { return strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") })
+	until(t, "a change of JavaScript", func() bool { return first("/node/a") == "also" })
+	until(t, "the replacement of that function only", func() bool { return strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") })
 	if strings.Contains(said(), "UnusedFunction") { // after the change of Go, which is dealt with before that of JavaScript
 		t.Error("a function whose code has not changed is replaced")
 	}
 	change("main.go", "func main() {", "func main() { no")
-	until("the compiler's refusal", func() bool { return strings.Contains(said(), "undefined: no") })
+	until(t, "the compiler's refusal", func() bool { return strings.Contains(said(), "undefined: no") })
 	if first("/go") != "changed" {
 		t.Error("the function is gone after a change that does not compile")
 	}
 	change("main.go", "func main() { no", "func main() {")
 	change("main.go", `"changed %v`, `"again %v`)
-	until("the next change", func() bool { return first("/go") == "again" })
+	until(t, "the next change", func() bool { return first("/go") == "again" })
 	write("unused/main.go", "package main\n\nfunc main() { nothing }\n")
 	change("main.go", `"again %v`, `"first %v`)
-	until("a change beside a function that is not in use and does not compile", func() bool { return first("/go") == "first" })
+	until(t, "a change beside a function that is not in use and does not compile", func() bool { return first("/go") == "first" })
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,10 +25,9 @@ const feed = "testdata/feed.yaml"
 // call is a line that the function eater prints of a call: one for what it got, and one for what it
 // has done.
 type call struct {
-	At       int64 // nanoseconds
 	PID      int
 	Schedule bool
-	Items    []struct{ Name, ID, Group, Receives string }
+	Items    []struct{ Name, ID string }
 	Done     []string
 }
 
@@ -125,22 +123,4 @@ func depth(t *testing.T, s *lab.Stack, queue string) lab.Depth {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// lines collects text from several goroutines.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

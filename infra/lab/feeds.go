@@ -21,7 +21,8 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// startPumps starts to feed the functions from the streams and queues that the template maps to them.
+// startPumps starts to feed the functions from the streams and queues that the template maps to them, and to call
+// each scheduled function at its interval.
 func (s *Stack) startPumps(ctx, background context.Context) error {
 	sources, err := s.template.EventSources()
 	if err != nil {
@@ -47,6 +48,9 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 		}
 		s.streams = append(s.streams, p)
 		run = append(run, p.Run)
+	}
+	for _, sc := range s.schedules {
+		run = append(run, func(ctx context.Context) { s.keepCalling(ctx, sc) })
 	}
 	for _, r := range run {
 		s.feeding.Go(func() { r(background) })
@@ -98,18 +102,10 @@ func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
 	if err != nil {
 		return Depth{}, err
 	}
-	var d Depth
-	var wrong []error
-	for name, n := range map[types.QueueAttributeName]*int{
-		types.QueueAttributeNameApproximateNumberOfMessages:           &d.Visible,
-		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible: &d.InFlight,
-		types.QueueAttributeNameApproximateNumberOfMessagesDelayed:    &d.Delayed,
-	} {
-		var err error
-		*n, err = strconv.Atoi(out.Attributes[string(name)])
-		wrong = append(wrong, err)
-	}
-	return d, errors.Join(wrong...)
+	visible, errVisible := strconv.Atoi(out.Attributes["ApproximateNumberOfMessages"])
+	inFlight, errInFlight := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesNotVisible"])
+	delayed, errDelayed := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesDelayed"])
+	return Depth{visible, inFlight, delayed}, errors.Join(errVisible, errInFlight, errDelayed)
 }
 
 // QueueURL returns the URL of a queue, by its logical id, for a client of DataPlane.SQS.
@@ -155,28 +151,10 @@ type scheduled struct {
 // callSchedules calls each scheduled function once, so that its work is done before the first
 // request. On AWS the first call comes with the first interval.
 func (s *Stack) callSchedules(ctx context.Context) error {
-	schedules, err := s.template.Schedules()
-	if err != nil {
-		return err
-	}
-	for _, schedule := range schedules {
-		if err := s.callScheduled(ctx, &scheduled{Schedule: schedule}); err != nil {
-			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", schedule.Name, err, s.LogDir, schedule.Function)
+	for _, sc := range s.schedules {
+		if err := s.callScheduled(ctx, sc); err != nil {
+			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", sc.Name, err, s.LogDir, sc.Function)
 		}
-	}
-	return nil
-}
-
-// startSchedules starts to call each scheduled function at its interval.
-func (s *Stack) startSchedules(background context.Context) error {
-	schedules, err := s.template.Schedules()
-	if err != nil {
-		return err
-	}
-	for _, schedule := range schedules {
-		sc := &scheduled{Schedule: schedule}
-		s.schedules = append(s.schedules, sc)
-		s.feeding.Go(func() { s.keepCalling(background, sc) })
 	}
 	return nil
 }
@@ -231,7 +209,7 @@ func (s *Stack) callScheduled(ctx context.Context, sc *scheduled) error {
 		if err != nil {
 			failed = 1
 		}
-		s.logCall(pump.Call{Source: sc.Name, Function: sc.Function, Records: 1, Failed: failed, Err: err, Took: time.Since(begun)})
+		s.logCall(pump.Call{Source: sc.Name, Records: 1, Failed: failed, Err: err, Took: time.Since(begun)})
 	}
 	return err
 }

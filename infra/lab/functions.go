@@ -2,12 +2,10 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,12 +34,15 @@ func (s *Stack) translate(ctx context.Context) error {
 	}
 	_, errSources := s.template.EventSources()
 	_, errQueues := s.template.Queues()
-	_, errSchedules := s.template.Schedules()
+	schedules, errSchedules := s.template.Schedules()
 	functions, err := s.template.Functions()
 	if err := errors.Join(err, errAPI, errSources, errQueues, errSchedules); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
 	s.api = api
+	for _, schedule := range schedules {
+		s.schedules = append(s.schedules, &scheduled{Schedule: schedule})
+	}
 	if err := s.takeURLs(); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
@@ -120,9 +121,6 @@ func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
 		return nil, err
 	}
 	g.Mark(s.options.Marker)
-	if s.options.Throttle {
-		g.Throttle()
-	}
 	return g, nil
 }
 
@@ -177,51 +175,31 @@ func (s *Stack) Access() *iam.Authority { return s.access }
 func (s *Stack) Watch(f func(iam.Call)) { s.proxy.Watch(f) }
 
 // makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template
-// again with their ARNs. It keeps a key of an earlier run if the KMS still knows it.
+// again with their ARNs. It keeps a key that the KMS still knows.
 func (s *Stack) makeKeys(ctx context.Context) error {
 	o := s.resolveOptions(s.template.Parameters)
 	client := backing.NewKMSClient(s.DataPlane.KMS)
-	path := filepath.Join(s.dir, "kms-keys.json")
-	known := map[string]string{} // ARN by logical id
-	if b, err := os.ReadFile(path); err == nil {
-		if err := json.Unmarshal(b, &known); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
 	for _, name := range s.template.Named("AWS::KMS::Key") {
-		meta, err := keep(ctx, client, known[name])
-		if err != nil {
-			if meta, err = makeKey(ctx, client, s.template.Resources[name].Properties); err != nil {
+		id, had := s.keys[name]
+		if had {
+			_, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
+			had = err == nil
+		}
+		if !had {
+			var err error
+			if id, err = makeKey(ctx, client, s.template.Resources[name].Properties); err != nil {
 				return fmt.Errorf("key %s: %w", name, err)
 			}
 		}
-		known[name] = aws.ToString(meta.Arn)
-		o.Physical[name], o.Attributes[name+".Arn"] = aws.ToString(meta.KeyId), aws.ToString(meta.Arn)
+		s.keys[name], o.Physical[name] = id, id
 	}
-	b, err := json.Marshal(known)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		return err
-	}
+	var err error
 	s.template, err = s.template.Resolve(o)
 	return err
 }
 
-// keep returns the description of a key that the KMS knows, and an error for others.
-func keep(ctx context.Context, client *kms.Client, arn string) (*types.KeyMetadata, error) {
-	if arn == "" {
-		return nil, os.ErrNotExist
-	}
-	out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
-	if err != nil {
-		return nil, err
-	}
-	return out.KeyMetadata, nil
-}
-
-func makeKey(ctx context.Context, client *kms.Client, properties map[string]any) (*types.KeyMetadata, error) {
+// makeKey creates a key and returns its id.
+func makeKey(ctx context.Context, client *kms.Client, properties map[string]any) (string, error) {
 	spec, _ := properties["KeySpec"].(string)
 	usage, _ := properties["KeyUsage"].(string)
 	in := &kms.CreateKeyInput{KeySpec: types.KeySpec(spec), KeyUsage: types.KeyUsageType(usage)}
@@ -232,7 +210,7 @@ func makeKey(ctx context.Context, client *kms.Client, properties map[string]any)
 	}
 	out, err := client.CreateKey(ctx, in)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return out.KeyMetadata, nil
+	return aws.ToString(out.KeyMetadata.KeyId), nil
 }

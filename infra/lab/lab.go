@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/gateway"
 	"latchkey/infra/lab/iam"
 	"latchkey/infra/lab/lambda"
@@ -36,19 +37,18 @@ import (
 // Options are the options of a stack. All but Template may be missing.
 type Options struct {
 	Template   string
-	Port       int               // of the gateway; the others follow it (Ports). 0: free ones
-	Site       *Site             // its addresses, if Listen was called before; nil: those of Port
-	Dir        string            // state and logs; "": a temporary folder
-	Name       string            // the stack's name; "": lab
-	Parameters map[string]string // of the template
-	Names      map[string]string // of resources, by logical id; others are made up
-	Issuer     *Issuer           // nil: the stack has no token issuer
-	Requests   io.Writer         // gets one line a request; nil: no lines
-	Progress   tools.Progress    // nil: standard error
-	MaxCopies  int               // of one function; 0: lambda's default
-	Throttle   bool              // requests over the templates' limits are refused
-	Reload     bool              // functions whose code changes are built anew, and served when they compile
-	Minute     time.Duration     // the length of a schedule's minute; 0: a minute
+	Port       int                    // of the gateway; the others follow it (Ports). 0: free ones
+	Site       *Site                  // its addresses, if Listen was called before; nil: those of Port
+	Dir        string                 // state and logs; "": a temporary folder
+	Name       string                 // the stack's name; "": lab
+	Parameters map[string]string      // of the template
+	Names      map[string]string      // of resources, by logical id; others are made up
+	Issuer     *backing.IssuerOptions // its ID and kinds; nil: the stack has no token issuer
+	Requests   io.Writer              // gets one line a request; nil: no lines
+	Progress   tools.Progress         // nil: standard error
+	MaxCopies  int                    // of one function; 0: lambda's default
+	Reload     bool                   // functions whose code changes are built anew, and served when they compile
+	Minute     time.Duration          // the length of a schedule's minute; 0: a minute
 
 	Consumer           string            // a second template, whose API is served beside this one's; "": none
 	ConsumerParameters map[string]string // of that template
@@ -68,8 +68,9 @@ type Stack struct {
 	dir       string
 	urls      []translated.FunctionURL
 	sources   sources
-	consumer  consumer        // its api is nil: there is none
-	built     map[string]bool // programs, by their paths
+	consumer  consumer          // its api is nil: there is none
+	built     map[string]bool   // programs, by their paths
+	keys      map[string]string // ids of the KMS keys, by their logical ids
 	template  *translated.Template
 	api       *translated.API
 	lambda    *lambda.Service
@@ -99,7 +100,9 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 			return nil, err
 		}
 	}
-	s := &Stack{Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool)}
+	s := &Stack{
+		Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
+	}
 	s.Site.fail = s.fail
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = cancel
@@ -136,19 +139,17 @@ func (s *Stack) place(context.Context) error {
 	return os.MkdirAll(s.LogDir, 0o755)
 }
 
-// startServices starts the services, and builds the functions meanwhile. It then creates the tables, the queues
-// and the keys.
+// startServices starts the services, and builds the functions meanwhile. It then creates what they store.
 func (s *Stack) startServices(ctx context.Context) error {
 	if err := atOnce(ctx, append(s.steps(), s.build)); err != nil {
 		return err
 	}
-	if err := s.makeTables(ctx, s.template); err != nil {
-		return err
-	}
-	if err := s.makeQueues(ctx, s.template); err != nil {
-		return err
-	}
-	return s.makeKeys(ctx)
+	return s.makeStores(ctx)
+}
+
+// makeStores creates the tables, queues and keys of the template that are not there yet.
+func (s *Stack) makeStores(ctx context.Context) error {
+	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.makeKeys(ctx))
 }
 
 // open starts to serve the API and the control endpoint, and to call the functions from schedules,
@@ -159,9 +160,6 @@ func (s *Stack) open(ctx, background context.Context) error {
 	}
 	g, err := s.gatewayOf(s.api)
 	if err != nil {
-		return err
-	}
-	if err := s.startSchedules(background); err != nil {
 		return err
 	}
 	if err := s.startPumps(ctx, background); err != nil {
@@ -232,7 +230,7 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	if err := s.Site.open(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.translate, s.remake, s.build, s.startFunctions} {
+	for _, step := range []func(context.Context) error{s.translate, s.makeStores, s.build, s.startFunctions} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -242,11 +240,6 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 		wrong = append(wrong, s.lambda.SetStopped(function, stopped))
 	}
 	return errors.Join(append(wrong, s.open(ctx, background))...)
-}
-
-// remake creates the queues and keys that are new in the template.
-func (s *Stack) remake(ctx context.Context) error {
-	return errors.Join(s.makeQueues(ctx, s.template), s.makeKeys(ctx))
 }
 
 // DeployConsumer is Deploy for another template of the consumer.

@@ -19,7 +19,7 @@ type Services struct {
 
 	dir      string // of their data
 	of       Ports
-	issues   *Issuer
+	issues   *backing.IssuerOptions
 	progress tools.Progress
 	fail     func(error) // gets the reason when a service ends by itself
 
@@ -33,12 +33,6 @@ type Endpoints struct {
 	DynamoDB string `json:"dynamodb"`
 	KMS      string `json:"kms"`
 	SQS      string `json:"sqs"`
-}
-
-// Issuer describes a token issuer.
-type Issuer struct {
-	Name  string // the path of its URL
-	Kinds []backing.TokenKind
 }
 
 // steps returns what starts the services. The steps may run at once.
@@ -68,10 +62,10 @@ func (s *Services) startQueue(ctx context.Context) error {
 }
 
 func (s *Services) startIssuer(ctx context.Context) error {
-	p, err := backing.StartIssuer(ctx, backing.IssuerOptions{
-		ID: s.issues.Name, Kinds: s.issues.Kinds, KeyPath: filepath.Join(s.dir, "issuer-key.json"),
-		Options: backing.Options{Port: s.of.Issuer, LogPath: s.log("issuer"), Progress: s.progress},
-	})
+	o := *s.issues
+	o.KeyPath = filepath.Join(s.dir, "issuer-key.json")
+	o.Options = backing.Options{Port: s.of.Issuer, LogPath: s.log("issuer"), Progress: s.progress}
+	p, err := backing.StartIssuer(ctx, o)
 	return s.own(&s.issuer, new(string), p, err)
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"latchkey/infra/tools"
 )
 
 // Ports are the ports of a stack, all on 127.0.0.1.
@@ -68,7 +70,7 @@ func (p *Ports) served() []*int { return []*int{&p.Gateway, &p.Control, &p.AWS} 
 func (s *Site) take() error {
 	s.listens = make(map[int]net.Listener)
 	for _, port := range s.Ports.all() {
-		l, err := listenOn(*port)
+		l, err := tools.Listen(*port)
 		if err != nil {
 			return err
 		}
@@ -94,7 +96,7 @@ func (s *Site) open() error {
 }
 
 func (s *Site) listen(port int) error {
-	l, err := listenOn(port)
+	l, err := tools.Listen(port)
 	if err == nil {
 		s.listens[port] = l
 	}
@@ -106,22 +108,13 @@ func (s *Site) openURL(id string, n int) error {
 	if s.Ports.URLs != 0 {
 		s.urlPorts[id] = s.Ports.URLs + n
 	}
-	l, err := listenOn(s.urlPorts[id])
+	l, err := tools.Listen(s.urlPorts[id])
 	if err != nil {
 		return err
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	s.listens[port], s.urlPorts[id] = l, port
 	return nil
-}
-
-// listenOn listens on a port of 127.0.0.1, or on a free one if port is 0.
-func listenOn(port int) (net.Listener, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return nil, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
-	}
-	return l, nil
 }
 
 func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }

@@ -150,12 +150,8 @@ func (c sources) run(more map[string]string) ([]lambda.Function, error) {
 		}
 		r := lambda.Function{Name: name, Path: c.program(name), Timeout: f.Timeout, Memory: f.Memory, Env: env, Reserved: f.Reserved}
 		if f.Interpreted() {
-			interpreter := lambda.Node
-			if f.Python() {
-				interpreter = lambda.Python
-			}
 			var err error
-			if r, err = interpreter(r, c.folders[name], f.Handler); err != nil {
+			if r, err = lambda.Interpreted(r, f.Python(), c.folders[name], f.Handler); err != nil {
 				return nil, fmt.Errorf("the local stack cannot serve function %s: %w", name, err)
 			}
 		}

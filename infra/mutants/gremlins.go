@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -193,8 +194,11 @@ func asGo(args []string) int {
 	return 0
 }
 
+// mostOutput bounds the output of a mutant, in bytes. One that loops may print without end.
+const mostOutput = 16 << 20
+
 // untilFailure runs a command and returns its output. If stop is set, a test that fails ends the command and
-// its children.
+// its children, as does an output of mostOutput.
 func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	read, write, err := os.Pipe()
@@ -208,11 +212,15 @@ func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	lines := bufio.NewReader(read)
+	limited := &io.LimitedReader{R: read, N: math.MaxInt64}
+	if stop {
+		limited.N = mostOutput
+	}
+	lines := bufio.NewReader(limited)
 	for {
 		line, end := lines.ReadString('\n')
 		out.WriteString(line)
-		if stop && strings.HasPrefix(line, "--- FAIL: ") {
+		if stop && (strings.HasPrefix(line, "--- FAIL: ") || limited.N == 0) {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			break
 		}

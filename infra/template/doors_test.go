@@ -12,8 +12,6 @@ import (
 
 func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, doors) }
 
-func TestADoorNotesNothingButALastUse(t *testing.T) { holds(t, lastUses) }
-
 // doorPermissions has every permission of the owner's doors: who may call which function. SAM
 // makes the two of the function URL, which AWS wants since October 2025.
 var doorPermissions = map[string]string{
@@ -56,58 +54,6 @@ func doors(tpl *translated.Template) (wrong []string) {
 		}
 	}
 	return wrong
-}
-
-// lastUses wants whatever notes a last use to name the attributes of a last use only. With those of the index due it
-// could stop the sweep for all orgs.
-func lastUses(tpl *translated.Template) (wrong []string) {
-	all, wrong := statements(tpl)
-	noting := 0
-	for _, s := range all {
-		if _, alone := single[s.String()]; !alone || !slices.Contains(s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys"), "USED#*") {
-			continue
-		}
-		noting++
-		if got := s.values("ForAllValues:StringEquals", "dynamodb:Attributes"); !slices.Equal(got, []string{"PK", "SK", "lastUsedAt", "purgeAt"}) {
-			wrong = append(wrong, fmt.Sprintf("%s writes the attributes %q", s, got))
-		}
-	}
-	if noting != 4 {
-		wrong = append(wrong, fmt.Sprintf("%d statements note a last use", noting))
-	}
-	return wrong
-}
-
-// policies are the security policies of a regional API that accept TLS 1.2, and refuse TLS 1.1 and
-// every cipher without forward secrecy (developer guide, "Supported security policies").
-var policies = []string{"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09", "SecurityPolicy_TLS13_1_2_FIPS_PFS_PQ_2025_09"}
-
-// TestEveryAddressWantsTLS12WithForwardSecrecy reads the policies of AWS's address and the owner's.
-// API Gateway applies the API's policy to both.
-func TestEveryAddressWantsTLS12WithForwardSecrecy(t *testing.T) {
-	tpl := given(t, map[string]string{"DomainName": "api.example.com"})
-	for _, name := range []string{"Api", "Domain"} {
-		p := tpl.Resources[name].Properties
-		policy, _ := p["SecurityPolicy"].(string)
-		if !slices.Contains(policies, policy) || policy != tpl.Resources["Api"].Properties["SecurityPolicy"] {
-			t.Errorf("%s: %q", name, policy)
-		}
-		// STRICT refuses a connection that a browser opened for another API's name and reuses. A
-		// change back to BASIC takes the API down for a quarter of an hour.
-		if p["EndpointAccessMode"] != "BASIC" {
-			t.Errorf("%s: access mode %v", name, p["EndpointAccessMode"])
-		}
-	}
-}
-
-// TestClosingAWSsAddressChangesTheStage wants a new deployment of the stage, without which the
-// address stays open (developer guide, "Disable the default endpoint for REST APIs").
-func TestClosingAWSsAddressChangesTheStage(t *testing.T) {
-	open := given(t, map[string]string{"DomainName": "api.example.com"}).Resources["ApiliveStage"]
-	closed := given(t, map[string]string{"DomainName": "api.example.com", "DisableExecuteApi": "true"}).Resources["ApiliveStage"]
-	if text(t, open.Properties) == text(t, closed.Properties) {
-		t.Errorf("the stage is %s", text(t, open.Properties))
-	}
 }
 
 // TestTheAPIsDefinitionHasNoServerWithoutAURL prevents a warning of API Gateway, by which every

@@ -170,7 +170,7 @@ func found(t *testing.T, mutant *translated.Template) bool {
 
 // allChecks are the checks of this package. What is missing here is tried in a process of its own.
 var allChecks = []check{
-	alarms, alarmsAreHeard, dashboard, doors, lastUses, durable, literal, index, sizes, environments, signingKey, schedules,
+	alarms, alarmsAreHeard, dashboard, doors, durable, literal, index, sizes, environments, signingKey, schedules,
 	problems, headers, silent, restored, ownRoles, ownLogs, exact, partitioned, transactional, tagged, closed, uncached,
-	ownNames, kept, switched, rights, sameRoutes, callable, throttled, defaults, used, budgets, switches, retention, secret, variables, settings, functionProperties, types, sources, deadLetters, servers,
+	ownNames, kept, switched, rights, sameRoutes, callable, throttled, defaults, used, budgets, switches, retention, secret, variables, settings, functionProperties, types, sources, servers,
 }

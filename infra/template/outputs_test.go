@@ -1,14 +1,8 @@
 package template_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"testing"
-
-	"latchkey/infra/tools"
-	"latchkey/pkg/webhook"
 )
 
 // outputs are the outputs that name a resource, with their values.
@@ -45,52 +39,6 @@ func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
 	for name := range all {
 		if _, ok := outputs[name]; !ok && !slices.Contains(otherOutputs, name) {
 			t.Errorf("no test reads %s", name)
-		}
-	}
-}
-
-// TestTheRunbookAsksForOutputsThatThereAre reads the outputs in the runbook's commands.
-func TestTheRunbookAsksForOutputsThatThereAre(t *testing.T) {
-	root, err := tools.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	runbook, err := os.ReadFile(filepath.Join(root, "infra", "docs", "runbook.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tpl := template(t)
-	asked := 0
-	for _, m := range regexp.MustCompile(`\$\(output ([A-Za-z]+)\)`).FindAllStringSubmatch(string(runbook), -1) {
-		asked++
-		if object(tpl.Raw["Outputs"])[m[1]] == nil {
-			t.Errorf("the runbook asks for %s, which is no output", m[1])
-		}
-	}
-	if asked < 4 {
-		t.Errorf("the runbook asks for %d", asked)
-	}
-}
-
-// TestExtraTagsOfKeysAreAllowedAndNoMore reads the statements that create and tag keys.
-func TestExtraTagsOfKeysAreAllowedAndNoMore(t *testing.T) {
-	for names, want := range map[string][]string{"": {webhook.StackTag}, "team,env": {webhook.StackTag, "team", "env"}} {
-		all, wrong := statements(given(t, map[string]string{"KeyTagNames": names}))
-		if wrong != nil {
-			t.Fatal(wrong)
-		}
-		seen := 0
-		for _, s := range all {
-			if !slices.Contains(s.actions, "kms:CreateKey") && !slices.Contains(s.actions, "kms:TagResource") {
-				continue
-			}
-			seen++
-			if got := s.values("ForAllValues:StringEquals", "aws:TagKeys"); !slices.Equal(got, want) {
-				t.Errorf("%s: %q allows the tags %q", s, names, got)
-			}
-		}
-		if seen != 2 {
-			t.Errorf("%d statements make or tag keys", seen)
 		}
 	}
 }

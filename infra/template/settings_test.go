@@ -28,6 +28,9 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 
 // settingsList has every property of these resources, except texts, the names that SAM makes of the
 // API's content, and the settings of methods, which the check throttled reads.
+//
+// The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
+// change back takes the API down for a quarter of an hour.
 func settingsList() map[string]string {
 	onlyNow := func(function string) string {
 		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -24,7 +25,7 @@ func stderr(line string) { fmt.Fprintln(os.Stderr, line) }
 type tool struct {
 	name    string
 	recipe  []string // the sources of the tool: another recipe is another installation
-	missing func() error
+	missing func() []string
 	build   func(ctx context.Context, dir string) error
 }
 
@@ -34,7 +35,7 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	if say == nil {
 		say = stderr
 	}
-	if err := t.missing(); err != nil {
+	if err := missing(t.missing); err != nil {
 		return "", err
 	}
 	tools, err := Dir()
@@ -112,28 +113,22 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// File writes a text to a path that depends on it, for programs to read, and returns the path. name ends the path.
-func File(name, text string) (string, error) {
-	tools, err := Dir()
+// Listen listens on a port of 127.0.0.1, or on a free one if port is 0.
+func Listen(port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return "", err
+		return nil, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
 	}
-	path := filepath.Join(tools, digest([]string{text})+"-"+name)
-	if exists(path) {
-		return path, nil
-	}
-	tmp, err := os.CreateTemp(tools, "unpack-*")
+	return l, nil
+}
+
+// FreePort returns the port, if it is free, and a free one for 0.
+func FreePort(port int) (int, error) {
+	l, err := Listen(port)
 	if err != nil {
-		return "", err
+		return 0, err
 	}
-	_, err = tmp.WriteString(text)
-	if closing := tmp.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return "", err
-	}
-	return path, os.Rename(tmp.Name(), path)
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // Root returns the module's folder: the nearest one at or above the working directory with a go.mod.

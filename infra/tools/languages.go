@@ -34,14 +34,13 @@ func NodeModules(ctx context.Context, name, manifest, lockfile string, say Progr
 	}, say)
 }
 
-func missingNode() error {
-	var programs []string
+func missingNode() (programs []string) {
 	for _, p := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(p); err != nil {
 			programs = append(programs, p+" (Node.js 20 or later)")
 		}
 	}
-	return missing(programs)
+	return programs
 }
 
 // Jars returns a folder with the jars that a pom names. It installs them if needed. Without Java or

@@ -39,30 +39,23 @@ func (e *MissingError) Error() string {
 
 // Missing returns a *MissingError with the programs that the local stack needs and this machine does
 // not have, or nil.
-func Missing() error {
-	var all []string
-	for _, ask := range []func() error{missingJava, missingPython} {
-		var m *MissingError
-		if err := ask(); errors.As(err, &m) {
-			all = append(all, m.Programs...)
-		} else if err != nil {
-			return err
-		}
-	}
-	return missing(all)
-}
+func Missing() error { return missing(missingJava, missingPython) }
 
-func missing(programs []string) error {
-	if len(programs) == 0 {
+// missing returns a *MissingError with the programs that the checks miss, or nil.
+func missing(checks ...func() []string) error {
+	var all []string
+	for _, check := range checks {
+		all = append(all, check()...)
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	return &MissingError{Programs: programs}
+	return &MissingError{Programs: all}
 }
 
 var javaRelease = regexp.MustCompile(`version "(\d+)`)
 
-func missingJava() error {
-	var programs []string
+func missingJava() (programs []string) {
 	for _, p := range []string{"java", "javac"} {
 		if _, err := exec.LookPath(p); err != nil {
 			programs = append(programs, fmt.Sprintf("%s (a JDK of Java %d or later)", p, leastJava))
@@ -71,30 +64,25 @@ func missingJava() error {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		programs = append(programs, "mvn (Maven)")
 	}
-	if len(programs) == 0 {
-		out, err := exec.Command("java", "-version").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("java -version: %w: %s", err, out)
-		}
-		m := javaRelease.FindSubmatch(out)
-		if m == nil {
-			return fmt.Errorf("java -version answered what cannot be read: %s", out)
-		}
-		if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
-			programs = append(programs, fmt.Sprintf("Java %d or later (java is release %s)", leastJava, m[1]))
-		}
+	if len(programs) > 0 {
+		return programs
 	}
-	return missing(programs)
+	out, _ := exec.Command("java", "-version").CombinedOutput() // an error: no release is found
+	m := append(javaRelease.FindSubmatch(out), nil, nil)
+	if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
+		return []string{fmt.Sprintf("Java %d or later; java -version said: %s", leastJava, Tail(out))}
+	}
+	return nil
 }
 
 // missingPython checks for ensurepip too, which is a package of its own on Debian (python3-venv).
-func missingPython() error {
+func missingPython() []string {
 	if _, err := exec.LookPath("python3"); err != nil {
-		return missing([]string{"python3 (Python 3.10 or later, with venv)"})
+		return []string{"python3 (Python 3.10 or later, with venv)"}
 	}
 	out, err := exec.Command("python3", "-c", "import ensurepip, venv, sys; assert sys.version_info >= (3, 10), sys.version").CombinedOutput()
 	if err != nil {
-		return missing([]string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + lastLine(out)})
+		return []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + Tail(out)}
 	}
 	return nil
 }
@@ -124,20 +112,14 @@ func copyJars(ctx context.Context, dir, pomText string) error {
 	return run(ctx, dir, "mvn", args...)
 }
 
-// mavenOptions returns the options of every call of Maven.
+// mavenOptions returns the options of every call of Maven. For a user who does not work with Maven, it writes
+// nothing to the home folder.
 func mavenOptions(tools string) []string {
 	options := []string{"-B", "-ntp", "-q"}
-	if !mavenHomeExists() {
+	if home, err := os.UserHomeDir(); err != nil || !exists(filepath.Join(home, ".m2")) {
 		options = append(options, "-Dmaven.repo.local="+filepath.Join(tools, "m2"))
 	}
 	return options
-}
-
-// mavenHomeExists reports whether this user works with Maven. If not, Maven writes nothing to the home
-// folder.
-func mavenHomeExists() bool {
-	home, err := os.UserHomeDir()
-	return err == nil && exists(filepath.Join(home, ".m2"))
 }
 
 // program returns the path of a program of a virtual environment with the requirements. It installs the environment if
@@ -174,28 +156,29 @@ func AWS(ctx context.Context, say Progress) (string, error) {
 
 // run runs a program to its end. The error has the end of the program's output.
 func run(ctx context.Context, dir, name string, args ...string) error {
+	_, err := Output(ctx, dir, nil, name, args...)
+	return err
+}
+
+// Output runs a program and returns its standard output. It adds env to the environment of this process. The error
+// has the end of what the program prints.
+func Output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env = append(os.Environ(), env...)
+	if filepath.IsAbs(name) { // a tool finds the tools that are installed with it
+		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(name)+":"+os.Getenv("PATH"))
+	}
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, tail(out.Bytes()))
+		return out.String(), fmt.Errorf("%s: %w\n%s\n%s", filepath.Base(name), err, Tail(out.Bytes()), Tail(said.Bytes()))
 	}
-	return nil
+	return out.String(), nil
 }
 
-// tail returns the end of a program's output, enough to see its error.
-func tail(b []byte) string {
-	if len(b) > mostWords {
-		b = b[len(b)-mostWords:]
-	}
-	return strings.TrimSpace(string(b))
-}
-
-func lastLine(b []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	return lines[len(lines)-1]
-}
+// Tail returns the end of a program's output, enough to see its error.
+func Tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-mostWords):])) }
 
 // SAMBuildEnvironment returns the environment in which the SAM CLI builds and deploys: the flags of the
 // functions, and no telemetry.

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -158,18 +159,6 @@ func escape(b []byte) (r rune, ok bool) {
 	if len(b) < escapeLength || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}
-	for _, c := range b[2:escapeLength] {
-		r <<= 4
-		switch {
-		case '0' <= c && c <= '9':
-			r |= rune(c - '0')
-		case 'a' <= c && c <= 'f':
-			r |= rune(c-'a') + 10
-		case 'A' <= c && c <= 'F':
-			r |= rune(c-'A') + 10
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	n, err := strconv.ParseUint(string(b[2:escapeLength]), 16, 16)
+	return rune(n), err == nil
 }

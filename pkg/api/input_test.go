@@ -56,11 +56,17 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 101) + `"}`, 422, problem.ValidationFailed, "/name"},
 		{"POST", orgsPath, `{"name":"\ud800"}`, 400, problem.InvalidJSON, ""},       // half a surrogate pair
 		{"POST", orgsPath, `{"name":"\udc00\ud800"}`, 400, problem.InvalidJSON, ""}, // the halves in the wrong order
+		{"POST", orgsPath, `{"name":"\uDBFF"}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":"\udfff"}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":"\ud800\ue000"}`, 400, problem.InvalidJSON, ""},
+		{"POST", orgsPath, `{"name":"\ud7ff"}`, 422, problem.ValidationFailed, "/name"}, // hidden, but no half of a pair
+		{"POST", orgsPath, `{"name":"\uE000"}`, 422, problem.ValidationFailed, "/name"},
 		{"POST", orgsPath, "{\"name\":\"\xff\"}", 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, "{\"name\":\"a\uFFFDb\"}", 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, "{\"name\":\"x\",\"\uFFFD\":1}", 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, `{"name":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, 400, problem.InvalidJSON, ""},
-		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 17<<10) + `"}`, 413, problem.BodyTooLarge, ""},
+		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 16<<10+1-len(`{"name":""}`)) + `"}`, 413, problem.BodyTooLarge, ""},
+		{"POST", orgsPath, `{"name":"` + strings.Repeat("x", 16<<10-len(`{"name":""}`)) + `"}`, 422, problem.ValidationFailed, "/name"},
 		{"PATCH", orgPath, `{"name":7}`, 422, problem.ValidationFailed, "/name"},
 		{"POST", membersPath, `{}`, 422, problem.ValidationFailed, "/email"},
 		{"POST", membersPath, `{"email":"no"}`, 422, problem.ValidationFailed, "/email"},
@@ -103,7 +109,9 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
-	for text, want := range map[string]string{`\\ud800`: `\ud800`, `\\\ud83d\ude00`: "\\😀", `\ud83d\ude00\ufffd`: "😀\uFFFD", `\u00e4\"\\`: `ä"\`} {
+	for text, want := range map[string]string{`\\ud800`: `\ud800`, `\\\ud83d\ude00`: "\\😀", `\ud83d\ude00\ufffd`: "😀\uFFFD",
+		`\uD83D\uDE00`: "😀", `\ud800\udc00\uDBFF\uDFFF`: "\U00010000\U0010FFFF",
+		`\u00e4\"\\`: `ä"\`} {
 		out := s.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"` + text + `"}`}, 201, "")
 		if out.str("name") != want {
 			t.Errorf("%s: %q, want %q", text, out.str("name"), want)

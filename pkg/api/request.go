@@ -21,7 +21,6 @@ import (
 const (
 	defaultLimit = 50  // items of a page
 	maxLimit     = 100 // items of a page
-	maxCursor    = 128 // characters
 
 	idempotencyHeader = "Idempotency-Key"
 	minIdempotencyKey = 32 // characters
@@ -193,9 +192,6 @@ func cursor(id string) string {
 
 // openCursor returns the id that cursor encoded.
 func openCursor(s string) (id string, ok bool) {
-	if s == "" || len(s) > maxCursor {
-		return "", false
-	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return string(b), err == nil
 }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"log"
 
 	"latchkey/infra/contract"
 )
@@ -13,11 +13,8 @@ func main() {
 	if err == nil {
 		text, err = contract.OpenAPI31(text)
 	}
-	if err == nil {
-		_, err = os.Stdout.Write(text)
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
+	fmt.Print(string(text))
 }

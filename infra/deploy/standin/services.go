@@ -1,7 +1,9 @@
 package standin
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -58,35 +60,77 @@ func (s *Standin) Objects() []string {
 	return slices.Sorted(maps.Keys(s.objects))
 }
 
-// serveLambda answers for the account's settings and for calls of the rotation.
+// serveLambda answers for the account's settings, and for calls of functions and their reserved concurrency.
 func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	function, isCall := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/2015-03-31/functions/"), "/invocations")
+	_, path, ofFunction := strings.Cut(r.URL.Path, "/functions/")
+	function, action, _ := strings.Cut(path, "/")
 	call := "lambda:GetAccountSettings"
-	if isCall {
+	if ofFunction {
 		call = "lambda:InvokeFunction"
 	}
 	if refused := s.noted(call); refused != "" {
 		refuse(w, http.StatusForbidden, "AccessDeniedException", refused)
 		return
 	}
-	if !isCall {
-		n := s.faults.Concurrency
-		if n == 0 {
-			n = 1000
-		}
+	switch {
+	case !ofFunction:
+		n := cmp.Or(s.faults.Concurrency, 1000)
 		answer(w, map[string]any{"AccountLimit": map[string]any{"ConcurrentExecutions": n, "UnreservedConcurrentExecutions": n}})
-		return
+	case action == "invocations":
+		s.call(w, r, function)
+	case action == "concurrency" && s.live != nil:
+		s.reserve(w, r, function)
+	default:
+		http.Error(w, fmt.Sprintf("the stand-in has no %s %s of a function", r.Method, action), http.StatusNotImplemented)
 	}
-	if len(s.faults.Rotations) > 0 {
-		said := s.faults.Rotations[0]
+}
+
+// call calls a function of the running stack. Without one, each function is the rotation.
+func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) {
+	payload, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	if len(payload) == 0 {
+		payload = []byte("{}")
+	}
+	out := []byte("null")
+	switch {
+	case s.live != nil:
+		out, err = s.live.Invoke(function, payload)
+	case len(s.faults.Rotations) > 0:
+		err = errors.New(s.faults.Rotations[0])
 		s.faults.Rotations = s.faults.Rotations[1:]
+	default:
+		s.rotated[strings.TrimSuffix(function, "-RotateFunction-1")] = true
+	}
+	if err != nil {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
-		answer(w, map[string]any{"errorMessage": said, "errorType": "wrapError"})
+		answer(w, map[string]any{"errorMessage": err.Error(), "errorType": "error"})
 		return
 	}
-	s.rotated[strings.TrimSuffix(function, "-RotateFunction-1")] = true
-	answer(w, nil)
+	_, _ = w.Write(out) // an error: the client is gone
+}
+
+// reserve sets a function's reserved concurrency, or removes it.
+func (s *Standin) reserve(w http.ResponseWriter, r *http.Request, function string) {
+	concurrency := struct{ ReservedConcurrentExecutions int }{-1}
+	var err error
+	if r.Method == http.MethodPut {
+		err = json.NewDecoder(r.Body).Decode(&concurrency)
+	}
+	if err == nil {
+		err = s.live.Reserve(function, concurrency.ReservedConcurrentExecutions)
+	}
+	switch {
+	case err != nil:
+		refuse(w, http.StatusNotFound, "ResourceNotFoundException", err.Error())
+	case r.Method == http.MethodDelete:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		answer(w, concurrency)
+	}
 }
 
 func answer(w io.Writer, body any) {
@@ -112,70 +156,14 @@ func (s *Standin) Lead(name string, live Live) {
 	s.stacks[name].live, s.live = &live, &live
 }
 
-// serveLive answers a call that is for the running stack. It returns false for other calls.
-func (s *Standin) serveLive(w http.ResponseWriter, r *http.Request, service string) bool {
-	_, path, found := strings.Cut(r.URL.Path, "/functions/")
-	if service == "lambda" && found {
-		s.serveFunction(w, r, path)
-		return true
-	}
-	endpoint, ok := s.live.Services[service]
-	if !ok {
-		return false
-	}
+// serveLive passes a call on to a service of the running stack.
+func serveLive(w http.ResponseWriter, r *http.Request, endpoint string) {
 	to, err := url.Parse(endpoint)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return true
+		return
 	}
 	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) }}).ServeHTTP(w, r)
-	return true
-}
-
-// serveFunction calls a function, or sets its reserved concurrency.
-func (s *Standin) serveFunction(w http.ResponseWriter, r *http.Request, path string) {
-	function, action, _ := strings.Cut(path, "/")
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	var concurrency struct{ ReservedConcurrentExecutions int }
-	switch r.Method + " " + action {
-	case "POST invocations":
-		s.invoke(w, function, body)
-		return
-	case "PUT concurrency":
-		if err = json.Unmarshal(body, &concurrency); err == nil {
-			err = s.live.Reserve(function, concurrency.ReservedConcurrentExecutions)
-		}
-	case "DELETE concurrency":
-		err = s.live.Reserve(function, -1)
-	default:
-		http.Error(w, fmt.Sprintf("the stand-in has no %s %s of a function", r.Method, action), http.StatusNotImplemented)
-		return
-	}
-	switch {
-	case err != nil:
-		refuse(w, http.StatusNotFound, "ResourceNotFoundException", err.Error())
-	case r.Method == http.MethodDelete:
-		w.WriteHeader(http.StatusNoContent)
-	default:
-		answer(w, concurrency)
-	}
-}
-
-func (s *Standin) invoke(w http.ResponseWriter, function string, payload []byte) {
-	if len(payload) == 0 {
-		payload = []byte("{}")
-	}
-	out, err := s.live.Invoke(function, payload)
-	if err != nil {
-		w.Header().Set("X-Amz-Function-Error", "Unhandled")
-		answer(w, map[string]any{"errorMessage": err.Error(), "errorType": "error"})
-		return
-	}
-	_, _ = w.Write(out) // an error: the client is gone
 }
 
 func refuse(w http.ResponseWriter, status int, code, message string) {

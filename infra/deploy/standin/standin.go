@@ -111,13 +111,14 @@ var scope = regexp.MustCompile(`Credential=[^/]+/\d{8}/([^/]+)/([^/]+)/aws4_requ
 // deployed API.
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	found := scope.FindStringSubmatch(r.Header.Get("Authorization"))
-	if found != nil && s.live != nil && s.serveLive(w, r, found[2]) {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if found == nil {
 		s.serveAPI(w, r)
+		return
+	}
+	if s.live != nil && s.live.Services[found[2]] != "" {
+		serveLive(w, r, s.live.Services[found[2]])
 		return
 	}
 	s.regions[found[1]] = true

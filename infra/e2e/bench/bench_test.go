@@ -3,39 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"latchkey/pkg/servicetest"
 )
-
-func TestACallgrindFileIsReadToItsSum(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "counts")
-	for text, want := range map[string]int64{"# callgrind format\nfn=(1) main.main\n10 5\nsummary: 123456\n": 123456, "# callgrind format\ntotals: 5\n": 0, "\nsummary: x\n": 0} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := parse(path); got != want || (err == nil) != (want != 0) {
-			t.Errorf("%q: %d, %v", text, got, err)
-		}
-	}
-}
-
-// TestAProgramThatFailsIsNotMeasured wants no figure of a start or a baseline that ends early.
-func TestAProgramThatFailsIsNotMeasured(t *testing.T) {
-	for path, fails := range map[string]bool{"true": false, "false": true} {
-		if err := (program{path: path}).serve(exec.Command(path), func() {}); (err != nil) != fails {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	if err := (program{path: "true", calls: 1}).serve(exec.Command("true"), func() {}); err == nil {
-		t.Error("a function that asks for no event is measured")
-	}
-}
 
 func TestAWorseFigureFailsTheGate(t *testing.T) {
 	list := []figure{{Name: "ratio", Goal: 3.15}, {Name: "count", Goal: 2000}}

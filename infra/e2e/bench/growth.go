@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/netip"
@@ -128,35 +126,17 @@ type cost struct {
 	took  time.Duration
 }
 
-// counting is the HTTP client of an SDK that adds up what its calls cost.
+// counting adds up what calls cost.
 type counting struct {
-	*http.Client
 	mu  sync.Mutex
 	sum cost
 }
 
-// Do sends a request to DynamoDB.
-func (c *counting) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = iam.AskUnits(body)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	res, err := c.Client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := io.ReadAll(res.Body)
-	if err = errors.Join(err, res.Body.Close()); err != nil {
-		return nil, err
-	}
-	res.Body = io.NopCloser(bytes.NewReader(answer))
+func (c *counting) call(units float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sum.calls++
-	c.sum.units += iam.Units(answer)
-	return res, nil
+	c.sum.units += units
 }
 
 // grow measures the reads of an org while the number of its API keys grows.
@@ -170,7 +150,9 @@ func grow(ctx context.Context) (map[string]cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &counting{Client: boot.NewHTTPClient()}
+	var counted counting
+	client := boot.NewHTTPClient()
+	client.Transport = iam.Counting{RoundTripper: client.Transport, Counted: counted.call}
 	table := w.store(client)
 	check := func() error {
 		_, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key})
@@ -203,7 +185,7 @@ func grow(ctx context.Context) (map[string]cost, error) {
 		err := w.clone(ctx, rows, string(w.keyID), ids[had:])
 		slices.Sort(ids)
 		if err == nil {
-			out[step.name], err = client.cost(step.read)
+			out[step.name], err = counted.cost(step.read)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)

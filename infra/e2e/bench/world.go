@@ -139,25 +139,9 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(answer) // the program that has gone is found by its answers
 }
 
-// call makes one call of DynamoDB Local, which checks no signature.
-func (w *world) call(ctx context.Context, operation, body string) (answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.database.Endpoint, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = http.Header{
-		"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Target": {"DynamoDB_20120810." + operation},
-		"Authorization": {"AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"},
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	answer, err = io.ReadAll(res.Body)
-	if err = errors.Join(err, res.Body.Close()); err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %.200s", operation, answer)
-	}
-	return answer, err
+// call makes one call of DynamoDB Local.
+func (w *world) call(ctx context.Context, operation, body string) ([]byte, error) {
+	return backing.CallDynamoDB(ctx, w.database.Endpoint, "DynamoDB_20120810."+operation, []byte(body))
 }
 
 // put writes rows in DynamoDB's JSON, 25 at most.

@@ -6,14 +6,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -101,31 +99,8 @@ func nodeModules(ctx context.Context) (string, error) {
 
 // run runs a program to its end. The error has the program's output.
 func run(ctx context.Context, dir, name string, args ...string) error {
-	_, err := output(ctx, dir, nil, name, args...)
+	_, err := tools.Output(ctx, dir, nil, name, args...)
 	return err
-}
-
-// output runs a program and returns its standard output. It adds env to the environment of
-// this process.
-func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), env...)
-	if filepath.IsAbs(name) { // a tool finds the tools that are installed with it
-		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(name)+":"+os.Getenv("PATH"))
-	}
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s: %w\n%s%s", filepath.Base(name), err, last(out.Bytes()), last(said.Bytes()))
-	}
-	return out.String(), nil
-}
-
-// last returns the end of a program's output, enough to see its error.
-func last(said []byte) []byte {
-	const most = 8000
-	return said[max(0, len(said)-most):]
 }
 
 // generator generates a client. The program that uses the client is in the folder
@@ -222,7 +197,7 @@ func (a *api) runProgram(ctx context.Context, dir string, program []string, name
 	if err != nil {
 		return err
 	}
-	got, err := output(ctx, dir, []string{"BASE_URL=" + w.url, "ACCESS_TOKEN=" + token}, program[0], program[1:]...)
+	got, err := tools.Output(ctx, dir, []string{"BASE_URL=" + w.url, "ACCESS_TOKEN=" + token}, program[0], program[1:]...)
 	if err != nil {
 		return err
 	}

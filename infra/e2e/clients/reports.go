@@ -88,12 +88,9 @@ func compare(tool string, found []report, list []noFault) error {
 
 // redocly runs Redocly's recommended rules on the document of OpenAPI 3.0, and on that of 3.1 that is made from it.
 func redocly(ctx context.Context, _ *api) error {
-	root, err := tools.Root()
-	if err != nil {
-		return err
-	}
-	text, err := contract.Text()
-	if err != nil {
+	root, errRoot := tools.Root()
+	text, errText := contract.Text()
+	if err := errors.Join(errRoot, errText); err != nil {
 		return err
 	}
 	later, err := contract.OpenAPI31(text)
@@ -111,7 +108,7 @@ func redocly(ctx context.Context, _ *api) error {
 	var found []report
 	for _, document := range []string{filepath.Join(root, "infra", "openapi.yaml"), made} {
 		// Redocly fails when it has a problem to report.
-		said, failed := output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
+		said, failed := tools.Output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
 			"lint", "--extends", "recommended", "--format", "json", "--max-problems", "1000", document)
 		var answer struct {
 			Problems []struct {

@@ -43,12 +43,9 @@ func schemathesis(ctx context.Context, a *api) error {
 // fuzz runs all phases of Schemathesis and returns the checks that failed. The seed is
 // fixed, so that runs on the same document try the same requests.
 func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
-	root, err := tools.Root()
-	if err != nil {
-		return nil, err
-	}
-	bin, err := pythonBin(ctx)
-	if err != nil {
+	root, errRoot := tools.Root()
+	bin, errBin := pythonBin(ctx)
+	if err := errors.Join(errRoot, errBin); err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(root, ".local", "clients")
@@ -59,7 +56,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 	args := append([]string{"run", filepath.Join(root, "infra", "openapi.yaml"), "--url", a.stack.URL, "-H", "Authorization: Bearer " + credential,
 		"--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "10", "--seed", "1", "--continue-on-failure", "--no-color",
 		"--report", "ndjson", "--report-ndjson-path", events}, routes...)
-	said, failed := output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
+	said, failed := tools.Output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
 	text, err := os.ReadFile(events)
 	if err != nil {
 		return nil, errors.Join(err, failed)
@@ -69,7 +66,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 		err = failed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, last([]byte(said)))
+		return nil, fmt.Errorf("%w\n%s", err, tools.Tail([]byte(said)))
 	}
 	return reports, nil
 }

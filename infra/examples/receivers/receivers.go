@@ -36,7 +36,6 @@ type Config struct {
 	BaseURL    string
 	EndpointID string
 	Issuer     string    // "": BaseURL
-	Port       int       // 0: a free one
 	Output     io.Writer // gets a line "<event id> <type>" for each event; nil: the lines are dropped
 }
 
@@ -44,9 +43,9 @@ type Config struct {
 type Receiver struct {
 	URL string // for webhooks, by POST
 
-	cmd  *exec.Cmd
 	dir  string
-	done chan struct{} // closed when the receiver has ended
+	stop context.CancelFunc // ends the receiver
+	done chan struct{}      // closed when the receiver has ended
 }
 
 const (
@@ -57,34 +56,23 @@ const (
 // Start starts a receiver and returns when it listens. It installs the receiver's packages at the
 // first use. Without the language the error is a *tools.MissingError. The caller must call Stop.
 func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
-	if c.Port == 0 {
-		port, err := freePort()
-		if err != nil {
-			return nil, err
-		}
-		c.Port = port
-	}
-	dir, err := os.MkdirTemp("", "latchkey-receiver-")
-	if err != nil {
+	port, errPort := tools.FreePort(0)
+	dir, errDir := os.MkdirTemp("", "latchkey-receiver-")
+	if err := errors.Join(errPort, errDir); err != nil {
 		return nil, err
 	}
-	r := &Receiver{URL: fmt.Sprintf("http://127.0.0.1:%d/", c.Port), dir: dir, done: make(chan struct{})}
-	if r.cmd, err = command(ctx, l, dir); err == nil {
-		err = r.run(ctx, c)
+	living, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r := &Receiver{URL: fmt.Sprintf("http://127.0.0.1:%d/", port), dir: dir, stop: stop, done: make(chan struct{})}
+	cmd, err := command(living, l, dir)
+	if err == nil {
+		err = r.run(ctx, cmd, port, c)
 	}
 	if err != nil {
+		stop()
 		_ = os.RemoveAll(dir) // only the first error counts
 		return nil, fmt.Errorf("%s receiver: %w", l, err)
 	}
 	return r, nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // command writes the receiver into dir and returns the command that starts it.
@@ -95,35 +83,38 @@ func command(ctx context.Context, l Language, dir string) (*exec.Cmd, error) {
 			return nil, err
 		}
 		path := filepath.Join(dir, "receiver.py")
-		return exec.Command(interpreter, path), os.WriteFile(path, []byte(text("python/receiver.py")), 0o644)
+		return exec.CommandContext(ctx, interpreter, path), os.WriteFile(path, []byte(text("python/receiver.py")), 0o644)
 	}
 	modules, err := tools.NodeModules(ctx, "receiver-node", text("node/package.json"), text("node/package-lock.json"), nil)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, "receiver.mjs")
-	return exec.Command("node", path), errors.Join(
+	return exec.CommandContext(ctx, "node", path), errors.Join(
 		os.WriteFile(path, []byte(text("node/receiver.mjs")), 0o644),
 		os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")))
 }
 
-func (r *Receiver) run(ctx context.Context, c Config) error {
-	r.cmd.Env = append(os.Environ(), "BASE_URL="+c.BaseURL, "ENDPOINT_ID="+c.EndpointID, fmt.Sprintf("PORT=%d", c.Port))
+func (r *Receiver) run(ctx context.Context, cmd *exec.Cmd, port int, c Config) error {
+	cmd.Env = append(os.Environ(), "BASE_URL="+c.BaseURL, "ENDPOINT_ID="+c.EndpointID, fmt.Sprintf("PORT=%d", port))
 	if c.Issuer != "" {
-		r.cmd.Env = append(r.cmd.Env, "ISSUER="+c.Issuer)
+		cmd.Env = append(cmd.Env, "ISSUER="+c.Issuer)
 	}
 	var said bytes.Buffer
-	r.cmd.Stdout, r.cmd.Stderr = c.Output, &said
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not end it: Stop does
-	if err := r.cmd.Start(); err != nil {
+	cmd.Stdout, cmd.Stderr = c.Output, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not end it: Stop does
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopGrace // then it is killed
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go func() {
-		_ = r.cmd.Wait() // done reports the end
+		_ = cmd.Wait() // done reports the end
 		close(r.done)
 	}()
-	if err := r.await(ctx, c.Port); err != nil {
-		return fmt.Errorf("%w\n%s", errors.Join(err, r.end()), &said)
+	if err := r.await(ctx, port); err != nil {
+		r.end()
+		return fmt.Errorf("%w\n%s", err, &said)
 	}
 	return nil
 }
@@ -148,20 +139,14 @@ func (r *Receiver) await(ctx context.Context, port int) error {
 }
 
 // Stop ends the receiver.
-func (r *Receiver) Stop() error { return errors.Join(r.end(), os.RemoveAll(r.dir)) }
+func (r *Receiver) Stop() error {
+	r.end()
+	return os.RemoveAll(r.dir)
+}
 
-func (r *Receiver) end() error {
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	select {
-	case <-r.done:
-		return nil
-	case <-time.After(stopGrace):
-	}
-	err := r.cmd.Process.Kill()
+func (r *Receiver) end() {
+	r.stop()
 	<-r.done
-	return err
 }
 
 func text(path string) string {

@@ -20,31 +20,6 @@ import (
 	"latchkey/infra/tools"
 )
 
-// A receiver is short and not dense, so that customers can read and copy it.
-const (
-	fewestLines = 60
-	mostLines   = 120
-	widest      = 100 // characters
-)
-
-func TestReceiversAreEasyToRead(t *testing.T) {
-	for _, path := range []string{"node/receiver.mjs", "python/receiver.py"} {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
-		if len(lines) < fewestLines || len(lines) > mostLines {
-			t.Errorf("%s has %d lines, want %d to %d", path, len(lines), fewestLines, mostLines)
-		}
-		for i, line := range lines {
-			if n := len([]rune(string(line))); n > widest {
-				t.Errorf("%s:%d has %d characters, want at most %d", path, i+1, n, widest)
-			}
-		}
-	}
-}
-
 // TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md
 // with the files that the tests run.
 func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {

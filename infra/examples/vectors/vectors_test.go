@@ -34,20 +34,6 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestCasesDiffer finds a case that is the same as another by mistake.
-func TestCasesDiffer(t *testing.T) {
-	names, tokens := map[string]bool{}, map[string]string{}
-	for _, c := range vectors.Mint(time.Unix(vectors.FixedNow, 0)).Cases {
-		if names[c.Name] {
-			t.Errorf("two cases are named %q", c.Name)
-		}
-		if other, ok := tokens[c.Token]; ok {
-			t.Errorf("%q and %q are the same token", other, c.Name)
-		}
-		names[c.Name], tokens[c.Token] = true, c.Name
-	}
-}
-
 // TestVectorsOfThisHourAreVerifiedAndRefused has the cases that are too large for the file. Each case has a Verifier that
 // has seen no kid yet.
 func TestVectorsOfThisHourAreVerifiedAndRefused(t *testing.T) {

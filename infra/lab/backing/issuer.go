@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,12 +83,9 @@ func newJWK() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d, err := key.Bytes()
-	if err != nil {
-		return "", err
-	}
-	point, err := key.PublicKey.Bytes() // 4, x, y
-	if err != nil {
+	d, errD := key.Bytes()
+	point, errPoint := key.PublicKey.Bytes() // 4, x, y
+	if err := errors.Join(errD, errPoint); err != nil {
 		return "", err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString

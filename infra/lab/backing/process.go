@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"latchkey/infra/tools"
 )
 
 const (
@@ -22,9 +24,6 @@ const (
 
 	// stopGrace is the time for a child to end after the end of its input. Then it is killed.
 	stopGrace = 5 * time.Second
-
-	// mostWords is how many bytes of a child's log an error has at most.
-	mostWords = 4000
 
 	// portTries is how many free ports are tried for a child without a given port.
 	portTries = 3
@@ -53,12 +52,10 @@ type Process struct {
 // the port would not do: it could come from another process.
 func start(ctx context.Context, name string, o Options, command func(port int) (*exec.Cmd, error)) (*Process, error) {
 	for try := 1; ; try++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+		port, err := tools.FreePort(o.Port)
 		if err != nil {
-			return nil, fmt.Errorf("%s: port %d is taken: %w", name, o.Port, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
 		cmd, err := command(port)
 		if err != nil {
 			return nil, err
@@ -78,8 +75,12 @@ func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int)
 	if err != nil {
 		return nil, err
 	}
-	stdin, out, err := launch(cmd, log)
-	if err != nil {
+	// A process group of its own: a terminal's Ctrl-C must not end it before the others.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = log
+	stdin, errIn := cmd.StdinPipe()
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
 		_ = log.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -90,27 +91,6 @@ func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int)
 	ready := make(chan struct{})
 	go p.watch(out, ready)
 	return p, p.await(ctx, ready)
-}
-
-// launch starts the command and returns its input and its output.
-func launch(cmd *exec.Cmd, log *os.File) (stdin io.Closer, out *os.File, err error) {
-	// A process group of its own: a terminal's Ctrl-C must not end it before the others.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Stderr = log
-	if stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, nil, err
-	}
-	out, in, err := os.Pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = in.Close() }()
-	cmd.Stdout = in
-	if err := cmd.Start(); err != nil {
-		_ = out.Close()
-		return nil, nil, err
-	}
-	return stdin, out, nil
 }
 
 // openLog opens the child's log. Without a path it is a file without a name, which is gone with
@@ -127,8 +107,7 @@ func openLog(name, path string) (*os.File, error) {
 }
 
 // watch copies the child's output to its log, closes ready at READY, and waits for the child's end.
-func (p *Process) watch(out *os.File, ready chan<- struct{}) {
-	defer func() { _ = out.Close() }()
+func (p *Process) watch(out io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewReader(out)
 	said := false
 	for {
@@ -180,15 +159,11 @@ func (p *Process) Err() error {
 }
 
 func (p *Process) lastWords() string {
-	size, err := p.log.Seek(0, io.SeekEnd)
+	text, err := io.ReadAll(io.NewSectionReader(p.log, 0, math.MaxInt64))
 	if err != nil {
 		return err.Error()
 	}
-	b := make([]byte, min(size, mostWords))
-	if _, err := p.log.ReadAt(b, size-int64(len(b))); err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(b))
+	return tools.Tail(text)
 }
 
 // Stop ends the child and waits for its end. Afterwards all that the child acknowledged is on disk.

@@ -34,8 +34,8 @@ func ReadTable(path string) (*Table, error) {
 	}
 	var doc struct {
 		Resources map[string]struct {
-			Type       string    `yaml:"Type"`
-			Properties yaml.Node `yaml:"Properties"`
+			Type       string         `yaml:"Type"`
+			Properties map[string]any `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -44,11 +44,7 @@ func ReadTable(path string) (*Table, error) {
 	var tables []map[string]any
 	for _, resource := range doc.Resources {
 		if resource.Type == "AWS::DynamoDB::Table" {
-			var literal map[string]any
-			if err := resource.Properties.Decode(&literal); err != nil {
-				return nil, err
-			}
-			tables = append(tables, literal)
+			tables = append(tables, resource.Properties)
 		}
 	}
 	if len(tables) != 1 {
@@ -122,41 +118,27 @@ func (t *Table) sameAs(ctx context.Context, db *dynamodb.Client, name string) er
 	if err != nil {
 		return err
 	}
-	existing := shape(out.Table.KeySchema, nil, out.Table.StreamSpecification)
+	had := &Table{Create: &dynamodb.CreateTableInput{KeySchema: out.Table.KeySchema, StreamSpecification: out.Table.StreamSpecification}}
 	for _, i := range out.Table.GlobalSecondaryIndexes {
-		existing[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
+		index := types.GlobalSecondaryIndex{IndexName: i.IndexName, KeySchema: i.KeySchema, Projection: i.Projection}
+		had.Create.GlobalSecondaryIndexes = append(had.Create.GlobalSecondaryIndexes, index)
 	}
-	if wanted := shape(t.Create.KeySchema, t.Create.GlobalSecondaryIndexes, t.Create.StreamSpecification); !maps.Equal(existing, wanted) {
-		return fmt.Errorf("%w %s: it has %v, and %v is wanted", ErrOtherTable, name, existing, wanted)
+	if existing, wanted := had.shape(), t.shape(); existing != wanted {
+		return fmt.Errorf("%w %s: it has %s, and %s is wanted", ErrOtherTable, name, existing, wanted)
 	}
 	return nil
 }
 
-// shape returns the key of the table, by "", the key and attributes of each index, by its name, and
-// the stream's kind, if it has a stream.
-func shape(key []types.KeySchemaElement, indexes []types.GlobalSecondaryIndex, stream *types.StreamSpecification) map[string]string {
-	out := map[string]string{"": keyNames(key)}
-	if stream != nil {
-		out["(stream)"] = string(stream.StreamViewType)
+// shape returns a text of the table's key, its stream and its indexes.
+func (t *Table) shape() string {
+	indexes := slices.SortedFunc(slices.Values(t.Create.GlobalSecondaryIndexes), func(a, b types.GlobalSecondaryIndex) int {
+		return strings.Compare(aws.ToString(a.IndexName), aws.ToString(b.IndexName))
+	})
+	text, err := json.Marshal([]any{t.Create.KeySchema, t.Create.StreamSpecification, indexes})
+	if err != nil {
+		panic(err) // the SDK's types can be marshalled
 	}
-	for _, i := range indexes {
-		out[aws.ToString(i.IndexName)] = indexShape(i.KeySchema, i.Projection)
-	}
-	return out
-}
-
-// indexShape returns a text of an index's key and the attributes that the index has of a row.
-func indexShape(key []types.KeySchemaElement, p *types.Projection) string {
-	return keyNames(key) + " with " + strings.Join(append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...), " ")
-}
-
-func keyNames(key []types.KeySchemaElement) string {
-	var names []string
-	for _, k := range key {
-		names = append(names, string(k.KeyType)+" "+aws.ToString(k.AttributeName))
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return string(text)
 }
 
 // Queue is a queue to create.

@@ -9,9 +9,14 @@
 package backing
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,11 +100,7 @@ func startPython(ctx context.Context, name, script string, o Options) (*Process,
 	if err != nil {
 		return nil, err
 	}
-	path, err := tools.File(name+".py", script)
-	if err != nil {
-		return nil, err
-	}
-	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, path, fmt.Sprint(port)), nil })
+	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, "-c", script, fmt.Sprint(port)), nil })
 }
 
 // credentials returns credentials that the services accept: they accept any.
@@ -120,4 +121,35 @@ func NewKMSClient(endpoint string) *kms.Client {
 // NewSQSClient returns a client for the endpoint of a server of queues.
 func NewSQSClient(endpoint string) *sqs.Client {
 	return sqs.New(sqs.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
+}
+
+// DynamoDBError is an error that DynamoDB Local answers.
+type DynamoDBError struct {
+	Type    string `json:"__type"` // ends in #, and the exception's name
+	Message string
+}
+
+func (e *DynamoDBError) Error() string { return e.Type + ": " + e.Message }
+
+// CallDynamoDB makes one call of DynamoDB Local, in its own JSON. Error: *DynamoDBError.
+func CallDynamoDB(ctx context.Context, endpoint, target string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("X-Amz-Target", target)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	// DynamoDB Local does not check the signature.
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20200101/"+Region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode == http.StatusOK {
+		return answer, err
+	}
+	refused := &DynamoDBError{}
+	return nil, errors.Join(refused, json.Unmarshal(answer, refused))
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,9 +37,6 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 			return nil, fmt.Errorf("%s and %s would both build %s", other, folder, name)
 		}
 		folders[name] = folder
-	}
-	if len(folders) == 0 {
-		return nil, errors.New("there is no function to build")
 	}
 	// Go's test cache learns by this that a test which builds functions depends on these files.
 	if _, err := Fingerprint(o.Root); err != nil {

@@ -98,22 +98,3 @@ func said(t *testing.T, program string) string {
 	}
 	return string(out)
 }
-
-// TestGosTestCacheSeesTheFunctions runs TestAFunctionIsBuilt and reads the log from which Go's test
-// cache finds the files that a test depends on.
-func TestGosTestCacheSeesTheFunctions(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "log")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestAFunctionIsBuilt$", "-test.testlogfile="+log)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, source := range []string{"/" + toy + "/main.go\n", "/infra/tools/tools.go\n"} {
-		if !strings.Contains(string(text), source) {
-			t.Errorf("%s is not among what the cache knows", strings.TrimSpace(source))
-		}
-	}
-}

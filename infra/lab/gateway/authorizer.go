@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"latchkey/infra/lab/lambda"
@@ -61,15 +60,10 @@ func (x *exchange) authorize() *refusal {
 	if !ok {
 		return &refusal{unauthorized, "Unauthorized"}
 	}
-	v, cached := x.g.cache.get(key, x.g.now())
-	if !cached {
-		fresh, err := x.ask(auth)
-		if err != nil {
-			x.failure = fmt.Sprintf("authorizer %s: %v", auth.Function, err)
-			return authorizerFault(err)
-		}
-		v = fresh
-		x.g.cache.put(key, v, x.g.now().Add(auth.TTL), auth.TTL)
+	v, err := x.cached(key, auth)
+	if err != nil {
+		x.failure = fmt.Sprintf("authorizer %s: %v", auth.Function, err)
+		return authorizerFault(err)
 	}
 	x.principal = maps.Clone(v.Context)
 	if x.principal == nil {
@@ -77,6 +71,24 @@ func (x *exchange) authorize() *refusal {
 	}
 	x.principal["principalId"] = v.PrincipalID
 	return v.PolicyDocument.evaluate(x.methodARN(), x.g.now())
+}
+
+// keptVerdict is an authorizer's answer that is kept for the time in the template.
+type keptVerdict struct {
+	verdict verdict
+	until   time.Time
+}
+
+// cached returns the authorizer's kept answer, or asks.
+func (x *exchange) cached(key string, auth translated.Authorizer) (verdict, error) {
+	if kept, ok := x.g.kept.Load(key); ok && x.g.now().Before(kept.(keptVerdict).until) {
+		return kept.(keptVerdict).verdict, nil
+	}
+	v, err := x.ask(auth)
+	if err == nil && auth.TTL > 0 {
+		x.g.kept.Store(key, keptVerdict{v, x.g.now().Add(auth.TTL)})
+	}
+	return v, err
 }
 
 // cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing: the
@@ -178,33 +190,4 @@ func (p policy) evaluate(methodARN string, now time.Time) *refusal {
 
 func (s stringOrList) matches(value string) bool {
 	return slices.ContainsFunc(s, func(pattern string) bool { return translated.Like(pattern, value) })
-}
-
-// policyCache keeps authorizers' answers for the time in the template.
-type policyCache struct {
-	mu   sync.Mutex
-	kept map[string]keptVerdict
-}
-
-type keptVerdict struct {
-	verdict verdict
-	until   time.Time
-}
-
-func newPolicyCache() *policyCache { return &policyCache{kept: make(map[string]keptVerdict)} }
-
-func (c *policyCache) get(key string, now time.Time) (verdict, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k, ok := c.kept[key]
-	return k.verdict, ok && now.Before(k.until)
-}
-
-func (c *policyCache) put(key string, v verdict, until time.Time, ttl time.Duration) {
-	if ttl == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept[key] = keptVerdict{v, until}
 }

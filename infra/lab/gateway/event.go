@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +80,7 @@ func unescaped(s string) string {
 
 func (x *exchange) requestContext() map[string]any {
 	return map[string]any{
-		"accountId": translated.AccountID, "apiId": apiID, "resourceId": resourceID(x.matched.route.Path),
+		"accountId": translated.AccountID, "apiId": apiID, "resourceId": x.matched.route.Path,
 		"resourcePath": x.matched.route.Path, "httpMethod": x.r.Method, "stage": x.g.api.Stage,
 		"path": "/" + x.g.api.Stage + x.r.URL.EscapedPath(), "protocol": x.r.Proto,
 		"requestId": x.id, "extendedRequestId": x.extended,
@@ -153,10 +155,6 @@ func orNil[M ~map[string]V, V any](m M) any {
 	return m
 }
 
-func resourceID(path string) string {
-	return strings.Trim(strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path), "-")
-}
-
 // newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.
 func newExtendedID() string {
 	b := make([]byte, 11)
@@ -169,7 +167,7 @@ type proxyAnswer struct {
 	StatusCode        json.Number         `json:"statusCode"`
 	Headers           map[string]any      `json:"headers"`
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
-	Body              *string             `json:"body"`
+	Body              string              `json:"body"`
 }
 
 // Headers of a function's answer that API Gateway sends under another name, and those that it does not
@@ -184,21 +182,28 @@ var (
 
 const remappedPrefix = "X-Amzn-Remapped-"
 
-// write sends a function's answer. If the answer is malformed it sends nothing and returns an error.
-func (x *exchange) write(w http.ResponseWriter, answer []byte) error {
-	status, headers, body, err := parseAnswer(answer)
-	if err != nil {
+// write sends a function's answer. If the answer is malformed it sends nothing and returns an error. It ignores
+// isBase64Encoded, as API Gateway does without binary media types, which the local stack does not have.
+func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
+	var a proxyAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
 		return err
 	}
-	for name, values := range headers {
+	status, errStatus := statusOf(a.StatusCode)
+	headers, errHeaders := singles(a.Headers)
+	if err := errors.Join(errStatus, errHeaders); err != nil {
+		return err
+	}
+	for name, values := range a.MultiValueHeaders {
+		// When both name a header, that of multiValueHeaders wins.
+		headers.Del(name)
 		for _, v := range values {
-			w.Header().Add(name, v)
+			add(headers, name, v)
 		}
 	}
-	if w.Header().Get("Content-Type") == "" {
-		w.Header().Set("Content-Type", "application/json")
-	}
-	x.send(w, status, body)
+	w.Header().Set("Content-Type", "application/json")
+	maps.Copy(w.Header(), headers)
+	x.send(w, status, a.Body)
 	return nil
 }
 
@@ -210,32 +215,6 @@ func (x *exchange) send(w http.ResponseWriter, status int, body string) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(body))
-}
-
-// parseAnswer reads a proxy answer. It ignores isBase64Encoded, as API Gateway does without binary media
-// types, which the local stack does not have.
-func parseAnswer(raw []byte) (status int, headers http.Header, body string, err error) {
-	var a proxyAnswer
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return 0, nil, "", err
-	}
-	if status, err = statusOf(a.StatusCode); err != nil {
-		return 0, nil, "", err
-	}
-	if headers, err = singles(a.Headers); err != nil {
-		return 0, nil, "", err
-	}
-	for name, values := range a.MultiValueHeaders {
-		// When both name a header, that of multiValueHeaders wins.
-		headers.Del(name)
-		for _, v := range values {
-			add(headers, name, v)
-		}
-	}
-	if a.Body != nil {
-		body = *a.Body
-	}
-	return status, headers, body, nil
 }
 
 // statusOf returns the status of a function's answer.
@@ -262,15 +241,12 @@ func singles(all map[string]any) (http.Header, error) {
 }
 
 func add(h http.Header, name, value string) {
-	for _, d := range dropped {
-		if strings.EqualFold(name, d) {
-			return
-		}
+	is := func(other string) bool { return strings.EqualFold(name, other) }
+	if slices.ContainsFunc(dropped, is) {
+		return
 	}
-	for _, r := range remapped {
-		if strings.EqualFold(name, r) {
-			name = remappedPrefix + r
-		}
+	if slices.ContainsFunc(remapped, is) {
+		name = remappedPrefix + http.CanonicalHeaderKey(name)
 	}
 	h.Add(name, value)
 }

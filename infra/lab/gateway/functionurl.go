@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -136,49 +137,28 @@ type urlAnswer struct {
 // nothing and returns an error.
 func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil && !json.Valid(raw) {
-		return fmt.Errorf("malformed answer: %w", err)
+	a, errJSON := urlAnswer{StatusCode: "200", Body: string(raw)}, json.Unmarshal(raw, &members)
+	if json.Valid(raw) {
+		errJSON = nil // a text or a list, which is a body
 	}
-	a := urlAnswer{StatusCode: "200", Body: string(raw)}
 	if _, formatted := members["statusCode"]; formatted {
 		a = urlAnswer{}
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return fmt.Errorf("malformed answer: %w", err)
-		}
+		errJSON = json.Unmarshal(raw, &a)
 	}
-	status, headers, err := a.head()
-	if err != nil {
+	status, errStatus := statusOf(a.StatusCode)
+	headers, errHeaders := singles(a.Headers) // Lambda renames headers as API Gateway does
+	body, errBody := []byte(a.Body), error(nil)
+	if a.IsBase64Encoded {
+		body, errBody = base64.StdEncoding.DecodeString(a.Body)
+	}
+	if err := errors.Join(errJSON, errStatus, errHeaders, errBody); err != nil {
 		return fmt.Errorf("malformed answer: %w", err)
 	}
-	if a.IsBase64Encoded {
-		body, err := base64.StdEncoding.DecodeString(a.Body)
-		if err != nil {
-			return fmt.Errorf("malformed answer: %w", err)
-		}
-		a.Body = string(body)
-	}
-	for name, values := range headers {
-		w.Header()[name] = values
-	}
-	x.send(w, status, a.Body)
-	return nil
-}
-
-// head returns the status and the headers. Lambda renames headers as API Gateway does.
-func (a urlAnswer) head() (int, http.Header, error) {
-	status, err := statusOf(a.StatusCode)
-	if err != nil {
-		return 0, nil, err
-	}
-	headers, err := singles(a.Headers)
-	if err != nil {
-		return 0, nil, err
-	}
-	if headers.Get("Content-Type") == "" {
-		headers.Set("Content-Type", "application/json")
-	}
+	w.Header().Set("Content-Type", "application/json")
+	maps.Copy(w.Header(), headers)
 	for _, cookie := range a.Cookies {
-		headers.Add("Set-Cookie", cookie)
+		w.Header().Add("Set-Cookie", cookie)
 	}
-	return status, headers, nil
+	x.send(w, status, string(body))
+	return nil
 }

@@ -1,6 +1,6 @@
 // Package gateway serves a translated template's REST API on this machine as API Gateway would. Routes,
 // the authorizers and their cache, and gateway responses come from the template. The gateway does all
-// that a client or a function can see of API Gateway; it throttles only after Throttle. FunctionURL
+// that a client or a function can see of API Gateway, but for limits of requests. FunctionURL
 // serves a function's own address as Lambda would. The package is generic: it serves any template.
 package gateway
 
@@ -12,6 +12,7 @@ import (
 	"log"
 	"maps"
 	"net/http"
+	"sync"
 	"time"
 
 	"latchkey/infra/lab/lambda"
@@ -42,8 +43,7 @@ type Gateway struct {
 	routes    []route
 	responses responses
 	invoker   Invoker
-	cache     *policyCache
-	throttle  *throttle   // nil: none
+	kept      sync.Map    // answers of authorizers (keptVerdict), by what they depend on
 	requests  *log.Logger // gets one line a request; nil: no lines
 	mark      string      // a header of gateway responses; "": none
 	now       func() time.Time
@@ -64,7 +64,7 @@ func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, 
 		return nil, err
 	}
 	return &Gateway{
-		api: api, routes: routes, responses: rs, invoker: invoker, cache: newPolicyCache(), requests: requests, now: time.Now,
+		api: api, routes: routes, responses: rs, invoker: invoker, requests: requests, now: time.Now,
 		integrationLimit: integrationLimit, authorizerLimit: authorizerLimit,
 	}, nil
 }
@@ -128,9 +128,6 @@ func (x *exchange) answer(w http.ResponseWriter) {
 		return
 	case !x.found:
 		x.unknownRoute(w)
-		return
-	case !x.g.throttle.take(x.matched.route.Method+" "+x.matched.route.Path, x.begun):
-		x.respond(w, throttled, "Too Many Requests")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, x.r.Body, maxBody))

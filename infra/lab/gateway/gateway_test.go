@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -196,27 +195,6 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 	}
 }
 
-// TestMethodOfAParameterServesWhereTheLiteralHasNone follows the developer guide, "Set up a method
-// request": a method request against a specific resource takes precedence. Without one, the generic
-// one serves.
-func TestMethodOfAParameterServesWhereTheLiteralHasNone(t *testing.T) {
-	api := testAPI()
-	api.Routes = append(api.Routes, translated.Route{Method: "POST", Path: "/tags/get", Function: "New"}, translated.Route{Method: "GET", Path: "/tags/{kid}", Function: "Open"})
-	f, s := setUp(t, api)
-	for _, c := range []struct {
-		method, function string
-		status           int
-	}{{"POST", "New", 200}, {"GET", "Open", 200}, {"PUT", "", 403}} {
-		before := f.calls[c.function]
-		if res, body := do(t, c.method, s.URL+"/tags/get", ""); res.StatusCode != c.status || c.function != "" && f.calls[c.function] != before+1 {
-			t.Errorf("%s: %s %s", c.method, res.Status, body)
-		}
-	}
-	if p := fmt.Sprint(f.events["Open"]["pathParameters"]); p != "map[kid:get]" {
-		t.Errorf("parameters %v", p)
-	}
-}
-
 func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
 	_, s := setUp(t, testAPI())
 	for _, path := range []string{"/", "/nope", "/v1/pets/", "/v1/pets/a/b", "/v1//pets"} {
@@ -227,19 +205,6 @@ func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
 	}
 	if res, _ := do(t, "PUT", s.URL+"/open", "", "Authorization", "Bearer x"); res.StatusCode != 403 || res.Header.Get(markOfTests) != "INVALID_SIGNATURE" {
 		t.Errorf("with a Bearer header: %s %v", res.Status, res.Header)
-	}
-}
-
-func TestDenyIsTheTemplatesAnswer(t *testing.T) {
-	f, s := setUp(t, testAPI())
-	f.answer["Auth"] = policyOf("Deny", map[string]any{"code": "key_revoked"})
-	res, body := do(t, "GET", s.URL+"/v1/pets", "")
-	want := `{"code":"key_revoked","requestId":"` + res.Header.Get("X-Amz-Apigw-Id") + `"}`
-	if res.StatusCode != 401 || body != want || res.Header.Get("Content-Type") != "application/problem+json" || res.Header.Get("WWW-Authenticate") != "Bearer" {
-		t.Errorf("%s %v %s, want %s", res.Status, res.Header, body, want)
-	}
-	if f.calls["Pets"] != 0 {
-		t.Error("a denied request reached the function")
 	}
 }
 

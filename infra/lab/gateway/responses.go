@@ -25,7 +25,6 @@ const (
 	invalidSignature             kind = "INVALID_SIGNATURE"
 	missingAuthenticationToken   kind = "MISSING_AUTHENTICATION_TOKEN"
 	requestTooLarge              kind = "REQUEST_TOO_LARGE"
-	throttled                    kind = "THROTTLED"
 	unauthorized                 kind = "UNAUTHORIZED"
 	default4XX                   kind = "DEFAULT_4XX"
 	default5XX                   kind = "DEFAULT_5XX"
@@ -42,7 +41,7 @@ var statuses = map[kind]int{
 	"BAD_REQUEST_PARAMETERS": 400, badRequestBody: 400, default4XX: 400, default5XX: 500, "EXPIRED_TOKEN": 403,
 	integrationFailure: 504, integrationTimeout: 504, "INVALID_API_KEY": 403, invalidSignature: 403,
 	missingAuthenticationToken: 403, "QUOTA_EXCEEDED": 429, requestTooLarge: 413, "RESOURCE_NOT_FOUND": 404,
-	throttled: 429, unauthorized: 401, "UNSUPPORTED_MEDIA_TYPE": 415, "WAF_FILTERED": 403,
+	"THROTTLED": 429, unauthorized: 401, "UNSUPPORTED_MEDIA_TYPE": 415, "WAF_FILTERED": 403,
 }
 
 // responses are the template's gateway responses, checked.

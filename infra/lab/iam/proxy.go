@@ -33,8 +33,7 @@ type Proxy struct {
 
 	watch atomic.Pointer[func(Call)] // nil: no one
 
-	mu   sync.Mutex
-	keys map[string]*Key // the KMS's keys, by the id in the call
+	keys sync.Map // the KMS's keys (*Key), by the id in the call
 	kms  *kms.Client
 }
 
@@ -43,7 +42,6 @@ type Proxy struct {
 func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
-		keys: make(map[string]*Key),
 		// The proxy does not retry: the caller does.
 		kms: kms.New(backing.NewKMSClient(services["kms"]).Options(), func(o *kms.Options) { o.Retryer = aws.NopRetryer{} }),
 	}
@@ -58,8 +56,7 @@ func NewProxy(t *translated.Template, a *Authority, services map[string]string, 
 			Transport: transport,
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
 			// When a service does not answer, the caller's connection ends too.
-			ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-			ModifyResponse: readCapacity,
+			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		}
 	}
 	return p, nil
@@ -98,8 +95,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil: // errNoAnswer
 		panic(http.ErrAbortHandler)
 	}
-	if watch := p.watch.Load(); watch != nil {
-		r, body = askCapacity(r, body, &Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
+	if watch := p.watch.Load(); watch != nil && *watch != nil {
+		next = watched(next, Call{Function: function, Service: service, Operation: operation, Request: body}, *watch)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	next.ServeHTTP(w, r)
@@ -114,9 +111,7 @@ func (p *Proxy) decide(ctx context.Context, function, service, operation string,
 		needs = []Need{{Action: service + ":" + operation, Resource: err.Error()}}
 	}
 	if operation == "TagResource" || operation == "UntagResource" {
-		p.mu.Lock()
-		clear(p.keys)
-		p.mu.Unlock()
+		p.keys.Clear()
 	}
 	return p.authority.Decide(function, needs...)
 }
@@ -141,11 +136,8 @@ var errNoAnswer = errors.New("iam: the KMS does not answer")
 
 // key gets a key from the KMS, once for each id. An unknown key is nil. Error: errNoAnswer.
 func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
-	p.mu.Lock()
-	known := p.keys[id]
-	p.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if known, ok := p.keys.Load(id); ok {
+		return known.(*Key), nil
 	}
 	var unknown *types.NotFoundException
 	out, err := p.kms.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
@@ -167,9 +159,7 @@ func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 		}
 		found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.keys[id] = found
+	p.keys.Store(id, found)
 	return found, nil
 }
 
@@ -181,67 +171,60 @@ type Call struct {
 }
 
 // Watch calls f for each call that is answered from now on. Nil ends the watch.
-func (p *Proxy) Watch(f func(Call)) {
-	if f == nil {
-		p.watch.Store(nil)
-		return
-	}
-	p.watch.Store(&f)
+func (p *Proxy) Watch(f func(Call)) { p.watch.Store(&f) }
+
+// watched returns the proxy of a service, changed so that it calls tell with the answered call.
+func watched(next *httputil.ReverseProxy, c Call, tell func(Call)) *httputil.ReverseProxy {
+	counted := *next
+	counted.Transport = Counting{next.Transport, func(units float64) {
+		if strings.Contains(c.Operation, "Get") || c.Operation == "Query" {
+			c.Read = units
+		} else {
+			c.Write = units
+		}
+		tell(c)
+	}}
+	return &counted
 }
 
-// watchedCall is passed from a request to its answer, in the request's context.
-type watchedCall struct {
-	call *Call
-	tell func(Call)
+// Counting is a transport that has DynamoDB count the capacity units of each call. Other services get their calls as
+// they are, and count none.
+type Counting struct {
+	http.RoundTripper
+	Counted func(units float64)
 }
 
-type watchKey struct{}
-
-// askCapacity returns the request and body of a call, changed so that DynamoDB counts the call's capacity.
-func askCapacity(r *http.Request, body []byte, c *Call, tell func(Call)) (*http.Request, []byte) {
-	if c.Service == "dynamodb" {
-		body = AskUnits(body)
+// RoundTrip makes one call.
+func (c Counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+		var in map[string]json.RawMessage
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+		in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
+		body, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
-	return r.WithContext(context.WithValue(r.Context(), watchKey{}, watchedCall{c, tell})), body
-}
-
-// AskUnits returns the body of a call, changed so that DynamoDB's answer has what Units reads. A body that is no
-// object is returned as it is.
-func AskUnits(body []byte) []byte {
-	var in map[string]json.RawMessage
-	if json.Unmarshal(body, &in) != nil {
-		return body
-	}
-	in["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
-	text, err := json.Marshal(in)
+	res, err := c.RoundTripper.RoundTrip(r)
 	if err != nil {
-		return body
+		return nil, err
 	}
-	return text
-}
-
-// readCapacity reads the capacity in an answer.
-func readCapacity(res *http.Response) error {
-	of, ok := res.Request.Context().Value(watchKey{}).(watchedCall)
-	if !ok {
-		return nil
-	}
-	body, err := io.ReadAll(res.Body)
+	answer, err := io.ReadAll(res.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	units := &of.call.Write
-	if strings.Contains(of.call.Operation, "Get") || of.call.Operation == "Query" {
-		units = &of.call.Read
-	}
-	*units += Units(body)
-	of.tell(*of.call)
-	return nil
+	_ = res.Body.Close() // it is read
+	res.Body = io.NopCloser(bytes.NewReader(answer))
+	c.Counted(unitsIn(answer))
+	return res, nil
 }
 
-// Units returns the capacity units in an answer of DynamoDB to a call that asked for their total.
-func Units(answer []byte) (sum float64) {
+// unitsIn returns the capacity units in an answer of DynamoDB to a call that asked for their total.
+func unitsIn(answer []byte) (sum float64) {
 	type capacity struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity capacity }
 	var several struct{ ConsumedCapacity []capacity }

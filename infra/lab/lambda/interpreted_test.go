@@ -15,19 +15,19 @@ func TestNodeRunsAFunction(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("this machine has no node")
 	}
-	runs(t, lambda.Node, "testdata/node", "old.handler")
+	runs(t, false, "testdata/node", "old.handler")
 }
 
 func TestPythonRunsAFunction(t *testing.T) {
-	runs(t, lambda.Python, "testdata/python", "sub/old.handler")
+	runs(t, true, "testdata/python", "sub/old.handler")
 }
 
 // runs calls the functions in a folder: the handlers of app, and another that answers with the text that it got.
-func runs(t *testing.T, of func(lambda.Function, string, string) (lambda.Function, error), folder, other string) {
+func runs(t *testing.T, python bool, folder, other string) {
 	t.Helper()
 	var run []lambda.Function
 	for name, handler := range map[string]string{"Module": "app.handler", "Other": other, "Misspelt": "app.handle", "Missing": "none.handler"} {
-		f, err := of(lambda.Function{Name: name, Timeout: 5 * time.Second, Env: map[string]string{"OWN": "value"}}, folder, handler)
+		f, err := lambda.Interpreted(lambda.Function{Name: name, Timeout: 5 * time.Second, Env: map[string]string{"OWN": "value"}}, python, folder, handler)
 		if err != nil {
 			t.Fatal(err)
 		}

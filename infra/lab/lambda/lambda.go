@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"latchkey/infra/tools"
 )
 
 // Function is a function and the settings of its copies.
@@ -66,9 +68,9 @@ type Service struct {
 // frozen ones too.
 func Start(o Options) (*Service, error) {
 	o.MaxCopies = cmp.Or(o.MaxCopies, defaultMaxCopies)
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	l, err := tools.Listen(o.Port)
 	if err != nil {
-		return nil, fmt.Errorf("runtime API: port %d is taken: %w", o.Port, err)
+		return nil, err
 	}
 	g, err := newGroup()
 	if err != nil {
@@ -85,7 +87,7 @@ func Start(o Options) (*Service, error) {
 		s.logs = append(s.logs, log)
 		s.pools[f.Name] = newPool(s, f, log)
 	}
-	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 0}
+	s.server = &http.Server{Handler: s.runtimeAPI(), ReadHeaderTimeout: 0}
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
 }
@@ -170,34 +172,23 @@ func (s *Service) Copies(name string) []Copy {
 // SetStopped stops a function: every new call fails with ErrThrottled, as with a reserved concurrency of 0. With
 // false the function takes calls again. Error: ErrNoFunction.
 func (s *Service) SetStopped(name string, stopped bool) error {
-	p, err := s.pool(name)
-	if err != nil {
-		return err
-	}
-	p.stopped.Store(stopped)
-	return nil
+	return s.on(name, func(p *pool) { p.stopped.Store(stopped) })
 }
 
 // Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone.
 // The next call starts a new copy. Error: ErrNoFunction.
-func (s *Service) Kill(name string) error {
-	p, err := s.pool(name)
-	if err != nil {
-		return err
-	}
-	p.killAll()
-	return nil
-}
+func (s *Service) Kill(name string) error { return s.on(name, (*pool).killAll) }
 
 // Renew makes every call that begins from now on run the program that is now at the function's path.
 // Calls that run already end as they are. Error: ErrNoFunction.
-func (s *Service) Renew(name string) error {
+func (s *Service) Renew(name string) error { return s.on(name, (*pool).renew) }
+
+func (s *Service) on(name string, do func(*pool)) error {
 	p, err := s.pool(name)
-	if err != nil {
-		return err
+	if err == nil {
+		do(p)
 	}
-	p.renew()
-	return nil
+	return err
 }
 
 // group is a process group whose members are killed when this process ends in any way. Its leader
@@ -212,18 +203,13 @@ func newGroup() (*group, error) {
 	// The leader prints a line when it runs. Before, no member can join its group.
 	cmd := exec.Command("/bin/sh", "-c", "echo; cat >/dev/null; kill -KILL 0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe()
+	stdin, errIn := cmd.StdinPipe()
+	stdout, errOut := cmd.StdoutPipe()
+	err := errors.Join(errIn, errOut, cmd.Start())
+	if err == nil {
+		_, err = bufio.NewReader(stdout).ReadByte()
+	}
 	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("a process group for the functions: %w", err)
-	}
-	if _, err := bufio.NewReader(stdout).ReadByte(); err != nil {
 		return nil, fmt.Errorf("a process group for the functions: %w", err)
 	}
 	return &group{leader: cmd, stdin: stdin}, nil

@@ -65,9 +65,6 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 	o.LogDir = t.TempDir()
 	o.Functions = []lambda.Function{
 		{Name: "Toy", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"OWN": "value"}},
-		{Name: "Patient", Path: path, Timeout: time.Minute},
-		{Name: "Reserved", Path: path, Timeout: time.Second, Reserved: new(2)},
-		{Name: "Closed", Path: path, Timeout: time.Second, Reserved: new(0)},
 		{Name: "NoStart", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"FAIL_INIT": "1"}},
 		{Name: "NoProgram", Path: path + "-is-not-there", Timeout: time.Second},
 	}
@@ -81,12 +78,7 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 
 func call(t *testing.T, s *lambda.Service, order string) report {
 	t.Helper()
-	return callTo(t, s, "Toy", order)
-}
-
-func callTo(t *testing.T, s *lambda.Service, function, order string) report {
-	t.Helper()
-	answer, err := s.Invoke(context.Background(), function, []byte(order))
+	answer, err := s.Invoke(context.Background(), "Toy", []byte(order))
 	if err != nil {
 		t.Fatalf("%s: %v", order, err)
 	}
@@ -134,28 +126,6 @@ func TestCopiesAreAsManyAsCallsAtOnce(t *testing.T) {
 	}
 }
 
-// TestReservedConcurrencyRefusesTheCallOverIt has room for more copies than the function reserves.
-func TestReservedConcurrencyRefusesTheCallOverIt(t *testing.T) {
-	s, _ := start(t, lambda.Options{MaxCopies: 3})
-	call := func(done chan<- error) {
-		_, err := s.Invoke(context.Background(), "Reserved", []byte(`{"Seconds":0.8}`))
-		done <- err
-	}
-	for range 2 { // the room is free again after the calls
-		done := make(chan error, 2)
-		go call(done)
-		go call(done)
-		until(t, func() bool { return len(s.Copies("Reserved")) == 2 })
-		time.Sleep(200 * time.Millisecond)
-		if _, err := s.Invoke(context.Background(), "Reserved", []byte(`{}`)); !errors.Is(err, lambda.ErrThrottled) {
-			t.Errorf("a third call: %v", err)
-		}
-		if err := errors.Join(<-done, <-done); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func until(t *testing.T, done func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(5 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -200,37 +170,6 @@ func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	call(t, s, `{}`)
 }
 
-func TestKilledFunctionFailsItsCallsAndStartsAgain(t *testing.T) {
-	const function = "Patient" // both calls last until it is killed, however long a copy takes to start
-	s, _ := start(t, lambda.Options{})
-	idle := callTo(t, s, function, `{}`)
-	failed := make(chan error)
-	for range 2 {
-		go func() {
-			_, err := s.Invoke(context.Background(), function, []byte(`{"Seconds":50}`))
-			failed <- err
-		}()
-	}
-	until(t, func() bool { return len(s.Copies(function)) == 2 })
-	if err := s.Kill(function); err != nil {
-		t.Fatal(err)
-	}
-	if c := s.Copies(function); len(c) != 0 {
-		t.Errorf("copies are left: %+v", c)
-	}
-	for range 2 {
-		if err := <-failed; !errors.Is(err, lambda.ErrCrash) {
-			t.Errorf("a call of a killed copy: %v", err)
-		}
-	}
-	if after := callTo(t, s, function, `{}`); after.PID == idle.PID {
-		t.Error("a killed copy answered")
-	}
-	if err := s.Kill("Unknown"); !errors.Is(err, lambda.ErrNoFunction) {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestRenewedFunctionEndsItsCallsAndStartsAgain(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	answered := make(chan error)
@@ -255,24 +194,6 @@ func TestRenewedFunctionEndsItsCallsAndStartsAgain(t *testing.T) {
 	until(t, func() bool { return len(s.Copies("Toy")) == 1 })
 	if err := s.Renew("Unknown"); !errors.Is(err, lambda.ErrNoFunction) {
 		t.Errorf("an unknown function: %v", err)
-	}
-}
-
-func TestStoppedFunctionIsNotCalled(t *testing.T) {
-	s, _ := start(t, lambda.Options{})
-	if _, err := s.Invoke(t.Context(), "Closed", []byte(`{}`)); !errors.Is(err, lambda.ErrThrottled) {
-		t.Errorf("a reserve of 0: %v", err)
-	}
-	for _, stopped := range []bool{true, false} {
-		if err := s.SetStopped("Toy", stopped); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Invoke(t.Context(), "Toy", []byte(`{}`)); errors.Is(err, lambda.ErrThrottled) != stopped {
-			t.Errorf("stopped %v: %v", stopped, err)
-		}
-	}
-	if err := s.SetStopped("None", true); !errors.Is(err, lambda.ErrNoFunction) {
-		t.Errorf("no function: %v", err)
 	}
 }
 
@@ -301,23 +222,4 @@ func TestFunctionsErrorIsAFunctionError(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func TestNoCopyOutlivesTheService(t *testing.T) {
-	s, _ := start(t, lambda.Options{})
-	pid := call(t, s, `{}`).PID // frozen by now
-	s.Close()
-	for limit := time.Now().Add(5 * time.Second); alive(pid); {
-		if time.Now().After(limit) {
-			t.Fatalf("process %d lives", pid)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if _, err := s.Invoke(context.Background(), "Toy", []byte("{}")); !errors.Is(err, lambda.ErrCrash) {
-		t.Errorf("a closed service: %v", err)
-	}
-}
-
-func alive(pid int) bool {
-	return syscall.Kill(pid, 0) == nil
 }

@@ -108,37 +108,26 @@ func (c *process) call(payload []byte) ([]byte, error) {
 	defer timeout.Stop()
 	c.hold(&e)
 	defer c.hold(nil)
-	select {
-	case c.events <- e:
-	case <-c.gone:
-		return nil, ErrCrash
-	case <-timeout.C:
-		c.kill()
-		return nil, ErrTimeout
-	}
-	var a answer
-	select {
-	case a = <-e.answer:
-	case <-c.gone:
+	for next := c.events; ; {
 		select {
-		case a = <-e.answer: // it answered before it ended
-		default:
-			return nil, ErrCrash
+		case next <- e:
+			next = nil // so that it is sent once
+		case a := <-e.answer:
+			c.answered.Add(1)
+			return a.payload, a.err
+		case <-c.gone:
+			if len(e.answer) == 0 { // else it answered before it ended
+				return nil, ErrCrash
+			}
+		case <-timeout.C:
+			c.kill()
+			return nil, ErrTimeout
 		}
-	case <-timeout.C:
-		c.kill()
-		return nil, ErrTimeout
 	}
-	c.answered.Add(1)
-	return a.payload, a.err
 }
 
+// awaitFirst waits until the copy has asked for its first event.
 func (c *process) awaitFirst() error {
-	select {
-	case <-c.asked:
-		return nil
-	default:
-	}
 	limit := time.NewTimer(initLimit)
 	defer limit.Stop()
 	select {
@@ -206,30 +195,22 @@ var (
 	pythonRuntime string
 )
 
-// Node returns a function that Node.js runs: its code is in a folder, and its handler is file.export. Node
-// must be on this machine.
-func Node(f Function, folder, handler string) (Function, error) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return f, errors.New("there is no node on this machine")
+// Interpreted returns a function that Node.js or Python runs: its code is in a folder, with the packages that it
+// imports. Its handler is file.export or module.function. The interpreter must be on this machine, Python in any
+// version.
+func Interpreted(f Function, python bool, folder, handler string) (Function, error) {
+	path, err := exec.LookPath("node")
+	f.Args, f.Handler = []string{"--input-type=module", "--eval", nodeRuntime}, handler
+	if python {
+		// A python3 that is a script would not run in the environment of a function.
+		var out []byte
+		out, err = exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+		path, f.Args = strings.TrimSpace(string(out)), []string{"-u", "-B", "-c", pythonRuntime}
 	}
-	return interpreted(f, folder, handler, node, "--input-type=module", "--eval", nodeRuntime)
-}
-
-// Python returns a function that Python runs: its code is in a folder, with the packages that it imports, and its
-// handler is module.function. Python must be on this machine, in any version.
-func Python(f Function, folder, handler string) (Function, error) {
-	// A python3 that is a script would not run in the environment of a function.
-	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
-		return f, errors.New("there is no python3 on this machine")
+		return f, fmt.Errorf("its interpreter is not on this machine: %w", err)
 	}
-	return interpreted(f, folder, handler, strings.TrimSpace(string(python)), "-u", "-B", "-c", pythonRuntime)
-}
-
-func interpreted(f Function, folder, handler, path string, args ...string) (Function, error) {
-	var err error
-	f.Path, f.Args, f.Handler = path, args, handler
+	f.Path = path
 	f.Dir, err = filepath.Abs(folder)
 	return f, err
 }

@@ -9,33 +9,26 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// version is the version of the Runtime API. Every path has it.
-const version = "2018-06-01"
-
 // maxAnswer is Lambda's limit of a synchronous answer, in bytes.
 const maxAnswer = 6 << 20
 
-// serve is the Runtime API of every copy. Its address ends in /function.copy, so paths are
-// /function.copy/2018-06-01/runtime/….
-func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
-	who, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	c := s.find(who)
-	if c == nil {
-		http.Error(w, "no such copy", http.StatusNotFound)
-		return
+// runtimeAPI is the Runtime API of every copy. Its address ends in /function.copy, so paths begin with that.
+func (s *Service) runtimeAPI() http.Handler {
+	mux := http.NewServeMux()
+	for path, serve := range map[string]func(*process, http.ResponseWriter, *http.Request){
+		"GET /{copy}/2018-06-01/runtime/invocation/next":         (*process).serveNext,
+		"POST /{copy}/2018-06-01/runtime/invocation/{id}/{kind}": (*process).serveAnswer,
+		"POST /{copy}/2018-06-01/runtime/init/error":             (*process).serveFailedStart,
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			if c := s.find(r.PathValue("copy")); c != nil {
+				serve(c, w, r)
+				return
+			}
+			http.Error(w, "no such copy", http.StatusNotFound)
+		})
 	}
-	call, ok := strings.CutPrefix(rest, version+"/runtime/")
-	switch {
-	case ok && r.Method == http.MethodGet && call == "invocation/next":
-		c.serveNext(w, r)
-	case ok && r.Method == http.MethodPost && call == "init/error":
-		_, _ = io.Copy(c.pool.log, r.Body)
-		w.WriteHeader(http.StatusAccepted)
-	case ok && r.Method == http.MethodPost && strings.HasPrefix(call, "invocation/"):
-		c.serveAnswer(w, r, strings.TrimPrefix(call, "invocation/"))
-	default:
-		http.NotFound(w, r)
-	}
+	return mux
 }
 
 func (s *Service) find(who string) *process {
@@ -71,9 +64,15 @@ func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(e.payload)
 }
 
+// serveFailedStart logs why the copy did not start.
+func (c *process) serveFailedStart(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(c.pool.log, r.Body)
+	w.WriteHeader(http.StatusAccepted)
+}
+
 // serveAnswer takes the copy's answer to a call: …/response or …/error.
-func (c *process) serveAnswer(w http.ResponseWriter, r *http.Request, call string) {
-	id, kind, _ := strings.Cut(call, "/")
+func (c *process) serveAnswer(w http.ResponseWriter, r *http.Request) {
+	id, kind := r.PathValue("id"), r.PathValue("kind")
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
 	if err != nil {
 		_ = c.settle(id, answer{err: &FunctionError{Type: "Function.ResponseSizeTooLarge", Message: err.Error()}})

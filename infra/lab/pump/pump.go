@@ -17,12 +17,11 @@ type Invoker func(ctx context.Context, function string, event []byte) ([]byte, e
 
 // Call is a call that a pump has made.
 type Call struct {
-	Source   string // name of the mapping
-	Function string
-	Records  int
-	Failed   int   // of Records; they come again, or are given up
-	Err      error // the function's failure, for which all records failed
-	Took     time.Duration
+	Source  string // name of the mapping
+	Records int
+	Failed  int   // of Records; they come again, or are given up
+	Err     error // the function's failure, for which all records failed
+	Took    time.Duration
 }
 
 // Message is a message that a pump has received from a queue, for the first time or again.
@@ -91,7 +90,7 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 		failed = failures(answer, ids)
 	}
 	if c.watch.Called != nil && ctx.Err() == nil {
-		c.watch.Called(Call{c.source, c.function, len(records), len(failed), err, time.Since(begun)})
+		c.watch.Called(Call{c.source, len(records), len(failed), err, time.Since(begun)})
 	}
 	return failed, err
 }

@@ -1,13 +1,10 @@
 package pump
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -212,17 +209,9 @@ func (s *Stream) fits(tree any) bool {
 	return len(s.filters) == 0 || slices.ContainsFunc(s.filters, func(filter any) bool { return fits(filter, tree) })
 }
 
-// databaseError is an error that the database answers.
-type databaseError struct {
-	Type    string `json:"__type"` // ends in #, and the exception's name
-	Message string
-}
-
-func (e *databaseError) Error() string { return e.Type + ": " + e.Message }
-
 // isDatabaseError reports whether the database has answered with an exception.
 func isDatabaseError(err error, exception string) bool {
-	var answered *databaseError
+	var answered *backing.DynamoDBError
 	return errors.As(err, &answered) && strings.HasSuffix(answered.Type, "#"+exception)
 }
 
@@ -239,26 +228,9 @@ func (s *Stream) ask(ctx context.Context, target string, in map[string]any, out 
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.Database, bytes.NewReader(body))
+	answer, err := backing.CallDynamoDB(ctx, s.options.Database, target, body)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("X-Amz-Target", target)
-	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	// DynamoDB Local does not check the signature.
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20200101/"+backing.Region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if res.StatusCode == http.StatusOK {
-		return json.Unmarshal(answer, out)
-	}
-	refused := &databaseError{}
-	return errors.Join(refused, json.Unmarshal(answer, refused))
+	return json.Unmarshal(answer, out)
 }

@@ -269,11 +269,3 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 		})
 	}
 }
-
-func TestTableWithoutStreamIsRefused(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"Table":{}}`)) }))
-	defer server.Close()
-	if _, err := NewStream(t.Context(), StreamOptions{Database: server.URL, Dir: t.TempDir()}); err == nil {
-		t.Error("it was taken")
-	}
-}

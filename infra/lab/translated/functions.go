@@ -55,7 +55,7 @@ func (t *Template) function(name string) (Function, error) {
 	p := t.Resources[name].Properties
 	f := Function{
 		Name: t.options.FunctionPrefix + name, CodeURI: t.Code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
-		Timeout: 3 * time.Second, Memory: 128,
+		Memory: 128,
 	}
 	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Interpreted() {
 		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, nodejs* and python*", f.Runtime, f.Handler)
@@ -63,22 +63,20 @@ func (t *Template) function(name string) (Function, error) {
 	if f.CodeURI == "" {
 		return f, errors.New("it has no CodeUri")
 	}
-	var errT, errM, errR error
-	if v, ok := p["Timeout"]; ok {
-		var seconds int
-		seconds, errT = strconv.Atoi(scalar(v))
-		f.Timeout = time.Duration(seconds) * time.Second
+	seconds, reserved := 3, 0
+	var wrong []error
+	for property, to := range map[string]*int{"Timeout": &seconds, "MemorySize": &f.Memory, "ReservedConcurrentExecutions": &reserved} {
+		if v, ok := p[property]; ok {
+			var err error
+			*to, err = strconv.Atoi(scalar(v))
+			wrong = append(wrong, err)
+		}
 	}
-	if v, ok := p["MemorySize"]; ok {
-		f.Memory, errM = strconv.Atoi(scalar(v))
-	}
-	if v, ok := p["ReservedConcurrentExecutions"]; ok {
-		var reserved int
-		reserved, errR = strconv.Atoi(scalar(v))
+	if p["ReservedConcurrentExecutions"] != nil {
 		f.Reserved = &reserved
 	}
-	f.Env = texts(Object(p["Environment"])["Variables"])
-	return f, errors.Join(errT, errM, errR)
+	f.Timeout, f.Env = time.Duration(seconds)*time.Second, texts(Object(p["Environment"])["Variables"])
+	return f, errors.Join(wrong...)
 }
 
 // Schedule calls a function at intervals.

@@ -112,17 +112,10 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 }
 
 func transform(ctx context.Context, path string, o Options) (map[string]any, map[string]string, error) {
-	python, err := parts.Python(ctx, o.Progress)
-	if err != nil {
-		return nil, nil, err
-	}
-	parameters, err := json.Marshal(o.Parameters)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Read here, because Go's test cache does not see what another program reads.
-	text, err := os.ReadFile(path)
-	if err != nil {
+	python, errPython := parts.Python(ctx, o.Progress)
+	parameters, errParameters := json.Marshal(o.Parameters)
+	text, errText := os.ReadFile(path) // here, because Go's test cache does not see what another program reads
+	if err := errors.Join(errPython, errParameters, errText); err != nil {
 		return nil, nil, err
 	}
 	cmd := exec.CommandContext(ctx, python, "-c", script, string(parameters))

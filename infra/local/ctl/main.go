@@ -31,7 +31,6 @@ type settings struct {
 	kind, email, name, sub string
 	function               string
 	template, parameters   string
-	throttle               bool
 
 	consumer, consumerParameters string
 }
@@ -45,7 +44,6 @@ func main() {
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
 	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
 	flag.StringVar(&o.template, "template", "", "run: another template than the repository's")
-	flag.BoolVar(&o.throttle, "throttle", false, "run: refuse requests over the template's limits")
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
 	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
@@ -72,7 +70,7 @@ func do(ctx context.Context, verb string, o settings) error {
 	case "schedule":
 		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
 	case "clean-data":
-		return cleanData(ctx, o.port)
+		return cleanData(o.port)
 	}
 	return errors.New(usage)
 }
@@ -113,14 +111,9 @@ func control(ctx context.Context, port int, path string) error {
 
 // cleanData deletes the table's data. It refuses while the stack runs: the database would keep a part
 // of the data.
-func cleanData(ctx context.Context, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control), nil)
-	if err != nil {
-		return err
-	}
-	if res, err := http.DefaultClient.Do(req); err == nil {
+func cleanData(port int) error {
+	client := http.Client{Timeout: time.Second}
+	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
 		_ = res.Body.Close()
 		return fmt.Errorf("the stack on port %d runs; stop it first", port)
 	}
@@ -133,17 +126,14 @@ func cleanData(ctx context.Context, port int) error {
 
 // run runs Latchkey on this machine until the context ends.
 func run(ctx context.Context, o settings) error {
-	given, err := tools.ParseParameters(o.parameters)
-	if err != nil {
-		return err
-	}
-	consumers, err := tools.ParseParameters(o.consumerParameters)
-	if err != nil {
+	given, errGiven := tools.ParseParameters(o.parameters)
+	consumers, errConsumers := tools.ParseParameters(o.consumerParameters)
+	if err := errors.Join(errGiven, errConsumers); err != nil {
 		return err
 	}
 	begun := time.Now()
 	s, err := stack.Start(ctx, stack.Options{
-		Port: o.port, Template: o.template, Parameters: given, Throttle: o.throttle, Reload: true, Requests: os.Stdout,
+		Port: o.port, Template: o.template, Parameters: given, Reload: true, Requests: os.Stdout,
 		Consumer: o.consumer, ConsumerParameters: consumers,
 	})
 	var missing *tools.MissingError
@@ -162,21 +152,17 @@ func run(ctx context.Context, o settings) error {
 		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
-	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens(s, o.port))
+	tokens := "tokens are those of " + s.Issuer
+	if s.OwnIssuer() {
+		tokens = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
+	}
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens)
 	select {
 	case <-ctx.Done():
 		return s.Close()
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
-}
-
-// tokens returns a text that says where a token for the stack comes from.
-func tokens(s *stack.Stack, port int) string {
-	if s.OwnIssuer() {
-		return fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", port)
-	}
-	return "tokens are those of " + s.Issuer
 }
 
 // runSAM runs the functions under `sam local start-api` until the context ends.

@@ -46,19 +46,13 @@ func forward(gateway string, bases ...string) (f forwarder, err error) {
 			return f, err
 		}
 		f = append(f, l)
-		go accept(l, u.Host)
+		go func() {
+			for in, err := l.Accept(); err == nil; in, err = l.Accept() { // until l is closed
+				go pipe(in, u.Host)
+			}
+		}()
 	}
 	return f, nil
-}
-
-func accept(l net.Listener, to string) {
-	for {
-		in, err := l.Accept()
-		if err != nil {
-			return // closed
-		}
-		go pipe(in, to)
-	}
 }
 
 // pipe copies both ways, until both ends are closed.

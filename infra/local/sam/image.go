@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,24 +56,16 @@ func busyboxLayer() ([]byte, error) {
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
+	var wrong []error
+	add := func(h tar.Header) { wrong = append(wrong, w.WriteHeader(&h)) }
 	for _, dir := range []string{"bin/", "tmp/", "opt/", "var/", "var/task/", "var/runtime/", "var/rapid/", "etc/"} {
-		if err := w.WriteHeader(&tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o777}); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.WriteHeader(&tar.Header{Name: "bin/busybox", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))}); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(program); err != nil {
-		return nil, err
+		add(tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o777})
 	}
 	for _, name := range []string{"sh", "mv", "chmod"} {
-		if err := w.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox"}); err != nil {
-			return nil, err
-		}
+		add(tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox"})
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	add(tar.Header{Name: "bin/busybox", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))})
+	_, err = w.Write(program)
+	err = errors.Join(append(wrong, err, w.Close())...)
+	return out.Bytes(), err
 }

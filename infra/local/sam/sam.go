@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -92,7 +91,7 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	if err != nil {
 		return err
 	}
-	if port, err = freePort(port); err != nil {
+	if port, err = tools.FreePort(port); err != nil {
 		return err
 	}
 	if err := s.serve(cli, built, port); err != nil {
@@ -108,14 +107,10 @@ func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (templa
 	dir := filepath.Join(s.root, ".local", "sam", "build")
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"), "--build-dir", dir,
-		"--config-file", s.config(), "--config-env", "local",
+	_, err = tools.Output(ctx, s.root, tools.SAMEnvironment(), cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"),
+		"--build-dir", dir, "--config-file", s.config(), "--config-env", "local",
 		"--parameter-overrides", "ParameterKey=Architecture,ParameterValue="+architecture())
-	cmd.Dir, cmd.Env = s.root, tools.SAMEnvironment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("sam build: %w\n%s", err, out)
-	}
-	return filepath.Join(dir, "template.yaml"), nil
+	return filepath.Join(dir, "template.yaml"), err
 }
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
@@ -215,7 +210,7 @@ func (s *SAM) log() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-4000):])
+	return tools.Tail(text)
 }
 
 // Close ends sam local, its containers and the local stack behind it.
@@ -239,12 +234,3 @@ func (s *SAM) Close() error {
 
 // Done is closed when sam local has ended.
 func (s *SAM) Done() <-chan struct{} { return s.done }
-
-func freePort(port int) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return 0, fmt.Errorf("port %d is taken (choose others with PORT=): %w", port, err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}

@@ -175,6 +175,12 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)
 	s := start(t, stack.Options{Parameters: map[string]string{"Issuer": p.issuer, "Audience": audienceThere}})
+	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer() || s.Issuer != p.issuer {
+		t.Errorf("the stack's issuer is %s, and it has started its own: %v", s.Issuer, err)
+	}
+	if _, err := s.Token(t.Context(), stack.User, "", "ada@example.com", "Ada"); err == nil || !strings.Contains(err.Error(), p.issuer) {
+		t.Errorf("a token of the stack: %v", err)
+	}
 	orgs := func(method, token, body string) (int, string) {
 		req, err := http.NewRequest(method, s.URL+"/v1/orgs", strings.NewReader(body))
 		if err != nil {

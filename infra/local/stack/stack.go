@@ -57,13 +57,14 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Site, err = lab.Listen(o.Port); err != nil {
 		return nil, err
 	}
-	s := &Stack{given: maps.Clone(o.Parameters), template: o.Template}
+	s := &Stack{given: map[string]string{}, template: o.Template}
+	maps.Copy(s.given, o.Parameters)
 	if o.Parameters, err = s.parameters(o.Site); err != nil {
 		return nil, errors.Join(err, o.Site.Close())
 	}
 	o.Name, o.Names, o.Marker = StackName, map[string]string{"Table": TableName}, "X-Latchkey-Local-Response"
 	if s.ownIssuer {
-		o.Issuer = &lab.Issuer{Name: StackName, Kinds: kinds()}
+		o.Issuer = &backing.IssuerOptions{ID: StackName, Kinds: kinds()}
 		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
 	}
 	if s.Stack, err = lab.Start(ctx, o); errors.Is(err, backing.ErrOtherTable) {
@@ -87,9 +88,6 @@ func DataDir(root string, port int) string { return filepath.Join(Dir(root, port
 // Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters
 // that are not given keep their values. See lab.Stack.Deploy.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
-	if s.given == nil {
-		s.given = map[string]string{}
-	}
 	maps.Copy(s.given, parameters)
 	all, err := s.parameters(s.Site)
 	if err != nil {

@@ -67,14 +67,3 @@ func do(t *testing.T, client *http.Client, req *http.Request) (int, string) {
 	}
 	return res.StatusCode, string(b)
 }
-
-// get returns the status and the body of an answer.
-func get(t *testing.T, url, authorization string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", authorization)
-	return do(t, http.DefaultClient, req)
-}

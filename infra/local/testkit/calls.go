@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -48,23 +45,12 @@ func checkCalls(ctx context.Context) error {
 	for id, f := range functions {
 		ids[path.Base(f.CodeURI)] = id
 	}
-	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	for {
-		var c dynamoCall
-		if err := in.Decode(&c); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		lacks := ""
+	return answerEach(func(c dynamoCall) (string, error) {
 		var denied *iam.DeniedError
-		if err := authority.DecideDynamoDB(tpl, ids[c.Function], c.Operation, c.Body); errors.As(err, &denied) {
-			lacks = denied.Kind()
-		} else if err != nil {
-			return err
+		err := authority.DecideDynamoDB(tpl, ids[c.Function], c.Operation, c.Body)
+		if errors.As(err, &denied) {
+			return denied.Kind(), nil
 		}
-		if err := out.Encode(lacks); err != nil {
-			return err
-		}
-	}
+		return "", err
+	})
 }

@@ -71,19 +71,29 @@ func checkAnswers() error {
 	if err != nil {
 		return err
 	}
+	return answerEach(func(e exchange) (fault string, _ error) {
+		if err := check(documented, e); err != nil {
+			fault = err.Error()
+		}
+		return fault, nil
+	})
+}
+
+// answerEach reads values as JSON from the input, and prints the answer to each as a JSON text.
+func answerEach[T any](answer func(T) (string, error)) error {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
-		var e exchange
-		if err := in.Decode(&e); errors.Is(err, io.EOF) {
+		var question T
+		if err := in.Decode(&question); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		fault := ""
-		if err := check(documented, e); err != nil {
-			fault = err.Error()
+		text, err := answer(question)
+		if err == nil {
+			err = out.Encode(text)
 		}
-		if err := out.Encode(fault); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -1,24 +1,18 @@
 package test
 
 import (
-	"archive/zip"
 	"bytes"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"latchkey/infra/mutants/copied"
 )
 
-const (
-	moved   = "example.com/acme/latchkey"
-	version = "v0.1.0"
-)
+const moved = "example.com/acme/latchkey"
 
 // program receives webhooks in a module of its own; MODULE is Latchkey's path.
 const program = `package main
@@ -122,78 +116,20 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	}
 }
 
-// TestAnotherModuleImportsVerifyAndGuard imports them from a module proxy, as after a release, and from
-// a checkout, as the documentation shows.
+// TestAnotherModuleImportsVerifyAndGuard imports them from a checkout, as the documentation shows, and after the move.
 func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cache := "file://" + filepath.ToSlash(run(t, ".", nil, "go", "env", "GOMODCACHE")) + "/cache/download"
-	proxy := proxyOf(t, atHome(t))
-	for name, c := range map[string]struct {
-		module, mod string
-		env         []string
-	}{
-		"proxy":    {moved, "require " + moved + " " + version + "\n", []string{"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + cache, "GOSUMDB=off"}},
-		"checkout": {"latchkey", "require latchkey v0.0.0\n\nreplace latchkey => " + root + "\n", []string{"GOPROXY=" + cache, "GOSUMDB=off"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.26.0\n\n"+c.mod)
-			write(t, filepath.Join(dir, "main.go"), strings.ReplaceAll(program, "MODULE", c.module))
-			if got := run(t, dir, append(c.env, "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOMODCACHE="+t.TempDir()), "go", "run", "."); got != "<nil>" {
-				t.Errorf("it prints %s", got)
-			}
-		})
-	}
-}
-
-// proxyOf returns a folder that serves a release of the module as a module proxy does (the
-// Go Modules Reference, "GOPROXY protocol").
-func proxyOf(t *testing.T, module string) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	at := filepath.Join(dir, filepath.FromSlash(moved), "@v")
-	mod, err := os.ReadFile(filepath.Join(module, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(at, version+".mod"), string(mod))
-	write(t, filepath.Join(at, version+".info"), `{"Version":"`+version+`"}`)
-	packed, err := os.Create(filepath.Join(at, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var others []string // modules below this one are not part of it
-	files(t, module, func(path string) {
-		if filepath.Base(path) == "go.mod" && path != "go.mod" {
-			others = append(others, filepath.Dir(path)+string(filepath.Separator))
+	env := []string{"GOPROXY=" + cache, "GOSUMDB=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOMODCACHE=" + t.TempDir()}
+	for module, checkout := range map[string]string{"latchkey": root, moved: atHome(t)} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.26.0\n\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+checkout+"\n")
+		write(t, filepath.Join(dir, "main.go"), strings.ReplaceAll(program, "MODULE", module))
+		if got := run(t, dir, env, "go", "run", "."); got != "<nil>" {
+			t.Errorf("%s: it prints %s", module, got)
 		}
-	})
-	z := zip.NewWriter(packed)
-	files(t, module, func(path string) {
-		if slices.ContainsFunc(others, func(dir string) bool { return strings.HasPrefix(path, dir) }) {
-			return
-		}
-		to, err := z.Create(moved + "@" + version + "/" + filepath.ToSlash(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		from, err := os.Open(filepath.Join(module, path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = from.Close() }()
-		if _, err := io.Copy(to, from); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
 	}
-	if err := packed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

@@ -104,7 +104,7 @@ func (r *receiver) run(ctx context.Context) (err error) {
 func (r *receiver) leave(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	if err := r.api.call(ctx, "/webhook_endpoint/delete", map[string]string{"endpointId": id}, http.StatusOK, nil); err != nil {
+	if err := r.api.call(ctx, "/webhook_endpoint/delete", map[string]string{"endpointId": id}, http.StatusOK, new(any)); err != nil {
 		return fmt.Errorf("deleting endpoint %s: %w", id, err)
 	}
 	r.print("Endpoint %s is deleted.", id)
@@ -153,8 +153,6 @@ type api struct{ base, key string }
 // call posts in and decodes the answer into out. An answer of another status than wanted is an
 // error with the API's problem.
 func (a api) call(ctx context.Context, path string, in any, want int, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -165,35 +163,28 @@ func (a api) call(ctx context.Context, path string, in any, want int, out any) e
 	}
 	req.Header.Set("Authorization", "Bearer "+a.key)
 	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: apiTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }() // an error does not matter after the read
-	said, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-	if err != nil {
-		return err
-	}
 	if res.StatusCode != want {
-		return problemOf(res.StatusCode, said)
+		return problemOf(res)
 	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(said, out)
+	return json.NewDecoder(res.Body).Decode(out)
 }
 
 // problemOf returns the API's problem document as an error of one line.
-func problemOf(status int, said []byte) error {
+func problemOf(res *http.Response) error {
 	var p struct {
 		Title, Detail, Code string
 		Errors              []struct{ Pointer, Message string }
 	}
-	if err := json.Unmarshal(said, &p); err != nil || p.Code == "" {
-		return fmt.Errorf("the API answered %d", status)
+	if err := json.NewDecoder(res.Body).Decode(&p); err != nil || p.Code == "" {
+		return fmt.Errorf("the API answered %d", res.StatusCode)
 	}
-	text := fmt.Sprintf("%d %s: %s", status, p.Code, strings.TrimSpace(p.Title+". "+p.Detail))
+	text := fmt.Sprintf("%d %s: %s", res.StatusCode, p.Code, strings.TrimSpace(p.Title+". "+p.Detail))
 	for _, e := range p.Errors {
 		text += fmt.Sprintf(" (%s: %s)", e.Pointer, e.Message)
 	}

@@ -1,12 +1,10 @@
 // Command eater is called by streams, queues and schedules. It prints a line at the begin and at
-// the end of each call. A record says what it does: fail once or always, fail the whole call, or
-// take long.
+// the end of each call. A record says what it does: fail once or always, or take long.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -23,12 +21,10 @@ type event struct {
 type item struct {
 	Name, Do string
 	ID       string // names the record in a report of failures
-	Group    string
-	Receives string
+	again    bool   // a message was received before, perhaps by another process
 }
 
 type line struct {
-	At       int64 // nanoseconds
 	PID      int
 	Schedule bool
 	Items    []item
@@ -36,7 +32,6 @@ type line struct {
 }
 
 func main() {
-	failed := make(map[string]bool)
 	lambda.Start(func(_ context.Context, raw json.RawMessage) (any, error) {
 		var e event
 		if err := json.Unmarshal(raw, &e); err != nil {
@@ -45,7 +40,7 @@ func main() {
 		if e.DetailType == "" && e.Records == nil {
 			return events.APIGatewayProxyResponse{StatusCode: 200, Body: os.Getenv("QUEUE_URL") + " " + os.Getenv("QUEUE_NAME")}, nil
 		}
-		begun := line{At: time.Now().UnixNano(), PID: os.Getpid(), Schedule: e.DetailType == "Scheduled Event"}
+		begun := line{PID: os.Getpid(), Schedule: e.DetailType == "Scheduled Event"}
 		for _, r := range e.Records {
 			i, err := read(r)
 			if err != nil {
@@ -57,17 +52,14 @@ func main() {
 		if begun.Schedule {
 			time.Sleep(50 * time.Millisecond)
 		}
-		done := line{At: time.Now().UnixNano(), Schedule: begun.Schedule}
+		done := line{Schedule: begun.Schedule}
 		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 		for _, i := range begun.Items {
 			switch {
-			case i.Do == "throw":
-				return nil, errors.New("asked to fail")
-			case i.Do == "poison", i.Do == "once" && !failed[i.Name]:
-				failed[i.Name] = true
+			case i.Do == "poison", i.Do == "once" && !i.again:
 				answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: i.ID})
 				continue
-			case i.Do == "slow", i.Do == "slow-once" && i.Receives == "1":
+			case i.Do == "slow":
 				time.Sleep(1500 * time.Millisecond)
 			}
 			done.Done = append(done.Done, i.Name)
@@ -96,8 +88,8 @@ func read(r json.RawMessage) (item, error) {
 	if err := json.Unmarshal(r, &message); err != nil {
 		return item{}, err
 	}
-	i := item{ID: message.MessageId, Group: message.Attributes["MessageGroupId"], Receives: message.Attributes["ApproximateReceiveCount"]}
-	if v := message.MessageAttributes["name"].StringValue; v == nil || message.Attributes["SentTimestamp"] == "" {
+	i := item{ID: message.MessageId, again: message.Attributes["ApproximateReceiveCount"] != "1"}
+	if v := message.MessageAttributes["name"].StringValue; v == nil || message.Attributes["SentTimestamp"] == "" || message.Attributes["MessageGroupId"] != "group-"+*v {
 		return item{}, fmt.Errorf("not as expected: %s", r)
 	}
 	return i, json.Unmarshal([]byte(message.Body), &i)

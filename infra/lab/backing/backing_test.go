@@ -1,0 +1,44 @@
+package backing_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"latchkey/infra/lab/backing"
+	"latchkey/infra/tools"
+)
+
+// TestServicesListenOnlyOnLoopback keeps others on the network from reaching them.
+func TestServicesListenOnlyOnLoopback(t *testing.T) {
+	for _, start := range []func(context.Context, backing.Options) (*backing.Process, error){backing.StartDynamoDB, backing.StartKMS, backing.StartQueue} {
+		p, err := start(t.Context(), backing.Options{LogPath: filepath.Join(t.TempDir(), "log")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Stop() })
+		assertOnlyLoopback(t, p.Port)
+	}
+}
+
+// assertOnlyLoopback listens on the port of 127.0.0.2. That fails when the port is in use on every
+// interface, and not when it is in use on 127.0.0.1.
+func assertOnlyLoopback(t *testing.T, port int) {
+	t.Helper()
+	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: port})
+	if err != nil {
+		t.Fatalf("port %d is held beyond 127.0.0.1: %v", port, err)
+	}
+	_ = l.Close()
+}
+
+func TestMissingProgramsAreNamed(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := backing.StartDynamoDB(context.Background(), backing.Options{})
+	var m *tools.MissingError
+	if !errors.As(err, &m) || len(m.Programs) != 3 {
+		t.Fatalf("error %v, want java, javac and mvn named", err)
+	}
+}

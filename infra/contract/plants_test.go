@@ -27,7 +27,7 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 		"an example's type":                  {"problems", "type: urn:latchkey:problem:org_not_found", "type: urn:latchkey:problem:not_found"},
 		"an example that belongs elsewhere":  {"problems", "'404': { $ref: '#/components/responses/OrgNotFound' }", "'404': { $ref: '#/components/responses/LastAdmin' }"},
 		"an answer without an example":       {"examples", "              example: { ok: true }\n", ""},
-		"a request without an example":       {"examples", "            example: { name: Acme }\n", ""},
+		"a request without an example":       {"examples", "            example: { name: Acme 2 }\n", ""},
 		"an open request":                    {"bodies", "    OrgCreation:\n      type: object\n      additionalProperties: false\n", "    OrgCreation:\n      type: object\n"},
 		"a closed answer":                    {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n      additionalProperties: false\n"},
 		"an answer that is silent on more":   {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n"},

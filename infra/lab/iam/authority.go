@@ -36,7 +36,7 @@ func (e *DeniedError) Error() string {
 type Authority struct {
 	roles map[string][]*statement // by the function's logical id
 
-	mu     sync.Mutex // guards denied and what calls have used of the statements
+	mu     sync.Mutex     // guards denied and what calls have used of the statements
 	denied map[string]int // refused calls, by DeniedError.Kind
 }
 

@@ -10,11 +10,10 @@ import (
 
 // Info is the control endpoint's description of a stack: GET /info.
 type Info struct {
-	URL       string    `json:"url"`
-	PID       int       `json:"pid"`
-	LogDir    string    `json:"logDir"`
-	Endpoints Endpoints `json:"endpoints"`
-
+	URL          string            `json:"url"`
+	PID          int               `json:"pid"`
+	LogDir       string            `json:"logDir"`
+	Endpoints    Endpoints         `json:"endpoints"`
 	Consumer     string            `json:"consumer,omitempty"`
 	FunctionURLs map[string]string `json:"functionUrls"`
 }

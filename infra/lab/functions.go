@@ -204,9 +204,8 @@ func makeKey(ctx context.Context, client *kms.Client, properties map[string]any)
 	spec, _ := properties["KeySpec"].(string)
 	usage, _ := properties["KeyUsage"].(string)
 	in := &kms.CreateKeyInput{KeySpec: types.KeySpec(spec), KeyUsage: types.KeyUsageType(usage)}
-	tags, _ := properties["Tags"].([]any)
-	for _, t := range tags {
-		tag, _ := t.(map[string]any)
+	for _, t := range translated.List(properties["Tags"]) {
+		tag := translated.Object(t)
 		in.Tags = append(in.Tags, types.Tag{TagKey: aws.String(fmt.Sprint(tag["Key"])), TagValue: aws.String(fmt.Sprint(tag["Value"]))})
 	}
 	out, err := client.CreateKey(ctx, in)

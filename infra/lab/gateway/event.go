@@ -51,8 +51,8 @@ func (x *exchange) commonEvent() map[string]any {
 	headers, query := x.forwardedHeaders(), parameters(x.r.URL.RawQuery)
 	return map[string]any{
 		"resource": x.matched.route.Path, "path": x.r.URL.EscapedPath(), "httpMethod": x.r.Method,
-		"headers": last(headers), "multiValueHeaders": orNil(headers),
-		"queryStringParameters": last(query), "multiValueQueryStringParameters": orNil(query),
+		"headers": orNil(last(headers)), "multiValueHeaders": orNil(headers),
+		"queryStringParameters": orNil(last(query)), "multiValueQueryStringParameters": orNil(query),
 		"pathParameters": orNil(x.matched.parameters), "stageVariables": orNil(x.g.api.Variables),
 		"requestContext": x.requestContext(),
 	}
@@ -134,14 +134,11 @@ func (x *exchange) forwardedHeaders() http.Header {
 	return h
 }
 
-// last returns the last value of each name, for the maps with one value a name, or nil when there is none.
+// last returns the last value of each name, for the maps with one value a name.
 func last[M http.Header | url.Values](all M) map[string]string {
-	var out map[string]string
+	out := make(map[string]string, len(all))
 	for name, values := range all {
 		if len(values) > 0 {
-			if out == nil {
-				out = make(map[string]string)
-			}
 			out[name] = values[len(values)-1]
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -107,12 +108,8 @@ func (x *exchange) urlEvent() ([]byte, error) {
 
 // isText reports whether Lambda passes on a body of this type as text. A form (x-www-form-urlencoded) is not text.
 func isText(contentType string) bool {
-	for _, part := range []string{"text", "json", "xml", "javascript"} {
-		if strings.Contains(strings.ToLower(contentType), part) {
-			return true
-		}
-	}
-	return false
+	contains := func(part string) bool { return strings.Contains(strings.ToLower(contentType), part) }
+	return slices.ContainsFunc([]string{"text", "json", "xml", "javascript"}, contains)
 }
 
 // joined returns the values of each name as one text.

@@ -112,7 +112,8 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	if !ok {
 		text = `{"message":$context.error.messageString}`
 	}
-	x.send(w, status, x.render(text, e))
+	body := variable.ReplaceAllStringFunc(text, func(v string) string { return x.variable(v, e) })
+	x.send(w, status, body)
 }
 
 // parameterValue returns a header's value: a constant in quotes, or a variable such as context.path. It returns false
@@ -138,10 +139,6 @@ var variable = regexp.MustCompile(`\$[a-zA-Z]+(\.[a-zA-Z_][a-zA-Z0-9_-]*)*`)
 type errorContext struct {
 	kind    kind
 	message string
-}
-
-func (x *exchange) render(text string, e errorContext) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string { return x.variable(v, e) })
 }
 
 const authorizerVariable = "$context.authorizer."

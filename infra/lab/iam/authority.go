@@ -75,10 +75,8 @@ func (e *DeniedError) Kind() string {
 // names reports whether a role names the resource by its full ARN.
 func (a *Authority) names(arn string) bool {
 	for _, statements := range a.roles {
-		for _, s := range statements {
-			if slices.Contains(s.resources, arn) {
-				return true
-			}
+		if slices.ContainsFunc(statements, func(s *statement) bool { return slices.Contains(s.resources, arn) }) {
+			return true
 		}
 	}
 	return false

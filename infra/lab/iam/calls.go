@@ -241,24 +241,18 @@ var keywords = []string{"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "B
 // attributes returns the top-level attributes that an update names, sorted: those of the key, of the changes and of
 // the condition. They are the values of dynamodb:Attributes.
 func (r row) attributes() []string {
-	named := map[string]bool{}
-	for name := range r.Key {
-		named[name] = true
-	}
-	for name := range r.AttributeUpdates {
-		named[name] = true
-	}
-	for name := range r.Expected {
-		named[name] = true
-	}
+	named := slices.Collect(maps.Keys(r.Key))
+	named = slices.AppendSeq(named, maps.Keys(r.AttributeUpdates))
+	named = slices.AppendSeq(named, maps.Keys(r.Expected))
 	for _, m := range word.FindAllStringSubmatch(r.UpdateExpression+" "+r.ConditionExpression, -1) {
 		name, isFunction := m[1], m[2] != ""
 		switch {
 		case name[0] == '#': // a placeholder
-			named[r.ExpressionAttributeNames[name]] = true
+			named = append(named, r.ExpressionAttributeNames[name])
 		case name[0] != ':' && !isFunction && !slices.Contains(keywords, strings.ToUpper(name)):
-			named[name] = true
+			named = append(named, name)
 		}
 	}
-	return slices.Sorted(maps.Keys(named))
+	slices.Sort(named)
+	return slices.Compact(named)
 }

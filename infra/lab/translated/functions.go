@@ -13,14 +13,13 @@ import (
 
 // Function is a Lambda function of a template.
 type Function struct {
-	Name    string // logical id, after Options.FunctionPrefix
-	CodeURI string // as in the template: folder of its main package, or of its JavaScript or Python module
-	Runtime string
-	Handler string
-	Timeout time.Duration
-	Memory  int // megabytes
-	Env     map[string]string
-
+	Name     string // logical id, after Options.FunctionPrefix
+	CodeURI  string // as in the template: folder of its main package, or of its JavaScript or Python module
+	Runtime  string
+	Handler  string
+	Timeout  time.Duration
+	Memory   int // megabytes
+	Env      map[string]string
 	Reserved *int // the reserved concurrency; nil: none
 }
 

@@ -14,9 +14,8 @@ import (
 
 // Parameter is a parameter that a template declares.
 type Parameter struct {
-	Type    string `yaml:"Type"`
-	Default string `yaml:"Default"`
-
+	Type           string   `yaml:"Type"`
+	Default        string   `yaml:"Default"`
 	AllowedPattern string   `yaml:"AllowedPattern"`
 	AllowedValues  []string `yaml:"AllowedValues"`
 	MinValue       *float64 `yaml:"MinValue"`

@@ -64,9 +64,9 @@ type Stack struct {
 	*Services
 
 	options   Options
-	root      string
+	root      string // the folder of this repository
 	dir       string
-	urls      []translated.FunctionURL
+	urls      []translated.FunctionURL // those to serve
 	sources   sources
 	consumer  consumer          // its api is nil: there is none
 	built     map[string]bool   // which programs are built, by their paths
@@ -76,12 +76,12 @@ type Stack struct {
 	lambda    *lambda.Service
 	access    *iam.Authority
 	proxy     *iam.Proxy
-	requests  *log.Logger // nil: no lines
-	failed    chan error
-	once      sync.Once
-	temporary bool // Close removes dir
-	stop      context.CancelFunc
-	feeding   sync.WaitGroup // the goroutines of pumps, schedules and reload
+	requests  *log.Logger        // nil: no lines
+	failed    chan error         // see Failed
+	once      sync.Once          // for Close
+	temporary bool               // Close removes dir
+	stop      context.CancelFunc // ends feeding
+	feeding   sync.WaitGroup     // the goroutines of pumps, schedules and reload
 	streams   []*pump.Stream
 	schedules []*scheduled
 	stopped   map[string]bool // functions that Reserve has stopped (true) or freed (false)
@@ -104,7 +104,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
 	}
 	s.Site.fail = s.fail
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until Close: ctx is only for the start
 	s.stop = cancel
 	for _, step := range []func(context.Context) error{s.place, s.translate, s.startServices, s.startFunctions, s.callSchedules} {
 		if err := step(ctx); err != nil {

@@ -14,7 +14,8 @@ import (
 // Ports are the ports of a stack, all on 127.0.0.1.
 type Ports struct {
 	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS, Consumer int
-	URLs                                                                   int // of the first function URL; the others follow. 0: free ones
+
+	URLs int // of the first function URL; the others follow. 0: free ones
 }
 
 // PortsFrom returns the ports of the stack whose gateway listens on port.

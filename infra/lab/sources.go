@@ -20,10 +20,10 @@ import (
 // sources is the code of a template's functions.
 type sources struct {
 	functions map[string]translated.Function // by name
-	folders   map[string]string              // of each function's code, by its name: a full path
+	folders   map[string]string              // the full path of each function's code, by the function's name
 	module    string                         // the folder of the Go module of the functions in Go; "": there are none
 	out       string                         // the folder for the programs
-	code      []string                       // the folders to watch: the module, and the folder of each interpreted function
+	code      []string                       // the folders to watch: the module, and those of interpreted functions
 	files     map[string]string              // the last seen fingerprint of each folder in code
 }
 

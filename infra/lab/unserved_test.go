@@ -67,7 +67,8 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestCodeThatCannotBeBuiltStopsTheStart has code outside any Go module, code in two modules, and a folder without code.
+// TestCodeThatCannotBeBuiltStopsTheStart has code outside any Go module, code in two modules, and a folder that is not
+// there.
 func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
 	const consumer = "testdata/consumer/template.yaml"
 	for _, c := range []struct{ template, uri, says string }{

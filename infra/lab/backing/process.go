@@ -219,7 +219,7 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// isStopped reports whether every thread of a process is stopped. It reads Linux's /proc; without /proc it returns true.
+// isStopped reports whether every thread of a process is stopped. It reads /proc, and returns true where there is none.
 func isStopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well formed
 	for _, thread := range threads {

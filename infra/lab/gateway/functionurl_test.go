@@ -132,8 +132,8 @@ func TestFunctionURLSaysThatTheFunctionFailed(t *testing.T) {
 	}
 }
 
-// TestFunctionURLTakesSixMegabytes counts the whole event, as Lambda does: beside the body it has more than 100 and less
-// than 2000 bytes, and base64 makes an image longer by a third.
+// TestFunctionURLTakesSixMegabytes counts the whole event, as Lambda does. The event has between 100 and 2000 bytes
+// beside the body, and base64 makes an image longer by a third.
 func TestFunctionURLTakesSixMegabytes(t *testing.T) {
 	f, s := setUpURL(t, ok)
 	for _, c := range []struct {

@@ -32,9 +32,8 @@ type Proxy struct {
 	denied    func(*DeniedError)
 
 	watch atomic.Pointer[func(Call)] // gets each answered call; nil: no one watches
-
-	keys sync.Map // the KMS's keys (*Key), by the id in the call
-	kms  *kms.Client
+	keys  sync.Map                   // the KMS's keys (*Key), by the id in the call
+	kms   *kms.Client
 }
 
 // NewProxy makes a proxy before services: base URLs by the names "dynamodb", "kms" and "sqs". It calls

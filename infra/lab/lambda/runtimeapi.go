@@ -12,7 +12,7 @@ import (
 // maxAnswer is Lambda's limit of a synchronous answer, in bytes.
 const maxAnswer = 6 << 20
 
-// runtimeAPI is the Runtime API of every copy. Each copy has its own address, which ends in /<function>.<id of the copy>:
+// runtimeAPI is the Runtime API of every copy. The address that a copy gets ends in /<function>.<id of the copy>, so
 // paths begin with that.
 func (s *Service) runtimeAPI() http.Handler {
 	mux := http.NewServeMux()

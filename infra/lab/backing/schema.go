@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -156,7 +155,7 @@ type Queue struct {
 func CreateQueues(ctx context.Context, client *sqs.Client, queues []Queue) error {
 	urls := make(map[string]*string)
 	for _, q := range queues {
-		out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &q.Name, Attributes: maps.Clone(q.Attributes)})
+		out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &q.Name, Attributes: q.Attributes})
 		if err != nil {
 			return fmt.Errorf("creating queue %s: %w", q.Name, err)
 		}

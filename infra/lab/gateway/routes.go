@@ -34,8 +34,8 @@ func compile(all []translated.Route) ([]route, error) {
 	return out, nil
 }
 
-// find returns the most specific route. Its score is the greatest text: it has a digit for each segment (2: literal,
-// 1: parameter, 0: greedy parameter), and then one for the method (1: a method, 0: ANY).
+// find returns the most specific route: the one whose score, a text, comes last in order. A score has a digit for each
+// segment (2: literal, 1: parameter, 0: greedy parameter), and then one for the method (1: a method, 0: ANY).
 func find(routes []route, method, escapedPath string) (match, bool) {
 	segments := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
 	var best match

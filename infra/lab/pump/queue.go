@@ -40,7 +40,7 @@ func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker,
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	room := make(chan struct{}, q.source.Concurrency) // one token for each batch
+	room := make(chan struct{}, q.source.Concurrency) // one token for each batch, taken before it is received
 	for errorsInRow := 0; ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
@@ -69,6 +69,7 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
+// receive polls the queue once, and passes each message to the watcher.
 func (q *Queue) receive(ctx context.Context) ([]types.Message, error) {
 	out, err := ask(ctx, q.client.ReceiveMessage, &sqs.ReceiveMessageInput{
 		QueueUrl: &q.source.Queue, MaxNumberOfMessages: int32(q.source.BatchSize), WaitTimeSeconds: pollSeconds,

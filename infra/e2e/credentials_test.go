@@ -15,7 +15,7 @@ func aKey(t *testing.T, tg *target) {
 	base := "/v1/orgs/" + org + "/keys"
 	made := ada.want(t, "POST", base, `{"name":"server"}`, 201, "")
 	key, id := made.str("key"), made.str("id")
-	if !strings.HasPrefix(key, made.str("prefix")) || len(made.body) != 4 { // id, key, prefix and createdAt
+	if !strings.HasPrefix(key, made.str("prefix")) || len(made.body) != 4 { // id, key, prefix and expiresAt
 		t.Errorf("created: %d members, prefix %s", len(made.body), made.str("prefix"))
 	}
 	_, sibling := ada.key(t, org, `{}`)

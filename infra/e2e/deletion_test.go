@@ -96,19 +96,23 @@ func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	c.ends(t, s, hook)
 }
 
-// ends has the sweep end the server's org. For this it makes the deletion an old one.
-func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
+// ends has the sweep end the server's deleted org. It sets times in rows back, because the sweep waits for minutes
+// between its steps.
+func (c *server) ends(t *testing.T, s *stack.Stack, endpoint string) {
 	t.Helper()
 	meta, past := rowKey{"ORG#" + c.org, "META"}, millis(time.Now().Add(-time.Hour))
-	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
+	hook := rowKey{"HOOKS#" + c.appID, "HOOK#" + endpoint}
+	// While a delivery may be parked, the endpoint's row must stay.
+	setRow(t, s, hook, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
+	// The first run finds no member left and notes emptiedAt. The second, minutes later, deletes the apps.
 	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, emptiedAt = :past"} {
 		setRow(t, s, meta, update, map[string]types.AttributeValue{":past": past})
 		runScheduled(t, s, "SweepFunction")
 	}
-	// The endpoint's breaker may have opened, and then a delivery is parked for five minutes more.
-	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
+	// Once no delivery can be parked any more, the endpoint's row goes.
+	setRow(t, s, hook, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	runScheduled(t, s, "SweepFunction")
-	within(t, "the end of the endpoint", func() bool { return getRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}) == nil })
+	within(t, "the end of the endpoint", func() bool { return getRow(t, s, hook) == nil })
 	for pk, want := range map[string]int{"ORG#" + c.org: 1, "HOOKS#" + c.appID: 0} {
 		if n := len(rowsOf(t, s, pk)); n != want {
 			t.Errorf("%s has %d rows, want %d", pk, n, want)
@@ -117,6 +121,7 @@ func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 	if row := getRow(t, s, meta); row["due"] != nil || row["purgeAt"] == nil {
 		t.Errorf("the org's row: %v", row)
 	}
+	// The link that was pending at the deletion expires, without an event.
 	link, events := rowKey{"LINKS#" + c.appID, newestIn(t, s, "LINKS#"+c.appID)}, len(rowsOf(t, s, "EVTS#"+c.appID))
 	setRow(t, s, link, "SET expiresAt = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	runScheduled(t, s, "SweepFunction")

@@ -129,7 +129,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		return use
 	}
 	core := m.measure(t, map[string]float64{authorizer: callSeconds}, func() { c.ok(t, "/app/get", members{}) })
-	core.Requests, core.LogKB = 1, 0
+	core.Requests, core.LogKB = 1, 0                                          // an accepted check logs nothing; only the start of a process does
 	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // adds a function with half the authorizer's memory
 	million("core: a key is checked, and a function does nothing", core)
 	route("`POST /app/get`", "AppsFunction", func() { c.ok(t, "/app/get", members{}) })

@@ -30,6 +30,7 @@ func (d *door) ask(t *testing.T, n int, path, credential string, header http.Hea
 	return d.targets[n%len(d.targets)].try(t.Context(), call{method: "GET", path: path, bearer: credential, header: header})
 }
 
+// want sends a request, and wants the answer to have the status and the code ("": none).
 func (d *door) want(t *testing.T, path, credential string, status int, code string) reply {
 	t.Helper()
 	r, err := d.ask(t, 0, path, credential, nil)
@@ -59,6 +60,8 @@ type frontDoor struct {
 	org   string // ada's org, which is also the parameter OwnerOrgId: its keys may introspect
 }
 
+// openDoors starts the stack with the owner's API beside it, and the servers. The org must be there before a second
+// deployment can make it the owner's.
 func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{

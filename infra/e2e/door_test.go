@@ -113,6 +113,8 @@ func (d *door) said(t *testing.T, n int, key string) string {
 	return strings.TrimSpace(fmt.Sprint(r.status, " ", d.code(r)))
 }
 
+// outsiders wants each door to answer a user about a foreign org as about an org that does not exist, and to refuse
+// credentials of the other kind.
 func (f *frontDoor) outsiders(t *testing.T) {
 	eve := f.tg.person(t, "eve")
 	eve.org(t)
@@ -199,6 +201,7 @@ func (f *frontDoor) forged(t *testing.T) {
 	}
 }
 
+// introspect has a program ask about a key and an access token. Only an active key of the owner's org may ask.
 func (f *frontDoor) introspect(t *testing.T) {
 	id, key := f.key(t)
 	eve := f.tg.person(t, "eve")

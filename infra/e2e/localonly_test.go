@@ -23,6 +23,7 @@ import (
 
 func trimmed(b []byte) string { return string(bytes.TrimSpace(b)) }
 
+// tokenKinds sends tokens of other kinds than the suite's. An invite finds only users with a verified address.
 func tokenKinds(t *testing.T, tg *target) {
 	ada, bob := tg.person(t, "ada"), tg.kind(t, "unverified", "bob")
 	org := ada.org(t)
@@ -31,7 +32,7 @@ func tokenKinds(t *testing.T, tg *target) {
 	tg.kind(t, "service", "robot").want(t, "GET", "/v1/orgs", "", 403, "identity_incomplete")
 	tg.kind(t, "idtoken", "carol").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
 	tg.kind(t, "otheraudience", "dave").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
-	eve := tg.kind(t, "userinfo", "eve")
+	eve := tg.kind(t, "userinfo", "eve") // the issuer tells her address at its userinfo endpoint only
 	eve.want(t, "GET", "/v1/orgs", "", 200, "")
 	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
 }

@@ -43,6 +43,8 @@ func (r *rehearsal) arrives() arrival {
 	return r.hook.one(r.t, "link.claimed", id)
 }
 
+// From here on, each function prepares or checks a trial of rehearsals, in the same order.
+
 func variablesAreSet(r *rehearsal, printed string) {
 	if want := r.s.URL + "\nlatchkey\nRotateFunction\n/latchkey/latchkey/\n"; printed != want {
 		r.t.Errorf("printed %q, want %q", printed, want)
@@ -265,6 +267,7 @@ func keyIsActive(r *rehearsal, printed string) {
 	}
 }
 
+// deadLetter puts a message into each queue of dead letters.
 func deadLetter(r *rehearsal) {
 	for _, queue := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
 		at, err := r.s.QueueURL(queue)

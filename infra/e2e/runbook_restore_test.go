@@ -201,6 +201,7 @@ func (r *rehearsal) at(issuer, email string) *person {
 	return &person{r.tg, email, token}
 }
 
+// usersFile makes a user at the old issuer, and the file of users that the block reads. No one knows its second user.
 func usersFile(r *rehearsal) {
 	r.person = r.at(r.s.Issuer, "moves@example.com")
 	r.org = r.person.org(r.t)

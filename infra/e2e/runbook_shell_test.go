@@ -109,6 +109,7 @@ func startCLI(t *testing.T, python, at string) {
 	}
 }
 
+// newSession starts a shell whose command aws calls the URL aws. python has the AWS CLI.
 func newSession(t *testing.T, python, aws string) *session {
 	t.Helper()
 	s := &session{dir: memoryDir(t)} // a socket's path must be short
@@ -149,7 +150,7 @@ func (s *session) write(t *testing.T, name, text string) {
 	}
 }
 
-// run runs commands, and returns what they print and those that failed.
+// run runs commands in the shell, and returns their output and a line for each command that failed.
 func (s *session) run(t *testing.T, commands string) (printed string, failed []string) {
 	t.Helper()
 	s.write(t, "failures", "")

@@ -183,6 +183,7 @@ func webhookAttempt(t *testing.T, tg *target) {
 // localPlatform is the stack of `make run` on a port.
 type localPlatform struct{ port string }
 
+// change does what `make stack DO=…` does.
 func (p localPlatform) change(t *testing.T, do string) {
 	t.Helper()
 	cmd := exec.Command("make", "-s", "stack", "DO="+do, "PORT="+p.port)
@@ -192,6 +193,7 @@ func (p localPlatform) change(t *testing.T, do string) {
 	}
 }
 
+// breakAuthorizer stops the database, without which the authorizer fails.
 func (p localPlatform) breakAuthorizer(t *testing.T) func() {
 	p.change(t, "stop-db")
 	return func() { p.change(t, "start-db") }

@@ -196,6 +196,7 @@ func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 	return r
 }
 
+// check fails the test unless the answer is as want says, or differs by a known difference of the target.
 func (tg *target) check(t *testing.T, c call, r reply, status int, code string) {
 	t.Helper()
 	if tg.differs(c, status, code, r) {

@@ -34,9 +34,9 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	var run sync.WaitGroup
 	run.Go(func() { caused = c.until(t, stop) })
 	time.Sleep(2 * time.Second)
-	for _, f := range []struct {
-		name string
-		make func(t *testing.T)
+	for _, fault := range []struct {
+		name   string
+		inject func(t *testing.T)
 	}{
 		{"FanoutAndDeliverAreKilled", func(t *testing.T) { killBoth(t, s) }},
 		{"TheQueueIsLost", func(t *testing.T) { loseQueue(t, s) }},
@@ -44,7 +44,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		{"KMSHangs", func(t *testing.T) { kmsHangs(t, s, c, receivers["a"]) }},
 		{"TheDatabaseIsAway", func(t *testing.T) { loseDB(t, s) }},
 	} {
-		t.Run(f.name, f.make)
+		t.Run(fault.name, fault.inject)
 		time.Sleep(2 * time.Second)
 	}
 	close(stop)

@@ -54,6 +54,7 @@ func (c *server) receiver(t *testing.T, answer func(arrival) int, events ...stri
 	return r
 }
 
+// listen listens at a free address until the test ends.
 func (r *receiver) listen(t *testing.T) {
 	t.Helper()
 	r.address = "127.0.0.1:0"
@@ -77,6 +78,7 @@ func (r *receiver) again() error {
 	return nil
 }
 
+// register registers the receiver as an endpoint for these types of events, or for all without any.
 func (r *receiver) register(t *testing.T, c *server, events ...string) {
 	t.Helper()
 	r.endpoint = c.endpoint(t, r.url, events...)
@@ -127,7 +129,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	status := http.StatusNoContent
 	if r.answer != nil {
-		status = r.answer(a)
+		status = r.answer(a) // without the lock: it may wait
 	}
 	w.WriteHeader(status)
 }

@@ -15,8 +15,8 @@ import (
 type bench struct {
 	*world
 	programs string // a folder of functions, as make build makes them for this machine
-	baseline string // the baselines, built alike
-	arm      string // the functions as they are deployed
+	baseline string // a folder of the baselines, built with the same flags
+	arm      string // a folder of the functions as they are deployed
 	gogc     string // the GOGC that the template sets for the functions
 
 	// Several figures use these measurements. The first figure that needs one makes it, once.
@@ -146,7 +146,7 @@ func (b *bench) loop(name string, env ...string) func(int) program {
 	}
 }
 
-// calls returns a function that gets the same event n times.
+// calls returns, for a number n, a function of the product that gets the same event n times. good checks its answers.
 func (b *bench) calls(function string, event []byte, good func([]byte) bool) func(int) program {
 	return func(n int) program {
 		return program{path: b.programs + "/" + function, env: append(b.env(), "GOGC="+b.gogc), event: event, calls: n, good: good}

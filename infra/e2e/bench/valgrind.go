@@ -35,7 +35,7 @@ func instructionsOf(ctx context.Context, p program) (int64, error) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	counts := filepath.Join(dir, "counts")
 	cmd := exec.CommandContext(ctx, "valgrind", "--tool=callgrind", "--fair-sched=yes", "--callgrind-out-file="+counts, p.path)
-	cmd.Env = []string{"GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"}
+	cmd.Env = []string{"GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"} // as little background work as possible
 	if err := p.serve(cmd, func() {}); err != nil {
 		return 0, err
 	}

@@ -139,7 +139,6 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(answer) // a program that has ended early is missing its own answers, which are checked
 }
 
-// call makes one call of DynamoDB Local.
 func (w *world) call(ctx context.Context, operation, body string) ([]byte, error) {
 	return backing.CallDynamoDB(ctx, w.database.Endpoint, "DynamoDB_20120810."+operation, []byte(body))
 }
@@ -184,7 +183,7 @@ var shard = regexp.MustCompile(`(DUE#delivery#)\d`)
 // clone adds copies of two rows, in each of which one of the ids takes the place of old. The copies are spread
 // over the shards of the index.
 func (w *world) clone(ctx context.Context, rows []string, old string, ids []string) error {
-	const shards = 8
+	const shards = 8 // of the index; two rows for each of 8 ids are few enough for one put
 	return errors.Join(parallel.Each(4, slices.Collect(slices.Chunk(ids, shards)), func(_ int, ids []string) error {
 		var copies []string
 		for i, id := range ids {

@@ -125,7 +125,7 @@ func generators() []generator {
 
 func buildOapiCodegen(ctx context.Context, dir, document string) ([]string, error) {
 	client, modFile := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "e2e", "clients", "tools.mod")
-	return []string{"./program"}, errors.Join(
+	return []string{"./program"}, errors.Join( // after a failed step, the later ones fail too
 		os.MkdirAll(client, 0o755),
 		run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+modFile, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
 		run(ctx, dir, "go", "build", "-o", "program", "."))
@@ -145,7 +145,7 @@ func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	return []string{"node", "main.js"}, errors.Join(
+	return []string{"node", "main.js"}, errors.Join( // after a failed step, the later ones fail too
 		run(ctx, dir, filepath.Join(modules, ".bin", "openapi-typescript"), document, "-o", "latchkey.ts"),
 		os.Symlink(modules, filepath.Join(dir, "node_modules")),
 		run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"))

@@ -46,6 +46,7 @@ func (f *frontDoor) reads(t *testing.T) {
 	}
 	const uses = 3
 	for _, d := range f.doors {
+		// The calls are recorded by function, and those of a server with package guard by its policy.
 		by := map[string]string{"API Gateway": "KeyAuthorizerFunction", "Go": "GuardPolicy", "forward auth": "ForwardAuthFunction"}[d.name]
 		for range uses {
 			d.want(t, d.keyPath, key, 200, "")

@@ -98,7 +98,7 @@ func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	}
 	originals := map[rowKey]map[string]types.AttributeValue{}
 	for k := range changes {
-		original := rowKey{k.pk, event}
+		original := rowKey{k.pk, event} // an event and its delivery have the same sort key
 		if k.pk == "LINKS#"+c.appID {
 			original.sk = "LINK#" + link
 		}

@@ -26,7 +26,7 @@ const (
 // happened.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)})
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)}) // not patient: databaseAway measures
 	c := tg.server(t)
 	receivers := map[string]*receiver{"a": c.receiver(t, nil, "link.claimed", "link.revoked"), "b": c.receiver(t, nil, "link.claimed", "link.revoked")}
 	stop := make(chan struct{})
@@ -107,7 +107,7 @@ func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool 
 			data, _ := e["data"].(members)
 			link, _ := data["id"].(string)
 			if link == "" {
-				continue // an event about a key
+				continue // an event about a key or an endpoint
 			}
 			id, _ := e["id"].(string)
 			all[id] = true

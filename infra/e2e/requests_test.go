@@ -174,7 +174,7 @@ func badInputs(t *testing.T, tg *target) {
 		{"POST", keys, `{"expiresIn":-1}`, 422, "validation_failed"},
 		{"POST", keys, `{"expiresIn":1.5}`, 422, "validation_failed"},
 		{"POST", keys, `{"expiresIn":"60"}`, 422, "validation_failed"},
-		{"POST", keys, `{"expiresIn":9223372036854775808}`, 422, "validation_failed"},
+		{"POST", keys, `{"expiresIn":9223372036854775808}`, 422, "validation_failed"}, // one more than an int64 holds
 		{"GET", keys + "?limit=x", "", 422, "validation_failed"},
 		{"GET", keys + "?cursor=%00", "", 400, "invalid_cursor"},
 		{"DELETE", keys + "/" + foreignKey, "", 404, "key_not_found"},

@@ -37,7 +37,7 @@ type rehearsal struct {
 	hook  *receiver
 	past  restored
 
-	// What a trial prepares for those after it.
+	// What a trial prepares for its check, and for later trials.
 	key, keyID     string // an API key's text; an API key's id
 	kid            string // of a signing key
 	link, endpoint string // ids
@@ -57,7 +57,7 @@ var rehearsals = []struct {
 	}},
 	{"A member who left", []trial{{before: formerMember, after: keysAreListed}}},
 	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {
-		fill: unendedOrg, may: `update-item`, after: orgIsEnded, // of the key that was revoked before
+		fill: unendedOrg, may: `update-item`, after: orgIsEnded, // update-item fails for a key that was revoked before
 	}}},
 	{"Revoking a webhook signing key", []trial{{before: forgetKeys, fill: activeKey, after: signingKeyIsGone}}},
 	{"Who may sign", []trial{{after: onlyDeliverSigns}}},
@@ -68,7 +68,7 @@ var rehearsals = []struct {
 	{"Dead letters", []trial{{before: deadLetter, after: lettersAreShown}, {after: lettersAreGone}}},
 	{"Restoring the table", []trial{
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
-		{may: `transact-write-items|since \$action`}, // of the key that the restored table does not have
+		{may: `transact-write-items|since \$action`}, // fails for a key that the restored table does not have
 		{after: signingKeysAreBack},
 		{before: useRestored, after: apiIsOpen},
 	}},

@@ -28,8 +28,7 @@ const (
 	jsonType    = "application/json"
 	problemType = "application/problem+json"
 
-	// unknownRoute is the response component of a path or method that is not in
-	// the document.
+	// unknownRoute is the response component for a path or method that the document does not have.
 	unknownRoute = "RouteNotFound"
 )
 

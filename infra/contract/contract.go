@@ -98,8 +98,8 @@ func (c *Contract) Has(method, path string) bool { return find(c.doc, method, pa
 // the body, and the problem code. The path is escaped, and a query may follow it. When the
 // document has no such route, the only right answer is 404 route_not_found.
 func (c *Contract) Check(method, path string, status int, header http.Header, body []byte) error {
-	var response *openapi3.ResponseRef
 	op := find(c.strict, method, path)
+	var response *openapi3.ResponseRef
 	if op != nil {
 		response = op.Responses.Value(strconv.Itoa(status))
 	} else if status == http.StatusNotFound {

@@ -93,8 +93,8 @@ func closeAnswers(doc *openapi3.T) error {
 	return errors.Join(errs...)
 }
 
-// close closes a schema and the schemas inside it. Before that, every object of an answer has
-// additionalProperties: true, which some generators need.
+// close closes a schema and the schemas inside it. In the document every object of an answer
+// has additionalProperties: true, which some generators need.
 func (c closer) close(ref *openapi3.SchemaRef) error {
 	if ref == nil || ref.Value == nil || c.seen[ref.Value] {
 		return nil

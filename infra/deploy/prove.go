@@ -72,7 +72,7 @@ func (p *program) check(ctx context.Context) error {
 		status int
 	}{{"/.well-known/jwks.json", http.StatusOK}, {"/v1/orgs", http.StatusUnauthorized}, {"/no/such/route", http.StatusNotFound}} {
 		err := p.until(ctx, p.firstAnswer, min(betweenAsks, p.pause), func() (bool, error) {
-			return true, ask(ctx, client, api+c.path, c.status)
+			return true, ask(ctx, client, api+c.path, c.status) // a new API may answer wrongly at first
 		})
 		if err != nil {
 			return fmt.Errorf("the deployed API is wrong: %w", err)

@@ -180,7 +180,7 @@ func TestUndeployWaitsForThePolicysLastRole(t *testing.T) {
 	succeeded(t, out, err)
 }
 
-// TestMakePassesOnWhatItIsGiven wants each command to get each variable unchanged.
+// TestMakePassesOnWhatItIsGiven wants each command to get each variable unchanged, in a make of its own.
 func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

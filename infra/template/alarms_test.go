@@ -21,7 +21,7 @@ func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { holds(t, alarmsAreHear
 
 func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
 
-// alarmList has every alarm with its metric and its limit.
+// alarmList has every alarm with its metric and its limit, as the check alarms writes them.
 var alarmList = map[string]string{
 	"ApiErrorsAlarm": "(errors - FILL(unknown, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
 		"AWS/ApiGateway Count ApiName=latchkey Stage=live Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0.01, 2 times, notBreaching",

@@ -116,7 +116,7 @@ func (g *generator) mapping(n *yaml.Node, path string) {
 		key, value := n.Content[i].Value, n.Content[i+1]
 		_, skipped := unchanged[key]
 		switch at := path + "/" + key; {
-		case skipped || strings.HasPrefix(key, "Fn::"): // without its function, the node is no template
+		case skipped || strings.HasPrefix(key, "Fn::"): // a node without its function means nothing
 		case strings.Contains(path, "/Condition"): // in the section Conditions, or in a statement's Condition
 			g.add("drops a condition", at, drop(n, i, 2, key))
 		case key == "Condition" && value.Kind == yaml.MappingNode:

@@ -75,7 +75,7 @@ func defaults(tpl *translated.Template) (wrong []string) {
 		if has != wantsDefault || has && !takes(p, fmt.Sprint(value)) {
 			wrong = append(wrong, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
 		}
-		isThrottle := strings.Contains(name, "Throttle") // of which the template limits none
+		isThrottle := strings.Contains(name, "Throttle") // the template gives throttles no least value
 		if p["Type"] == "Number" && takes(p, "-1") && !isThrottle {
 			wrong = append(wrong, name+" takes -1")
 		}

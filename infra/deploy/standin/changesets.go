@@ -41,7 +41,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	switch {
 	case !known:
 		k = &Stack{Name: name, Status: "REVIEW_IN_PROGRESS"}
-	case isNew: // the stack takes another first change set
+	case isNew: // a stack that was never deployed may have several change sets
 	case !strings.HasSuffix(k.Status, "_COMPLETE"), k.Status == "ROLLBACK_COMPLETE":
 		return "", invalid("Stack:%s is in %s state and can not be updated.", k.id(), k.Status)
 	}

@@ -62,7 +62,7 @@ func (p *program) invoke(function string) error {
 // check sends three requests to the API: for the signing keys, without a credential, and to a
 // route that does not exist.
 func (p *program) check(ctx context.Context) error {
-	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // the owner may set the domain's DNS later
+	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // a domain's DNS may come later
 	if api == "" {
 		return fmt.Errorf("stack %s has no output ApiUrl", p.stack)
 	}

@@ -129,7 +129,7 @@ func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 // explain each metric. Alarms in our own namespace must use metrics of the code.
 func dashboard(tpl *translated.Template) (wrong []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
-	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // all regions of an account share these names
+	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // regions share these names
 		wrong = append(wrong, fmt.Sprintf("the dashboard has the name %v", name))
 	}
 	var shown map[string]any

@@ -126,8 +126,8 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestTheFirewallCountsEachAddressAndEachCredential wants the two rules after the first to look at every path: a refused request to any
-// route costs the owner money, and takes a place of the route's throttle.
+// TestTheFirewallCountsEachAddressAndEachCredential wants the two rules after the first to look at
+// every path: a refused request to any route costs the owner money, and takes a place of the route's throttle.
 func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
 	tpl := given(t, map[string]string{"WebAcl": "rate-limited", "WebAclCredentialLimit": "300"})
 	var got []string

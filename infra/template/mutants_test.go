@@ -21,7 +21,7 @@ import (
 // mutantVariable names a file: the template that the tests read in place of the repository's.
 const mutantVariable = "LATCHKEY_TEMPLATE_MUTANT"
 
-// mutantsInShort are how many mutants `make test` tries. MUTANTS=300 tries more, as `make mutants` does. SEED=… draws others.
+// mutantsInShort is how many mutants `make test` tries. `make mutants` tries MUTANTS=300. SEED=… draws other ones.
 const mutantsInShort = 40
 
 // TestMutantsOfTheTemplateAreFound changes template.yaml at random places, one at a time. It wants the tests of this

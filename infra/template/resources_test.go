@@ -35,7 +35,7 @@ func durable(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, "the table goes with the stack")
 	}
 	p := tpl.Resources["Table"].Properties
-	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // other keys would make a new table, without the rows
+	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // others make a new, empty table
 	if got := quoted(p["KeySchema"]); got != keys {
 		wrong = append(wrong, "the table has the keys "+got)
 	}
@@ -134,8 +134,8 @@ var settingsOf = map[string]string{
 	"Limits.ReadBudgets(e)":     "pkg/store/budget.go",
 }
 
-// reads matches a reading of variables in package boot: e.Required("A"), e.Optional("A", "default"), and e.Pairs("A_NAMES",
-// "B_VALUES"), of which both arguments are variables.
+// reads matches how package boot reads variables: e.Required("A"), e.Optional("A", "default"), and
+// e.Pairs("A_NAMES", "A_VALUES"), of which both arguments are variables.
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
 // shared are the variables of every function, from the template's Globals.

@@ -241,8 +241,8 @@ var single = map[string]string{
 }
 
 // transactional wants writes to be in transactions, which the SDK can retry without doing them twice: their statements
-// have a condition on dynamodb:EnclosingOperation. ConditionCheckItem, which exists only in transactions, has a statement
-// of its own without the condition: by AWS's service authorization reference, its requests do not have this key.
+// have a condition on dynamodb:EnclosingOperation. ConditionCheckItem, which exists only in transactions, has a
+// statement of its own without the condition: by AWS's service authorization reference, its requests lack this key.
 func transactional(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	for _, s := range all {

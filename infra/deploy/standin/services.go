@@ -115,7 +115,7 @@ func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) 
 
 // reserve sets a function's reserved concurrency, or removes it.
 func (s *Standin) reserve(w http.ResponseWriter, r *http.Request, function string) {
-	concurrency := struct{ ReservedConcurrentExecutions int }{-1} // as Live.Reserve takes it: DELETE removes the reservation
+	concurrency := struct{ ReservedConcurrentExecutions int }{-1} // for Live.Reserve: DELETE removes it
 	var err error
 	if r.Method == http.MethodPut {
 		err = json.NewDecoder(r.Body).Decode(&concurrency)

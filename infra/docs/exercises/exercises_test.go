@@ -28,9 +28,9 @@ type exercise struct {
 // it is in no patch.
 const mostFiles = 7
 
-// exercises come in the order in which they are tried. The patch of the event leaves out the files of pkg/store/testdata
-// and the written rights of infra/template. The tests write these by UPDATE_GOLDEN: a new row gives every later row
-// another id.
+// exercises come in the order in which they are tried. The patch of the event leaves out pkg/store/testdata, because a
+// new row gives every later row another id, and the written rights of infra/template. With UPDATE_GOLDEN the tests
+// write both.
 var exercises = []exercise{
 	{"route", map[string]string{
 		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",

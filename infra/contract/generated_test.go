@@ -110,7 +110,7 @@ func generate(text string) (string, error) {
 // set. rest holds the lines that are not generated.
 func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error) {
 	schemes := map[principal.Credential]string{principal.UserToken: "{ userToken: [] }", principal.APIKey: "{ apiKey: [] }"}
-	lines := list("      security", []string{schemes[r.Takes]})
+	lines := list("      security", []string{schemes[r.Takes]}) // [] for a public route
 	if roles := r.May.List(); len(roles) > 0 {
 		lines += list("      x-roles", roles)
 		at := roleSentence.FindStringIndex(rest)

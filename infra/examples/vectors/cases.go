@@ -86,8 +86,8 @@ func (m *mint) badForm() {
 	m.bad("more than 256 KB", m.active.webhook(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat("a", 256<<10)+`"`)), reason)
 }
 
-// stray sets the lowest bit of the last character of s, which is part of no byte, so that a lenient decoder ignores it. This
-// bit is 0 before, so the next letter of the alphabet is the same with the bit set.
+// stray sets the lowest bit of the last character of s, which is part of no byte, so that a lenient decoder ignores it.
+// This bit is 0 before, so the next letter of the alphabet is the same with the bit set.
 func stray(s string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, s[len(s)-1])

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// forwarder lets containers reach services of this machine that listen on loopback. It listens on
-// the same ports of the Docker bridge's address.
+// forwarder lets containers reach services of this machine that listen on loopback. For each service, a server listens on
+// the same port at this machine's address on Docker's bridge, and passes requests on.
 type forwarder []*http.Server
 
 // bridge returns the address of this machine on Docker's bridge. It is "" without a bridge, as with
@@ -32,9 +32,9 @@ func bridge() (string, error) {
 	return "", fmt.Errorf("docker0 has no IPv4 address: %v", addresses)
 }
 
-// forward starts a forwarder for the given base URLs. Without a gateway it has nothing to do.
-func forward(gateway string, bases ...string) (f forwarder, err error) {
-	if gateway == "" {
+// forward starts a forwarder for services, given by their base URLs. address is that of bridge; "": none is needed.
+func forward(address string, bases ...string) (f forwarder, err error) {
+	if address == "" {
 		return nil, nil
 	}
 	for _, base := range bases {
@@ -42,7 +42,7 @@ func forward(gateway string, bases ...string) (f forwarder, err error) {
 		if err != nil {
 			return f, err
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(gateway, to.Port()))
+		l, err := net.Listen("tcp", net.JoinHostPort(address, to.Port()))
 		if err != nil {
 			return f, err
 		}
@@ -52,7 +52,7 @@ func forward(gateway string, bases ...string) (f forwarder, err error) {
 			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		}}
 		f = append(f, server)
-		go func() { _ = server.Serve(l) }() // closed
+		go func() { _ = server.Serve(l) }() // close ends it
 	}
 	return f, nil
 }

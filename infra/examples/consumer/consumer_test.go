@@ -75,8 +75,7 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 			}
 		}
 	}
-	refusal := map[string]string{"code": "key_revoked", "title": "T", "detail": "D"}
-	if err := valid(refusal); err != nil {
+	if err := valid(map[string]string{"code": "key_revoked", "title": "T", "detail": "D"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,8 +20,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md
-// with the files that the tests run.
+// TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md with the files that the tests run.
 func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
 	document, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {

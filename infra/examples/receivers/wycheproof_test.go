@@ -119,9 +119,8 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 }
 
 // foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new key:
-// the one by which it is a signature of the webhook. The same is done for an r or s that is not below the order n of the
-// group, with r and s modulo n: a receiver that reduces them, and does not refuse them, takes such a webhook. All other
-// signatures keep Wycheproof's key.
+// the one by which it is a signature of the webhook. An r or s that is not below the group's order n gets the key for r and s
+// modulo n, so that a receiver that reduces them takes the webhook. All other signatures keep Wycheproof's key.
 func foreignVectors(t *testing.T) vectors.Vectors {
 	t.Helper()
 	now, n := time.Now(), elliptic.P256().Params().N
@@ -150,8 +149,7 @@ func foreignVectors(t *testing.T) vectors.Vectors {
 		jwk := fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"`, encode(kid[:]), x, y)
 		keys = append(keys, jwk+"}")
 		v.Lookups[encode(kid[:])] = vectors.Answer{Status: 200, MaxAge: 300, Body: json.RawMessage(jwk + `,"createdAt":1,"expiredAt":null}`)}
-		status := map[bool]int{true: 204, false: 401}[f.valid]
-		v.Cases = append(v.Cases, vectors.Case{Name: f.name, Token: input + "." + encode(f.signature), Valid: f.valid, Status: status})
+		v.Cases = append(v.Cases, vectors.Case{Name: f.name, Token: input + "." + encode(f.signature), Valid: f.valid, Status: map[bool]int{true: 204, false: 401}[f.valid]})
 	}
 	v.JWKS = json.RawMessage(`{"keys":[` + strings.Join(keys, ",") + `]}`)
 	return v

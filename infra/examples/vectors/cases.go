@@ -11,9 +11,6 @@ import (
 	"strings"
 )
 
-// The names of the cases are those of webhooks.json. In a name, "it" is the token. "A blank" is a space, and "a member" is
-// one of a JSON object.
-
 func (m *mint) good() {
 	m.ok("a webhook", m.active.webhook(m.claims()))
 	m.ok("audience as an array of one", m.active.webhook(m.claims(m.aud(), fmt.Sprintf(`"aud":[%q]`, m.EndpointID))))
@@ -137,7 +134,6 @@ func (m *mint) badTime() {
 }
 
 func (m *mint) badEvent() {
-	const reason = "incomplete"
 	for _, c := range [][3]string{ // a name, a text of the payload, and the text that replaces it
 		{"no event", `"event":`, `"x":`}, {"Event instead of event", `"event":`, `"Event":`}, {"an event without an id", `"id":"evt_01k5vectors00000000000000b",`, ""},
 		{"an event with an empty id", `"evt_01k5vectors00000000000000b"`, `""`}, {"an event whose id is a number", `"evt_01k5vectors00000000000000b"`, `7`},
@@ -147,7 +143,7 @@ func (m *mint) badEvent() {
 		{"an event whose data is an array", `"data":`, `"data":[],"x":`}, {"an event that is a text", `"event":`, `"event":"evt","x":`},
 		{"an event that is null", `"event":`, `"event":null,"x":`}, {"an event whose time is a text", `"createdAt":`, `"createdAt":"now","x":`},
 	} {
-		m.bad(c[0], m.active.webhook(m.claims(c[1], c[2])), reason)
+		m.bad(c[0], m.active.webhook(m.claims(c[1], c[2])), "incomplete")
 	}
 }
 

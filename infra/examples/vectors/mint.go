@@ -47,7 +47,8 @@ func newMint(now time.Time) *mint {
 	return m
 }
 
-// add adds a case. status is the answer that a receiver must give.
+// add adds a case. In its name, "it" is the token, "a blank" is a space, and "a member" is one of a JSON object. status is
+// the answer that a receiver must give.
 func (m *mint) add(name, token string, status int, reason string) {
 	m.Cases = append(m.Cases, Case{Name: name, Token: token, Valid: status == 204, Status: status, Reason: reason})
 }

@@ -59,8 +59,7 @@ func TestVectorsOfThisHourAreVerifiedAndRefused(t *testing.T) {
 		case errors.Is(err, verify.ErrUnavailable):
 			status = http.StatusServiceUnavailable
 		}
-		eventOnlyOfGood := (event.ID != "") == (err == nil)
-		if status != c.Status || reason != c.Reason || !eventOnlyOfGood {
+		if status != c.Status || reason != c.Reason || (event.ID == "") != (err != nil) {
 			t.Errorf("%s: %v, %+v; want %d %s", c.Name, err, event, c.Status, c.Reason)
 		}
 	}

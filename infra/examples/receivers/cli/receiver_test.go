@@ -28,8 +28,7 @@ type fakeAPI struct {
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	isKeyLookup := strings.Contains(r.URL.Path, "key") || strings.Contains(r.URL.Path, "jwks")
-	if isKeyLookup {
+	if strings.Contains(r.URL.Path, "key") || strings.Contains(r.URL.Path, "jwks") {
 		f.keys.ServeHTTP(w, r)
 		return
 	}
@@ -99,8 +98,7 @@ func post(t *testing.T, url, body string) int {
 	return res.StatusCode
 }
 
-// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no
-// endpoint is left.
+// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no endpoint is left.
 func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	f := &fakeAPI{keys: v.Handler()}

@@ -111,7 +111,7 @@ func control(ctx context.Context, port int, path string) error {
 	return nil
 }
 
-// cleanData deletes the table's data. It fails while the stack runs, because the running database keeps data in memory.
+// cleanData deletes the table's data. It fails while the stack runs: a running database would keep a part of the data.
 func cleanData(port int) error {
 	client := http.Client{Timeout: time.Second}
 	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {

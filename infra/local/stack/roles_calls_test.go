@@ -22,7 +22,7 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// keysOfKMS are the keys of the KMS behind the proxy, with their tags.
+// keysOfKMS has the tag of each key of the KMS behind the proxy, by the key's id.
 var keysOfKMS = map[string]string{
 	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the template's
 	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`,
@@ -30,7 +30,8 @@ var keysOfKMS = map[string]string{
 	"plain":      ``,
 }
 
-// service answers every call with success, and describes keysOfKMS.
+// service stands in for DynamoDB, KMS and SQS. It answers every call with success, except a call for a key that is not in
+// keysOfKMS. So only the proxy refuses a call.
 func service(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
@@ -54,9 +55,10 @@ func service(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clients calls AWS through a proxy, as the functions do.
+// clients calls AWS through a proxy, which decides by the roles of the template, as the functions do.
 type clients struct{ url string }
 
+// newClients starts a proxy on the template with replacements (see template).
 func newClients(t *testing.T, replace ...string) clients {
 	t.Helper()
 	tpl := template(t, replace...)
@@ -101,7 +103,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 
 func keyed(pk string) values { return values{"PK": text(pk), "SK": text("META")} }
 
-// table is the table's name without a physical one.
+// table is the table's name: its logical id, because the template is translated without a physical name.
 var table = aws.String("Table")
 
 func (c clients) get(function, pk string) error {
@@ -118,7 +120,7 @@ func (c clients) query(function, index, condition, partition string) error {
 	return err
 }
 
-// transact puts a row in each partition, in one transaction.
+// transact puts a row into each partition, in one transaction.
 func (c clients) transact(function string, partitions ...string) error {
 	in := &dynamodb.TransactWriteItemsInput{}
 	for _, pk := range partitions {
@@ -128,9 +130,9 @@ func (c clients) transact(function string, partitions ...string) error {
 	return err
 }
 
-func (c clients) sign(function, key string, as kmstypes.MessageType) error {
+func (c clients) sign(function, key string, kind kmstypes.MessageType) error {
 	_, err := c.kms(function).Sign(context.Background(), &kms.SignInput{
-		KeyId: &key, Message: []byte("m"), MessageType: as, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256,
+		KeyId: &key, Message: []byte("m"), MessageType: kind, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256,
 	})
 	return err
 }
@@ -189,9 +191,10 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
 		return err
 	}
-	use := func(function, what string) error {
+	// use writes the last use of a key, and one attribute more.
+	use := func(function, attribute string) error {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + what + " = :at"),
+			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + attribute + " = :at"),
 		})
 		return err
 	}
@@ -199,7 +202,7 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	const partition, due = "PK = :pk AND begins_with(SK, :at)", "due = :pk AND dueAt <= :at"
 	for what, call := range map[string]struct {
 		err  error
-		want string
+		want string // the code; "": the call is allowed
 	}{
 		"a read of its partition":                   {c.get("AppsFunction", "ORG#1"), ""},
 		"a read of another partition":               {c.get("AppsFunction", "KEYS#1"), denied},
@@ -244,13 +247,14 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	}
 }
 
-// TestRotationTagsKeysOnlyWithTheExtraTags wants the stack's tag on each key, and the extra tags at most.
+// TestRotationTagsKeysOnlyWithTheExtraTags wants the stack's tag on each new key, and no other tags than those of the
+// parameter KeyTagNames.
 func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	plain := newClients(t)
 	extra := newClients(t, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)
 	for _, c := range []struct {
 		clients clients
-		tags    string
+		tags    string // the names, separated by blanks
 		allowed bool
 	}{
 		{plain, "latchkey:stack", true}, {plain, "latchkey:stack team", false},
@@ -268,8 +272,8 @@ func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	}
 }
 
-// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on the tag of a new key, or on a
-// condition key that a ConditionCheckItem does not have.
+// TestWhatAWSMayNotKnowYetAllowsNothing tries two calls with the template's roles, which allow them, and with roles that
+// rely on what AWS may not know: the tag of a key just made, and a condition key that a ConditionCheckItem does not have.
 func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
 	check := func(c clients) error {
@@ -278,12 +282,12 @@ func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 		}})
 		return err
 	}
-	first := func(c clients) error { return c.sign("DeliverFunction", "SigningKey", kmstypes.MessageTypeDigest) }
+	signByFirstKey := func(c clients) error { return c.sign("DeliverFunction", "SigningKey", kmstypes.MessageTypeDigest) }
 	for what, v := range map[string]struct {
 		call    func(clients) error
 		replace []string
 	}{
-		"the first key by its tag": {first, []string{`{"Fn::GetAtt":["SigningKey","Arn"]},"Sid":"SignByFirstKey"`, `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid":"SignByFirstKey"`}},
+		"the first key by its tag": {signByFirstKey, []string{`{"Fn::GetAtt":["SigningKey","Arn"]},"Sid":"SignByFirstKey"`, `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid":"SignByFirstKey"`}},
 		"a check in a transaction": {check, []string{`["dynamodb:ConditionCheckItem"]`, `["dynamodb:GetItem"]`, writes, strings.Replace(writes, `]`, `,"dynamodb:ConditionCheckItem"]`, 1)}},
 	} {
 		if got := code(t, v.call(newClients(t))); got != "" {

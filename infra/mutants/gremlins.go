@@ -64,7 +64,7 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 }
 
 // prepare returns the path of gremlins' program, and its environment: in it, the go command that gremlins calls is a link
-// to this program (see asGo), in the folder bin.
+// to this program (see asGo), in the folder bin. The flags in GOFLAGS make mutants compile faster.
 func prepare(ctx context.Context, root, bin string) (env []string, program string, err error) {
 	find := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "tools", "test", "tools.mod"), "gremlins")
 	find.Dir = root

@@ -118,9 +118,9 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 	return all
 }
 
-// foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new key:
-// the one by which it is a signature of the webhook. An r or s that is not below the group's order n gets the key for r and s
-// modulo n, so that a receiver that reduces them takes the webhook. All other signatures keep Wycheproof's key.
+// foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new
+// key, by which it is a signature of the webhook. If r or s is not below the group's order n, the key is the one for r
+// and s modulo n: a receiver that reduces them takes this webhook. All other signatures keep Wycheproof's key.
 func foreignVectors(t *testing.T) vectors.Vectors {
 	t.Helper()
 	now, n := time.Now(), elliptic.P256().Params().N

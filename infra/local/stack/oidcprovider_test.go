@@ -210,7 +210,7 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	p.setKeys(t, "one,two")
 	p.setKeys(t, "two,one")
 	goodSoon("a key that was published ahead")
-	for range 20 { // more unknown kids than the authorizer looks up in a row
+	for range 20 { // the first one makes the authorizer fetch the keys, and then it pauses for ten seconds
 		if status, body := orgs("GET", p.junk(t), ""); status != 401 && status != 503 {
 			t.Fatalf("junk: %d %s", status, body)
 		}

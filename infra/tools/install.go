@@ -97,7 +97,7 @@ func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 	}
 }
 
-// digest has the length of each part, so that moving text from one part to the next changes the digest.
+// digest hashes each part with its length, so that text that moves from one part to the next changes the digest.
 func digest(parts []string) string {
 	h := sha256.New()
 	for _, p := range parts {

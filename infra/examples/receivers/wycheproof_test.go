@@ -102,7 +102,7 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 		for _, c := range g.Tests {
 			var jws string
 			onP256 := g.Public != nil && g.Public.Crv == "P-256"
-			isToken := json.Unmarshal(c.JWS, &jws) == nil && strings.Count(jws, ".") == 2 // others are JWS as JSON objects
+			isToken := json.Unmarshal(c.JWS, &jws) == nil && strings.Count(jws, ".") == 2 // in the compact form, as webhooks are
 			if !onP256 || !isToken {
 				continue
 			}

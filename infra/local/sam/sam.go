@@ -167,8 +167,8 @@ func (s *SAM) serve(cli, template string, port int) error {
 	return nil
 }
 
-// environment returns variables for all functions: the names of the table and of the queues, which sam local would make
-// up. sam local gives a function only those that the template names for it.
+// environment returns variables for all functions: the table's name and the queues' URLs, because sam local has no table
+// and no queues to take them from. sam local gives a function only those that the template names for it.
 func (s *SAM) environment() map[string]string {
 	env := map[string]string{"TABLE": s.Stack.TableName}
 	for name, url := range s.Stack.QueueVariables() {

@@ -101,6 +101,7 @@ type values = map[string]types.AttributeValue
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
+// keyed returns the key of a row in a partition.
 func keyed(pk string) values { return values{"PK": text(pk), "SK": text("META")} }
 
 // table is the table's name: its logical id, because the template is translated without a physical name.
@@ -191,8 +192,7 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
 		return err
 	}
-	// use writes the last use of a key, and one attribute more.
-	use := func(function, attribute string) error {
+	use := func(function, attribute string) error { // writes the last use of a key, and one attribute more
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + attribute + " = :at"),
 		})
@@ -212,18 +212,18 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"a query of another partition":              {c.query("FanoutFunction", "", partition, "KEYS#1"), denied},
 		"a query that names no partition":           {c.query("FanoutFunction", "", "begins_with(SK, :at)", ""), denied},
 		"the index, by the sweep":                   {c.query("SweepFunction", "due", due, "DUE#link#1"), ""},
-		"the index, by another":                     {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
+		"the index, by another function":            {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
 		"a batch":                                   {batch("DeliverFunction", "DLV#1", "HOOKS#1"), ""},
 		"a batch with one row of another partition": {batch("DeliverFunction", "DLV#1", "KEYS#1"), denied},
 		"a transaction":                             {c.transact("KeysFunction", "KEYS#1", "EVTS#1"), ""},
-		"a transaction with an event it may not":    {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
-		"the same with the event first":             {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
+		"a transaction with an event, not allowed":  {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
+		"the same, with the event first":            {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
 		"a write outside of a transaction":          {update("OrgsFunction", "ORG#1"), denied},
 		"a last use, outside of a transaction":      {update("AuthorizerFunction", "USED#1"), ""},
-		"a last use with what the index needs":      {use("AuthorizerFunction", "due"), denied},
-		"the same at a door":                        {use("KeyAuthorizerFunction", "dueAt"), denied},
-		"the same by a program of the owner":        {use("GuardPolicy", "due"), denied},
-		"a last use of a key that ends":             {use("GuardPolicy", "purgeAt"), ""},
+		"a last use with an attribute of the index": {use("AuthorizerFunction", "due"), denied},
+		"an attribute of the index, at a door":      {use("KeyAuthorizerFunction", "dueAt"), denied},
+		"an attribute of the index, by a program":   {use("GuardPolicy", "due"), denied},
+		"a last use with the time to delete it":     {use("GuardPolicy", "purgeAt"), ""},
 		"a scan":                                    {scan, denied},
 		"a signature":                               {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
 		"a signature over a message":                {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},

@@ -44,7 +44,7 @@ func template(t *testing.T, replace ...string) *translated.Template {
 	if len(replace) > 0 && changed == text.String() {
 		t.Fatalf("the template has none of %q", replace)
 	}
-	copied := *tpl // whose Raw is new, because other tests use tpl
+	copied := *tpl // other tests use tpl, so only the copy gets the changed JSON
 	if copied.Raw = nil; json.Unmarshal([]byte(changed), &copied.Raw) != nil {
 		t.Fatalf("%q makes no JSON", replace)
 	}
@@ -62,7 +62,7 @@ func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 		"a key":               {`"dynamodb:EnclosingOperation"`, `"dynamodb:Select"`},
 		"a read's attributes": {`"Null":{"dynamodb:LeadingKeys":"false"}`, `"Null":{"dynamodb:Attributes":"false"}`},
 		"a deny":              {`"Effect":"Allow","Resource"`, `"Effect":"Deny","Resource"`},
-		"all but":             {`"Action":["dynamodb:Query"]`, `"NotAction":["dynamodb:Query"]`},
+		"a NotAction":         {`"Action":["dynamodb:Query"]`, `"NotAction":["dynamodb:Query"]`},
 		"a managed policy":    {`"Policies":[{`, `"ManagedPolicyArns":["arn:aws:iam::aws:policy/x"],"Policies":[{`},
 	} {
 		if _, err := iam.New(template(t, replace[0], replace[1])); err == nil {

@@ -101,8 +101,8 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	}
 	run(t, dir, nil, "go", "list", "-deps", "-test", "./...")
 	run(t, dir, nil, "go", "test", "./pkg", "./infra/tools")
-	if recipe := run(t, dir, nil, "make", "-n", "test"); strings.Contains(recipe, " latchkey/") {
-		t.Errorf("make test runs %.300s", recipe)
+	if commands := run(t, dir, nil, "make", "-n", "test"); strings.Contains(commands, " latchkey/") {
+		t.Errorf("make test runs %.300s", commands)
 	}
 	after := 0
 	files(t, dir, func(path string) {

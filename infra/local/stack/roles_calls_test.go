@@ -217,7 +217,7 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"a batch with one row of another partition": {batch("DeliverFunction", "DLV#1", "KEYS#1"), denied},
 		"a transaction":                             {c.transact("KeysFunction", "KEYS#1", "EVTS#1"), ""},
 		"a transaction with an event, not allowed":  {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
-		"the same, with the event first":            {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
+		"a transaction with that event first":       {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
 		"a write outside of a transaction":          {update("OrgsFunction", "ORG#1"), denied},
 		"a last use, outside of a transaction":      {update("AuthorizerFunction", "USED#1"), ""},
 		"a last use with an attribute of the index": {use("AuthorizerFunction", "due"), denied},

@@ -2,9 +2,9 @@
 // document of OpenAPI 3.1 from it. Tests use the package; the product does not.
 //
 // Clients must let answers gain members. The tests of this repository must not. So the
-// document is read once as it is and once with every answer closed: here a member, or a
-// value of an x-extensible-enum or of x-known-values, that the document does not name is a
-// failure.
+// document is read twice: once as it is, and once with every answer closed. A closed answer
+// fails for a member that the document does not name, and for a value that is not in the
+// list of its x-extensible-enum or x-known-values.
 package contract
 
 import (
@@ -28,8 +28,7 @@ const (
 	jsonType    = "application/json"
 	problemType = "application/problem+json"
 
-	// unknownRoute is the response component of a path or method that is not in
-	// the document.
+	// unknownRoute is the response component for a path or method that the document does not have.
 	unknownRoute = "RouteNotFound"
 )
 
@@ -57,8 +56,8 @@ func Text() ([]byte, error) {
 	return os.ReadFile(filepath.Join(root, "infra", "openapi.yaml"))
 }
 
-// Parse reads an OpenAPI document. It validates the examples by their schemas, those of
-// answers by the closed ones.
+// Parse reads an OpenAPI document, and validates its examples by their schemas. It validates
+// the examples of answers by the closed schemas too.
 func Parse(text []byte) (*Contract, error) {
 	doc, err := read(text, func(*openapi3.T) error { return nil })
 	if err != nil {
@@ -74,6 +73,7 @@ func Parse(text []byte) (*Contract, error) {
 	return &Contract{doc, strict}, nil
 }
 
+// read applies change before the validation, which must see the changed schemas.
 func read(text []byte, change func(*openapi3.T) error) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(text)
@@ -110,7 +110,8 @@ func (c *Contract) Check(method, path string, status int, header http.Header, bo
 		err = fmt.Errorf("the document has no answer %d", status)
 	} else {
 		err = checkHeader(response.Value, header)
-		if method != http.MethodHead || len(body) > 0 { // a handler answers HEAD as GET, and the server leaves the body out
+		// A handler answers HEAD with the body of GET, which the server then leaves out: both are right.
+		if method != http.MethodHead || len(body) > 0 {
 			err = errors.Join(err, c.checkBody(response.Value, status, header, body))
 		}
 	}
@@ -183,13 +184,13 @@ func (c *Contract) checkBody(response *openapi3.Response, status int, header htt
 	if err != nil || len(params) > 0 || response.Content[media] == nil {
 		return fmt.Errorf("the document has no content type %q", contentType)
 	}
-	of := response.Content[media]
+	content := response.Content[media]
 	if !strings.HasSuffix(media, "json") {
-		return of.Schema.Value.VisitJSON(string(body), openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails())
+		return content.Schema.Value.VisitJSON(string(body), openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails())
 	}
-	value, err := visit(of, body, openapi3.VisitAsResponse())
+	value, err := visit(content, body, openapi3.VisitAsResponse())
 	if err == nil {
-		err = CheckData(c.strict, of.Schema.Value, value)
+		err = CheckData(c.strict, content.Schema.Value, value)
 	}
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (c *Contract) checkBody(response *openapi3.Response, status int, header htt
 		return errors.New("the body does not end in a newline")
 	}
 	if media == problemType {
-		return checkProblem(of, status, body)
+		return checkProblem(content, status, body)
 	}
 	return nil
 }
@@ -213,7 +214,7 @@ func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationO
 	return value, media.Schema.Value.VisitJSON(value, as, openapi3.MultiErrors(), openapi3.DisableSchemaErrorDetails())
 }
 
-// problem has the members that the checks read of an error's body.
+// problem has the members of an error's body that the checks read.
 type problem struct {
 	Type   string            `json:"type"`
 	Title  string            `json:"title"`
@@ -248,7 +249,7 @@ func checkProblem(media *openapi3.MediaType, status int, body []byte) error {
 	return fmt.Errorf("%s is not an example of the answer", p.Code)
 }
 
-// ErrorsFit reports whether an error with this code may list so many errors: invalid input
+// ErrorsFit reports whether a problem with this code may list this number of errors: invalid input
 // lists one or more; invalid_json lists one for an unknown member; other codes list none.
 func ErrorsFit(code string, errors int) bool {
 	switch code {

@@ -17,8 +17,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// checks are the rules of the document that a schema cannot express. Each returns what breaks
-// it; plants_test.go shows that each finds its fault.
+// checks are the rules of the document that a schema cannot express. Each returns the places that break
+// its rule; plants_test.go shows that each finds a fault.
 var checks = map[string]func(*openapi3.T) []string{
 	"operations": checkOperations,
 	"parameters": checkParameters,
@@ -73,8 +73,8 @@ func onlyIn(what string, document, tables []string) []string {
 	return wrong
 }
 
-// checkOperations compares the operations with the routes. HEAD, and OPTIONS under /v1,
-// which depends on the deployment, are only in the document's text.
+// checkOperations compares the operations with the routes. The document has no operations for HEAD, nor for
+// OPTIONS under /v1, which depends on the deployment's settings. Its prose describes them.
 func checkOperations(doc *openapi3.T) []string {
 	var routes, documented []string
 	for _, r := range route.All() {
@@ -84,6 +84,7 @@ func checkOperations(doc *openapi3.T) []string {
 	}
 	for name, op := range operations(doc) {
 		operation := op.OperationID
+		// Each OPTIONS has an operationId of its own in the document, and all have one operation in the routes.
 		if strings.HasPrefix(name, http.MethodOptions+" ") {
 			operation = route.Preflight
 		}
@@ -92,8 +93,8 @@ func checkOperations(doc *openapi3.T) []string {
 	return onlyIn("operations", documented, routes)
 }
 
-// checkParameters reports an operation whose query parameters are not those of its route,
-// and one whose codes differ from what the route refuses.
+// checkParameters reports an operation whose query parameters are not those of its route. A route refuses an
+// unknown query parameter if and only if it takes a credential, so its operation must or must not have that code.
 func checkParameters(doc *openapi3.T) []string {
 	var wrong []string
 	ops := operations(doc)
@@ -109,7 +110,8 @@ func checkParameters(doc *openapi3.T) []string {
 			}
 		}
 		wrong = append(wrong, onlyIn(r.Name()+": query parameters", named, r.Query)...)
-		if refuses := slices.Contains(contract.Codes(op.Extensions), string(problem.UnknownParameter)); refuses != (r.Takes != principal.Public) {
+		refuses := slices.Contains(contract.Codes(op.Extensions), string(problem.UnknownParameter))
+		if takesCredential := r.Takes != principal.Public; refuses != takesCredential {
 			wrong = append(wrong, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
 		}
 	}
@@ -134,8 +136,8 @@ func TestHEADIsServedOnPublicReads(t *testing.T) {
 	}
 }
 
-// checkAllCodes reports a code of the product that no operation has, and that the document does not name
-// as such.
+// checkAllCodes reports a code of the product that neither an operation nor the document's own list has, and
+// a code in these lists that the product does not have.
 func checkAllCodes(doc *openapi3.T) []string {
 	used := contract.Codes(doc.Extensions)
 	for _, op := range operations(doc) {
@@ -148,14 +150,15 @@ func checkAllCodes(doc *openapi3.T) []string {
 	return onlyIn("x-error-codes", used, known)
 }
 
-// checkProblems reports an error answer without examples, and an example that is under another status than
-// that of its code, or lists errors where it must not.
+// checkProblems reports an error answer without examples. It reports an example that is under another status
+// than that of its code, has another type, or lists a wrong number of errors.
 func checkProblems(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			shown := problems(ref)
-			if status >= "400" && len(shown) == 0 {
+			isError := status >= "400" // as texts: "default" is an error too
+			if isError && len(shown) == 0 {
 				wrong = append(wrong, name+": no code for "+status)
 			}
 			for _, p := range shown {
@@ -206,9 +209,9 @@ func hasExample(m *openapi3.MediaType) bool {
 	return m != nil && (m.Example != nil || len(m.Examples) > 0)
 }
 
-// checkBodies reports a request that permits unknown members, or whose body is not required
-// exactly when a member is (an empty body counts as {}). It reports an answer that is closed
-// to clients, and an operation without an answer for errors that do not exist yet.
+// checkBodies reports a request that permits unknown members. An empty body counts as {}, so it reports a
+// request whose body is required though no member is, or the other way round. It reports an answer that is
+// closed to clients, and an operation without an answer for errors that do not exist yet.
 func checkBodies(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -241,7 +244,9 @@ func closedIn(where string, ref *openapi3.SchemaRef) []string {
 	}
 	s := ref.Value
 	var wrong []string
-	if has := s.AdditionalProperties.Has; s.Type.Is("object") && s.AdditionalProperties.Schema == nil && (has == nil || !*has) {
+	has := s.AdditionalProperties.Has
+	mayGainMembers := s.AdditionalProperties.Schema != nil || has != nil && *has
+	if s.Type.Is("object") && !mayGainMembers {
 		wrong = append(wrong, where+" is closed to clients")
 	}
 	wrong = append(wrong, closedIn(where+"/*", s.AdditionalProperties.Schema)...)
@@ -259,10 +264,11 @@ func checkCaching(doc *openapi3.T) []string {
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			header := ref.Value.Headers["Cache-Control"]
+			takesCredential := op.Security != nil && len(*op.Security) > 0
 			switch {
 			case header == nil || !header.Value.Required:
 				wrong = append(wrong, name+": "+status+" has no Cache-Control")
-			case op.Security != nil && len(*op.Security) > 0 && fmt.Sprint(header.Value.Schema.Value.Enum) != "[no-store]":
+			case takesCredential && fmt.Sprint(header.Value.Schema.Value.Enum) != "[no-store]":
 				wrong = append(wrong, name+": "+status+" to a credential may be kept")
 			}
 		}
@@ -270,8 +276,8 @@ func checkCaching(doc *openapi3.T) []string {
 	return wrong
 }
 
-// checkRetries reports a create that does not take an Idempotency-Key, refuse a wrong one and
-// mark a replay, and another operation that does any of these.
+// checkRetries wants an operation that creates something, which answers 201, to take an Idempotency-Key, to
+// refuse a wrong one and to mark a replay. It wants every other operation to do none of these.
 func checkRetries(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -282,8 +288,8 @@ func checkRetries(doc *openapi3.T) []string {
 			slices.Contains(codes, string(problem.InvalidIdempotencyKey)), slices.Contains(codes, string(problem.IdempotencyKeyReused)),
 			made != nil && made.Value.Headers["Idempotency-Replayed"] != nil,
 		}
-		for _, part := range got {
-			if part != (made != nil) {
+		for _, does := range got {
+			if does != (made != nil) {
 				wrong = append(wrong, fmt.Sprintf("%s: 201 %v; key, its two refusals, replay %v", name, made != nil, got))
 				break
 			}
@@ -295,6 +301,7 @@ func checkRetries(doc *openapi3.T) []string {
 // checkSecrets checks that the key and the link token in the document are well formed, each with
 // the id that is beside it, and the key with its prefix.
 func checkSecrets(doc *openapi3.T) []string {
+	// shown returns a member of a response's example, and the example, which has the members beside it.
 	shown := func(response, member string) (text string, example map[string]any) {
 		example, _ = doc.Components.Responses[response].Value.Content.Get("application/json").Example.(map[string]any)
 		text, _ = example[member].(string)
@@ -303,7 +310,9 @@ func checkSecrets(doc *openapi3.T) []string {
 	var wrong []string
 	text, beside := shown("CreatedKey", "key")
 	prefix, _ := beside["prefix"].(string)
-	if key, err := apikey.Parse(text); err != nil || string(key.Key) != beside["id"] || prefix == "" || !strings.HasPrefix(text, prefix) {
+	key, err := apikey.Parse(text)
+	hasPrefix := prefix != "" && strings.HasPrefix(text, prefix)
+	if err != nil || string(key.Key) != beside["id"] || !hasPrefix {
 		wrong = append(wrong, fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, beside["id"], prefix))
 	}
 	text, beside = shown("CreatedLink", "token")

@@ -11,7 +11,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Codes returns the x-error-codes of an operation, or of the document: codes that no route has to itself.
+// Codes returns the x-error-codes in the extensions of an operation, or of the document, which lists the
+// codes that belong to no operation.
 func Codes(extensions map[string]any) []string {
 	values, _ := extensions["x-error-codes"].([]any)
 	var out []string
@@ -40,14 +41,16 @@ func find(doc *openapi3.T, method, path string) *openapi3.Operation {
 // fits reports whether an escaped path fits a template.
 func fits(template, path string) bool {
 	return slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), func(want, got string) bool {
+		if strings.HasPrefix(want, "{") { // a parameter
+			return got != ""
+		}
 		text, err := url.PathUnescape(got)
-		return strings.HasPrefix(want, "{") && got != "" || err == nil && text == want
+		return err == nil && text == want
 	})
 }
 
-// knownKey names, on a member of an answer, the component schema whose enum lists the
-// values of today. The member itself has no enum: a new value would then break clients.
-// Generators make constants of the schema.
+// knownKey is an extension of a member of an answer. It names the component schema whose enum
+// lists today's values. An enum of the member itself would break clients at each new value.
 const knownKey = "x-known-values"
 
 // Known returns the x-known-values of a schema: the name of a component schema, or "".
@@ -90,8 +93,8 @@ func closeAnswers(doc *openapi3.T) error {
 	return errors.Join(errs...)
 }
 
-// close closes a schema and the schemas inside it. In the document each object is open:
-// some generators need additionalProperties: true to be written.
+// close closes a schema and the schemas inside it. In the document every object of an answer
+// has additionalProperties: true, which some generators need.
 func (c closer) close(ref *openapi3.SchemaRef) error {
 	if ref == nil || ref.Value == nil || c.seen[ref.Value] {
 		return nil
@@ -140,8 +143,7 @@ func (c closer) closeData() error {
 	return errors.Join(errs...)
 }
 
-// permitNull lets members without a type be null. OpenAPI 3.0 permits it, kin-openapi does
-// not.
+// permitNull lets members without a type be null: OpenAPI 3.0 permits it, kin-openapi does not.
 func permitNull(doc *openapi3.T) {
 	if doc.Components == nil {
 		return
@@ -156,10 +158,10 @@ func permitNull(doc *openapi3.T) {
 }
 
 // dataKey is an extension of the schema of events. It names the schema of `data` for each
-// `type`. An anyOf would do so too, but a new type would then break clients.
+// `type`. An anyOf could do the same, but a new type would then break clients.
 const dataKey = "x-data"
 
-// DataOf returns the x-data of a schema: names of component schemas by type, or nil.
+// DataOf returns the x-data of a schema: names of component schemas by type of event, or nil.
 func DataOf(s *openapi3.Schema) map[string]string {
 	list, _ := s.Extensions[dataKey].(map[string]any)
 	if list == nil {
@@ -186,16 +188,16 @@ func CheckData(doc *openapi3.T, s *openapi3.Schema, value any) error {
 		for name, member := range s.Properties {
 			errs = append(errs, CheckData(doc, member.Value, v[name]))
 		}
-		if of := DataOf(s); of != nil {
-			errs = append(errs, checkEvent(doc, of, v))
+		if schemaOf := DataOf(s); schemaOf != nil {
+			errs = append(errs, checkEvent(doc, schemaOf, v))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func checkEvent(doc *openapi3.T, of map[string]string, event map[string]any) error {
+func checkEvent(doc *openapi3.T, schemaOf map[string]string, event map[string]any) error {
 	kind := fmt.Sprint(event["type"])
-	ref := doc.Components.Schemas[of[kind]]
+	ref := doc.Components.Schemas[schemaOf[kind]]
 	if ref == nil {
 		return fmt.Errorf("the data of %s has no schema", kind)
 	}

@@ -19,8 +19,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestMakeGenerateChangesNothing makes what is generated of the OpenAPI document from the tables of the
-// code, and the tables of infra/docs from both.
+// TestMakeGenerateChangesNothing generates parts of the OpenAPI document from the tables of the code, and
+// tables of infra/docs from both. The files must already have these texts.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	var document string
 	servicetest.Generated(t, "../openapi.yaml", func(text string) (string, error) {
@@ -44,7 +44,7 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 }
 
 // TestARouteWithoutItsDescriptionIsNotGenerated wants generate to refuse a document that has no place for
-// what it writes, or that describes what is no route.
+// a generated text, or that describes an operation that is not a route.
 func TestARouteWithoutItsDescriptionIsNotGenerated(t *testing.T) {
 	for name, p := range map[string]plant{
 		"no sentence of roles": {"", "description: 'Roles: admin, member.'", "description: 'For some.'"},
@@ -59,18 +59,18 @@ func TestARouteWithoutItsDescriptionIsNotGenerated(t *testing.T) {
 	}
 }
 
-// generatedLines follow the name of an operation.
+// generatedLines matches the generated lines, which follow the operationId.
 var generatedLines = regexp.MustCompile(`\A(?:      (?:security: .*|x-(?:roles|error-codes): \[[^\]]*\])\n)*`)
 
 // roleSentence begins the description of an operation that not every user may call.
 var roleSentence = regexp.MustCompile(`Roles: [a-z, ]+\.`)
 
-// problemHead has of an example what every error of its code has.
+// problemHead matches the lines of an example that are the same for all errors of its code.
 var problemHead = regexp.MustCompile(`( +)type: urn:latchkey:problem:(\w+)\n(?: +title: .*\n)?(?: +status: .*\n)?`)
 
-// generate writes into the OpenAPI document what the tables of the code know: the credential and the roles
-// of each operation; the roles, codes, types of events and statuses that there are; and what all errors of
-// a code share. The codes of an operation are those of its examples.
+// generate writes into the OpenAPI document, from the tables of the code: the credential and the roles of each
+// operation; the lists of roles, codes, types of events and statuses; and the type, title and status of each
+// example of an error. It also writes the codes of an operation, which are those of its examples.
 func generate(text string) (string, error) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err != nil {
@@ -82,18 +82,18 @@ func generate(text string) (string, error) {
 		return fmt.Sprintf("%[1]stype: %[2]s\n%[1]stitle: %[3]s\n%[1]sstatus: %[4]d\n", m[1], code.Type(), code.Title(), code.Status())
 	})
 	const id = "\n      operationId: "
-	blocks := strings.Split(text, id)
-	ops := map[string]string{}
+	blocks := strings.Split(text, id) // each but the first begins with an operationId
+	names := map[string]string{}      // Route.Name by operationId
 	for name, op := range operations(doc) {
-		ops[op.OperationID] = name
+		names[op.OperationID] = name
 	}
 	for i, block := range blocks[1:] {
 		operation, rest, _ := strings.Cut(block, "\n")
-		r := slices.IndexFunc(route.All(), func(r route.Route) bool { return r.Name() == ops[operation] })
+		r := slices.IndexFunc(route.All(), func(r route.Route) bool { return r.Name() == names[operation] })
 		if r < 0 {
-			return "", fmt.Errorf("%s is no route: %s", operation, ops[operation])
+			return "", fmt.Errorf("%s is no route: %s", operation, names[operation])
 		}
-		rest, err = ofRoute(route.All()[r], operations(doc)[ops[operation]], generatedLines.ReplaceAllString(rest, ""))
+		rest, err = ofRoute(route.All()[r], operations(doc)[names[operation]], generatedLines.ReplaceAllString(rest, ""))
 		if err != nil {
 			return "", err
 		}
@@ -106,10 +106,11 @@ func generate(text string) (string, error) {
 	return setEnums(text)
 }
 
-// ofRoute returns the rest of an operation's block with what is generated before it.
+// ofRoute returns the lines of an operation after its operationId: the generated ones, then rest with its roles
+// set. rest holds the lines that are not generated.
 func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error) {
 	schemes := map[principal.Credential]string{principal.UserToken: "{ userToken: [] }", principal.APIKey: "{ apiKey: [] }"}
-	lines := list("      security", []string{schemes[r.Takes]})
+	lines := list("      security", []string{schemes[r.Takes]}) // [] for a public route
 	if roles := r.May.List(); len(roles) > 0 {
 		lines += list("      x-roles", roles)
 		at := roleSentence.FindStringIndex(rest)
@@ -160,18 +161,19 @@ func setData(text string) (string, error) {
 	return place.ReplaceAllString(text, "\n      x-data:\n"+data), nil
 }
 
-// setEnums writes the lists of values.
+// setEnums writes the lists of values into their schemas. x-enum-varnames are the names that generators give to
+// the constants of a list; EVERY_EVENT is the filter '*'.
 func setEnums(text string) (string, error) {
 	types := webhook.AllTypes()
-	names := []string{"EVERY_EVENT"}
+	varnames := []string{"EVERY_EVENT"}
 	for _, kind := range types {
-		names = append(names, strings.ToUpper(strings.ReplaceAll(string(kind), ".", "_"))+"_EVENT")
+		varnames = append(varnames, strings.ToUpper(strings.ReplaceAll(string(kind), ".", "_"))+"_EVENT")
 	}
 	for _, e := range []struct{ schema, list string }{
 		{"Role", list("      enum", org.AllRoles())},
 		{"ErrorCode", list("      enum", problem.Codes())},
 		{"EventFilter", list("      enum", append([]webhook.Type{"'*'"}, types...))},
-		{"EventFilter", list("      x-enum-varnames", names)},
+		{"EventFilter", list("      x-enum-varnames", varnames)},
 		{"EventType", list("      x-extensible-enum", types)},
 		{"DeliveryStatus", list("      enum", webhook.DeliveryStatuses())},
 	} {
@@ -210,7 +212,7 @@ func joined[T ~string](values []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// routeTable returns the routes for people: without HEAD and OPTIONS.
+// routeTable returns the table of the routes for infra/docs, without HEAD (not in the document) and OPTIONS.
 func routeTable(doc *openapi3.T) string {
 	out := "| Route | Credential | Role | Query | What it does |\n|---|---|---|---|---|\n"
 	credentials := map[principal.Credential]string{principal.UserToken: "access token", principal.APIKey: "API key", principal.Public: "none"}
@@ -224,7 +226,7 @@ func routeTable(doc *openapi3.T) string {
 		case r.May == route.AnyMember:
 			role = "any member"
 		case r.Takes == principal.UserToken:
-			role = cmp.Or(role, "any user")
+			role = cmp.Or(role, "any user") // a route outside orgs has no roles
 		}
 		query := ""
 		if len(r.Query) > 0 {
@@ -244,7 +246,7 @@ func eventTable(document string) string {
 	return out
 }
 
-// codeTable returns the codes by their status.
+// codeTable returns a table with one row a status, which lists its codes.
 func codeTable() string {
 	out, status := "| Status | `code` |\n|---|---|", 0
 	for _, code := range problem.Codes() {
@@ -254,5 +256,5 @@ func codeTable() string {
 		}
 		out += fmt.Sprintf(" `%s`", code)
 	}
-	return strings.ReplaceAll(out, "`\n", "` |\n") + " |\n"
+	return strings.ReplaceAll(out, "`\n", "` |\n") + " |\n" // closes each row
 }

@@ -11,24 +11,25 @@ import (
 	"github.com/getkin/kin-openapi/openapi3conv"
 )
 
-// enumOrNull matches a nullable member of 3.0 whose schema is another one.
+// enumOrNull matches how 3.0 writes "null or a value of another schema". In 3.1 this allOf would refuse null.
 var enumOrNull = regexp.MustCompile(`type: string\n +nullable: true\n +allOf: \[(.*)\]`)
 
 // OpenAPI31 makes a document of OpenAPI 3.1, in JSON, from that of 3.0. It adds webhooks, which 3.0
 // does not have: they describe each event as it arrives.
 func OpenAPI31(text []byte) ([]byte, error) {
-	early, err := openapi3.NewLoader().LoadFromData(text)
+	doc30, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err
 	}
 	var added bytes.Buffer
-	if err := webhooks.Execute(&added, DataOf(early.Components.Schemas["Event"].Value)); err != nil {
+	if err := webhooks.Execute(&added, DataOf(doc30.Components.Schemas["Event"].Value)); err != nil {
 		return nil, err
 	}
 	schemas, items, _ := strings.Cut(added.String(), "webhooks:\n")
 	const place = "\n  schemas:\n"
-	late := strings.Replace(string(text), place, place+schemas, 1) + "webhooks:\n" + items
-	doc, err := openapi3.NewLoader().LoadFromData([]byte(enumOrNull.ReplaceAllString(late, "anyOf: [$1, { type: 'null' }]")))
+	extended := strings.Replace(string(text), place, place+schemas, 1) + "webhooks:\n" + items
+	extended = enumOrNull.ReplaceAllString(extended, "anyOf: [$1, { type: 'null' }]")
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(extended))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func name(kind string) string {
 	return out
 }
 
-// webhooks makes the schemas of webhooks and the section of webhooks, from the schemas of the data by type of event.
+// webhooks writes two parts: more schemas, then the section "webhooks:". Its input is what DataOf returns.
 var webhooks = template.Must(template.New("").Funcs(template.FuncMap{"name": name}).Parse(`    WebhookClaims:
       type: object
       description: The claims of a webhook's token

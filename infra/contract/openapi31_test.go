@@ -40,9 +40,9 @@ func TestNullIsATypeInOpenAPI31(t *testing.T) {
 		schema      *openapi3.SchemaRef
 		good, wrong any
 	}{
-		"a time":  {schemas["TimeOrNull"], nil, "today"},
-		"an enum": {schemas["MemberAddition"].Value.Properties["role"], nil, "owner"},
-		"no name": {schemas["Name"], "x", nil},
+		"a nullable time":    {schemas["TimeOrNull"], nil, "today"},
+		"a nullable enum":    {schemas["MemberAddition"].Value.Properties["role"], nil, "owner"},
+		"a name, never null": {schemas["Name"], "x", nil},
 	} {
 		if err := c.schema.Value.VisitJSON(c.good, openapi3.EnableJSONSchema2020()); err != nil {
 			t.Errorf("%s: %v is refused: %v", name, c.good, err)
@@ -52,15 +52,15 @@ func TestNullIsATypeInOpenAPI31(t *testing.T) {
 		}
 	}
 	for name, schema := range schemas {
-		for member, of := range schema.Value.Properties {
-			if of.Value.Type.Includes("null") && len(of.Value.AllOf) > 0 {
+		for member, ref := range schema.Value.Properties {
+			if ref.Value.Type.Includes("null") && len(ref.Value.AllOf) > 0 {
 				t.Errorf("%s: %s refuses null: its allOf has no null", name, member)
 			}
 		}
 	}
 }
 
-// dataShown returns the data of the document's example of each schema.
+// dataShown returns an example of the data of events by the name of its schema. It reads the document's examples.
 func dataShown(doc *openapi3.T) map[string]any {
 	shown := map[string]any{}
 	for _, example := range operations(doc)["POST /webhook_event/get"].Responses.Value("200").Value.Content.Get("application/json").Examples {
@@ -71,7 +71,7 @@ func dataShown(doc *openapi3.T) map[string]any {
 	return shown
 }
 
-// claims returns the claims of a token that the product writes.
+// claims returns the claims of a webhook's token, as the product makes them for an event of this type and data.
 func claims(t *testing.T, kind webhook.Type, data any) (value map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(data)
@@ -95,11 +95,11 @@ func claims(t *testing.T, kind webhook.Type, data any) (value map[string]any) {
 	return value
 }
 
-// TestTokensHaveTheClaimsOfTheirWebhook wants the data of a type to be valid for this type only, by the schema of all
-// claims and by the schema of the type's own webhook.
+// TestTokensHaveTheClaimsOfTheirWebhook wants an event to be valid only with the data of its type: by the schema of all
+// claims (WebhookClaims) and by the schema of the type's own webhook.
 func TestTokensHaveTheClaimsOfTheirWebhook(t *testing.T) {
-	early, doc := load(t).Document(), load31(t)
-	of, shown := contract.DataOf(early.Components.Schemas["Event"].Value), dataShown(early)
+	doc30, doc := load(t).Document(), load31(t)
+	schemaOf, shown := contract.DataOf(doc30.Components.Schemas["Event"].Value), dataShown(doc30)
 	for _, kind := range webhook.AllTypes() {
 		item := doc.Webhooks[string(kind)]
 		if item == nil {
@@ -108,15 +108,16 @@ func TestTokensHaveTheClaimsOfTheirWebhook(t *testing.T) {
 		}
 		content := item.Post.RequestBody.Value.Content.Get("application/jwt").Schema.Value.ContentSchema
 		for _, schema := range []*openapi3.SchemaRef{doc.Components.Schemas["WebhookClaims"], content} {
-			for _, data := range []string{"Link", "KeyEventData", "EndpointDisabledData", "TestData", of[string(kind)]} {
+			for _, data := range []string{"Link", "KeyEventData", "EndpointDisabledData", "TestData", schemaOf[string(kind)]} {
 				err := schema.Value.VisitJSON(claims(t, kind, shown[data]), openapi3.EnableJSONSchema2020())
-				if (err == nil) != (of[string(kind)] == data) {
+				if (err == nil) != (schemaOf[string(kind)] == data) {
 					t.Errorf("%s with %s: %v", kind, data, err)
 				}
 			}
 		}
-		other := slices.IndexFunc(webhook.AllTypes(), func(o webhook.Type) bool { return o != kind })
-		if content.Value.VisitJSON(claims(t, webhook.AllTypes()[other], shown[of[string(kind)]]), openapi3.EnableJSONSchema2020()) == nil {
+		i := slices.IndexFunc(webhook.AllTypes(), func(other webhook.Type) bool { return other != kind })
+		otherEvent := claims(t, webhook.AllTypes()[i], shown[schemaOf[string(kind)]])
+		if content.Value.VisitJSON(otherEvent, openapi3.EnableJSONSchema2020()) == nil {
 			t.Errorf("the webhook %s takes an event of another type", kind)
 		}
 	}

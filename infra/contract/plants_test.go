@@ -7,7 +7,8 @@ import (
 	"latchkey/infra/contract"
 )
 
-// plant is a fault: the first place of old in the document becomes new.
+// plant is a fault: the first place of old in the document becomes new. The check of this name finds it; "" when
+// the fault is not for one of the checks.
 type plant struct{ check, old, new string }
 
 // TestEveryCheckFindsItsFault spoils the document in one place, and wants the check for this
@@ -30,21 +31,21 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 		"a request without an example":       {"examples", "            example: { name: Acme 2 }\n", ""},
 		"an open request":                    {"bodies", "    OrgCreation:\n      type: object\n      additionalProperties: false\n", "    OrgCreation:\n      type: object\n"},
 		"a closed answer":                    {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n      additionalProperties: false\n"},
-		"an answer that is silent on more":   {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n"},
+		"an answer that may be closed":       {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n"},
 		"a member of an answer is closed":    {"bodies", "when it told nothing\n      additionalProperties: true\n", "when it told nothing\n"},
-		"no answer to a new error":           {"bodies", "        default: { $ref: '#/components/responses/Error' }\n", ""},
-		"a new error is an old one":          {"bodies", "        default: { $ref: '#/components/responses/Error' }\n", "        default: { $ref: '#/components/responses/Internal' }\n"},
+		"no default answer":                  {"bodies", "        default: { $ref: '#/components/responses/Error' }\n", ""},
+		"a default answer of one error":      {"bodies", "        default: { $ref: '#/components/responses/Error' }\n", "        default: { $ref: '#/components/responses/Internal' }\n"},
 		"a body that may be left out":        {"bodies", "      requestBody:\n        required: true\n", "      requestBody:\n"},
-		"an answer that says nothing":        {"caching", "    Done:\n      description: Done. The answer has no body\n      headers: { Cache-Control", "    Done:\n      description: Done. The answer has no body\n      headers: { Expires"},
+		"an answer without Cache-Control":    {"caching", "    Done:\n      description: Done. The answer has no body\n      headers: { Cache-Control", "    Done:\n      description: Done. The answer has no body\n      headers: { Expires"},
 		"an answer that may be kept":         {"caching", "enum: [no-store]", "enum: [private]"},
-		"a create without a key":             {"retries", "        - $ref: '#/components/parameters/idempotencyKey'\n", "        - $ref: '#/components/parameters/limit'\n"},
+		"a create without Idempotency-Key":   {"retries", "        - $ref: '#/components/parameters/idempotencyKey'\n", "        - $ref: '#/components/parameters/limit'\n"},
 		"a create that hides its replay":     {"retries", "            Idempotency-Replayed:", "            Idempotency-Again:"},
 		"a key with a broken checksum":       {"secrets", "l30NC2NZ", "l30NC2NY"},
 		"a key beside another key's id":      {"secrets", "            id: key_01kb5x8w3v0f7k1w2q3r4s5t6v\n            key:", "            id: key_01kb5x8w3v0f7k1w2q3r4s5t6w\n            key:"},
 		"a key beside another key's prefix":  {"secrets", "            prefix: lk_0U0kx0kG", "            prefix: lk_1U0kx0kG"},
 		"a token with a broken checksum":     {"secrets", "K12wHayY\n            status", "K12wHayZ\n            status"},
 		"a token beside another link's id":   {"secrets", "            id: lnk_01kb5x8w3v0f7k1w2q3r4s5t6v\n            token", "            id: lnk_01kb5x8w3v0f7k1w2q3r4s5t6w\n            token"},
-		"an event with another one's data":   {"data", "        link.claimed: Link\n", "        link.claimed: TestData\n"},
+		"an event with the data of another":  {"data", "        link.claimed: Link\n", "        link.claimed: TestData\n"},
 		"an example of data lacks a member":  {"data", "      data: { message: This", "      data: { text: This"},
 		"an Idempotency-Key that is ignored": {"retries", "        - $ref: '#/components/parameters/limit'\n", "        - $ref: '#/components/parameters/idempotencyKey'\n"},
 	} {
@@ -66,12 +67,12 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 	}
 }
 
-// TestADocumentThatContradictsItselfIsNotRead wants Parse to refuse it.
+// TestADocumentThatContradictsItselfIsNotRead wants Parse to refuse the spoiled document.
 func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 	for name, p := range map[string]plant{
 		"an example of the wrong type":        {"", "orgs:\n                      - { id: org_5yt695b9bqryh4dy0xdqrpbr21, name: Acme", "orgs:\n                      - { id: 5, name: Acme"},
 		"an example's value outside the list": {"", "action: member.role_changed", "action: member.role_swapped"},
-		"no answer to an unknown route":       {"", "    RouteNotFound:\n", "    NothingFound:\n"},
+		"no RouteNotFound":                    {"", "    RouteNotFound:\n", "    NothingFound:\n"},
 		"a schema of data that there is not":  {"", "        test: TestData\n", "        test: LostData\n"},
 		"values that belong to another list":  {"", "x-known-values: EventFilter", "x-known-values: DeliveryStatus"},
 		"a list of values that there is not":  {"", "x-known-values: ErrorCode", "x-known-values: ErrorCodes"},
@@ -79,7 +80,7 @@ func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := contract.Parse(spoiled(t, p.old, p.new)); err == nil {
-				t.Error("it was read")
+				t.Error("Parse read the document")
 			}
 		})
 	}

@@ -11,12 +11,14 @@ import (
 	"latchkey/infra/tools"
 )
 
-// uri returns the URI by which API Gateway calls a function.
+// uri returns the URI by which API Gateway calls the function with this ARN.
 func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
 
-// consumers fills the account with APIs, of which some could keep an answer.
+// consumers fills the account with APIs. Some of their authorizers call ours, and some of these could keep an answer:
+// because of a time above 0 (or none, which is 300 seconds), the type TOKEN, an identity source, or the payload 2.0.
+// The deployed authorizers of a REST API's stage may differ from its present ones.
 func (r *rig) consumers() {
 	stack := &standin.Stack{Name: "latchkey"}
 	key, member := uri(stack.Function("KeyAuthorizer")), uri(stack.Function("MemberAuthorizer"))
@@ -37,6 +39,7 @@ func (r *rig) consumers() {
 	good := rest("rg", "REQUEST", key, 0)
 	r.aws.AddAPI(standin.API{ID: "r1", Name: "good", Authorizers: list(good), Stages: map[string][]map[string]any{"live": {good}}})
 	r.aws.AddAPI(standin.API{
+		// "other" calls a function that is not ours.
 		ID: "r2", Name: "bad", Authorizers: list(good, rest("rt", "TOKEN", key, 0), rest("rd", "REQUEST", member+":live", nil), rest("other", "TOKEN", uri("arn:aws:lambda:eu-central-1:1:function:other"), 300)),
 		Stages: map[string][]map[string]any{"live": {rest("rd", "REQUEST", member, nil)}, "test": {good}},
 	})
@@ -53,8 +56,8 @@ func (r *rig) consumers() {
 	)})
 }
 
-// TestCheckConsumersFindsWhatKeepsAnswers also has the AWS CLI run the commands that it prints, and
-// wants nothing to be left then.
+// TestCheckConsumersFindsWhatKeepsAnswers also runs the printed commands with the AWS CLI. After that the check must
+// find nothing.
 func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -97,7 +100,7 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 	}
 }
 
-// TestCheckConsumersNeedsOnlyToRead holds its calls against the operator's rights.
+// TestCheckConsumersNeedsOnlyToRead compares the check's calls with the rights of an operator in the runbook.
 func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -118,8 +121,8 @@ func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
 	}
 }
 
-// TestWhatCheckConsumersDoesNotSeeIsSaid tries a function that a stage variable names, other accounts,
-// and WebSocket APIs.
+// TestWhatCheckConsumersDoesNotSeeIsSaid has an authorizer whose function a stage variable names, consumers in other
+// accounts, and then a WebSocket API.
 func TestWhatCheckConsumersDoesNotSeeIsSaid(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "ConsumerOrganizationId=o-abcdefghij"))
@@ -135,7 +138,7 @@ func TestWhatCheckConsumersDoesNotSeeIsSaid(t *testing.T) {
 	has(t, "output", out, "WEBSOCKET API w1 (chat), authorizer a: it is asked only when a connection begins")
 }
 
-// TestCheckConsumersFailsWithoutAnAnswer wants no success when the stack or the APIs cannot be read.
+// TestCheckConsumersFailsWithoutAnAnswer wants an error when the stack or the APIs cannot be read.
 func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -143,9 +146,10 @@ func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 		faults standin.Faults
 		words  []string
 	}{
-		"no stack":             {"", standin.Faults{}, []string{"there is no stack latchkey"}},
-		"a stack of before":    {"ROLLBACK_COMPLETE", standin.Faults{}, []string{"no output KeyAuthorizerArn"}},
-		"no right to read any": {"CREATE_COMPLETE", standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}}, []string{"the account's APIs cannot be read", "not authorized to get"}},
+		"no stack": {"", standin.Faults{}, []string{"there is no stack latchkey"}},
+		// A stack whose creation was rolled back has no outputs.
+		"a stack without outputs": {"ROLLBACK_COMPLETE", standin.Faults{}, []string{"no output KeyAuthorizerArn"}},
+		"no right to read any":    {"CREATE_COMPLETE", standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}}, []string{"the account's APIs cannot be read", "not authorized to get"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

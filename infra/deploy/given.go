@@ -19,7 +19,7 @@ const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REG
 type given struct {
 	stack        string
 	region       string            // "": of the environment or the profile
-	architecture string            // "": of the deployed stack
+	architecture string            // "": that of the deployed stack, or the default
 	parameters   map[string]string // of the template, without Architecture
 	tags         []tag             // of the stack and of its keys
 	tagsGiven    bool              // TAGS is given; empty, it removes all tags
@@ -57,14 +57,14 @@ func readGiven(lookup func(string) (string, bool)) (given, error) {
 	if g.architecture, err = architecture(env("ARCH")); err != nil {
 		return g, err
 	}
-	if g.yes = env("YES") == "1"; !g.yes && env("YES") != "" {
+	g.yes = env("YES") == "1"
+	if !g.yes && env("YES") != "" {
 		return g, fmt.Errorf("YES=%s: only YES=1 deploys without a question", env("YES"))
 	}
 	return g, nil
 }
 
-// architecture returns the template's name of a processor. Go and make build call x86_64
-// amd64.
+// architecture returns the template's name of a processor, which is x86_64 for Go's amd64.
 func architecture(name string) (string, error) {
 	known, ok := map[string]string{"": "", "arm64": "arm64", "x86_64": "x86_64", "amd64": "x86_64"}[name]
 	if !ok {
@@ -83,15 +83,15 @@ type tag struct{ Key, Value string }
 // characters matches what the SAM CLI, CloudFormation's parameters and AWS's tags all take.
 var characters = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@-]+$`)
 
-// readTags reads TAGS, if it is given, as the stack's tags and as the parameters that pass them
-// to the rotation.
+// readTags sets the stack's tags, and the parameters that pass them to the rotation, if TAGS is given.
 func (g *given) readTags(text string, isGiven bool) (err error) {
 	for _, name := range tagParameters {
 		if _, ok := g.parameters[name]; ok {
 			return fmt.Errorf("give TAGS='name=value …' instead of the parameter %s: the stack gets them too", name)
 		}
 	}
-	if g.tagsGiven = isGiven; !isGiven {
+	g.tagsGiven = isGiven
+	if !isGiven {
 		return nil
 	}
 	if g.tags, err = parseTags(text); err != nil {
@@ -122,7 +122,8 @@ func parseTags(text string) ([]tag, error) {
 }
 
 func checkTag(name, value string) error {
-	switch prefix, _, _ := strings.Cut(webhook.StackTag, ":"); {
+	prefix, _, _ := strings.Cut(webhook.StackTag, ":")
+	switch {
 	case strings.HasPrefix(strings.ToLower(name), prefix+":"):
 		return fmt.Errorf("a tag %s:… is Latchkey's own, by which the roles know the stack's keys", prefix)
 	case strings.HasPrefix(strings.ToLower(name), "aws:"):
@@ -159,12 +160,12 @@ func (p *program) stackTags() []tag {
 
 // tagArguments returns the SAM CLI's arguments for tags.
 func tagArguments(tags []tag) []string {
+	if len(tags) == 0 {
+		return nil
+	}
 	args := []string{"--tags"}
 	for _, t := range tags {
 		args = append(args, fmt.Sprintf(`"%s"="%s"`, t.Key, t.Value))
-	}
-	if len(tags) == 0 {
-		return nil
 	}
 	return args
 }

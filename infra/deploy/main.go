@@ -1,5 +1,5 @@
-// Command deploy is `make deploy`, `make undeploy`, `make check-consumers`, and of `make lint` the check
-// of the template. A deployment first checks whether it can succeed, has the SAM CLI build and deploy,
+// Command deploy serves `make deploy`, `make undeploy` and `make check-consumers`. For `make lint` it validates
+// the template. A deployment first checks whether it can succeed, has the SAM CLI build and deploy,
 // activates a signing key, and then checks the API from outside.
 package main
 
@@ -44,7 +44,7 @@ func start(ctx context.Context, args []string) error {
 	case slices.Equal(args, []string{"check-consumers"}):
 		return p.onStack(ctx, p.checkConsumers)
 	case slices.Equal(args, []string{"validate"}):
-		p.environment = tools.SAMEnvironment()
+		p.environment = tools.SAMEnvironment() // has made-up credentials: validating needs no account
 		return p.run(ctx, "validate", "--lint", "--template-file", "template.yaml")
 	default:
 		return p.deploy(ctx)
@@ -93,10 +93,10 @@ func (p *program) say(format string, a ...any) { fmt.Fprintf(p.out, format+"\n",
 
 // isTerminal reports whether a file is a terminal, at which a person can answer.
 func isTerminal(f *os.File) bool {
-	here, err := f.Stat()
-	if err != nil || here.Mode()&os.ModeCharDevice == 0 {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && !os.SameFile(here, null)
+	null, err := os.Stat(os.DevNull) // a character device too
+	return err == nil && !os.SameFile(info, null)
 }

@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// creates is the right that creates a resource, for each type in the template. The runbook's
-// policy has further rights for each.
+// creates has the right that creates a resource, for each type in the template. The runbook's policy
+// also has rights to change and delete each.
 var creates = map[string]string{
 	"AWS::ApiGateway::Authorizer":      "apigateway:POST",
 	"AWS::ApiGateway::Deployment":      "apigateway:POST",
@@ -51,7 +51,7 @@ func (l *texts) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// match reports whether one of the texts is the given one; * in it is any text.
+// match reports whether one of the patterns matches the given text; * stands for any text.
 func (l texts) match(given string) bool {
 	return slices.ContainsFunc(l, func(pattern string) bool {
 		return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(given)
@@ -96,8 +96,8 @@ func operatorMay(t *testing.T) func(action string, resources ...string) bool {
 	}
 }
 
-// TestTheOperatorsPolicyMakesEveryResource wants a right to create each resource of the
-// template, and none to read rows.
+// TestTheOperatorsPolicyMakesEveryResource wants a right to create each resource of the template, and no right
+// to read or write rows, to sign, or to make users.
 func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	t.Parallel()
 	may := operatorMay(t)
@@ -118,7 +118,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	}
 	for _, action := range []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:Scan", "kms:Sign", "iam:CreateUser", "sqs:ReceiveMessage"} {
 		if may(action) {
-			t.Errorf("it allows %s", action)
+			t.Errorf("the runbook's policy allows %s", action)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 func (r *rig) mayCall() {
 	r.t.Helper()
 	may, calls := operatorMay(r.t), r.aws.Calls()
-	if len(calls) < 5 {
+	if len(calls) < 5 { // a deployment makes more: the stand-in recorded too little
 		r.t.Errorf("only %q was called", calls)
 	}
 	for _, call := range calls {

@@ -30,8 +30,7 @@ func (p *program) connect(ctx context.Context) error {
 	return nil
 }
 
-// preflight refuses, before the build, a deployment that cannot succeed, and prints what the
-// deployment finds.
+// preflight refuses a deployment that cannot succeed, and prints what the deployment will meet.
 func (p *program) preflight(context.Context) error {
 	for _, look := range []func() error{p.lookAtStack, p.lookAtIssuer, p.lookAtConcurrency} {
 		if err := look(); err != nil {
@@ -94,15 +93,15 @@ func (p *program) lookAtConcurrency() error {
 		return err
 	}
 	p.say("Lambda runs %d functions at once here: DeliverConcurrency takes up to %d of them, AuthorizerConcurrency keeps %d.", limit.ConcurrentExecutions, deliver, authorizer)
-	keepers := fmt.Sprintf("AuthorizerConcurrency=%d", authorizer)
+	reservations := fmt.Sprintf("AuthorizerConcurrency=%d", authorizer)
 	if forward > 0 {
 		p.say("ForwardAuthConcurrency keeps %d.", forward)
-		keepers += fmt.Sprintf(" with ForwardAuthConcurrency=%d", forward)
+		reservations += fmt.Sprintf(" with ForwardAuthConcurrency=%d", forward)
 	}
-	keep := authorizer + forward
-	free := limit.UnreservedConcurrentExecutions - keep + p.keptAlready()
-	if least := min(leftToOthers, limit.ConcurrentExecutions); keep > 0 && free < least {
-		return fmt.Errorf("%s leaves %d to other functions, and AWS wants %d left: give less, or ask AWS for more (runbook, \"Raising limits\")", keepers, free, least)
+	reserve := authorizer + forward
+	free := limit.UnreservedConcurrentExecutions - reserve + p.keptAlready()
+	if least := min(leftToOthers, limit.ConcurrentExecutions); reserve > 0 && free < least {
+		return fmt.Errorf("%s leaves %d to other functions, and AWS wants %d left: give less, or ask AWS for more (runbook, \"Raising limits\")", reservations, free, least)
 	}
 	if deliver >= free {
 		p.say("Webhooks could take all of it, and requests would get 503: ask AWS for 1,000 (runbook, \"Raising limits\").")
@@ -110,8 +109,7 @@ func (p *program) lookAtConcurrency() error {
 	return nil
 }
 
-// reserved returns what the authorizer and the function URL reserve by these parameters. Without a
-// function URL its part is 0.
+// reserved returns the concurrency that the authorizer and the function URL, if it is on, reserve by these values.
 func reserved(value func(name string) string) (authorizer, forward int, err error) {
 	authorizer, err = number(value, "AuthorizerConcurrency")
 	if err == nil && value("ForwardAuth") == "true" {

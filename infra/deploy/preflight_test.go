@@ -18,7 +18,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		words     []string
 	}{
 		"nothing given": {nil, nil, []string{"there is no stack latchkey in eu-central-1", "make deploy ISSUER=https://… AUDIENCE=…"}},
-		"nothing at all": {
+		"no region and no credentials either": {
 			nil, func(r *rig) { delete(r.env, "AWS_REGION"); delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"give REGION=", "ISSUER= and AUDIENCE="},
 		},
 		"no audience":    {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
@@ -31,7 +31,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"another processor": {
 			[]string{issuer, audience, "ARCH=riscv"}, nil, []string{"ARCH=riscv", "arm64 or amd64"},
 		},
-		"a processor that the build would not know of": {
+		"a processor as a parameter": {
 			[]string{"PARAMETERS=Architecture=arm64"}, nil, []string{"give ARCH=arm64 or ARCH=amd64"},
 		},
 		"a parameter twice":    {[]string{issuer, "PARAMETERS=Issuer=https://b.example"}, nil, []string{"Issuer is given twice"}},
@@ -48,16 +48,18 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 				r.aws.Set(standin.Faults{Refuse: map[string]string{"lambda:GetAccountSettings": "not authorized to get"}})
 			}, []string{"the account's Lambda concurrency cannot be read", "not authorized to get"},
 		},
+		// Of the account's 1,000, AWS keeps 100 for functions that reserve none.
 		"concurrency that AWS would not keep": {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=901"}, nil, []string{"AuthorizerConcurrency=901 leaves 99 to other functions", "100 left"},
 		},
-		"concurrency that a new account has not": {
+		"concurrency that a new account does not have": {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "10 left"},
 		},
-		"concurrency of both that AWS would not keep": {
+		"concurrency of the authorizer and the function URL": {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=500 ForwardAuth=true ForwardAuthConcurrency=401"}, nil,
 			[]string{"AuthorizerConcurrency=500 with ForwardAuthConcurrency=401 leaves 99 to other functions", "100 left"},
 		},
+		// The function URL reserves 50 by default.
 		"a function URL in a new account": {
 			[]string{issuer, audience, "PARAMETERS=ForwardAuth=true"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) },
 			[]string{"AuthorizerConcurrency=0 with ForwardAuthConcurrency=50 leaves -40", "10 left"},
@@ -85,7 +87,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 }
 
 // TestThePreflightSaysWhatTheDeploymentMeets wants account, region, stack, cost and concurrency
-// to be printed before the build.
+// to be printed before the build, which fails here.
 func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	r := newRig(t)
 	r.aws.Set(standin.Faults{Concurrency: 10})
@@ -112,7 +114,7 @@ func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	} {
 		t.Run(strings.Join(c.given, " "), func(t *testing.T) {
 			r := newRig(t)
-			r.aws.Set(standin.Faults{Concurrency: 150}) // of which none but the deployed stack's are reserved
+			r.aws.Set(standin.Faults{Concurrency: 150}) // still free, beside what the deployed stack reserves
 			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, c.deployed...))
 			out, err := r.deploy("YES=1", "PARAMETERS="+strings.Join(c.given, " "))
 			succeeded(t, out, err)
@@ -123,12 +125,12 @@ func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 // TestAStackThatTakesNoDeploymentSaysWhatToDo tries CloudFormation's states.
 func TestAStackThatTakesNoDeploymentSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	for status, word := range map[string]string{
+	for status, advice := range map[string]string{
 		"CREATE_IN_PROGRESS": "wait until", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS": "wait until", "DELETE_IN_PROGRESS": "wait until",
 		"ROLLBACK_COMPLETE": "make undeploy STACK=s", "ROLLBACK_FAILED": "make undeploy STACK=s", "CREATE_FAILED": "make undeploy STACK=s", "DELETE_FAILED": "make undeploy STACK=s",
 		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name s",
 	} {
-		refused(t, (&deployedStack{StackStatus: status}).takesADeployment("s"), status, word)
+		refused(t, (&deployedStack{StackStatus: status}).takesADeployment("s"), status, advice)
 	}
 	for _, status := range []string{"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"} {
 		if err := (&deployedStack{StackStatus: status}).takesADeployment("s"); err != nil {

@@ -13,10 +13,10 @@ import (
 
 const (
 	requestTimeout = 10 * time.Second
-	betweenAsks    = 2 * time.Second
+	betweenAsks    = 2 * time.Second // at most; program.pause is shorter in tests
 )
 
-// errNotYet is the rotation's failure while a key's tag has no effect yet.
+// errNotYet is the rotation's failure while a key's tag has no effect yet: KMS answers AccessDenied.
 var errNotYet = errors.New("the rotation may not use its keys yet")
 
 // rotate calls the rotation, which activates a signing key. A key's tag may take five minutes to
@@ -62,7 +62,7 @@ func (p *program) invoke(function string) error {
 // check sends three requests to the API: for the signing keys, without a credential, and to a
 // route that does not exist.
 func (p *program) check(ctx context.Context) error {
-	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // DNS of an own domain may come later
+	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // a domain's DNS may come later
 	if api == "" {
 		return fmt.Errorf("stack %s has no output ApiUrl", p.stack)
 	}
@@ -72,7 +72,7 @@ func (p *program) check(ctx context.Context) error {
 		status int
 	}{{"/.well-known/jwks.json", http.StatusOK}, {"/v1/orgs", http.StatusUnauthorized}, {"/no/such/route", http.StatusNotFound}} {
 		err := p.until(ctx, p.firstAnswer, min(betweenAsks, p.pause), func() (bool, error) {
-			return true, ask(ctx, client, api+c.path, c.status)
+			return true, ask(ctx, client, api+c.path, c.status) // a new API may answer wrongly at first
 		})
 		if err != nil {
 			return fmt.Errorf("the deployed API is wrong: %w", err)
@@ -108,8 +108,8 @@ func ask(ctx context.Context, client *http.Client, url string, want int) error {
 	return nil
 }
 
-// until repeats try, with a pause between, until it succeeds, asks for no other try, or the patience
-// is over. It returns the last error.
+// until repeats try, with pauses, while it fails and returns again, and the patience is not over. It
+// returns the last error.
 func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
 	end := time.Now().Add(patience)
 	for {

@@ -27,7 +27,7 @@ type rig struct {
 	root string
 	cli  string // the program that is run as the SAM CLI
 	real string // the SAM CLI
-	warm string // the command to the loaded SAM CLI; see warm
+	warm string // the command that runs the loaded SAM CLI; see the variable warm
 	env  map[string]string
 	in   string // a person's input; "": there is no terminal
 
@@ -52,9 +52,11 @@ func newRig(t *testing.T) *rig {
 		r.env[name] = value
 	}
 	r.write("template.yaml", readFile(t, "../../template.yaml"))
+	// Settings that somebody saved for another stack: no deployment may use them.
 	r.write("samconfig.toml", "version = 0.1\n[default.global.parameters]\nstack_name = \"other\"\n[default.deploy.parameters]\n"+
 		"parameter_overrides = \"Issuer=\\\"https://saved.example\\\" EmailsAreVerified=\\\"true\\\"\"\n")
 	r.script(`echo "$@" >> sam.log`)
+	// The deployment calls AWS by this python: the loaded process has boto3.
 	r.write("python", "#!/bin/sh\nexec "+loaded+` "$@"`+"\n")
 	if err := os.Chmod(filepath.Join(r.root, "python"), 0o755); err != nil {
 		t.Fatal(err)
@@ -63,7 +65,7 @@ func newRig(t *testing.T) *rig {
 }
 
 // small returns a template with all parameters and two resources. With all resources the SAM CLI
-// takes three times as long.
+// takes three times as long. Conditions is the section after Parameters.
 func small(t *testing.T) string {
 	t.Helper()
 	head, _, ok := strings.Cut(readFile(t, "../../template.yaml"), "\nConditions:\n")
@@ -84,8 +86,8 @@ Resources:
 // warmEnd is the input of warm's process, which ends when this process does.
 var warmEnd io.Closer
 
-// warm returns a command that runs the SAM CLI in a process which has it loaded already, for all
-// tests.
+// warm starts a process that loads the SAM CLI once for all tests. It returns the command that runs
+// the SAM CLI there.
 var warm = sync.OnceValues(func() (string, error) {
 	cli, err := tools.SAM(context.Background(), nil)
 	if err != nil {
@@ -144,6 +146,7 @@ func (r *rig) withBuild() *rig {
 	return r
 }
 
+// script makes a shell script of these lines the SAM CLI.
 func (r *rig) script(lines string) {
 	r.write("sam", "#!/bin/sh\n"+lines+"\n")
 	r.cli = filepath.Join(r.root, "sam")
@@ -181,6 +184,7 @@ func (r *rig) undeploy(variables ...string) (string, error) {
 	return r.run(func(p *program, ctx context.Context) error { return p.onStack(ctx, p.undeploy) }, variables)
 }
 
+// run runs a command as make does: with the rig's environment and the variables, which are Name=value.
 func (r *rig) run(command func(*program, context.Context) error, variables []string) (string, error) {
 	r.t.Helper()
 	env := map[string]string{}
@@ -195,7 +199,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	if err != nil {
 		return "", err
 	}
-	r.write("typed", r.in)
+	r.write("typed", r.in) // a file, because the SAM CLI reads it too
 	typed, err := os.Open(filepath.Join(r.root, "typed"))
 	if err != nil {
 		r.t.Fatal(err)
@@ -258,7 +262,8 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// deployedWith returns the parameters of a stack that was deployed with these and the defaults.
+// deployedWith returns the parameters of a stack that was deployed with an issuer, an audience and these
+// (Name=value). All others have their defaults.
 func deployedWith(t *testing.T, more ...string) map[string]string {
 	t.Helper()
 	p := &program{root: "../.."}
@@ -278,6 +283,7 @@ func deployedWith(t *testing.T, more ...string) map[string]string {
 	return out
 }
 
+// has wants a text to have these words. what names the text.
 func has(t *testing.T, what, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {

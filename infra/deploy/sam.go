@@ -18,8 +18,7 @@ import (
 // for one stack must not be used for another.
 const noConfig = "none"
 
-// buildDir returns a folder for this stack only, so that one stack's build is never deployed as
-// another's.
+// buildDir returns the stack's own folder, so that no stack is deployed with another one's build.
 func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.stack) }
 
 func (p *program) build(ctx context.Context) error {
@@ -27,8 +26,7 @@ func (p *program) build(ctx context.Context) error {
 		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.architecture))
 }
 
-// change creates the change set, shows it, and executes it once it is confirmed. An empty change
-// set is no error.
+// change creates the change set, shows it, and executes it once it is confirmed, unless it is empty.
 func (p *program) change(ctx context.Context) error {
 	confirm := "--confirm-changeset"
 	if p.yes {
@@ -86,8 +84,7 @@ func (p *program) waiting() ([]string, error) {
 	return ids, nil
 }
 
-// declined removes a declined change set, or the whole stack when it is new. It always returns an
-// error.
+// declined removes a declined change set, or the whole stack when it is new, and always returns an error.
 func (p *program) declined(set string) error {
 	var err error
 	if p.deployed == nil {
@@ -103,7 +100,7 @@ func (p *program) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, p.sam, append(args, "--config-env", noConfig)...)
 	cmd.Dir, cmd.Env = p.root, p.environment
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.out, p.out
-	if p.out == os.Stdout {
+	if p.out == os.Stdout { // not in tests, which collect both in one text
 		cmd.Stderr = os.Stderr
 	}
 	if err := cmd.Run(); err != nil {
@@ -120,8 +117,7 @@ func override(name, value string) string {
 //go:embed aws.py
 var awsProgram string
 
-// cloud calls AWS by the SAM CLI's own boto3. So both use the same credentials: variables, a
-// profile or a sign-in.
+// cloud calls AWS by the SAM CLI's own boto3, so that both use the same credentials.
 type cloud struct {
 	region string
 	run    func(service, operation, parameters string) ([]byte, error)
@@ -137,7 +133,7 @@ func newCloud(ctx context.Context, python string, env []string, region string) (
 		cmd.Env = env
 		return cmd.Output()
 	}
-	return c, c.call("", "", nil, &c.region)
+	return c, c.call("", "", nil, &c.region) // without a service, aws.py returns the region in use
 }
 
 // call decodes the result into out, unless that is nil.

@@ -13,7 +13,7 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI.
+// TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI, which builds too.
 func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	r := newRig(t).withBuild()
 	config := readFile(t, filepath.Join(r.root, "samconfig.toml"))
@@ -52,7 +52,8 @@ func translates(t *testing.T, s *standin.Stack) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(tpl.Named("AWS::Lambda::Function")); n != strings.Count(s.Template, "Type: AWS::Serverless::Function") || n < 2 {
+	declared := strings.Count(s.Template, "Type: AWS::Serverless::Function")
+	if n := len(tpl.Named("AWS::Lambda::Function")); n != declared || n < 2 {
 		t.Errorf("%d functions were uploaded", n)
 	}
 }
@@ -84,7 +85,8 @@ func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
 
 const restoredStream = "arn:aws:dynamodb:eu-central-1:123456789012:table/latchkey-Table-1-restored/stream/2026-01-31T12:00:00.000"
 
-// TestARestoredTableStaysInUse wants it in use until the parameter is empty.
+// TestARestoredTableStaysInUse deploys with TableStreamArn, then without this parameter, then with an empty one,
+// which alone ends the use of the restored table.
 func TestARestoredTableStaysInUse(t *testing.T) {
 	r := newRig(t).withSAM()
 	for _, c := range []struct {
@@ -102,7 +104,7 @@ func TestARestoredTableStaysInUse(t *testing.T) {
 	}
 }
 
-// TestUndeployNamesARestoredTable wants it named although it is no resource of the stack.
+// TestUndeployNamesARestoredTable wants the table to be named although it is no resource of the stack.
 func TestUndeployNamesARestoredTable(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "TableStreamArn="+restoredStream))
@@ -111,8 +113,8 @@ func TestUndeployNamesARestoredTable(t *testing.T) {
 	has(t, "undeploy", out, "Kept: the table latchkey-Table-1-restored with", "delete-table --region eu-central-1 --table-name latchkey-Table-1-restored")
 }
 
-// TestTwoStacksShareNoParameter deploys a second stack beside the first, and removes the first
-// with its uploads.
+// TestTwoStacksShareNoParameter declines the first stack and then deploys it. It deploys a second stack, and
+// removes the first with its uploads.
 func TestTwoStacksShareNoParameter(t *testing.T) {
 	r := newRig(t).withSAM()
 	r.in = "n\n"
@@ -137,10 +139,10 @@ func TestTwoStacksShareNoParameter(t *testing.T) {
 		"aws kms schedule-key-deletion --region eu-central-1", "Kept: the table latchkey-Table-1",
 		"--table-name latchkey-Table-1 --no-deletion-protection-enabled", "aws dynamodb delete-table")
 	if r.aws.Stack("latchkey") != nil || r.aws.Stack("second") == nil {
-		t.Error("the other stack was deleted, or none")
+		t.Error("the second stack was deleted, or the first was not")
 	}
-	ofSecond := func(object string) bool { return strings.Contains(object, "/second/") }
-	if objects := r.aws.Objects(); len(objects) == 0 || slices.ContainsFunc(objects, func(o string) bool { return !ofSecond(o) }) {
+	notOfSecond := func(object string) bool { return !strings.Contains(object, "/second/") }
+	if objects := r.aws.Objects(); len(objects) == 0 || slices.ContainsFunc(objects, notOfSecond) {
 		t.Errorf("uploads that are left: %q", objects)
 	}
 	r.mayCall()
@@ -154,10 +156,10 @@ func TestWhyAWSRefusesIsShown(t *testing.T) {
 		shown  string
 		status string // of the stack, after it; "": none
 	}{
-		"the upload":    {standin.Faults{Refuse: map[string]string{"s3:PutObject": "no right to upload"}}, "no right to upload", ""},
-		"what is in it": {standin.Faults{ChangeSet: "Transform failed: Resource Api is invalid"}, "Resource Api is invalid", "REVIEW_IN_PROGRESS"},
-		"its execution": {standin.Faults{Refuse: map[string]string{"cloudformation:ExecuteChangeSet": "no right to execute"}}, "no right to execute", "REVIEW_IN_PROGRESS"},
-		"one resource":  {standin.Faults{Execution: "the quota of APIs is reached"}, "quota of APIs", "ROLLBACK_COMPLETE"},
+		"the upload":     {standin.Faults{Refuse: map[string]string{"s3:PutObject": "no right to upload"}}, "no right to upload", ""},
+		"the change set": {standin.Faults{ChangeSet: "Transform failed: Resource Api is invalid"}, "Resource Api is invalid", "REVIEW_IN_PROGRESS"},
+		"the execution":  {standin.Faults{Refuse: map[string]string{"cloudformation:ExecuteChangeSet": "no right to execute"}}, "no right to execute", "REVIEW_IN_PROGRESS"},
+		"one resource":   {standin.Faults{Execution: "the quota of APIs is reached"}, "quota of APIs", "ROLLBACK_COMPLETE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t).withSAM()

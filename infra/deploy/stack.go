@@ -144,7 +144,7 @@ func (p *program) value(name string) string {
 }
 
 // checkConsumers prints each API Gateway authorizer of the account and region that calls one of the stack's authorizer
-// functions and could keep the answer, with the commands that mend it. The error says that there are some.
+// functions and could keep the answer, with the commands that mend it. It returns an error if there is any.
 func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error {
 	if now.output("KeyAuthorizerArn") == "" || now.output("MemberAuthorizerArn") == "" {
 		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.stack)
@@ -153,7 +153,7 @@ func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error 
 		URL string
 		aws.Credentials
 	}
-	if err := p.aws.call("apigateway", "", nil, &gateway); err != nil { // without an operation: the URL and the credentials
+	if err := p.aws.call("apigateway", "", nil, &gateway); err != nil { // without an operation, aws.py returns these
 		return err
 	}
 	who := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return gateway.Credentials, nil })

@@ -14,6 +14,7 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
+// late is the rotation's failure while the tag of a new key has no effect yet: the deployment tries again.
 const late = "rotation: operation error KMS: GetPublicKey, api error AccessDeniedException: no identity-based policy allows it"
 
 // TestStackRegionAndProcessorReachEveryStep reads the arguments of the SAM CLI.
@@ -32,7 +33,7 @@ func TestStackRegionAndProcessorReachEveryStep(t *testing.T) {
 		"--no-confirm-changeset", "--no-fail-on-empty-changeset", "--config-env none",
 		arch+` ParameterKey=Audience,ParameterValue="https://other.example" ParameterKey=ClientIds,ParameterValue="" ParameterKey=RotationDays,ParameterValue="0"`)
 	if strings.Contains(calls[1], "Issuer") {
-		t.Errorf("what was not given: %s", calls[1])
+		t.Errorf("Issuer was not given, and is passed on: %s", calls[1])
 	}
 	if regions := r.aws.Regions(); len(regions) != 1 || regions[0] != "eu-west-1" {
 		t.Errorf("calls went to %q", regions)
@@ -40,7 +41,7 @@ func TestStackRegionAndProcessorReachEveryStep(t *testing.T) {
 	has(t, "the end", out, "make smoke STACK=second AWS_REGION=eu-west-1 BASE_URL="+r.aws.URL+"/api/second")
 }
 
-// TestTheProcessorOfADeployedStackStays wants it kept unless another is given.
+// TestTheProcessorOfADeployedStackStays deploys without ARCH.
 func TestTheProcessorOfADeployedStackStays(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "Architecture=x86_64"))
@@ -66,10 +67,11 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 			faults: standin.Faults{Refuse: map[string]string{"cloudformation:ListChangeSets": "not authorized to list"}}, words: []string{"change sets", "not authorized to list"},
 		},
 		"rotation": {
+			// The first failure is final, so the second one is not reached.
 			faults: standin.Faults{Rotations: []string{"rotation: the table is away", late}}, words: []string{"no signing key is active", "the rotation failed: rotation: the table is away"},
 		},
 		"rotation too long": {
-			faults: standin.Faults{Rotations: strings.Split(strings.Repeat(late+"|", 50), "|")}, words: []string{"may not use its keys yet", "AccessDeniedException"},
+			faults: standin.Faults{Rotations: slices.Repeat([]string{late}, 50)}, words: []string{"may not use its keys yet", "AccessDeniedException"},
 		},
 		"no key": {faults: standin.Faults{NoKey: true}, words: []string{"the deployed API is wrong", "jwks.json has no key"}},
 	} {
@@ -84,7 +86,7 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 			out, err := r.deploy("YES=1")
 			refused(t, err, c.words...)
 			if strings.Contains(out, "Deployed.") {
-				t.Errorf("it says that it deployed:\n%s", out)
+				t.Errorf("the output says that the stack is deployed:\n%s", out)
 			}
 		})
 	}
@@ -95,16 +97,17 @@ func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
 	defer aws.Close()
-	for path, c := range map[string]struct{ status, instead int }{
+	for path, c := range map[string]struct{ status, wanted int }{
 		"/.well-known/jwks.json": {503, 200}, "/v1/orgs": {200, 401}, "/no/such/route": {403, 404},
 	} {
 		aws.Set(standin.Faults{Answers: map[string]int{path: c.status}, KeyAtOnce: true})
 		p := &program{given: given{stack: "s"}, out: io.Discard, deployed: &deployedStack{Outputs: []output{{"ApiUrl", aws.URL + "/api/s"}}}}
-		refused(t, p.check(t.Context()), "the deployed API is wrong", fmt.Sprintf("%s answers %d instead of %d", path, c.status, c.instead))
+		refused(t, p.check(t.Context()), "the deployed API is wrong", fmt.Sprintf("%s answers %d instead of %d", path, c.status, c.wanted))
 	}
 }
 
-// TestADomainWithoutDNSYetIsProvedByTheExecuteAddress: the domain's records are made after the deployment, from its output.
+// TestADomainWithoutDNSYetIsProvedByTheExecuteAddress has a domain at which nothing answers: the owner makes its DNS
+// records after the deployment, from the stack's output.
 func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
@@ -119,7 +122,7 @@ func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 	}
 }
 
-// TestATagThatCountsLateIsWaitedFor wants the rotation to be called again.
+// TestATagThatCountsLateIsWaitedFor wants the rotation to be called again after each of two late failures.
 func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -127,7 +130,7 @@ func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	out, err := r.deploy("YES=1")
 	succeeded(t, out, err)
 	if n := strings.Count(out, "may take five minutes"); n != 2 {
-		t.Errorf("it waited %d times:\n%s", n, out)
+		t.Errorf("the deployment waited %d times:\n%s", n, out)
 	}
 }
 
@@ -141,11 +144,11 @@ func TestUndeployNeedsAYes(t *testing.T) {
 		stack     map[string]string
 		words     []string
 	}{
-		"no":               {"n\n", nil, "CREATE_COMPLETE", deployedWith(t), []string{"nothing was deleted"}},
-		"no answer":        {"y", nil, "CREATE_COMPLETE", deployedWith(t), []string{"nothing was deleted"}},
-		"no terminal":      {"", nil, "CREATE_COMPLETE", deployedWith(t), []string{"no terminal", "YES=1"}},
-		"no stack":         {"", []string{"YES=1"}, "", nil, []string{"there is no stack latchkey in eu-central-1"}},
-		"somebody's stack": {"", []string{"YES=1"}, "CREATE_COMPLETE", map[string]string{"Vpc": "1"}, []string{"is not Latchkey's"}},
+		"no":                 {"n\n", nil, "CREATE_COMPLETE", deployedWith(t), []string{"nothing was deleted"}},
+		"no end of the line": {"y", nil, "CREATE_COMPLETE", deployedWith(t), []string{"nothing was deleted"}},
+		"no terminal":        {"", nil, "CREATE_COMPLETE", deployedWith(t), []string{"no terminal", "YES=1"}},
+		"no stack":           {"", []string{"YES=1"}, "", nil, []string{"there is no stack latchkey in eu-central-1"}},
+		"somebody's stack":   {"", []string{"YES=1"}, "CREATE_COMPLETE", map[string]string{"Vpc": "1"}, []string{"is not Latchkey's"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -177,10 +180,11 @@ func TestUndeployWaitsForThePolicysLastRole(t *testing.T) {
 	succeeded(t, out, err)
 }
 
-// TestMakePassesOnWhatItIsGiven wants each command to get each variable unchanged.
+// TestMakePassesOnWhatItIsGiven wants each command to get each variable unchanged, in a make of its own.
 func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	// This go prints its arguments and its environment.
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$@\"; env\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -236,8 +240,8 @@ func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 	}
 }
 
-// TestTagsThatCannotBeAreRefusedBeforeABuild tries tags of Latchkey's own, tags of AWS's own, and
-// tags that a program between make and KMS does not take.
+// TestTagsThatCannotBeAreRefusedBeforeABuild tries tags that only Latchkey or AWS may set, and tags that the SAM CLI,
+// CloudFormation or AWS's services do not take.
 func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	var many []string
 	for i := range mostTags + 1 {
@@ -260,7 +264,7 @@ func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestTagsPutByOthersAreKept fails when the SAM CLI removes them.
+// TestTagsPutByOthersAreKept puts a tag on the stack without make deploy: the next deployment must not remove it.
 func TestTagsPutByOthersAreKept(t *testing.T) {
 	r := newRig(t).withSAM()
 	first := []string{"ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1"}

@@ -18,7 +18,7 @@ func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
 	if err != nil {
 		return err
 	}
-	if err := p.freeOf(now.output("GuardPolicyArn")); err != nil {
+	if err := p.checkNoHolder(now.output("GuardPolicyArn")); err != nil {
 		return err
 	}
 	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
@@ -52,13 +52,13 @@ func (p *program) tables(now *deployedStack) ([]string, error) {
 	return tables, nil
 }
 
-// freeOf returns an error that names the roles, users and groups that have the policy: IAM does not
+// checkNoHolder returns an error that names the roles, users and groups that have the policy: IAM does not
 // delete it before they give it up, and the deletion of the stack would fail half-way.
-func (p *program) freeOf(policy string) error {
+func (p *program) checkNoHolder(policy string) error {
 	if policy == "" {
 		return nil // a stack that was never complete
 	}
-	type holder struct{ RoleName, UserName, GroupName string } // one of them
+	type holder struct{ RoleName, UserName, GroupName string } // one of them is set
 	var out struct{ PolicyRoles, PolicyUsers, PolicyGroups []holder }
 	if err := p.aws.call("iam", "list_entities_for_policy", params{"PolicyArn": policy}, &out); err != nil {
 		return fmt.Errorf("who has the policy %s cannot be read: %w", policy, err)

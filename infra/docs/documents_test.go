@@ -72,6 +72,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// mention matches how a comment names a heading: runbook, "Who may sign". The quotes may be escaped in a string of Go.
 var (
 	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	code     = regexp.MustCompile("`[^`\n]+`")
@@ -100,6 +101,7 @@ func anchors(text string) []string {
 	return out
 }
 
+// TestEveryLinkLeadsToAFileAndAHeading follows the links to files of the repository, not those to the web.
 func TestEveryLinkLeadsToAFileAndAHeading(t *testing.T) {
 	all, seen := documents(t), 0
 	for path, text := range all {
@@ -120,7 +122,7 @@ func TestEveryLinkLeadsToAFileAndAHeading(t *testing.T) {
 			}
 		}
 	}
-	if seen < 50 {
+	if seen < 50 { // the documents have more: the pattern no longer finds them
 		t.Errorf("%d links were read", seen)
 	}
 }
@@ -131,7 +133,7 @@ func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
 	all, seen := documents(t), 0
 	for path, text := range texts(t, ".go", ".md", ".yaml", ".yml", ".py", ".mjs", ".sh", "Makefile", "run") {
 		if strings.HasPrefix(path, "infra/docs/") && strings.HasSuffix(path, ".go") {
-			continue // these tests themselves
+			continue // the examples in the comments of these tests
 		}
 		for _, file := range markdown.FindAllString(text, -1) {
 			if !exists(file) {
@@ -146,11 +148,12 @@ func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
 			}
 		}
 	}
-	if seen < 15 {
+	if seen < 15 { // there are more: the pattern no longer finds them
 		t.Errorf("%d mentions of headings were read", seen)
 	}
 }
 
+// parameter matches Name= in a command of make deploy. Upper-case names such as YES are variables of make.
 var (
 	firstCell = regexp.MustCompile("(?m)^\\| (`.*?) \\|")
 	deployed  = regexp.MustCompile("make deploy.*")
@@ -175,7 +178,7 @@ func TestDocumentedParametersAreThoseOfTheTemplate(t *testing.T) {
 			t.Errorf("the template has no parameter %s", name)
 		}
 	}
-	if len(names) < 35 {
+	if len(names) < 35 { // the table alone has more
 		t.Errorf("%d parameters were read", len(names))
 	}
 }

@@ -45,7 +45,8 @@ func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	_, rows, _ := strings.Cut(section, "|---|---|---|\n")
 	tests, text := testsOf(t)
-	found := guarantee.FindAllStringSubmatch(rows, -1)
+	found := guarantee.FindAllStringSubmatch(rows, -1) // of each: the package and the test
+	// A row that the pattern does not match would go unchecked.
 	if lines := strings.Count(rows, "\n| ") + 1; len(found) != lines || lines < 15 {
 		t.Fatalf("%d of %d guarantees name a package and a test", len(found), lines)
 	}
@@ -62,7 +63,7 @@ func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	}
 }
 
-// named wants what the documents name by a pattern to be there.
+// named wants every name that the pattern matches in the documents (its first group) to be there.
 func named(t *testing.T, pattern *regexp.Regexp, isThere func(name string) bool) {
 	t.Helper()
 	seen := 0
@@ -74,7 +75,7 @@ func named(t *testing.T, pattern *regexp.Regexp, isThere func(name string) bool)
 			}
 		}
 	}
-	if seen < 30 {
+	if seen < 30 { // the documents have more: the pattern no longer finds them
 		t.Errorf("%d names were read", seen)
 	}
 }
@@ -118,8 +119,9 @@ func TestTheLayoutListsEveryFolder(t *testing.T) {
 	}
 }
 
-// TestScannersFindEveryKeyByThePublishedPattern mints keys and looks for them, in files of different forms, by the
-// pattern and by each rule of the page. The checksum is computed as the page says.
+// TestScannersFindEveryKeyByThePublishedPattern mints keys, and looks for them in files of different forms. The page
+// has the pattern alone and in the rules of two scanners: all three must be the same. The checksum is computed as the
+// page says.
 func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 	_, section, _ := strings.Cut(document(t, "infra/docs/contract.md"), "### Finding a leaked key")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -145,6 +147,7 @@ func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 			}
 		}
 	}
+	// A key's beginning, a prefix in upper case, a part too long, a part too short, and other base64.
 	for _, other := range []string{
 		"lk_9mXpQ2Lk", "LK_" + strings.Repeat("a", 43) + "_" + strings.Repeat("a", 49), "lk_" + strings.Repeat("a", 43) + "_" + strings.Repeat("a", 50),
 		"lk_" + strings.Repeat("a", 42) + "_" + strings.Repeat("a", 49), base64.StdEncoding.EncodeToString(make([]byte, 300)),
@@ -155,6 +158,7 @@ func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 	}
 }
 
+// inBase62 returns the six digits of a checksum.
 func inBase62(n uint32) string {
 	out := ""
 	for range 6 {

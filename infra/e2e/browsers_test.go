@@ -9,13 +9,14 @@ import (
 // consoleOrigin is an origin of ConsoleOrigins on the stacks that tests start.
 const consoleOrigin = "https://console.example.com"
 
-// strangersPages sends a browser's preflight for a page of another origin. /v1 refuses it, and
-// public routes allow it.
+// strangersPages sends the preflights that a browser sends for a page of a foreign origin. /v1 refuses them,
+// and public routes allow them.
 func strangersPages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {"https://stranger.example"}}
 	for _, path := range []string{"/v1/orgs", "/v1/orgs/o/keys/k", "/v1/orgs/o/members", "/v1/orgs/o/apps"} {
 		r := tg.do(t, call{method: "OPTIONS", path: path, header: from})
-		if r.status != 404 || r.code() != "route_not_found" || r.header.Get("Access-Control-Allow-Methods") != "" {
+		notFound := r.status == 404 && r.code() == "route_not_found"
+		if !notFound || r.header.Get("Access-Control-Allow-Methods") != "" {
 			t.Errorf("%s: %d %v %s", path, r.status, r.header, r.text)
 		}
 	}
@@ -46,9 +47,9 @@ func consolePages(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	once := from.Clone()
 	once.Set("Idempotency-Key", "a-console-that-sends-its-request-twice")
-	for _, again := range []string{"", "true"} {
+	for _, replayed := range []string{"", "true"} { // the second request is a replay of the first
 		r := tg.want(t, call{method: "POST", path: "/v1/orgs", body: `{"name":"Acme"}`, bearer: ada.token, header: once}, 201, "")
-		if r.header.Get("Access-Control-Allow-Origin") != consoleOrigin || r.header.Get("Idempotency-Replayed") != again {
+		if r.header.Get("Access-Control-Allow-Origin") != consoleOrigin || r.header.Get("Idempotency-Replayed") != replayed {
 			t.Errorf("%v", r.header)
 		}
 		if got := r.header.Get("Access-Control-Expose-Headers"); got != "Retry-After, Idempotency-Replayed" {
@@ -82,7 +83,7 @@ var samDifferences = map[string]difference{
 	"route_not_found":     {http.StatusForbidden, "SAM local answers an unknown path with 403 Missing Authentication Token"},
 }
 
-// differs reports whether the answer differs from the wanted one by a known difference of the target.
+// differs reports whether the answer differs from the wanted status and code by a known difference of the target.
 func (tg *target) differs(c call, status int, code string, r reply) bool {
 	if tg.name != "sam" || r.status == status {
 		return false
@@ -91,7 +92,7 @@ func (tg *target) differs(c call, status int, code string, r reply) bool {
 		if d, known := samDifferences[which]; known && r.status == d.status {
 			tg.mu.Lock()
 			defer tg.mu.Unlock()
-			tg.met[which] = true
+			tg.met[which] = true // for everyDifferenceOccurred
 			return true
 		}
 	}
@@ -103,9 +104,9 @@ func (tg *target) everyDifferenceOccurred(t *testing.T) {
 	if tg.name != "sam" {
 		return
 	}
-	for code, d := range samDifferences {
-		if !tg.met[code] {
-			t.Errorf("%s: SAM local no longer answers %d (%s): take the line out of samDifferences", code, d.status, d.why)
+	for which, d := range samDifferences {
+		if !tg.met[which] {
+			t.Errorf("%s: SAM local no longer answers %d (%s): take the line out of samDifferences", which, d.status, d.why)
 		}
 	}
 }

@@ -37,8 +37,8 @@ type meter struct {
 	use  cost.Use
 }
 
-// measure returns what do uses, until none of these functions has called AWS for a second. seconds
-// has their run times.
+// measure returns what the functions in seconds use from the start of do until none of them has called AWS for
+// a second. seconds has the assumed run time of each function by its name.
 func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cost.Use {
 	t.Helper()
 	m.use, m.last = cost.Use{}, time.Now()
@@ -72,9 +72,9 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name, each := range seconds {
-		m.use.Invocations++
-		m.use.GBSeconds += each * float64(functions[name].Memory) / 1024
+	for name, runTime := range seconds {
+		m.use.Invocations++ // do is one call of each function
+		m.use.GBSeconds += runTime * float64(functions[name].Memory) / 1024
 	}
 	m.use.LogKB = float64(m.logged(t, seconds)-before) / 1000
 	return m.use
@@ -111,13 +111,15 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	link, _ := c.link(t, "u-1")
 	device := newDevice()
 	var rows []priced
+	// million adds the row of a million calls that use this.
 	million := func(what string, use cost.Use) {
 		gateway, functions, table, signing, logged := use.Of()
 		rows = append(rows, priced{what, []float64{gateway, functions, table, signing, logged, use.Million()}})
 	}
+	// route measures do, which is one request that the function answers, and adds its row.
 	route := func(what, function string, do func()) cost.Use {
 		seconds := map[string]float64{authorizer: callSeconds, function: callSeconds}
-		if strings.HasPrefix(what, "public: ") {
+		if strings.HasPrefix(what, "public: ") { // the gateway does not call the authorizer
 			delete(seconds, authorizer)
 		}
 		do() // the first call also starts a process, which logs more
@@ -127,8 +129,8 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		return use
 	}
 	core := m.measure(t, map[string]float64{authorizer: callSeconds}, func() { c.ok(t, "/app/get", members{}) })
-	core.Requests, core.LogKB = 1, 0
-	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // with a function of half the memory that does nothing
+	core.Requests, core.LogKB = 1, 0                                          // an accepted check logs nothing; only the start of a process does
+	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // adds a function with half the authorizer's memory
 	million("core: a key is checked, and a function does nothing", core)
 	route("`POST /app/get`", "AppsFunction", func() { c.ok(t, "/app/get", members{}) })
 	route("`POST /link/get`", "LinksFunction", func() { c.ok(t, "/link/get", members{"linkId": link}) })
@@ -150,12 +152,12 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
 	months = append(months, switchedOn(t, s)...)
-	// A credential of the right form, and of no one.
-	made := m.measure(t, map[string]float64{authorizer: callSeconds}, func() {
+	// A key that lacks its last character is refused without a read of the table.
+	refused := m.measure(t, map[string]float64{authorizer: callSeconds}, func() {
 		tg.want(t, call{method: "POST", path: "/app/get", bearer: c.key[:len(c.key)-1]}, 401, "invalid_credentials")
 	})
-	made.Requests = 1
-	held(t, "A day of", floodDays(t, s, made.Million()))
+	refused.Requests = 1
+	held(t, "A day of", floodDays(t, s, refused.Million()))
 	held(t, "A million of", rows)
 	held(t, "A month of", months)
 	readme := repositoryFile(t, "README.md")
@@ -169,19 +171,19 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// near reports whether a documented figure differs from the measured one by 2 cents or 1 % at most:
-// the size of logs differs a little from run to run.
+// near reports whether a documented figure differs from the measured one by 2 cents or 1 % at most. The size of
+// logs differs a little from run to run.
 func near(figure string, want float64) bool {
 	got, err := strconv.ParseFloat(figure, 64)
 	return err == nil && math.Abs(got-want) <= max(0.02, want/100)
 }
 
-// idle returns the dollars of a month without a request: a signing key, the scheduled
-// functions, Lambda's polling of the queue and the two metrics that they write.
+// idle returns the dollars of a month without a request: a signing key, the scheduled functions, the two
+// metrics that these write, and Lambda's polling of the queue.
 func idle(t *testing.T, m *meter) float64 {
 	t.Helper()
 	const days, series = 30, 2
-	const polls = days * 24 * 60 * 15 // five at once, 20 seconds each
+	const polls = days * 24 * 60 * 15 // 15 a minute: five pollers, each waits 20 seconds
 	sum := cost.KeyMonth + series*cost.SeriesMonth + cost.Use{QueueRequests: polls}.Million()/1e6
 	schedules, err := m.s.Template().Schedules()
 	if err != nil {
@@ -207,7 +209,7 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := 0
+	read := 0 // AWS charges an alarm for each stored metric that it reads
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		metrics, _ := tpl.Resources[name].Properties["Metrics"].([]any)
 		n := 0
@@ -216,7 +218,7 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 				n++
 			}
 		}
-		read += max(n, 1)
+		read += max(n, 1) // an alarm without Metrics reads the one metric that it names
 	}
 	return []priced{
 		{"`AlarmTopicArn`: the alarms and the dashboard", []float64{float64(read)*cost.AlarmMonth + cost.DashboardMonth}},
@@ -225,8 +227,8 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 	}
 }
 
-// floodDays returns the dollars of a day in which as many requests come as an account takes, each refused at a price a
-// million.
+// floodDays returns the dollars of a day in which as many requests come as an account takes, and all are refused.
+// refused is the price of a million refusals.
 func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
 	const second = 10_000 // the account's quota
@@ -234,7 +236,7 @@ func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
 	if err != nil {
 		t.Fatal(err)
 	}
-	day := func(each float64) float64 { return each * 86_400 / 1e6 }
+	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // millions a day
 	return []priced{
 		{"10,000 refused requests a second", []float64{day(second) * refused}},
 		{"the same from one address, with `WebAcl=rate-limited`", []float64{day(second)*cost.Firewall + day(limit/60)*refused}},
@@ -252,7 +254,7 @@ func repositoryFile(t *testing.T, name string) string {
 
 var dollars = regexp.MustCompile(`\d+\.\d\d`)
 
-// held compares rows with the table in the documentation whose head begins with this text.
+// held compares rows with the table in infra/docs/costs.md whose first column's title begins with head.
 func held(t *testing.T, head string, rows []priced) {
 	t.Helper()
 	var computed bytes.Buffer
@@ -266,7 +268,7 @@ func held(t *testing.T, head string, rows []priced) {
 	_, table, _ := strings.Cut(repositoryFile(t, "infra/docs/costs.md"), "| "+head)
 	table, _, _ = strings.Cut(table, "\n\n")
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	if lines = lines[min(2, len(lines)):]; len(lines) != len(rows) {
+	if lines = lines[min(2, len(lines)):]; len(lines) != len(rows) { // after the two lines of the table's head
 		t.Errorf("%s: %d rows are documented, want:\n%s", head, len(lines), computed.String())
 		return
 	}

@@ -42,12 +42,13 @@ func aDeletedOrg(t *testing.T, tg *target) {
 	tg.want(t, newDevice().claims(pending), 404, "link_not_found")
 }
 
-// fullOrg fills the server's org with 200 active keys, 50 more in their grace, and 500 members. It
-// returns the texts of the keys.
+// fullOrg fills the server's org up to the limits of 200 active keys and 500 members, with 50 more keys in their
+// grace after a rotation. It returns the texts of all keys. Members are written as rows: an invitation needs a
+// user who has signed in.
 func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	t.Helper()
-	const active, rotated, others = 200, 50, 499
-	for n := range active - 1 { // the server has one
+	const active, rotated, otherMembers = 200, 50, 499 // the owner is the 500th member
+	for n := range active - 1 {                        // the server already has a key
 		id, key := c.owner.key(t, c.org, `{}`)
 		keys = append(keys, key)
 		if n < rotated {
@@ -56,7 +57,7 @@ func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 		}
 	}
 	var puts []types.WriteRequest
-	for range others {
+	for range otherMembers {
 		u := "usr_" + strings.ToLower(rand.Text())
 		for _, k := range []rowKey{{"ORG#" + c.org, "MEM#" + u}, {"USER#" + u, "ORG#" + c.org}} {
 			row := k.attributes()
@@ -73,13 +74,12 @@ func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	return append(keys, c.key)
 }
 
-// copiesRefuseAnOrg fills an org up to its limits, and has at least four copies of the authorizer
-// accept its keys. It deletes the org: all copies must refuse the keys. Then the sweep ends the
-// org.
+// copiesRefuseAnOrg fills an org up to its limits, and has at least four copies of the authorizer accept its keys.
+// It deletes the org: all copies must refuse the keys. Then the sweep removes what the org leaves behind.
 func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	const requests = 1000
 	c := tg.server(t)
-	hook := c.endpoint(t, tg.deaf()+"/ended")
+	hook := c.endpoint(t, tg.deaf()+"/ended") // a receiver that no one listens on
 	c.link(t, "u-1")
 	keys := fullOrg(t, s, c)
 	answering(t, copiesOf(s, "AuthorizerFunction"), 4, func() {
@@ -89,26 +89,30 @@ func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	})
 	begun := time.Now()
 	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org, "", 204, "")
-	t.Logf("%d keys and 500 members took %s", len(keys), time.Since(begun))
+	t.Logf("deleting %d keys and 500 members took %s", len(keys), time.Since(begun))
 	if refused := tg.storm(t, requests, keys...)["401 key_revoked"]; refused != requests {
 		t.Errorf("%d of %d requests after the deletion were not refused with key_revoked", requests-refused, requests)
 	}
 	c.ends(t, s, hook)
 }
 
-// ends has the sweep end the server's org. For this it makes the deletion an old one.
-func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
+// ends has the sweep end the server's deleted org. It sets times in rows back, because the sweep waits for minutes
+// between its steps.
+func (c *server) ends(t *testing.T, s *stack.Stack, endpoint string) {
 	t.Helper()
 	meta, past := rowKey{"ORG#" + c.org, "META"}, millis(time.Now().Add(-time.Hour))
-	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
+	hook := rowKey{"HOOKS#" + c.appID, "HOOK#" + endpoint}
+	// While a delivery may be parked, the endpoint's row must stay.
+	setRow(t, s, hook, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
+	// The first run deletes the endpoints. The second, minutes after the end of the keys, deletes the apps.
 	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, keysEndedAt = :past"} {
 		setRow(t, s, meta, update, map[string]types.AttributeValue{":past": past})
 		runScheduled(t, s, "SweepFunction")
 	}
-	// The endpoint's breaker may have opened, and then a delivery is parked for five minutes more.
-	setRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
+	// Once no delivery can be parked any more, the endpoint's row goes.
+	setRow(t, s, hook, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	runScheduled(t, s, "SweepFunction")
-	within(t, "the end of the endpoint", func() bool { return getRow(t, s, rowKey{"HOOKS#" + c.appID, "HOOK#" + hook}) == nil })
+	within(t, "the end of the endpoint", func() bool { return getRow(t, s, hook) == nil })
 	for pk, want := range map[string]int{"ORG#" + c.org: 1, "HOOKS#" + c.appID: 0} {
 		if n := len(rowsOf(t, s, pk)); n != want {
 			t.Errorf("%s has %d rows, want %d", pk, n, want)
@@ -117,6 +121,7 @@ func (c *server) ends(t *testing.T, s *stack.Stack, hook string) {
 	if row := getRow(t, s, meta); row["due"] != nil || row["purgeAt"] == nil {
 		t.Errorf("the org's row: %v", row)
 	}
+	// The link that was pending at the deletion expires, without an event.
 	link, events := rowKey{"LINKS#" + c.appID, newestIn(t, s, "LINKS#"+c.appID)}, len(rowsOf(t, s, "EVTS#"+c.appID))
 	setRow(t, s, link, "SET expiresAt = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	runScheduled(t, s, "SweepFunction")

@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/forwardauth"
 )
 
-// Two programs that read headers by their CGI names, in which -, _ and . are one character. Each answers with the
-// names and the values of the principal that it sees.
+// Two programs that read headers by their CGI names, in which -, _ and . become one character. Each answers with the
+// names and the values of the principal's headers that it sees.
 const (
 	phpProgram = `<?php
 header('Content-Type: application/json');
@@ -34,8 +34,8 @@ def app(environ, start):
 `
 )
 
-// php starts PHP's own FastCGI server, and returns its address and the pairs that make each configuration pass
-// requests on to it.
+// php starts PHP's own FastCGI server. It returns the server's address, and for each proxy the texts to replace in
+// the configuration, in pairs of old and new, so that the proxy speaks FastCGI.
 func php(t *testing.T) (string, map[string][]string) {
 	t.Helper()
 	address, script := freeAddress(t), filepath.Join(t.TempDir(), "index.php")
@@ -56,7 +56,7 @@ func php(t *testing.T) (string, map[string][]string) {
 	}
 }
 
-// gunicorn starts a WSGI server that makes CGI names of all headers, as that of Debian 12 does.
+// gunicorn starts a WSGI server. Its version makes CGI names of all headers, as the gunicorn of Debian 12 does.
 func gunicorn(t *testing.T) string {
 	t.Helper()
 	address, dir := freeAddress(t), t.TempDir()
@@ -94,8 +94,10 @@ func (f *frontDoor) cgi(t *testing.T) {
 			t.Run(proxy+" "+program, func(t *testing.T) {
 				for _, spelled := range spellings() {
 					r, err := tg.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key, header: spelled})
-					if err != nil || r.status != 200 || strings.Contains(r.text, "forged") || strings.Contains(r.text, key) || r.str("HTTP_X_LATCHKEY_ORG_ID") != f.org ||
-						r.str("HTTP_X_LATCHKEY_KEY_ID") != id || r.str("HTTP_X_LATCHKEY_SCOPES") != "invoices:read" {
+					leaks := strings.Contains(r.text, "forged") || strings.Contains(r.text, key)
+					hasPrincipal := r.str("HTTP_X_LATCHKEY_ORG_ID") == f.org && r.str("HTTP_X_LATCHKEY_KEY_ID") == id &&
+						r.str("HTTP_X_LATCHKEY_SCOPES") == "invoices:read"
+					if err != nil || r.status != 200 || leaks || !hasPrincipal {
 						t.Fatalf("%v: %d %s %v", spelled, r.status, r.text, err)
 					}
 				}
@@ -104,19 +106,19 @@ func (f *frontDoor) cgi(t *testing.T) {
 	}
 }
 
-// spellings returns headers with the names of all fields: for each mix of -, _ and . at the places of the -, each
-// name in four cases.
+// spellings returns sets of headers, each with the names of all fields. The sets differ in the characters at the
+// places of the hyphens: -, _ or . in every combination. A set has each name in four cases.
 func spellings() []map[string][]string {
 	var all []map[string][]string
 	const marks = "-_."
 	separators := regexp.MustCompile("-")
-	for mix := range 27 {
+	for combination := range 27 { // three marks at the places of at most three hyphens
 		headers := map[string][]string{}
 		for _, name := range forwardauth.Headers() {
-			at := mix
+			digits := combination // to the base 3: a digit for each hyphen
 			name = separators.ReplaceAllStringFunc(name, func(string) string {
-				mark := marks[at%3]
-				at /= 3
+				mark := marks[digits%3]
+				digits /= 3
 				return string(mark)
 			})
 			mixed := strings.Map(func(r rune) rune {

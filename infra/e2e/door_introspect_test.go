@@ -11,14 +11,15 @@ import (
 	"latchkey/infra/tools"
 )
 
-// oauthClients introspects with the OAuth clients of others, in their own ways of sending the secret.
+// oauthClients introspects an active and a revoked key with common OAuth clients, each in its two ways of sending
+// the secret: in the header Authorization and in the form.
 func (f *frontDoor) oauthClients(t *testing.T) {
 	id, key := f.key(t)
-	revoked, old := f.key(t)
-	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+revoked, "", 204, "")
+	revokedID, revoked := f.key(t)
+	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+revokedID, "", 204, "")
 	for _, c := range []struct {
 		name, scope string
-		ways        []string // the name in each line, once for each way
+		clients     []string // the program prints a line for each of them, which begins with the name
 		command     func(ctx context.Context, t *testing.T) *exec.Cmd
 	}{
 		{"openid-client and oauth4webapi", "invoices:read", []string{"openid-client", "oauth4webapi"}, nodeClients},
@@ -29,15 +30,15 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := c.command(t.Context(), t)
-			cmd.Args = append(cmd.Args, strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")+"/introspect", key, key, old)
+			cmd.Args = append(cmd.Args, strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")+"/introspect", key, key, revoked) // the secret, and two tokens
 			var said strings.Builder
 			cmd.Stderr = &said
 			out, err := cmd.Output()
 			want := ""
-			for range 2 { // by each of two ways
-				for _, credential := range []string{id + " " + f.org + " " + c.scope, "refused"} {
-					for _, way := range c.ways {
-						want += way + " " + credential + "\n"
+			for range 2 { // by each of the two ways
+				for _, answer := range []string{id + " " + f.org + " " + c.scope, "refused"} {
+					for _, client := range c.clients {
+						want += client + " " + answer + "\n"
 					}
 				}
 			}
@@ -54,7 +55,7 @@ func consumerFile(t *testing.T, name string) string {
 	return repositoryFile(t, filepath.Join("infra/examples/consumer", name))
 }
 
-// nodeClients runs the program where the modules are: Node looks for them beside it.
+// nodeClients copies the program to a folder that links to the modules, because Node looks for modules beside it.
 func nodeClients(ctx context.Context, t *testing.T) *exec.Cmd {
 	t.Helper()
 	dir, err := tools.NodeModules(ctx, "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })

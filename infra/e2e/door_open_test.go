@@ -15,21 +15,22 @@ import (
 	"latchkey/infra/tools"
 )
 
-// door is a way by which an endpoint of the owner takes credentials: an API, a server or a check by URL.
+// door is a way in which an endpoint of the owner checks credentials: API Gateway, a server or the function URL.
 type door struct {
 	name     string
-	copies   func() map[int]int // answered requests by copy, of what checks the credentials
-	targets  []*target          // each serves both paths
-	keyPath  string             // needs the scope invoices:read
-	member   func(org string) string
-	noMember int // the status of a refused user who is not a member
+	copies   func() map[int]int      // how many requests each copy of the program that checks has answered
+	targets  []*target               // each serves both paths
+	keyPath  string                  // takes an API key with the scope invoices:read
+	member   func(org string) string // the path that takes an access token of a member of the org
+	noMember int                     // the status of the refusal of a user who is not a member
 }
 
-// ask sends a request to one of the targets.
+// ask sends request number n. The numbers take the door's targets in turn.
 func (d *door) ask(t *testing.T, n int, path, credential string, header http.Header) (reply, error) {
 	return d.targets[n%len(d.targets)].try(t.Context(), call{method: "GET", path: path, bearer: credential, header: header})
 }
 
+// want sends a request, and wants the answer to have the status and the code ("": none).
 func (d *door) want(t *testing.T, path, credential string, status int, code string) reply {
 	t.Helper()
 	r, err := d.ask(t, 0, path, credential, nil)
@@ -56,9 +57,11 @@ type frontDoor struct {
 	tg    *target
 	doors []*door
 	ada   *person
-	org   string // ada's, and the owner's
+	org   string // ada's org, which is also the parameter OwnerOrgId: its keys may introspect
 }
 
+// openDoors starts the stack with the owner's API beside it, and the servers. The org must be there before a second
+// deployment can make it the owner's.
 func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{

@@ -17,7 +17,8 @@ func (f *frontDoor) eachProxy(t *testing.T, test func(t *testing.T, proxy *targe
 	}
 }
 
-// unclean sends paths that programs read in different ways. The check must be of what the server runs.
+// unclean sends paths that programs read in different ways. A proxy must refuse them: the server could read another
+// path than the check did.
 func (f *frontDoor) unclean(t *testing.T) {
 	_, key := f.key(t)
 	f.eachProxy(t, func(t *testing.T, proxy *target) {
@@ -30,7 +31,7 @@ func (f *frontDoor) unclean(t *testing.T) {
 				t.Errorf("%s: %d %s %v", path, r.status, r.header.Get("Path"), err)
 			}
 		}
-		// As no client of a library sends it: the target as a whole URL, a backslash, a number sign.
+		// Targets that no HTTP library sends: a whole URL, a backslash, a number sign.
 		for _, sent := range []string{"http://other.example/reports/../invoices", `/invoices/..\..\reports`, `/invoices\1`, "/invoices#/../reports", "/invoices#"} {
 			if status := rawStatus(t, proxy, sent, key); status != 400 && status != 404 {
 				t.Errorf("%s: %d", sent, status)
@@ -67,13 +68,13 @@ func rawStatus(t *testing.T, tg *target, sent, key string) int {
 	return res.StatusCode
 }
 
-// severalPaths asks for paths that want other scopes, and for one that wants a member of its org.
+// severalPaths asks for paths that want different scopes, and for a path that wants a member of the org in it.
 func (f *frontDoor) severalPaths(t *testing.T) {
 	_, key := f.key(t)
 	_, reader := f.ada.key(t, f.org, `{"scopes":["reports:read"]}`)
 	_, writer := f.ada.key(t, f.org, `{"scopes":["reports:write"]}`)
 	eve := f.tg.person(t, "eve")
-	others := eve.org(t)
+	foreign := eve.org(t)
 	f.eachProxy(t, func(t *testing.T, proxy *target) {
 		for _, c := range []struct {
 			method, path, bearer string
@@ -88,8 +89,9 @@ func (f *frontDoor) severalPaths(t *testing.T) {
 			{"GET", "/reports", key, 403, "insufficient_scope"},
 			{"GET", "/invoices", reader, 403, "insufficient_scope"},
 			{"GET", "/orgs/" + f.org + "/invoices", f.ada.token, 200, ""},
-			{"GET", "/orgs/" + others + "/invoices?org=" + f.org, f.ada.token, 403, "insufficient_role"},
-			{"GET", "/orgs/" + others + "%26org=" + f.org + "/invoices", f.ada.token, 404, ""},
+			// The org of the check is the path's, and no client can add another: by the query, or by an & in the path.
+			{"GET", "/orgs/" + foreign + "/invoices?org=" + f.org, f.ada.token, 403, "insufficient_role"},
+			{"GET", "/orgs/" + foreign + "%26org=" + f.org + "/invoices", f.ada.token, 404, ""},
 			{"GET", "/orgs/" + f.org + "/invoices", key, 401, "user_token_required"},
 			{"GET", "/orgs/" + f.org + "/other", f.ada.token, 404, ""},
 			{"GET", "/other", key, 404, ""},
@@ -102,7 +104,7 @@ func (f *frontDoor) severalPaths(t *testing.T) {
 	})
 }
 
-// browsers calls as a page does.
+// browsers sends requests and preflights as browsers do, for pages of the allowed origin and of another.
 func (f *frontDoor) browsers(t *testing.T) {
 	_, key := f.key(t)
 	f.eachProxy(t, func(t *testing.T, proxy *target) {
@@ -116,8 +118,8 @@ func (f *frontDoor) browsers(t *testing.T) {
 			}
 			return r
 		}
-		asks := http.Header{"Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"authorization"}}
-		r := ask("OPTIONS", browsersOrigin, "", asks)
+		preflight := http.Header{"Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"authorization"}}
+		r := ask("OPTIONS", browsersOrigin, "", preflight)
 		if r.status != 204 || r.header.Get("Access-Control-Allow-Origin") != browsersOrigin || !strings.Contains(r.header.Get("Access-Control-Allow-Methods"), "GET") ||
 			!strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Authorization") {
 			t.Errorf("a preflight: %d %v", r.status, r.header)
@@ -127,7 +129,7 @@ func (f *frontDoor) browsers(t *testing.T) {
 				t.Errorf("%s: %d %v", what, r.status, r.header)
 			}
 		}
-		for what, r := range map[string]reply{"a preflight": ask("OPTIONS", "https://other.example", "", asks), "a request": ask("GET", "https://other.example", key, http.Header{})} {
+		for what, r := range map[string]reply{"a preflight": ask("OPTIONS", "https://other.example", "", preflight), "a request": ask("GET", "https://other.example", key, http.Header{})} {
 			if r.header.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("%s of another origin: %d %v", what, r.status, r.header)
 			}

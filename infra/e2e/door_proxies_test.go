@@ -44,8 +44,8 @@ const (
 	doorSecret     = "the-new-secret-of-the-proxies-0123456789"
 )
 
-// proxy runs a proxy with the configuration of infra/examples/consumer, in which it replaces the texts of the pairs, and
-// returns it as a target.
+// proxy runs a proxy with the configuration of infra/examples/consumer, and returns the proxy as a target. pairs are
+// old and new texts: proxy replaces them in the configuration.
 func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) *target {
 	t.Helper()
 	dir, listen, door := t.TempDir(), freeAddress(t), strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")
@@ -90,7 +90,7 @@ func configuration(t *testing.T, dir, name string, pairs ...string) string {
 	return path
 }
 
-// serve starts a program with the context of the test, with which it ends.
+// serve starts a program, which ends with the test. Its command has the context of the test.
 func serve(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var said strings.Builder
@@ -100,7 +100,7 @@ func serve(t *testing.T, cmd *exec.Cmd) {
 		t.Fatalf("%v (Debian's packages caddy, nginx-light and php-cgi)", err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Wait() // t.Context has ended
+		_ = cmd.Wait() // t.Context has ended, so the program gets SIGTERM
 		if t.Failed() {
 			text := said.String()
 			t.Logf("%s: %s", cmd.Path, text[max(0, len(text)-2000):])
@@ -108,7 +108,8 @@ func serve(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// proxies runs real proxies before a plain server: what arrives there is what the check answered.
+// proxies runs real proxies before a plain server. The server must get exactly the headers that the check answered,
+// and a client the check's refusals.
 func (f *frontDoor) proxies(t *testing.T) {
 	server := upstream(t)
 	for _, name := range []string{"Caddy", "nginx"} {
@@ -118,14 +119,14 @@ func (f *frontDoor) proxies(t *testing.T) {
 			_, narrow := f.ada.key(t, f.org, `{"scopes":["x"]}`)
 			want := map[string]string{
 				"X-Latchkey-V": "1", "X-Latchkey-Kind": "key", "X-Latchkey-Org-Id": f.org, "X-Latchkey-App-Id": strings.Replace(f.org, "org_", "app_", 1),
-				"X-Latchkey-Key-Id": id, "X-Latchkey-Key-Prefix": key[:11], "X-Latchkey-Key-Name": "B%C3%BCro", "X-Latchkey-Scopes": "invoices:read x",
+				"X-Latchkey-Key-Id": id, "X-Latchkey-Key-Prefix": key[:len("lk_12345678")], "X-Latchkey-Key-Name": "B%C3%BCro", "X-Latchkey-Scopes": "invoices:read x",
 				"X-Latchkey-Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
 			}
 			forged := http.Header{}
 			for _, h := range forwardauth.Headers() {
 				forged.Set(h, "forged")
 			}
-			forged.Set("Connection", "X-Latchkey-Scopes, X-Latchkey-Metadata") // a proxy removes what it names
+			forged.Set("Connection", "X-Latchkey-Scopes, X-Latchkey-Metadata") // a proxy removes headers that Connection names
 			for what, c := range map[string]call{
 				"plain":  {method: "GET", path: "/invoices", bearer: key},
 				"forged": {method: "POST", path: "/invoices/1?scope=z&org=forged&x=/../authorize", body: "{}", bearer: key, header: forged},
@@ -147,13 +148,19 @@ func (f *frontDoor) proxies(t *testing.T) {
 				if err != nil || r.status != status || r.code() != code || r.header.Get("Content-Type") != "application/problem+json" {
 					t.Errorf("%s: %d %s %v, want %d %s", what, r.status, r.text, err, status, code)
 				}
-				if n := len(r.header.Values("WWW-Authenticate")); (status == 401) != (n == 1) || n > 1 || n == 1 && !strings.HasPrefix(r.header.Get("WWW-Authenticate"), "Bearer") {
-					t.Errorf("%s: %d with WWW-Authenticate %q", what, status, r.header.Values("WWW-Authenticate"))
+				challenges := r.header.Values("WWW-Authenticate")
+				good := len(challenges) == 0
+				if status == 401 {
+					good = len(challenges) == 1 && strings.HasPrefix(challenges[0], "Bearer")
+				}
+				if !good {
+					t.Errorf("%s: %d with WWW-Authenticate %q", what, status, challenges)
 				}
 				if status == 503 && !slices.Equal(r.header.Values("Retry-After"), []string{"1"}) {
 					t.Errorf("%s: Retry-After %q", what, r.header.Values("Retry-After"))
 				}
 			}
+			// Only Caddy's configuration names its host; nginx's takes any.
 			if status := ofHost(t, tg, "other.example"); name == "Caddy" && status != 404 {
 				t.Errorf("another host: %d", status)
 			}
@@ -177,13 +184,13 @@ func (f *frontDoor) proxies(t *testing.T) {
 			if r, err := tg.try(t.Context(), call{method: "GET", path: "/invoices", bearer: again}); err != nil || r.status != 200 {
 				t.Errorf("the database is back: %d %s %v", r.status, r.text, err)
 			}
-			tg = f.proxy(t, name, "http://"+freeAddress(t))
+			tg = f.proxy(t, name, "http://"+freeAddress(t)) // no server listens there
 			refused("the server is away", again, 503, "unavailable")
 		})
 	}
 }
 
-// ofHost asks for a path of another host at the same address.
+// ofHost asks the target for /invoices with another Host, and returns the status.
 func ofHost(t *testing.T, tg *target, host string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", tg.url+"/invoices", nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TestFrontDoor has an API of an owner beside the stack, servers with package guard, and the function
-// URL. `make doors` runs it.
+// TestFrontDoor tests the three ways in which an owner's own endpoints check credentials: an API beside the stack
+// with the shared authorizers, servers with package guard, and the function URL. `make doors` runs it.
 func TestFrontDoor(t *testing.T) {
 	f := openDoors(t)
 	t.Run("ARevokedKeyIsRefusedAtEveryDoorAtOnce", f.revoked)
@@ -46,13 +46,14 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("TheREADMEsOwnAPIDoesWhatItShows", f.readme)
 }
 
+// key makes an API key with the scope that every door's keyPath needs.
 func (f *frontDoor) key(t *testing.T) (id, key string) {
 	t.Helper()
 	return f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read"]}`)
 }
 
-// revoked has four copies of each door accept a key. While sixteen clients go on, it revokes the key, and wants each
-// of the next thousand requests that begin after the answer to be refused.
+// revoked has four copies of each door accept a key. While sixteen clients go on to use the key, revoked revokes it,
+// and wants each of the thousand requests that begin after the answer to be refused.
 func (f *frontDoor) revoked(t *testing.T) {
 	const requests = 1000
 	for _, d := range f.doors {
@@ -64,7 +65,8 @@ func (f *frontDoor) revoked(t *testing.T) {
 				}
 			})
 			f.refusedFrom(t, d, key, requests, func() { f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "") })
-			// The API's answer takes longer than a short cache would keep a key. That of the database does not.
+			// A revocation by the API takes longer than a short cache would keep a key. A write of the row does
+			// not, and so finds such a cache.
 			for range 10 {
 				id, key := f.key(t)
 				f.refusedFrom(t, d, key, 100, func() {
@@ -75,18 +77,18 @@ func (f *frontDoor) revoked(t *testing.T) {
 	}
 }
 
-// refusedFrom revokes a key while sixteen clients use it, and wants so many requests that begin after the
-// revocation to be refused.
+// refusedFrom revokes a key while sixteen clients use it. At least the given number of requests must begin after
+// the revocation, and all of them must be refused.
 func (f *frontDoor) refusedFrom(t *testing.T, d *door, key string, requests int64, revoke func()) {
 	t.Helper()
 	var done atomic.Bool
 	var after atomic.Int64
 	go func() {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // some requests come before
 		revoke()
 		done.Store(true)
 	}()
-	got := flood(100_000, func(n int) string {
+	got := flood(100_000, func(n int) string { // more than are sent until `after` reaches requests
 		if after.Load() >= requests {
 			return "enough"
 		}
@@ -102,7 +104,7 @@ func (f *frontDoor) refusedFrom(t *testing.T, d *door, key string, requests int6
 	}
 }
 
-// said returns the status and the code of a request with a key.
+// said sends a request with a key, and returns the status and the code of the answer.
 func (d *door) said(t *testing.T, n int, key string) string {
 	r, err := d.ask(t, n, d.keyPath, key, nil)
 	if err != nil {
@@ -111,6 +113,8 @@ func (d *door) said(t *testing.T, n int, key string) string {
 	return strings.TrimSpace(fmt.Sprint(r.status, " ", d.code(r)))
 }
 
+// outsiders wants each door to answer a user about a foreign org as about an org that does not exist, and to refuse
+// credentials of the other kind.
 func (f *frontDoor) outsiders(t *testing.T) {
 	eve := f.tg.person(t, "eve")
 	eve.org(t)
@@ -123,9 +127,10 @@ func (f *frontDoor) outsiders(t *testing.T) {
 				d.want(t, d.member(org), p.token, d.noMember, "insufficient_role")
 			}
 		}
-		first, second := d.want(t, d.member(f.org), eve.token, d.noMember, "insufficient_role"), d.want(t, d.member(none), eve.token, d.noMember, "insufficient_role")
-		if normal(first.text) != normal(second.text) {
-			t.Errorf("%s: %s, and %s where there is no org", d.name, first.text, second.text)
+		foreign := d.want(t, d.member(f.org), eve.token, d.noMember, "insufficient_role")
+		unknown := d.want(t, d.member(none), eve.token, d.noMember, "insufficient_role")
+		if normal(foreign.text) != normal(unknown.text) {
+			t.Errorf("%s: %s, and %s where there is no org", d.name, foreign.text, unknown.text)
 		}
 		d.want(t, d.member(f.org), key, 401, "user_token_required")
 		d.want(t, d.keyPath, f.ada.token, 401, "api_key_required")
@@ -136,7 +141,7 @@ func (f *frontDoor) outsiders(t *testing.T) {
 	}
 }
 
-// demoted wants a member to lose each door with the role, and with the membership.
+// demoted wants each door to refuse a member from the request on that follows a demotion, and a removal.
 func (f *frontDoor) demoted(t *testing.T) {
 	bob := f.tg.person(t, "bob")
 	f.ada.invite(t, f.org, bob, "member")
@@ -174,7 +179,7 @@ func (f *frontDoor) changed(t *testing.T) {
 	}
 }
 
-// forged sends the names of every field as headers and in the query.
+// forged sends a forged value for each field of the principal, in a header and in the query. No door may show one.
 func (f *frontDoor) forged(t *testing.T) {
 	_, key := f.key(t)
 	header := http.Header{"X-Apigateway-Context": {`{"authorizer":{"orgId":"forged"}}`}, "X-Amzn-Request-Context": {"forged"}}
@@ -185,20 +190,23 @@ func (f *frontDoor) forged(t *testing.T) {
 	}
 	for _, d := range f.doors {
 		path := d.keyPath
-		if d.name != "forward auth" { // there the proxy writes the query
+		if d.name != "forward auth" { // a proxy writes the query of this door, and no client
 			path += "?" + query[1:]
 		}
 		r, err := d.ask(t, 0, path, key, header)
-		if err != nil || r.status != 200 || strings.Contains(r.text+fmt.Sprint(r.header), "forged") || !strings.Contains(r.text+fmt.Sprint(r.header), f.org) {
+		shown := r.text + fmt.Sprint(r.header)
+		if err != nil || r.status != 200 || strings.Contains(shown, "forged") || !strings.Contains(shown, f.org) {
 			t.Errorf("%s: %d %s %v %v", d.name, r.status, r.text, r.header, err)
 		}
 	}
 }
 
+// introspect has a program ask about a key and an access token. Only an active key of the owner's org may ask.
 func (f *frontDoor) introspect(t *testing.T) {
 	id, key := f.key(t)
 	eve := f.tg.person(t, "eve")
-	_, others := eve.key(t, eve.org(t), `{"scopes":["introspect"]}`)
+	_, foreign := eve.key(t, eve.org(t), `{"scopes":["introspect"]}`)
+	// ask introspects a token. The caller's password is an API key, which must be one of the owner's org.
 	ask := func(password, token, org string) reply {
 		t.Helper()
 		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), call{
@@ -216,7 +224,7 @@ func (f *frontDoor) introspect(t *testing.T) {
 	if r := ask(key, f.ada.token, f.org); r.status != 200 || r.body["active"] != true || r.str("role") != "admin" || r.str("email") != f.ada.email {
 		t.Errorf("%d %s", r.status, r.text)
 	}
-	if r := ask(others, key, ""); r.status != 401 || r.str("error") != "invalid_client" {
+	if r := ask(foreign, key, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a key of another org: %d %s", r.status, r.text)
 	}
 	_, second := f.key(t)
@@ -229,7 +237,8 @@ func (f *frontDoor) introspect(t *testing.T) {
 	}
 }
 
-// secrets changes the proxies' secret: while there are two, both are good.
+// secrets changes the proxies' secret. The old one is also good while it is given. The proxies of this test send
+// doorSecret in every case.
 func (f *frontDoor) secrets(t *testing.T) {
 	_, key := f.key(t)
 	deploy := func(secret, old string) {
@@ -242,7 +251,7 @@ func (f *frontDoor) secrets(t *testing.T) {
 	const other = "another-secret-of-the-proxies-0123456789"
 	for _, c := range []struct {
 		secret, old   string
-		proxy, direct int
+		proxy, direct int // the status of a request by a proxy, and without one
 	}{{doorSecret, "", 200, 503}, {other, doorSecret, 200, 503}, {other, "", 503, 503}} {
 		deploy(c.secret, c.old)
 		f.eachProxy(t, func(t *testing.T, proxy *target) {
@@ -257,7 +266,7 @@ func (f *frontDoor) secrets(t *testing.T) {
 	}
 }
 
-// away stops the database, and then makes it hang: each door says within 3 s that it cannot tell.
+// away stops the database, and then makes it hang: each door answers 503 within 3 s, and works again afterwards.
 func (f *frontDoor) away(t *testing.T) {
 	_, key := f.key(t)
 	for _, fault := range []struct {
@@ -291,7 +300,7 @@ func (f *frontDoor) away(t *testing.T) {
 	}
 }
 
-// answers waits until the database answers as before: one that has just started is slow.
+// answers waits until the database answers as before, because a database that has just started is slow.
 func (f *frontDoor) answers(t *testing.T) {
 	t.Helper()
 	eventually(t, 30*time.Second, "the database answers", func() bool {

@@ -10,8 +10,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// whatIsDue makes a row of each kind overdue and runs the sweep. Only the sweep can find them: an
-// event that the stream lost, a delivery that the queue lost, a link and a key at their time.
+// whatIsDue makes rows overdue that only the sweep can find, and runs the sweep: a link that expires, a key that
+// expires soon, an event that the stream lost, and a delivery that the queue lost.
 func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
 	c, lost := tg.server(t), tg.server(t)
@@ -22,6 +22,7 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	key, _ := c.owner.key(t, c.org, `{"expiresIn":2592000}`)
 	setRow(t, s, rowKey{"USED#" + c.org, "KEY#" + key}, "SET dueAt = :past", past)
 
+	// The stream lost the event: its row is as if it had never been fanned out.
 	event := lost.revokedLink(t, s)
 	row := rowKey{"EVTS#" + lost.appID, event}
 	within(t, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
@@ -30,6 +31,7 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	late, off := lost.receiver(t, nil, "link.revoked"), lost.receiver(t, nil, "link.revoked")
 	lost.ok(t, "/webhook_endpoint/update", members{"endpointId": off.endpoint, "enabled": false})
 
+	// The queue lost the delivery: its row is as if it had not been sent, so its receiver gets it a second time.
 	again := c.receiver(t, nil, "link.revoked")
 	waiting := c.revokedLink(t, s)
 	c.delivered(t, again.endpoint, waiting)
@@ -57,12 +59,12 @@ func (c *server) revokedLink(t *testing.T, s *stack.Stack) string {
 	return newestIn(t, s, "EVTS#"+c.appID)
 }
 
-// expiredMakeRoom fills an org's list of active keys with expired ones.
+// expiredMakeRoom fills an org's list of active keys up to the limit with expired keys, and makes a new key.
 func expiredMakeRoom(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	live := map[string]types.AttributeValue{}
-	for n := range 200 {
+	for n := range 200 { // the limit
 		live[fmt.Sprintf("key_%026d", n)] = millis(time.Now().Add(-time.Hour))
 	}
 	setRow(t, s, rowKey{"KEYS#" + org, "META"}, "SET live = :live", map[string]types.AttributeValue{":live": &types.AttributeValueMemberM{Value: live}})
@@ -74,8 +76,7 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	sub, first, second := "sub-"+tg.run, "first-"+tg.run+"@example.com", "second-"+tg.run+"@example.com"
 	signIn := func(sub, email string) {
 		t.Helper()
-		// The time of a token is in whole seconds.
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // the newer token must have a later time, which is in whole seconds
 		token, err := s.Token(t.Context(), stack.User, sub, email, "Ann")
 		if err != nil {
 			t.Fatal(err)
@@ -84,6 +85,7 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	ada := tg.person(t, "ada")
 	base := "/v1/orgs/" + ada.org(t) + "/members"
+	// found invites an address, and wants the answer to be this one.
 	found := func(email string, status int, code string) {
 		t.Helper()
 		ada.want(t, "POST", base, `{"email":"`+email+`"}`, status, code)

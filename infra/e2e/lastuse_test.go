@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// notesLastUse makes an API key that ends, has a door check it, and wants the list of keys to have a last use.
-// A check throws the error of this write away: no request may fail for it.
+// notesLastUse makes an API key that expires, has a door check it, and wants the list of keys to show a last use.
+// Only the list can show that this write failed: the check ignores its error, because no request may fail for it.
 func notesLastUse(t *testing.T, ada *person, org, door string, check func(t *testing.T, key string)) {
 	t.Helper()
 	id, key := ada.key(t, org, `{"scopes":["invoices:read"],"expiresIn":3600}`)
@@ -76,7 +76,7 @@ func (p awsPlatform) authorize(t *testing.T, key string) []byte {
 	}
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "event.json"), filepath.Join(dir, "answer.json")
-	if err := os.WriteFile(in, event, 0o600); err != nil { // not in the arguments, which others of the machine can list
+	if err := os.WriteFile(in, event, 0o600); err != nil { // not an argument: other users of the machine can list those
 		t.Fatal(err)
 	}
 	p.cli(t, "lambda", "invoke", "--function-name", p.physical(t, "KeyAuthorizerFunction"), "--payload", "fileb://"+in, out)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// number returns a number of an answer, or -1 for another value.
+// number returns a whole number of an answer, or -1 for any other value.
 func number(v any) int64 {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -40,6 +40,7 @@ func aLink(t *testing.T, tg *target) {
 	if !strings.HasPrefix(id, "lnk_") || !strings.HasPrefix(token, "lkt_") || made.str("status") != "pending" {
 		t.Errorf("created: %s", made.text)
 	}
+	// expiresIn is 600 s. The machine may be slow, and its clock a little off.
 	if left := number(made.body["expiresAt"]) - time.Now().UnixMilli(); left > 610_000 || left < 500_000 {
 		t.Errorf("it expires in %d ms", left)
 	}

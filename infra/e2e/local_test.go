@@ -19,8 +19,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// patient are parameters for a busy machine. No test on a stack with them may measure how soon a
-// hanging database is given up.
+// patient are parameters for a busy machine: a call of the database may take 4 s. A test that measures how soon a
+// function gives up a hanging database must not use them.
 var patient = map[string]string{"TryTimeout": "4000", "ConsoleOrigins": "http://127.0.0.1:5173, " + consoleOrigin}
 
 // startLocal starts the stack of `make run` on free ports.
@@ -113,7 +113,7 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 // ports by the first.
 func freePorts(t *testing.T) int {
 	t.Helper()
-	const ports, from, to = 10, 23000, 32000
+	const ports, from, to = 10, 23000, 32000 // below the ports that Linux gives to outgoing connections
 search:
 	for port := from; port < to; port += ports {
 		for i := range ports {

@@ -23,6 +23,7 @@ import (
 
 func trimmed(b []byte) string { return string(bytes.TrimSpace(b)) }
 
+// tokenKinds sends tokens of other kinds than the suite's. An invite finds only users with a verified address.
 func tokenKinds(t *testing.T, tg *target) {
 	ada, bob := tg.person(t, "ada"), tg.kind(t, "unverified", "bob")
 	org := ada.org(t)
@@ -31,7 +32,7 @@ func tokenKinds(t *testing.T, tg *target) {
 	tg.kind(t, "service", "robot").want(t, "GET", "/v1/orgs", "", 403, "identity_incomplete")
 	tg.kind(t, "idtoken", "carol").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
 	tg.kind(t, "otheraudience", "dave").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
-	eve := tg.kind(t, "userinfo", "eve")
+	eve := tg.kind(t, "userinfo", "eve") // the issuer tells her address at its userinfo endpoint only
 	eve.want(t, "GET", "/v1/orgs", "", 200, "")
 	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
 }
@@ -47,24 +48,23 @@ func copiesOf(s *stack.Stack, function string) func() map[int]int {
 	}
 }
 
-// answering wants at least so many copies to answer while do runs.
+// answering wants at least `least` copies to answer while do runs. copies returns the answers of each copy so far.
 func answering(t *testing.T, copies func() map[int]int, least int, do func()) {
 	t.Helper()
-	before, just := copies(), 0
+	before, answered := copies(), 0
 	do()
 	for id, n := range copies() {
 		if n > before[id] {
-			just++
+			answered++
 		}
 	}
-	if just < least {
-		t.Fatalf("%d copies have just answered, want %d", just, least)
+	if answered < least {
+		t.Fatalf("%d copies have just answered, want %d", answered, least)
 	}
 }
 
-// violations has at least so many copies of the authorizer accept a key, and revokes it. It then
-// sends a thousand requests from sixteen clients, and returns the number of answers other than 401
-// key_revoked.
+// violations has at least the given number of copies of the authorizer accept a key, and revokes the key. It then
+// sends a thousand requests from sixteen clients, and returns the number of answers other than 401 key_revoked.
 func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	t.Helper()
 	const requests = 1000
@@ -89,8 +89,8 @@ func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// databaseAway stops the database, and then makes it hang. Meanwhile no credential is refused as
-// bad: it could not be checked.
+// databaseAway stops the database, and then makes it hang. Meanwhile every credential gets a 503, and none a 401,
+// because it could not be checked.
 func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -170,7 +170,7 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 			}
 		}
 	}
-	// The search must find a planted secret, and must have something to read.
+	// The search must find a planted secret, and the places must have the texts that are sure to be there.
 	planted := filepath.Join(s.LogDir, "planted.log")
 	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -184,12 +184,13 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// findSecret searches for a secret, and for only its secret part: raw, in base64, in hex and
-// URL-escaped. It returns the form that it found, or "".
+// findSecret searches for a secret raw, in base64, in hex and URL-escaped. It also searches for the last part of an
+// API key, which alone is secret, with and without the checksum. It returns the form that it found, or "".
 func findSecret(text []byte, secret string) string {
+	const checksum = 6 // characters
 	parts := []string{secret}
 	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk_") && i > 0 {
-		parts = append(parts, secret[i+1:], secret[i+1:len(secret)-6])
+		parts = append(parts, secret[i+1:], secret[i+1:len(secret)-checksum])
 	}
 	for _, p := range parts {
 		forms := map[string]string{
@@ -197,7 +198,7 @@ func findSecret(text []byte, secret string) string {
 			"in base64": base64.RawStdEncoding.EncodeToString([]byte(p)), "in base64url": base64.RawURLEncoding.EncodeToString([]byte(p)),
 		}
 		for form, f := range forms {
-			if bytes.Contains(text, []byte(f)) || bytes.Contains(text, []byte(strings.ToUpper(f))) {
+			if bytes.Contains(text, []byte(f)) || bytes.Contains(text, []byte(strings.ToUpper(f))) { // hex has two cases
 				return form
 			}
 		}

@@ -16,11 +16,11 @@ import (
 type step struct{ commands, answer string }
 
 var (
-	block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
-	other = regexp.MustCompile("(?s)```text\n(.*?)```")
+	block         = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
+	otherTerminal = regexp.MustCompile("(?s)```text\n(.*?)```") // the output in a second terminal
 )
 
-// ofREADME returns a section of the README.
+// ofREADME returns a section of the README, without its title.
 func ofREADME(t *testing.T, name string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(repositoryFile(t, "README.md"), "\n## "+name+"\n")
@@ -31,7 +31,7 @@ func ofREADME(t *testing.T, name string) string {
 	return section
 }
 
-// stepsOf returns the steps of a walk through, and the output that it shows of the other terminal, or "".
+// stepsOf returns the steps of a walk through, and the output of the other terminal as it is shown, or "".
 func stepsOf(t *testing.T, walk string) (steps []step, terminal string) {
 	t.Helper()
 	for _, m := range block.FindAllStringSubmatch(walk, -1) {
@@ -44,7 +44,7 @@ func stepsOf(t *testing.T, walk string) (steps []step, terminal string) {
 		}
 		steps[len(steps)-1].answer = m[2]
 	}
-	switch m := other.FindAllStringSubmatch(walk, -1); len(m) {
+	switch m := otherTerminal.FindAllStringSubmatch(walk, -1); len(m) {
 	case 0:
 		return steps, ""
 	case 1:
@@ -68,6 +68,7 @@ var changing = []struct {
 	{regexp.MustCompile(`"(requestId|kid|x|y)":"[^"]+"`), `"$1":"*"`},
 }
 
+// normal returns a text without the parts that change, and with each word on a line.
 func normal(s string) string {
 	for _, c := range changing {
 		s = c.form.ReplaceAllString(s, c.as)
@@ -78,14 +79,15 @@ func normal(s string) string {
 const (
 	between = "-- next step --"
 
-	// elsewhere runs the printed command, until the script ends.
+	// elsewhere runs the command that a step printed in the background, as the reader runs it in the other terminal,
+	// until the script ends. Both %s are the file of that terminal's output.
 	elsewhere = `eval "KEY=${paste#*KEY=}"
 $paste >%s 2>&1 &
 receiver=$!
 trap 'kill $receiver; wait $receiver || true' EXIT
 for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
 
-	// arrived waits for the webhook.
+	// arrived waits until the other terminal shows the webhook.
 	arrived = "for i in $(seq 100); do grep -q link.claimed %s && break; sleep 0.1; done\n"
 )
 
@@ -107,8 +109,7 @@ func longWalk(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, steps, terminal)
 }
 
-// pasted runs a walk through in a shell, as it is but for the port, and compares the output with
-// the document.
+// pasted runs the steps in a shell, with only the base URL changed, and compares the output with the document.
 func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
 	second := filepath.Join(t.TempDir(), "terminal")
 	script := "set -e\n"
@@ -136,7 +137,7 @@ func pasted(t *testing.T, tg *target, port string, steps []step, terminal string
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // the farewell
+		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // without the line that it prints at its end
 		if got, want := normal(seen), normal(terminal); got != want {
 			t.Errorf("the other terminal printed\n%s\nwhere the document shows\n%s", received, terminal)
 		}

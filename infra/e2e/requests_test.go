@@ -47,6 +47,7 @@ func unknownNames(t *testing.T, tg *target) {
 	}
 }
 
+// plainText sends U+FFFD, which is refused unless it is escaped: a gateway writes it for bytes that are not UTF-8.
 func plainText(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	ada.want(t, "POST", "/v1/orgs", "{\"name\":\"a\uFFFDb\"}", 400, "invalid_json")
@@ -60,7 +61,7 @@ func plainText(t *testing.T, tg *target) {
 func challenges(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)
-	for _, c := range []struct{ sent, code, want string }{
+	for _, c := range []struct{ sent, code, challenge string }{
 		{"", "missing_credentials", "Bearer"},
 		{"Basic YTpi", "invalid_credentials", "Bearer"},
 		{"Bearer " + key[:len(key)-1], "invalid_credentials", `Bearer error="invalid_token"`},
@@ -70,8 +71,8 @@ func challenges(t *testing.T, tg *target) {
 		if c.sent != "" {
 			ask.header.Set("Authorization", c.sent)
 		}
-		if got := tg.want(t, ask, 401, c.code).header.Get("WWW-Authenticate"); tg.name != "sam" && got != c.want {
-			t.Errorf("%.12s: WWW-Authenticate %q, want %q", c.sent, got, c.want)
+		if got := tg.want(t, ask, 401, c.code).header.Get("WWW-Authenticate"); tg.name != "sam" && got != c.challenge {
+			t.Errorf("%.12s: WWW-Authenticate %q, want %q", c.sent, got, c.challenge)
 		}
 	}
 	twice := http.Header{"Authorization": {"Bearer " + key, "Bearer " + key}}
@@ -109,7 +110,7 @@ func publicReads(t *testing.T, tg *target) {
 	}
 }
 
-// spoiledBytes sends bytes that are not UTF-8. The gateway replaces them by U+FFFD.
+// spoiledBytes sends bytes that are not UTF-8. The gateway replaces them by U+FFFD, which the API refuses.
 func spoiledBytes(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	for name, body := range map[string]string{"latin1": "{\"name\":\"Caf\xe9\"}", "half a character": "{\"name\":\"\xc3\"}", "surrogates": "{\"name\":\"\xed\xa0\x80\"}"} {
@@ -138,7 +139,7 @@ func headerLimit(t *testing.T, tg *target) {
 	r := ask(10_240)
 	t.Logf("header lines over 10,240 bytes are answered %d, %s, %.200q", r.status, r.header.Get("Content-Type"), r.text)
 	switch r.status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge, 494: // nginx's own
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge, 494: // 494: nginx
 	default:
 		t.Errorf("header lines over 10,240 bytes: %d", r.status)
 	}
@@ -147,8 +148,8 @@ func headerLimit(t *testing.T, tg *target) {
 	}
 }
 
-// badInputs sends inputs that the contract refuses through the gateway. The API's own tests have a
-// longer list; these are the ones that a gateway could change.
+// badInputs sends inputs that the contract refuses. The API's own tests have a longer list. Here are the inputs
+// that a gateway could change on their way.
 func badInputs(t *testing.T, tg *target) {
 	ada, bob, eve := tg.person(t, "ada"), tg.person(t, "bob"), tg.person(t, "eve")
 	org, foreign := ada.org(t), eve.org(t)
@@ -173,7 +174,7 @@ func badInputs(t *testing.T, tg *target) {
 		{"POST", keys, `{"expiresIn":-1}`, 422, "validation_failed"},
 		{"POST", keys, `{"expiresIn":1.5}`, 422, "validation_failed"},
 		{"POST", keys, `{"expiresIn":"60"}`, 422, "validation_failed"},
-		{"POST", keys, `{"expiresIn":9223372036854775808}`, 422, "validation_failed"},
+		{"POST", keys, `{"expiresIn":9223372036854775808}`, 422, "validation_failed"}, // one more than an int64 holds
 		{"GET", keys + "?limit=x", "", 422, "validation_failed"},
 		{"GET", keys + "?cursor=%00", "", 400, "invalid_cursor"},
 		{"DELETE", keys + "/" + foreignKey, "", 404, "key_not_found"},
@@ -214,15 +215,15 @@ func verificationKey(t *testing.T, tg *target) {
 		if byPath.text != r.text || head.text != "" {
 			t.Errorf("by path %s, its head %q; posted %s", byPath.text, head.text, r.text)
 		}
-		for _, one := range []reply{r, byPath, head} {
-			if got := one.header.Get("Cache-Control"); got != "public, max-age=300" || one.header.Get("Access-Control-Allow-Origin") != "*" {
-				t.Errorf("Cache-Control %q, %v", got, one.header)
+		for _, each := range []reply{r, byPath, head} {
+			if got := each.header.Get("Cache-Control"); got != "public, max-age=300" || each.header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("Cache-Control %q, %v", got, each.header)
 			}
 		}
 	}
 	tg.want(t, call{method: "GET", path: "/webhook_verification_key/" + strings.Repeat("A", 43)}, 404, "unknown_kid")
 	tg.want(t, call{method: "GET", path: "/webhook_verification_key/x"}, 400, "invalid_kid")
-	tg.want(t, call{method: "GET", path: "/webhook_verification_key/get"}, 400, "invalid_kid") // to GET, get is a kid too
+	tg.want(t, call{method: "GET", path: "/webhook_verification_key/get"}, 400, "invalid_kid") // a GET reads the last segment as a kid
 	unknown := `{"kid":"` + strings.Repeat("A", 43) + `"}`
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: unknown}, 404, "unknown_kid")
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"x"}`}, 400, "invalid_kid")
@@ -231,14 +232,14 @@ func verificationKey(t *testing.T, tg *target) {
 }
 
 func linkClaim(t *testing.T, tg *target) {
-	good := `{"token":"lkt_nothing","claimKey":"0123456789abcdefghijkl"}`
-	r := tg.want(t, call{method: "POST", path: "/link/claim", body: good}, 404, "link_not_found")
+	unknown := `{"token":"lkt_nothing","claimKey":"0123456789abcdefghijkl"}`
+	r := tg.want(t, call{method: "POST", path: "/link/claim", body: unknown}, 404, "link_not_found")
 	if got := r.header.Get("Access-Control-Allow-Origin"); got != "*" {
 		t.Errorf("Access-Control-Allow-Origin %q", got)
 	}
 	tg.want(t, call{method: "POST", path: "/link/claim", body: `{"token":"lkt_nothing","claimKey":"short"}`}, 422, "validation_failed")
 	tg.want(t, call{method: "POST", path: "/link/claim", body: `{"token":"x","claimKey":"0123456789abcdefghijkl","x":1}`}, 400, "invalid_json")
-	tg.want(t, call{method: "POST", path: "/link/claim", body: good, contentType: "none"}, 415, "unsupported_media_type")
+	tg.want(t, call{method: "POST", path: "/link/claim", body: unknown, contentType: "none"}, 415, "unsupported_media_type")
 	pre := tg.do(t, call{method: "OPTIONS", path: "/link/claim"})
 	if pre.status != 204 || pre.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(pre.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
 		t.Errorf("preflight: %d %v", pre.status, pre.header)

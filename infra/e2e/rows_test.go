@@ -28,8 +28,8 @@ func millis(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
-// setRow changes a row without the product, so that a test need not wait for days. "#state" and
-// "#status" are the attributes of those names.
+// setRow changes a row without the product, so that a test need not wait for days. An update writes the attribute
+// state as #state, and status as #status, because these are reserved words of DynamoDB. It may have one of them.
 func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{
@@ -75,7 +75,7 @@ func rowsOf(t *testing.T, s *stack.Stack, pk string) (rows []map[string]types.At
 	return rows
 }
 
-// newestIn returns the sort key of a partition's last row.
+// newestIn returns the sort key of a partition's last row: where sort keys end in ids, the newest row.
 func newestIn(t *testing.T, s *stack.Stack, pk string) string {
 	t.Helper()
 	rows := rowsOf(t, s, pk)

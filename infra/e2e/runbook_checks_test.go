@@ -29,19 +29,21 @@ func (r *rehearsal) prints(printed string, words ...string) {
 	}
 }
 
-// keyIs wants this answer of /app/get to a key.
+// keyIs wants /app/get to answer an API key like this.
 func (r *rehearsal) keyIs(key string, status int, code string) {
 	r.t.Helper()
 	r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: key}, status, code)
 }
 
-// arrives causes a webhook, and returns it when the owner's receiver has verified it.
+// arrives causes a webhook, waits until the owner's receiver has verified it, and returns it.
 func (r *rehearsal) arrives() arrival {
 	r.t.Helper()
 	id, token := r.owner.link(r.t, "u")
 	r.tg.want(r.t, newDevice().claims(token), http.StatusOK, "")
 	return r.hook.one(r.t, "link.claimed", id)
 }
+
+// From here on, each function prepares or checks a trial of rehearsals, in the same order.
 
 func variablesAreSet(r *rehearsal, printed string) {
 	if want := r.s.URL + "\nlatchkey\nRotateFunction\n/latchkey/latchkey/\n"; printed != want {
@@ -58,29 +60,29 @@ func leakedIDs(r *rehearsal) []string {
 	thief := &server{tg: r.tg, owner: r.owner.owner, org: r.owner.org}
 	thief.keyID, thief.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
 	r.endpoint = thief.endpoint(r.t, r.tg.deaf()+"/thief")
-	r.about = thief.key
+	r.key = thief.key
 	return []string{r.owner.org, thief.keyID, r.owner.owner.token}
 }
 
 func keyIsGone(r *rehearsal, printed string) {
 	r.prints(printed, "204")
-	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 }
 
 // secondKey leaks another key, and sets its id in the shell.
 func secondKey(r *rehearsal) {
 	second := leakedIDs(r)
-	r.other = second[1]
+	r.keyID = second[1]
 	if _, failed := r.shell.run(r.t, "KEYID="+second[1]); len(failed) > 0 {
 		r.t.Fatal(failed)
 	}
 }
 
 func secondKeyIsGone(r *rehearsal, _ string) {
-	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	live, _ := getRow(r.t, r.s, rowKey{"KEYS#" + r.owner.org, "META"})["live"].(*types.AttributeValueMemberM)
-	if live == nil || live.Value[r.other] != nil || live.Value[r.owner.keyID] == nil {
+	if live == nil || live.Value[r.keyID] != nil || live.Value[r.owner.keyID] == nil {
 		r.t.Errorf("the active keys: %v", live)
 	}
 }
@@ -94,31 +96,31 @@ func endpointIsDisabled(r *rehearsal, printed string) {
 	}
 }
 
-// formerMember sets the id of the member who made the keys in the shell.
+// formerMember makes a key, and sets the id of the member who made it in the shell.
 func formerMember(r *rehearsal) {
 	id, _ := r.owner.owner.key(r.t, r.owner.org, `{}`)
-	r.other = id
+	r.keyID = id
 	user := r.owner.owner.userID(r.t, r.owner.org, r.owner.owner.email)
 	if _, failed := r.shell.run(r.t, "USERID="+user); len(failed) > 0 {
 		r.t.Fatal(failed)
 	}
 }
 
-func keysAreListed(r *rehearsal, printed string) { r.prints(printed, `"id":"`+r.other+`"`) }
+func keysAreListed(r *rehearsal, printed string) { r.prints(printed, `"id":"`+r.keyID+`"`) }
 
 func deletedOrg(r *rehearsal) []string {
 	org := r.owner.owner.want(r.t, "POST", "/v1/orgs", `{"name":"Gone Ltd"}`, http.StatusCreated, "").str("id")
 	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+org, "", http.StatusNoContent, "")
-	r.other = org
+	r.org = org
 	return []string{org}
 }
 
 func deletionIsShown(r *rehearsal, printed string) {
-	r.prints(printed, "org.created", "usr_", "org.deleted", "usr_", r.other, "Gone Ltd")
+	r.prints(printed, "org.created", "usr_", "org.deleted", "usr_", r.org, "Gone Ltd")
 }
 
 func deletionIsFound(r *rehearsal, printed string) {
-	r.prints(printed, "AUD#"+r.other, "Gone Ltd")
+	r.prints(printed, "AUD#"+r.org, "Gone Ltd")
 }
 
 // unendedOrg makes an org whose deletion was interrupted: the org is closed, and its keys still work.
@@ -127,42 +129,42 @@ func unendedOrg(r *rehearsal) []string {
 	org := ada.org(r.t)
 	revoked, _ := ada.key(r.t, org, `{}`)
 	ada.want(r.t, "DELETE", "/v1/orgs/"+org+"/keys/"+revoked, "", http.StatusNoContent, "")
-	_, r.about = ada.key(r.t, org, `{}`)
+	_, r.key = ada.key(r.t, org, `{}`)
 	now := map[string]types.AttributeValue{":now": millis(time.Now())}
 	setRow(r.t, r.s, rowKey{"ORG#" + org, "META"}, "SET deletedAt = :now", now)
 	setRow(r.t, r.s, rowKey{"KEYS#" + org, "META"}, "SET closed = :now", now)
-	r.keyIs(r.about, http.StatusNotFound, "key_not_found") // the authorizer accepts the key
+	r.keyIs(r.key, http.StatusNotFound, "key_not_found") // and no 401: the authorizer still accepts the key
 	r.person, r.org = ada, org
 	return []string{org}
 }
 
 func orgIsEnded(r *rehearsal, _ string) {
-	r.keyIs(r.about, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.person.want(r.t, "GET", "/v1/orgs/"+r.org, "", http.StatusNotFound, "org_not_found")
 	if l := r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 0 {
 		r.t.Errorf("its admin has %v", l)
 	}
 }
 
-// forgetKeys kills the functions that remember keys for a minute.
+// forgetKeys kills the functions that remember signing keys for a minute, so that the next call reads the table.
 func forgetKeys(r *rehearsal) {
 	killFunction(r.t, r.s, "WebhookKeysFunction")
 	killFunction(r.t, r.s, "DeliverFunction")
 }
 
 func activeKey(r *rehearsal) []string {
-	r.about = r.arrives().kid()
+	r.kid = r.arrives().kid()
 	forgetKeys(r)
-	return []string{r.about}
+	return []string{r.kid}
 }
 
 func signingKeyIsGone(r *rehearsal, printed string) {
 	r.prints(printed, `"StatusCode": 200`, `"code":"kid_revoked"`)
 	r.noFunctionError(printed)
-	if getRow(r.t, r.s, verificationRow(r.about))["disabledAt"] == nil {
+	if getRow(r.t, r.s, verificationRow(r.kid))["disabledAt"] == nil {
 		r.t.Error("the revoked key is not disabled in KMS")
 	}
-	if kid := r.arrives().kid(); kid == r.about {
+	if kid := r.arrives().kid(); kid == r.kid {
 		r.t.Errorf("%s signs still", kid)
 	}
 }
@@ -174,7 +176,7 @@ func (r *rehearsal) noFunctionError(printed string) {
 	}
 }
 
-// onlyDeliverSigns reads the policy of each key.
+// onlyDeliverSigns wants the policy of each signing key to refuse all roles but that of the deliver function.
 func onlyDeliverSigns(r *rehearsal, _ string) {
 	client := backing.NewKMSClient(r.s.DataPlane.KMS)
 	keys, err := client.ListKeys(r.t.Context(), &kms.ListKeysInput{})
@@ -202,15 +204,16 @@ func onlyDeliverSigns(r *rehearsal, _ string) {
 			}
 		}
 	}
-	if refused == 0 || refused != len(keys.Keys)-1 { // one key was revoked before
+	if refused == 0 || refused != len(keys.Keys)-1 { // not the key that an earlier section revoked
 		r.t.Errorf("%d of %d keys refuse others", refused, len(keys.Keys))
 	}
 	r.arrives()
 }
 
+// secondSigningKey revokes the active key, so that there is an old key to delete.
 func secondSigningKey(r *rehearsal) {
-	r.about = signingKeys(r.t, r.s).ActiveKid
-	revoke(r.t, r.s, r.about)
+	r.kid = signingKeys(r.t, r.s).ActiveKid
+	revoke(r.t, r.s, r.kid)
 	forgetKeys(r)
 }
 
@@ -220,14 +223,14 @@ func (r *rehearsal) arnOf(kid string) string {
 }
 
 func oldKeysAreListed(r *rehearsal, printed string) {
-	r.prints(printed, "KEY#"+r.about+"\t"+r.arnOf(r.about)+"\t")
+	r.prints(printed, "KEY#"+r.kid+"\t"+r.arnOf(r.kid)+"\t")
 	r.prints(printed, "\n"+r.s.Outputs()["SigningKeyArn"]+"\n")
 }
 
-func oldKey(r *rehearsal) []string { return []string{r.arnOf(r.about)} }
+func oldKey(r *rehearsal) []string { return []string{r.arnOf(r.kid)} }
 
 func oldKeyGoes(r *rehearsal, _ string) {
-	out, err := backing.NewKMSClient(r.s.DataPlane.KMS).DescribeKey(r.t.Context(), &kms.DescribeKeyInput{KeyId: aws.String(r.arnOf(r.about))})
+	out, err := backing.NewKMSClient(r.s.DataPlane.KMS).DescribeKey(r.t.Context(), &kms.DescribeKeyInput{KeyId: aws.String(r.arnOf(r.kid))})
 	if err != nil || out.KeyMetadata.KeyState != kmstypes.KeyStatePendingDeletion {
 		r.t.Errorf("%v %v", out, err)
 	}
@@ -238,31 +241,33 @@ func queueIsCounted(r *rehearsal, printed string) { r.prints(printed, "\t", "\t"
 
 // overdueLink makes a link that only the sweep ends.
 func overdueLink(r *rehearsal) {
-	r.about, _ = r.owner.link(r.t, "late")
+	r.link, _ = r.owner.link(r.t, "late")
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
-	setRow(r.t, r.s, rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.about}, "SET expiresAt = :past, dueAt = :past", past)
+	setRow(r.t, r.s, rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.link}, "SET expiresAt = :past, dueAt = :past", past)
 }
 
 func sweepRuns(r *rehearsal, printed string) {
 	r.prints(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
-	r.hook.one(r.t, "link.expired", r.about)
+	r.hook.one(r.t, "link.expired", r.link)
 }
 
+// noActiveKey revokes the active key in the table, without a run of the rotation that would activate another.
 func noActiveKey(r *rehearsal) {
-	r.about = signingKeys(r.t, r.s).ActiveKid
-	setRow(r.t, r.s, verificationRow(r.about), "SET #state = :revoked, revokedAt = :now",
+	r.kid = signingKeys(r.t, r.s).ActiveKid
+	setRow(r.t, r.s, verificationRow(r.kid), "SET #state = :revoked, revokedAt = :now",
 		map[string]types.AttributeValue{":revoked": text("revoked"), ":now": millis(time.Now())})
 }
 
 func keyIsActive(r *rehearsal, printed string) {
 	r.noFunctionError(printed)
 	forgetKeys(r)
-	if kid := r.arrives().kid(); kid == r.about {
+	if kid := r.arrives().kid(); kid == r.kid {
 		r.t.Errorf("%s signs still", kid)
 	}
 }
 
+// deadLetter puts a message into each queue of dead letters.
 func deadLetter(r *rehearsal) {
 	for _, queue := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
 		at, err := r.s.QueueURL(queue)

@@ -23,8 +23,8 @@ type restored struct {
 	kid                    string // the signing key that was revoked since then
 }
 
-// deploy changes the local stack, as make deploy changes a stack. A deployment forgets denied
-// calls, so it looks at them first.
+// deploy changes the local stack, as make deploy changes a stack. A deployment of the local stack forgets which calls
+// were denied, so deploy reports these first.
 func (r *rehearsal) deploy(parameters map[string]string) {
 	r.t.Helper()
 	for _, denied := range r.s.Access().Denied() {
@@ -35,14 +35,14 @@ func (r *rehearsal) deploy(parameters map[string]string) {
 	}
 }
 
-// damage sets the restore point, and then revokes keys, which the restore undoes.
+// damage makes the restored table at the restore point, and then revokes keys. The restore undoes the revocations.
 func damage(r *rehearsal) {
 	revokedID, revokedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
 	rotatedID, rotatedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
 	r.past.revoked, r.past.rotated = revokedKey, rotatedKey
 	r.past.kid = r.arrives().kid()
 	// A restore point is a whole second, and so are the times in the audit.
-	second := time.Now().Truncate(time.Second).Add(time.Second)
+	second := time.Now().Truncate(time.Second).Add(time.Second) // the next one
 	time.Sleep(time.Until(second))
 	r.past.since = second.UTC().Format(time.RFC3339)
 	r.restore()
@@ -54,18 +54,18 @@ func damage(r *rehearsal) {
 	revoke(r.t, r.s, r.past.kid)
 }
 
-// inUse is the table that the runbook restores into.
-const inUse = "latchkey-restored"
+// restoredTable is the table that the runbook restores into.
+const restoredTable = "latchkey-restored"
 
-// restore makes a table with the rows of now. As AWS documents of a restored table, it has the key and
-// the indexes of the source, and none of the other settings.
+// restore makes a table with the present rows. As AWS documents for a restored table, the table has the key and the
+// indexes of the source, and none of the other settings.
 func (r *rehearsal) restore() {
 	r.t.Helper()
 	schema, err := backing.ReadTable(filepath.Join(rootOf(r.t), "template.yaml"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	schema.Create.TableName, schema.Create.StreamSpecification = aws.String(inUse), nil
+	schema.Create.TableName, schema.Create.StreamSpecification = aws.String(restoredTable), nil
 	if _, err := r.db.CreateTable(r.t.Context(), schema.Create); err != nil {
 		r.t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (r *rehearsal) restore() {
 			r.t.Fatal(err)
 		}
 		for _, row := range page.Items {
-			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(inUse), Item: row}); err != nil {
+			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(restoredTable), Item: row}); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -92,14 +92,15 @@ func apiIsClosed(r *rehearsal, _ string) {
 
 // tableIsRestored wants the restored table to have the settings of the stack's own table.
 func tableIsRestored(r *rehearsal, _ string) {
-	got, want := r.settings(inUse), r.settings(r.s.TableName)
+	got, want := r.settings(restoredTable), r.settings(r.s.TableName)
 	want.protected = true // in the template; the local stack leaves it out
 	if got != want {
 		r.t.Errorf("the restored table has %+v, want %+v", got, want)
 	}
 }
 
-// settings are what a restore does not bring back. Backups are not here: DynamoDB Local has none.
+// settings are the settings of a table that a restore does not bring back. Backups are missing here, because DynamoDB
+// Local has none.
 type settings struct {
 	protected   bool
 	stream      types.StreamViewType // "": there is none
@@ -110,15 +111,15 @@ type settings struct {
 func (r *rehearsal) settings(table string) (out settings) {
 	r.t.Helper()
 	about, errTable := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
-	rows, errRows := r.db.DescribeTimeToLive(r.t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
-	if err := errors.Join(errTable, errRows); err != nil {
+	expiry, errExpiry := r.db.DescribeTimeToLive(r.t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	if err := errors.Join(errTable, errExpiry); err != nil {
 		r.t.Fatal(err)
 	}
 	if stream := about.Table.StreamSpecification; stream != nil && aws.ToBool(stream.StreamEnabled) {
 		out.stream = stream.StreamViewType
 	}
 	out.protected = aws.ToBool(about.Table.DeletionProtectionEnabled)
-	out.expires, out.expiryField = rows.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(rows.TimeToLiveDescription.AttributeName)
+	out.expires, out.expiryField = expiry.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(expiry.TimeToLiveDescription.AttributeName)
 	return out
 }
 
@@ -131,7 +132,7 @@ func auditIsShown(r *rehearsal, printed string) {
 
 // onRestored reads a row of the restored table.
 func (r *rehearsal) onRestored(k rowKey) map[string]types.AttributeValue {
-	out, err := r.db.GetItem(r.t.Context(), &dynamodb.GetItemInput{TableName: aws.String(inUse), Key: k.attributes(), ConsistentRead: aws.Bool(true)})
+	out, err := r.db.GetItem(r.t.Context(), &dynamodb.GetItemInput{TableName: aws.String(restoredTable), Key: k.attributes(), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -148,12 +149,12 @@ func signingKeysAreBack(r *rehearsal, _ string) {
 
 // useRestored points the stack at the restored table, whose stream DynamoDB Local puts in a region of its own.
 func useRestored(r *rehearsal) {
-	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(inUse)})
+	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(restoredTable)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.deploy(map[string]string{"TableStreamArn": strings.Replace(aws.ToString(out.Table.LatestStreamArn), ":ddblocal:", ":"+backing.Region+":", 1)})
-	if r.s.TableName != inUse {
+	if r.s.TableName != restoredTable {
 		r.t.Fatalf("the stack uses %s", r.s.TableName)
 	}
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
@@ -175,14 +176,14 @@ func apiIsOpen(r *rehearsal, printed string) {
 	}
 	overdueLink(r)
 	runScheduled(r.t, r.s, "SweepFunction")
-	r.hook.one(r.t, "link.expired", r.about)
+	r.hook.one(r.t, "link.expired", r.link)
 	r.hook.noneRefused(r.t)
-	if row := r.onRestored(rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.about}); len(row) == 0 {
+	if row := r.onRestored(rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.link}); len(row) == 0 {
 		r.t.Error("the link is in another table")
 	}
 }
 
-// subject is a subject that both issuers have.
+// subject is the subject (sub) of one user in the tokens of both issuers.
 const subject = "the-same-at-both"
 
 // otherIssuer returns another URL of the local issuer.
@@ -190,7 +191,7 @@ func (r *rehearsal) otherIssuer() string {
 	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
 }
 
-// at returns a person with a token of an issuer.
+// at returns that user as a person with a token of an issuer.
 func (r *rehearsal) at(issuer, email string) *person {
 	r.t.Helper()
 	token, err := stack.IssueToken(r.t.Context(), issuer, stack.User, subject, email, "Ada")
@@ -200,6 +201,7 @@ func (r *rehearsal) at(issuer, email string) *person {
 	return &person{r.tg, email, token}
 }
 
+// usersFile makes a user at the old issuer, and the file of users that the block reads. No one knows its second user.
 func usersFile(r *rehearsal) {
 	r.person = r.at(r.s.Issuer, "moves@example.com")
 	r.org = r.person.org(r.t)

@@ -18,7 +18,7 @@ import (
 type section struct {
 	title    string
 	commands []string
-	untried  []string // those that begin with the mark
+	untried  []string // the blocks that begin with the mark
 }
 
 // mark begins a block of commands that no test runs.
@@ -62,10 +62,10 @@ func readRunbook(t *testing.T) []section {
 
 // session is a shell of an operator: the variables of one block are set in the next.
 type session struct {
-	dir      string
-	blocks   io.WriteCloser
-	done     *bufio.Reader
-	failures string // a file: a line for each command that failed
+	dir      string         // the shell's folder
+	blocks   io.WriteCloser // takes the name of a file of commands
+	done     *bufio.Reader  // has a line when the shell has run such a file
+	failures string         // a file: a line for each command that failed
 }
 
 // interactive runs each file whose name it reads. A failure does not end it.
@@ -74,7 +74,8 @@ line=$'\n'
 trap 'code=$?; printf "%s: %s\n" "$code" "${BASH_COMMAND//$line/ }" >> failures' ERR
 while read -r block; do source "./$block" > out 2>&1 < /dev/null; echo; done`
 
-// awsServer is the AWS CLI in a process of its own. The session runs awsShim as aws.
+// awsServer is the AWS CLI in a process that stays, because each start of the CLI takes long. The session runs awsShim
+// as the command aws, which passes its arguments on to awsServer.
 var (
 	//go:embed testdata/awscli.py
 	awsServer string
@@ -82,7 +83,7 @@ var (
 	awsShim string
 )
 
-// startCLI starts the AWS CLI, which takes its calls at a socket.
+// startCLI starts awsServer, which takes its calls at a socket.
 func startCLI(t *testing.T, python, at string) {
 	t.Helper()
 	cmd := exec.Command(python, "-c", awsServer, at)
@@ -108,6 +109,7 @@ func startCLI(t *testing.T, python, at string) {
 	}
 }
 
+// newSession starts a shell whose command aws calls the URL aws. python has the AWS CLI.
 func newSession(t *testing.T, python, aws string) *session {
 	t.Helper()
 	s := &session{dir: memoryDir(t)} // a socket's path must be short
@@ -148,7 +150,7 @@ func (s *session) write(t *testing.T, name, text string) {
 	}
 }
 
-// run runs commands, and returns what they print and those that failed.
+// run runs commands in the shell, and returns their output and a line for each command that failed.
 func (s *session) run(t *testing.T, commands string) (printed string, failed []string) {
 	t.Helper()
 	s.write(t, "failures", "")
@@ -166,7 +168,7 @@ func (s *session) run(t *testing.T, commands string) (printed string, failed []s
 		t.Fatal(err)
 	}
 	for f := range strings.Lines(string(lines)) {
-		if !strings.Contains(f, `source "./$block"`) { // the block fails too when its last command fails
+		if !strings.Contains(f, `source "./$block"`) { // bash reports a failed last command again for its file
 			failed = append(failed, f)
 		}
 	}

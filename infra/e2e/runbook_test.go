@@ -20,9 +20,9 @@ import (
 // trial tries a block of the runbook, as it is written.
 type trial struct {
 	before func(r *rehearsal)                 // prepares the stack; may be nil
-	fill   func(r *rehearsal) []string        // returns the values for each … in turn; nil: there is none
-	may    string                             // a pattern of the failures that the runbook announces; "": none
-	after  func(r *rehearsal, printed string) // checks the result
+	fill   func(r *rehearsal) []string        // returns the values for each … in turn; nil: the block has no …
+	may    string                             // matches the commands that may fail, as the runbook says; "": none may
+	after  func(r *rehearsal, printed string) // checks the result; may be nil
 }
 
 // rehearsal is a local stack that is operated by the runbook.
@@ -37,12 +37,16 @@ type rehearsal struct {
 	hook  *receiver
 	past  restored
 
-	// The things of the current section.
-	about, other, org, endpoint string
-	person                      *person
+	// What a trial prepares for its check, and for later trials.
+	key, keyID     string // an API key's text; an API key's id
+	kid            string // of a signing key
+	link, endpoint string // ids
+	org            string // an id
+	person         *person
 }
 
-// rehearsals are the sections with commands, in the order in which they are run. Every block without the mark has a trial.
+// rehearsals are the sections with commands, in the order in which the test runs them. Every block without the mark has
+// a trial. A trial of {} only wants its block to run.
 var rehearsals = []struct {
 	title  string
 	trials []trial
@@ -53,7 +57,7 @@ var rehearsals = []struct {
 	}},
 	{"A member who left", []trial{{before: formerMember, after: keysAreListed}}},
 	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {
-		fill: unendedOrg, may: `update-item`, after: orgIsEnded,
+		fill: unendedOrg, may: `update-item`, after: orgIsEnded, // update-item fails for a key that was revoked before
 	}}},
 	{"Revoking a webhook signing key", []trial{{before: forgetKeys, fill: activeKey, after: signingKeyIsGone}}},
 	{"Who may sign", []trial{{after: onlyDeliverSigns}}},
@@ -64,7 +68,8 @@ var rehearsals = []struct {
 	{"Dead letters", []trial{{before: deadLetter, after: lettersAreShown}, {after: lettersAreGone}}},
 	{"Restoring the table", []trial{
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
-		{may: `transact-write-items|since \$action`}, {after: signingKeysAreBack},
+		{may: `transact-write-items|since \$action`}, // fails for a key that the restored table does not have
+		{after: signingKeysAreBack},
 		{before: useRestored, after: apiIsOpen},
 	}},
 	{"Changing the issuer", []trial{{before: usersFile, fill: newIssuer, after: usersKeepTheirOrgs}}},
@@ -80,7 +85,7 @@ func TestRunbook(t *testing.T) {
 	r := &rehearsal{t: t}
 	r.s, r.tg = startLocal(t, stack.Options{Dir: memoryDir(t), Parameters: patient})
 	r.db = backing.NewDynamoDBClient(r.s.DataPlane.DynamoDB)
-	issuer := r.s.Issuer
+	issuer := r.s.Issuer // the last section gives the stack another issuer, and then r.s.Token refuses
 	r.tg.token = func(ctx context.Context, _, email, name string) (string, error) {
 		return stack.IssueToken(ctx, issuer, stack.User, "", email, name)
 	}
@@ -120,6 +125,7 @@ func leadTo(t *testing.T, s *stack.Stack) string {
 	return front.URL
 }
 
+// section tries the blocks of a section in turn. A block may need those before it, so the first failure ends the test.
 func (r *rehearsal) section(t *testing.T, s section, trials []trial) {
 	if len(trials) != len(s.commands) {
 		t.Fatalf("section %q has %d blocks of commands, and %d are known", s.title, len(s.commands), len(trials))
@@ -135,7 +141,7 @@ func (r *rehearsal) section(t *testing.T, s section, trials []trial) {
 	}
 }
 
-// try runs a block.
+// try runs a block with its values filled in.
 func (r *rehearsal) try(commands string, c trial) {
 	r.t.Helper()
 	if c.before != nil {
@@ -151,7 +157,7 @@ func (r *rehearsal) try(commands string, c trial) {
 	for _, v := range values {
 		commands = strings.Replace(commands, "…", v, 1)
 	}
-	commands = strings.ReplaceAll(commands, "2026-01-31T12:00:00Z", r.past.since)
+	commands = strings.ReplaceAll(commands, "2026-01-31T12:00:00Z", r.past.since) // the runbook's restore point
 	printed, failed := r.shell.run(r.t, commands)
 	if c.may != "" {
 		failed = slices.DeleteFunc(failed, regexp.MustCompile(c.may).MatchString)
@@ -168,8 +174,8 @@ func (r *rehearsal) try(commands string, c trial) {
 // needsAWS matches what the local stack does not have.
 var needsAWS = regexp.MustCompile(`(?m)\baws (acm|apigateway|events|iam|logs|service-quotas) |restore-table-to-point-in-time|update-continuous-backups|^ *make deploy\b`)
 
-// TestOnlyWhatNeedsAWSIsNotRun wants each marked block to need AWS, and no other to: a mark excuses
-// no block that the local stack can run. Of a marked block only the syntax is checked.
+// TestOnlyWhatNeedsAWSIsNotRun wants each marked block to need AWS, and each other block not to need it. So a mark
+// excuses no block that the local stack can run. Only the syntax of a marked block is checked.
 func TestOnlyWhatNeedsAWSIsNotRun(t *testing.T) {
 	t.Parallel()
 	for _, s := range readRunbook(t) {

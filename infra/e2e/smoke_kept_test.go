@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// keptAllows tries whether an Allow that an API keeps ends with AllowForSeconds. It makes an API that keeps answers for five
-// minutes, against our advice, and deletes it again.
+// keptAllows tries whether an Allow that an API keeps ends after AllowForSeconds. It makes an API that keeps answers
+// for five minutes, against our advice, and deletes it again.
 func (p awsPlatform) keptAllows(t *testing.T, tg *target) {
 	seconds := p.parameter(t, "AllowForSeconds")
 	if seconds == "" || seconds == "0" {
@@ -71,7 +71,7 @@ func keptAllowEnds(ctx context.Context, keeping *target, key string, allowFor ti
 // keepingAPI makes a REST API that keeps answers of the shared authorizer, and returns its URL.
 func (p awsPlatform) keepingAPI(t *testing.T) string {
 	t.Helper()
-	made := func(out any, args ...string) {
+	run := func(out any, args ...string) {
 		t.Helper()
 		if err := json.Unmarshal(p.cli(t, append([]string{"apigateway"}, args...)...), out); err != nil {
 			t.Fatal(err)
@@ -79,23 +79,24 @@ func (p awsPlatform) keepingAPI(t *testing.T) string {
 	}
 	var api, authorizer struct{ ID string }
 	var resources struct{ Items []struct{ ID string } }
-	made(&api, "create-rest-api", "--name", p.stack+"-smoke", "--endpoint-configuration", "types=REGIONAL")
+	run(&api, "create-rest-api", "--name", p.stack+"-smoke", "--endpoint-configuration", "types=REGIONAL")
 	t.Cleanup(func() { p.cli(t, "apigateway", "delete-rest-api", "--rest-api-id", api.ID) })
-	made(&resources, "get-resources", "--rest-api-id", api.ID)
+	run(&resources, "get-resources", "--rest-api-id", api.ID)
 	uri := "arn:aws:apigateway:" + p.region + ":lambda:path/2015-03-31/functions/" + p.output(t, "KeyAuthorizerArn") + "/invocations"
-	made(&authorizer, "create-authorizer", "--rest-api-id", api.ID, "--name", "keeping", "--type", "REQUEST", "--authorizer-uri", uri,
+	run(&authorizer, "create-authorizer", "--rest-api-id", api.ID, "--name", "keeping", "--type", "REQUEST", "--authorizer-uri", uri,
 		"--identity-source", "method.request.header.Authorization", "--authorizer-result-ttl-in-seconds", "300")
-	on := []string{"--rest-api-id", api.ID, "--resource-id", resources.Items[0].ID, "--http-method", "GET"}
+	rootGET := []string{"--rest-api-id", api.ID, "--resource-id", resources.Items[0].ID, "--http-method", "GET"}
 	var ignored any
-	made(&ignored, append([]string{"put-method", "--authorization-type", "CUSTOM", "--authorizer-id", authorizer.ID}, on...)...)
-	made(&ignored, append([]string{"put-integration", "--type", "MOCK", "--request-templates", `{"application/json":"{\"statusCode\":200}"}`}, on...)...)
-	made(&ignored, append([]string{"put-method-response", "--status-code", "200"}, on...)...)
-	made(&ignored, append([]string{"put-integration-response", "--status-code", "200"}, on...)...)
-	made(&ignored, "create-deployment", "--rest-api-id", api.ID, "--stage-name", "live")
+	run(&ignored, append([]string{"put-method", "--authorization-type", "CUSTOM", "--authorizer-id", authorizer.ID}, rootGET...)...)
+	run(&ignored, append([]string{"put-integration", "--type", "MOCK", "--request-templates", `{"application/json":"{\"statusCode\":200}"}`}, rootGET...)...)
+	run(&ignored, append([]string{"put-method-response", "--status-code", "200"}, rootGET...)...)
+	run(&ignored, append([]string{"put-integration-response", "--status-code", "200"}, rootGET...)...)
+	run(&ignored, "create-deployment", "--rest-api-id", api.ID, "--stage-name", "live")
 	return "https://" + api.ID + ".execute-api." + p.region + ".amazonaws.com/live"
 }
 
-// TestSmokeSeesAnAllowThatOutlivesItsTime has gateways that evaluate a kept answer again, and that do not.
+// TestSmokeSeesAnAllowThatOutlivesItsTime has two gateways that keep an Allow: one evaluates its condition again for
+// each request, the other does not.
 func TestSmokeSeesAnAllowThatOutlivesItsTime(t *testing.T) {
 	for what, evaluates := range map[string]bool{"evaluated": true, "not evaluated": false} {
 		var asked atomic.Int64
@@ -106,7 +107,12 @@ func TestSmokeSeesAnAllowThatOutlivesItsTime(t *testing.T) {
 		}))
 		revoked := false
 		err := keptAllowEnds(t.Context(), newTarget("keeping", server.URL, nil), "k", 0, func() { revoked = true })
-		if server.Close(); !revoked || (err == nil) != evaluates || err != nil && !strings.Contains(err.Error(), "outlived") {
+		server.Close()
+		good := err == nil
+		if !evaluates {
+			good = err != nil && strings.Contains(err.Error(), "outlived")
+		}
+		if !revoked || !good {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -139,8 +145,8 @@ func firewall(t *testing.T, tg *target, p platform) {
 	}
 }
 
-// countsByCredential sends more requests with a made-up credential than the firewall lets through in a minute, until it is
-// blocked. Another credential from here must not be.
+// countsByCredential sends requests with a made-up credential until the firewall blocks it. Another credential from the
+// same address must not be blocked. limit is how many requests a minute the firewall lets through.
 func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Duration) error {
 	ask := func(credential string) (string, error) {
 		r, err := tg.try(ctx, call{method: "POST", path: "/app/get", bearer: credential})
@@ -176,11 +182,11 @@ func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Du
 
 // TestSmokeSeesWhatTheFirewallCountsBy has servers that block by credential, by address and not at all.
 func TestSmokeSeesWhatTheFirewallCountsBy(t *testing.T) {
-	for by, found := range map[string]bool{"credential": true, "address": false, "nothing": false} {
+	for by, passes := range map[string]bool{"credential": true, "address": false, "nothing": false} {
 		var mu sync.Mutex
 		seen := map[string]int{}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			key := map[string]string{"credential": r.Header.Get("Authorization"), "address": "here"}[by]
+			key := map[string]string{"credential": r.Header.Get("Authorization"), "address": "the only one"}[by] // "": never blocked
 			mu.Lock()
 			defer mu.Unlock()
 			if seen[key]++; key != "" && seen[key] > 200 {
@@ -192,7 +198,8 @@ func TestSmokeSeesWhatTheFirewallCountsBy(t *testing.T) {
 			_, _ = w.Write([]byte(`{"code":"invalid_credentials"}`))
 		}))
 		err := countsByCredential(t.Context(), newTarget("deployed", server.URL, nil), 200, time.Second)
-		if server.Close(); (err == nil) != found {
+		server.Close()
+		if (err == nil) != passes {
 			t.Errorf("by %s: %v", by, err)
 		}
 	}
@@ -244,7 +251,11 @@ func TestSmokeSeesOldTLS(t *testing.T) {
 		roots.AddCert(s.Certificate())
 		err := refusesOldTLS(t.Context(), s.Listener.Addr().String(), roots)
 		s.Close()
-		if (err == nil) != (c.word == "") || err != nil && !strings.Contains(err.Error(), c.word) {
+		good := err == nil
+		if c.word != "" {
+			good = err != nil && strings.Contains(err.Error(), c.word)
+		}
+		if !good {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

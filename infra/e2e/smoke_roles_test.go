@@ -15,8 +15,7 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// question asks which of some actions the roles may do to a resource, in the context in which the
-// product does them.
+// question asks which of the actions each role may do to a resource, in the context in which the product calls AWS.
 type question struct {
 	resource string
 	context  map[string]string
@@ -24,7 +23,8 @@ type question struct {
 	may      map[string][]string // the permitted actions by role; other roles may do none
 }
 
-// functionRoles are the roles in the template, without those that parameters add. A test compares them.
+// functionRoles are the roles in the template, without the roles that parameters add. TestSmokeSeesARoleThatMaySign
+// compares them with the template.
 var functionRoles = []string{
 	"AuthorizerRole", "KeyAuthorizerRole", "MemberAuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
 	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole",
@@ -48,9 +48,9 @@ func (p awsPlatform) refusals(t *testing.T) {
 	}
 }
 
-// wrongRights asks IAM's simulator what each function's role may do with the table and the signing
-// key, and returns the differences from the template. The simulator reads no tags and no key
-// policy. So it gets the tags, and the runbook ("Who may sign") has how to limit other signers.
+// wrongRights asks IAM's simulator what each function's role may do with the table and the signing key, and returns the
+// differences from the template. The simulator does not read tags, so the question has them. It does not read key
+// policies either: the runbook ("Who may sign") limits other signers by a policy.
 func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	var account struct{ Account string }
 	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
@@ -60,7 +60,8 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	for _, q := range []question{
 		{
 			resource: "arn:aws:dynamodb:" + here + ":table/" + p.output(t, "TableName"),
-			context:  map[string]string{"dynamodb:LeadingKeys": "KEYS#org_1", "dynamodb:EnclosingOperation": "TransactWriteItems"},
+			// A transaction in the partition of an org's API keys.
+			context: map[string]string{"dynamodb:LeadingKeys": "KEYS#org_1", "dynamodb:EnclosingOperation": "TransactWriteItems"},
 			actions: []string{
 				"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan",
 				"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:DeleteTable",
@@ -156,13 +157,14 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	}
 }
 
-// simulated returns a platform that answers for the stack of a template. Physical ids are the logical ids.
+// simulated returns a platform whose AWS CLI answers for a stack of the template. Physical ids are the logical ids.
 func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 	t.Helper()
 	authority, err := iam.New(tpl)
 	if err != nil {
 		t.Fatal(err)
 	}
+	// option returns the values of an option of the CLI.
 	option := func(args []string, name string) []string {
 		rest := args[slices.Index(args, name)+1:]
 		if end := slices.IndexFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--") }); end >= 0 {
@@ -181,10 +183,12 @@ func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 			if strings.Contains(query, "Parameters") {
 				from = tpl.Parameters
 			}
-			return []byte(`"` + from[strings.Split(query, "'")[1]] + `"`)
+			name := strings.Split(query, "'")[1] // the only quoted text of awsPlatform.described's query
+			return []byte(`"` + from[name] + `"`)
 		case "cloudformation describe-stack-resource":
 			return []byte(`{"StackResourceDetail":{"PhysicalResourceId":"` + option(args, "--logical-resource-id")[0] + `"}}`)
 		}
+		// The only other call is iam simulate-principal-policy.
 		need := iam.Need{Resource: option(args, "--resource-arns")[0], Context: map[string][]string{}}
 		for _, entry := range option(args, "--context-entries") {
 			words := strings.Split(entry, ",")

@@ -35,9 +35,9 @@ type platform interface {
 	breakAuthorizer(t *testing.T) (mend func())
 	// sign signs a digest, and returns the signature and the key's SubjectPublicKeyInfo.
 	sign(t *testing.T, digest []byte) (der, public []byte)
-	// refusals checks what the roles refuse, or logs that it cannot.
+	// refusals checks that the roles refuse what the template does not allow, or logs that it cannot.
 	refusals(t *testing.T)
-	// doors returns what checks an API key at each door of an owner's own API, by its name.
+	// doors returns by name the doors at which an owner's own API has an API key checked: each function checks a key.
 	doors(t *testing.T) map[string]func(t *testing.T, key string)
 	// credentialLimit returns the limit of the stack's own firewall for one credential, 0 without a firewall.
 	credentialLimit(t *testing.T) int
@@ -89,6 +89,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 	besideTheSuite(t, tg, p)
 }
 
+// besideTheSuite runs the checks of the smoke test that the suite does not have.
 func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("AnAuthorizerThatThrowsIsA503", func(t *testing.T) { authorizerThrows(t, tg, p) })
 	t.Run("HeaderLinesOverTheLimitAreRefused", func(t *testing.T) { headerLimit(t, tg) })
@@ -129,6 +130,7 @@ func signatureVerifies(t *testing.T, tg *target, p platform) {
 		t.Fatal(err)
 	}
 	b64 := base64.RawURLEncoding
+	// The kid is the key's thumbprint (RFC 7638). point is the byte 4, then x and y of 32 bytes each.
 	kid := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + b64.EncodeToString(point[1:33]) + `","y":"` + b64.EncodeToString(point[33:]) + `"}`))
 	found := tg.want(t, call{
 		method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + b64.EncodeToString(kid[:]) + `"}`,
@@ -151,9 +153,8 @@ func signatureVerifies(t *testing.T, tg *target, p platform) {
 	}
 }
 
-// webhookAttempt sends a webhook to the API's own public key lookup, which answers 415 to a token.
-// The 415 shows that stream, fan-out, queue, signature and sending work together, and no one else
-// gets the webhook.
+// webhookAttempt has a webhook sent to the API's own public key lookup, which answers 415 to a token. The 415 shows that
+// stream, fan-out, queue, signature and sending work together, and the webhook goes to no one else.
 func webhookAttempt(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)
@@ -182,6 +183,7 @@ func webhookAttempt(t *testing.T, tg *target) {
 // localPlatform is the stack of `make run` on a port.
 type localPlatform struct{ port string }
 
+// change does what `make stack DO=…` does.
 func (p localPlatform) change(t *testing.T, do string) {
 	t.Helper()
 	cmd := exec.Command("make", "-s", "stack", "DO="+do, "PORT="+p.port)
@@ -191,6 +193,7 @@ func (p localPlatform) change(t *testing.T, do string) {
 	}
 }
 
+// breakAuthorizer stops the database, without which the authorizer fails.
 func (p localPlatform) breakAuthorizer(t *testing.T) func() {
 	p.change(t, "stop-db")
 	return func() { p.change(t, "start-db") }
@@ -223,11 +226,11 @@ func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half, err := client.GetPublicKey(t.Context(), &kms.GetPublicKeyInput{KeyId: arn})
+	publicKey, err := client.GetPublicKey(t.Context(), &kms.GetPublicKeyInput{KeyId: arn})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return signed.Signature, half.PublicKey
+	return signed.Signature, publicKey.PublicKey
 }
 
 func (localPlatform) refusals(t *testing.T) {
@@ -243,7 +246,8 @@ type awsPlatform struct {
 func awsCLI(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // a cleaning up calls it too
+	// A t.Cleanup also calls awsCLI, when t.Context has ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "aws", append(args, "--output", "json")...)
 	cmd.Stderr = &stderr
@@ -308,11 +312,11 @@ func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
 	p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", "0")
 	mend := func() { p.cli(t, "lambda", "delete-function-concurrency", "--function-name", name) }
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() { // perhaps before the test called mend
 			mend()
 		}
 	})
-	time.Sleep(5 * time.Second)
+	time.Sleep(5 * time.Second) // until the setting works everywhere
 	return mend
 }
 
@@ -320,17 +324,17 @@ func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	t.Helper()
 	key := p.physical(t, "SigningKey")
 	var signed struct{ Signature string }
-	var half struct{ PublicKey string }
+	var publicKey struct{ PublicKey string }
 	for into, args := range map[any][]string{
-		&signed: {"kms", "sign", "--key-id", key, "--message", base64.StdEncoding.EncodeToString(digest), "--message-type", "DIGEST", "--signing-algorithm", "ECDSA_SHA_256", "--cli-binary-format", "base64"},
-		&half:   {"kms", "get-public-key", "--key-id", key},
+		&signed:    {"kms", "sign", "--key-id", key, "--message", base64.StdEncoding.EncodeToString(digest), "--message-type", "DIGEST", "--signing-algorithm", "ECDSA_SHA_256", "--cli-binary-format", "base64"},
+		&publicKey: {"kms", "get-public-key", "--key-id", key},
 	} {
 		if err := json.Unmarshal(p.cli(t, args...), into); err != nil {
 			t.Fatal(err)
 		}
 	}
 	der, errS := base64.StdEncoding.DecodeString(signed.Signature)
-	public, errP := base64.StdEncoding.DecodeString(half.PublicKey)
+	public, errP := base64.StdEncoding.DecodeString(publicKey.PublicKey)
 	if errS != nil || errP != nil {
 		t.Fatal(errS, errP)
 	}

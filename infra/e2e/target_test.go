@@ -29,10 +29,10 @@ type target struct {
 	url    string
 	token  func(ctx context.Context, kind, email, name string) (string, error)
 	client *http.Client
-	run    string // a part of each email, for this run only
+	run    string // a part of each email, so that no other run has the same users
 
 	mu  sync.Mutex
-	met map[string]bool // the differences that occurred
+	met map[string]bool // the entries of samDifferences that occurred
 }
 
 func newTarget(name, url string, token func(ctx context.Context, kind, email, name string) (string, error)) *target {
@@ -132,7 +132,7 @@ func (tg *target) undocumented(c call, r reply) error {
 	return err
 }
 
-// try sends a request.
+// try sends a request, and returns its answer without a check. An error is a request without an answer.
 func (tg *target) try(ctx context.Context, c call) (reply, error) {
 	var body io.Reader
 	if c.body != "" {
@@ -187,8 +187,8 @@ func (p *person) want(t *testing.T, method, path, body string, status int, code 
 	return p.tg.want(t, call{method: method, path: path, body: body, bearer: p.token}, status, code)
 }
 
-// want sends a request and fails the test unless the answer has the status and the problem code (""
-// for a good answer), and an error the form of a problem.
+// want sends a request and fails the test unless the answer has the status and the problem code ("" for a good
+// answer). An answer with a code must also have the form of a problem.
 func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 	t.Helper()
 	r := tg.do(t, c)
@@ -196,6 +196,7 @@ func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 	return r
 }
 
+// check fails the test unless the answer is as want says, or differs by a known difference of the target.
 func (tg *target) check(t *testing.T, c call, r reply, status int, code string) {
 	t.Helper()
 	if tg.differs(c, status, code, r) {

@@ -14,7 +14,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// missingLanguage prints a line and skips the test when a language is missing. In CI it fails the test.
+// missingLanguage skips the test with a printed line when err says that a language is missing, but not in CI. Any other
+// error fails the test.
 func missingLanguage(t *testing.T, l receivers.Language, err error) {
 	t.Helper()
 	var missing *tools.MissingError
@@ -45,7 +46,7 @@ func (o *output) has(text string) bool {
 	return strings.Contains(o.b.String(), text)
 }
 
-// documentedReceivers starts the receivers of infra/docs/webhooks.md, and sends them webhooks.
+// documentedReceivers starts the receivers of infra/docs/webhooks.md in other languages, and has webhooks sent to them.
 func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	other := c.receiver(t, nil)
@@ -78,7 +79,7 @@ func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 			if !out.has(test+" test\n") || !out.has(claimed+" link.claimed\n") {
 				t.Errorf("it printed %q", out.b.String())
 			}
-			if got := postToken(t, r.URL, foreign); got != 401 {
+			if got := postToken(t, r.URL, foreign); got != 401 { // foreign is for another endpoint
 				t.Errorf("a token of another endpoint: %d", got)
 			}
 		})

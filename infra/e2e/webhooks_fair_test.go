@@ -22,8 +22,8 @@ const (
 	loadBacklog = 20000 // by `make load`
 )
 
-// TestATenantsBacklogHoldsUpNoOther has one tenant's overdue deliveries to a slow receiver, and its
-// overdue links, before the retries of another tenant.
+// TestATenantsBacklogHoldsUpNoOther plants a tenant's overdue deliveries to a slow receiver, and overdue links. Then it
+// measures two retries of another tenant: one that only the sweep finds, and one that waits in the queue.
 func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	n := backlog
@@ -55,6 +55,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	within(t, "the first attempt", func() bool { return other.delivery(t, hook.endpoint, event)["lastAttempt"] != nil })
 	failing.Store(false)
 	due := time.UnixMilli(number(other.delivery(t, hook.endpoint, event)["nextAttemptAt"]))
+	// The four arrivals: the first event, its retry by the sweep, the second event (answered 500), its retry by queue.
 	eventually(t, time.Minute, "the retry by queue", func() bool { return len(hook.about("link.revoked", "")) == 4 })
 	late := hook.arrivals()[3].At.Sub(due)
 	t.Logf("the retry by queue came %s after its time", late)
@@ -79,7 +80,8 @@ func (c *server) delivery(t *testing.T, endpoint, event string) map[string]any {
 	return nil
 }
 
-// plantBacklog makes n copies of a delivery, its event and a link, all due for an hour.
+// plantBacklog makes a delivery, its event and a link by requests, and writes n copies of their rows, which have been
+// due for an hour.
 func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	t.Helper()
 	event := c.revokedLink(t, s)
@@ -88,26 +90,27 @@ func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	endpoint, _ := endpoints[0]["id"].(string)
 	c.delivered(t, endpoint, event)
 	before := millis(time.Now().Add(-time.Hour))
-	rows := map[rowKey]map[string]types.AttributeValue{
+	// The attributes that the copies change, by the beginning of the copies' keys.
+	changes := map[rowKey]map[string]types.AttributeValue{
 		{"EVTS#" + c.appID, "evt_"}:       {},
 		{"DLV#" + endpoint, "evt_"}:       {"status": text("pending"), "nextAttemptAt": before, "dueAt": before, "startedAt": before},
 		{"LINKS#" + c.appID, "LINK#lnk_"}: {"expiresAt": before, "dueAt": before},
 	}
-	first := map[rowKey]map[string]types.AttributeValue{}
-	for k := range rows {
-		of := rowKey{k.pk, k.sk + event[len("evt_"):]}
+	originals := map[rowKey]map[string]types.AttributeValue{}
+	for k := range changes {
+		original := rowKey{k.pk, event} // an event and its delivery have the same sort key
 		if k.pk == "LINKS#"+c.appID {
-			of.sk = "LINK#" + link
+			original.sk = "LINK#" + link
 		}
-		first[k] = getRow(t, s, of)
+		originals[k] = getRow(t, s, original)
 	}
 	var puts []types.WriteRequest
 	for i := range n {
-		for k, changes := range rows {
-			row := maps.Clone(first[k])
-			maps.Copy(row, changes)
+		for k, changed := range changes {
+			row := maps.Clone(originals[k])
+			maps.Copy(row, changed)
 			row["SK"] = text(fmt.Sprintf("%s%026d", k.sk, i))
-			switch k.pk {
+			switch k.pk { // the rows that are due, over the eight shards of the index
 			case "DLV#" + endpoint:
 				row["due"] = text(fmt.Sprint("DUE#delivery#", i%8))
 			case "LINKS#" + c.appID:
@@ -118,7 +121,7 @@ func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	}
 	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
 	for len(puts) > 0 {
-		part := puts[:min(len(puts), 25)]
+		part := puts[:min(len(puts), 25)] // as many as BatchWriteItem takes
 		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: part}}); err != nil {
 			t.Fatal(err)
 		}
@@ -138,8 +141,9 @@ func waitingIn(t *testing.T, s *stack.Stack, app string) (n int) {
 		}
 		for _, row := range page.Items {
 			pk, _ := row["PK"].(*types.AttributeValueMemberS)
-			of, _ := row["appId"].(*types.AttributeValueMemberS)
-			if of != nil && of.Value == app || pk.Value == "LINKS#"+app {
+			appID, _ := row["appId"].(*types.AttributeValueMemberS)
+			ofApp, isLink := appID != nil && appID.Value == app, pk.Value == "LINKS#"+app // a link's row has no appId
+			if ofApp || isLink {
 				n++
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// signingKeys reads the keys of a stack.
+// signingKeys reads the signing keys of a stack from its table.
 func signingKeys(t *testing.T, s *stack.Stack) store.SigningKeys {
 	t.Helper()
 	keys, err := store.New(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), s.TableName).SigningKeys(t.Context())
@@ -30,7 +30,7 @@ func verificationRow(kid string) rowKey { return rowKey{"VKEYS", "KEY#" + kid} }
 // next key old enough to sign. It returns the kids of both.
 func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	t.Helper()
-	run := func() store.SigningKeys {
+	run := func() store.SigningKeys { // the keys after a run of the rotation
 		runScheduled(t, s, "RotateFunction")
 		return signingKeys(t, s)
 	}
@@ -63,12 +63,13 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	old := send()
 	before, after := rotate(t, s)
-	flipped := send() // by a copy that remembers the old key
-	// A new copy reads the table. A copy does so again after a minute.
+	flipped := send() // perhaps by a copy that remembers the old key, for a minute at most
+	// A new copy reads the table at once.
 	killFunction(t, s, "DeliverFunction")
 	fresh := send()
 	t.Logf("signed by: before %s, in the minute of the flip %s, after %s", old.kid(), flipped.kid(), fresh.kid())
-	if old.kid() != before || fresh.kid() != after || flipped.kid() != before && flipped.kid() != after {
+	flippedIsEither := flipped.kid() == before || flipped.kid() == after
+	if old.kid() != before || fresh.kid() != after || !flippedIsEither {
 		t.Errorf("the key went from %s to %s", before, after)
 	}
 	hook.noneRefused(t)
@@ -83,7 +84,7 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("then %s signs", last.kid())
 	}
 	hook.noneRefused(t)
-	revoke(t, s, after) // a key that the rotation made
+	revoke(t, s, after) // the active key: the rotation must activate a third one
 	killFunction(t, s, "DeliverFunction")
 	if last := send(); last.kid() == after || last.kid() == before {
 		t.Errorf("revoked, %s signs", last.kid())

@@ -18,7 +18,7 @@ import (
 const (
 	killRate  = 2 // events a second
 	kmsAway   = 10 * time.Second
-	killDrain = 3 * time.Minute // a lost delivery waits for its lease, or for the sweep's minute
+	killDrain = 3 * time.Minute // for the rest to arrive: a lost delivery waits for the end of its lease, or for the sweep
 )
 
 // TestWebhooksSurviveKills kills, during a steady run, everything between an event and its
@@ -26,7 +26,7 @@ const (
 // happened.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)})
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)}) // not patient: databaseAway measures
 	c := tg.server(t)
 	receivers := map[string]*receiver{"a": c.receiver(t, nil, "link.claimed", "link.revoked"), "b": c.receiver(t, nil, "link.claimed", "link.revoked")}
 	stop := make(chan struct{})
@@ -34,9 +34,9 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	var run sync.WaitGroup
 	run.Go(func() { caused = c.until(t, stop) })
 	time.Sleep(2 * time.Second)
-	for _, f := range []struct {
-		name string
-		make func(t *testing.T)
+	for _, fault := range []struct {
+		name   string
+		inject func(t *testing.T)
 	}{
 		{"FanoutAndDeliverAreKilled", func(t *testing.T) { killBoth(t, s) }},
 		{"TheQueueIsLost", func(t *testing.T) { loseQueue(t, s) }},
@@ -44,7 +44,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		{"KMSHangs", func(t *testing.T) { kmsHangs(t, s, c, receivers["a"]) }},
 		{"TheDatabaseIsAway", func(t *testing.T) { loseDB(t, s) }},
 	} {
-		t.Run(f.name, f.make)
+		t.Run(fault.name, fault.inject)
 		time.Sleep(2 * time.Second)
 	}
 	close(stop)
@@ -68,7 +68,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
 }
 
-// until causes events until stop is closed, and returns their links.
+// until causes events at killRate until stop is closed, and returns the ids of their links.
 func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -96,8 +96,7 @@ func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
 	}
 }
 
-// happened returns the ids of all events about links in the feed. Each claimed or revoked link must
-// have exactly one.
+// happened returns the ids of all events about links in the feed. Each link of caused must have exactly one event.
 func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool {
 	t.Helper()
 	all, about := map[string]bool{}, map[string]int{}
@@ -108,7 +107,7 @@ func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool 
 			data, _ := e["data"].(members)
 			link, _ := data["id"].(string)
 			if link == "" {
-				continue // an event about a key
+				continue // an event about a key or an endpoint
 			}
 			id, _ := e["id"].(string)
 			all[id] = true
@@ -125,6 +124,7 @@ func (c *server) happened(t *testing.T, caused map[string]bool) map[string]bool 
 	return all
 }
 
+// killBoth kills the copies of the fan-out and of the deliver function in turn, while they work.
 func killBoth(t *testing.T, s *stack.Stack) {
 	for range 5 {
 		killFunction(t, s, "FanoutFunction")
@@ -188,7 +188,7 @@ func killAgain(t *testing.T, s *stack.Stack, function string) (resume func()) {
 	}
 }
 
-// kmsHangs makes the KMS hang for a while: no webhook is sent, and all else works.
+// kmsHangs makes the KMS hang for a while: no webhook is sent, and everything that needs no signature works.
 func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	kid := signingKeys(t, s).ActiveKid
 	if err := s.PauseKMS(); err != nil {
@@ -205,7 +205,7 @@ func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 		} {
 			c.tg.want(t, what, http.StatusOK, "")
 		}
-		c.link(t, "while KMS hangs")
+		c.link(t, "while KMS hangs") // it stays pending, and so has no event
 		time.Sleep(500 * time.Millisecond)
 	}
 	if n := len(r.arrivals()) - before; n != 0 {
@@ -226,7 +226,8 @@ func loseDB(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// unread returns the events of an app that are older than 1.5 seconds and not fanned out.
+// unread returns the events of an app that are older than 1.5 seconds and not fanned out. Younger events may still be
+// on their way.
 func unread(t *testing.T, s *stack.Stack, c *server) []map[string]types.AttributeValue {
 	t.Helper()
 	then := time.Now().Add(-1500 * time.Millisecond).UnixMilli()

@@ -28,7 +28,7 @@ const (
 	loadFor    = 40 * time.Second // 200 s by `make load`
 	slowAnswer = 8 * time.Second
 
-	loadCopies = 100 // of deliver, as in an account with a raised quota
+	loadCopies = 100 // the most copies of the deliver function, as in an account with a raised quota
 
 	mostMedian = 2 * time.Second // of the healthy receiver
 	mostDrain  = 4 * time.Minute // after the last event, until every breaker is closed
@@ -68,8 +68,8 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	}
 	deadUntil := during * 3 / 4
 	var g groups
-	// Ten events a second, of eight seconds each, keep 80 batches busy when a batch seldom has more
-	// than one event's deliveries.
+	// loadCopies suffices: at ten events a second, the slow receiver's answers of eight seconds keep 80 batches busy,
+	// as a batch seldom has the deliveries of more than one event.
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
@@ -83,7 +83,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	slow := c.receiver(t, func(arrival) int { time.Sleep(slowAnswer); return http.StatusNoContent }, "link.claimed", "link.revoked")
 	dead := &receiver{}
 	dead.listen(t)
-	_ = dead.server.Close()
+	_ = dead.server.Close() // until deadUntil
 	dead.register(t, c, "link.claimed", "link.revoked")
 	back := time.AfterFunc(deadUntil, func() {
 		if err := dead.again(); err != nil {
@@ -117,13 +117,12 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	lastOnes(t, s, c, half)
 }
 
-// mostRate returns the events a second of `make load`, which has the machine for itself: 3 for each
-// core, and 10 at most. A local stack on two cores is busy at 8 a second. With more, the receivers
-// would measure the machine.
+// mostRate returns the events a second of `make load`, which has the machine for itself: 3 for each core, and 10 at
+// most. A local stack on two cores is busy at 8 a second, and with more the test would measure the machine.
 func mostRate() int { return min(10, 3*runtime.NumCPU()) }
 
-// memoryDir returns a folder for the data of DynamoDB Local, in memory where this machine can. On a
-// busy disk its writes took seconds, and the product then answers 503.
+// memoryDir returns a folder for the data of DynamoDB Local, in memory where the machine has /dev/shm. On a busy disk
+// DynamoDB Local's writes take seconds, and the product then answers 503.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "latchkey-")
@@ -175,7 +174,7 @@ func (c *server) cause(t *testing.T, n int) (link string, err error) {
 	return link, err
 }
 
-// insist sends a request again after a 503, as a client should.
+// insist sends a request, and again after each 503, as a client should.
 func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 	t.Helper()
 	for begun := time.Now(); ; {
@@ -255,14 +254,14 @@ func (r *receiver) missing(caused map[string]bool) int {
 	return n
 }
 
-// drain runs the sweep and waits until every receiver has a webhook about every link, and no
-// delivery is pending but those to the failing receiver. It returns the time.
+// drain runs the sweep and waits until every receiver has a webhook about every link, and no delivery is pending, except
+// to the failing receiver. It returns the time at which it ends.
 func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, receivers map[string]*receiver, failing string, limit time.Duration) time.Time {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(2 * time.Second) {
 		left := map[string]string{}
 		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-			left["the sweep"] = err.Error() // a busy machine's database; the next run goes on
+			left["the sweep"] = err.Error() // the database of a busy machine may be slow; the next run goes on
 		}
 		for name, r := range receivers {
 			if n := r.missing(caused); n > 0 {
@@ -280,8 +279,8 @@ func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, rece
 	}
 }
 
-// lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for
-// its next attempt. It moves the attempts forward, and the receiver takes all of them.
+// lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for its next attempt. It
+// makes these attempts due at once. The receiver, which is mended, must take all of them.
 func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	t.Helper()
 	now := time.Now()

@@ -81,8 +81,10 @@ func tokensAreBound(t *testing.T, _ *stack.Stack, tg *target) {
 	to, other := a.receiver(t, nil), b.receiver(t, nil)
 	a.ok(t, "/webhook_endpoint/test", members{"endpointId": to.endpoint})
 	token := to.one(t, "test", "").Token
-	if got := postToken(t, other.url, token); got != http.StatusUnauthorized || len(other.arrivals()) != len(other.about("key.created", "")) {
-		t.Errorf("another endpoint's receiver answers %d", got)
+	status := postToken(t, other.url, token)
+	onlyItsOwn := len(other.arrivals()) == len(other.about("key.created", "")) // the event of server's key may come late
+	if status != http.StatusUnauthorized || !onlyItsOwn {
+		t.Errorf("another endpoint's receiver answers %d", status)
 	}
 	_, err := newVerifier(t, tg, other.endpoint).Verify(t.Context(), []byte(token))
 	var refused *verify.RefusedError
@@ -117,16 +119,19 @@ func keyEvents(t *testing.T, _ *stack.Stack, tg *target) {
 	foreign, _ := c.owner.key(t, c.org, `{"appId":"`+appID+`"}`)
 	id, key := c.owner.key(t, c.org, `{"name":"short","expiresIn":86400}`)
 	made := hook.one(t, "key.created", id)
-	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org+"/keys/"+id, "", 204, "")
-	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org+"/keys/"+id, "", 204, "")
+	for range 2 { // the second revocation changes nothing, and has no event
+		c.owner.want(t, "DELETE", "/v1/orgs/"+c.org+"/keys/"+id, "", 204, "")
+	}
 	ended := hook.one(t, "key.revoked", id)
 	for _, a := range []arrival{made, ended} {
 		var data struct {
 			KeyPrefix, Name, AppID string
 			ExpiresAt, RevokedAt   *int64
 		}
-		if err := json.Unmarshal(a.Data, &data); err != nil || data.Name != "short" || data.AppID != c.appID || data.ExpiresAt == nil ||
-			(data.RevokedAt != nil) != (a.Type == "key.revoked") || !strings.HasPrefix(key, data.KeyPrefix) || strings.Contains(string(a.Data), key) {
+		err := json.Unmarshal(a.Data, &data)
+		describesKey := data.Name == "short" && data.AppID == c.appID && data.ExpiresAt != nil && strings.HasPrefix(key, data.KeyPrefix)
+		isRevoked := data.RevokedAt != nil
+		if err != nil || !describesKey || isRevoked != (a.Type == "key.revoked") || strings.Contains(string(a.Data), key) {
 			t.Errorf("%s: %s, %v", a.Type, a.Data, err)
 		}
 	}

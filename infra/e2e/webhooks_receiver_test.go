@@ -32,10 +32,10 @@ func (a arrival) kid() string {
 // receiver takes webhooks on this machine, verifies them as a customer's receiver in Go does, and
 // keeps them.
 type receiver struct {
-	endpoint string
+	endpoint string // the id of its webhook endpoint
 	url      string
-	address  string
-	server   *http.Server
+	address  string            // host and port
+	server   *http.Server      // while it listens
 	answer   func(arrival) int // the status of an answer; nil: 204
 
 	mu       sync.Mutex
@@ -54,6 +54,7 @@ func (c *server) receiver(t *testing.T, answer func(arrival) int, events ...stri
 	return r
 }
 
+// listen listens at a free address until the test ends.
 func (r *receiver) listen(t *testing.T) {
 	t.Helper()
 	r.address = "127.0.0.1:0"
@@ -77,6 +78,7 @@ func (r *receiver) again() error {
 	return nil
 }
 
+// register registers the receiver as an endpoint for these types of events, or for all without any.
 func (r *receiver) register(t *testing.T, c *server, events ...string) {
 	t.Helper()
 	r.endpoint = c.endpoint(t, r.url, events...)
@@ -127,12 +129,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	status := http.StatusNoContent
 	if r.answer != nil {
-		status = r.answer(a)
+		status = r.answer(a) // without the lock: it may wait
 	}
 	w.WriteHeader(status)
 }
 
-// headersOf checks the headers of a webhook.
+// headersOf returns an error when a webhook's request does not have the headers of its event.
 func headersOf(req *http.Request, e verify.Event) error {
 	for name, want := range map[string]string{
 		"Content-Type": "application/jwt", "Webhook-Id": e.ID, "User-Agent": "Latchkey-Webhooks/1",
@@ -151,9 +153,10 @@ func (r *receiver) arrivals() []arrival {
 }
 
 // about returns the webhooks of a type whose data has an id; "" is any.
-func (r *receiver) about(kind, thing string) []arrival {
+func (r *receiver) about(kind, id string) []arrival {
 	return slices.DeleteFunc(r.arrivals(), func(a arrival) bool {
-		return a.Type != kind || thing != "" && !containsID(a.Data, thing)
+		isAbout := id == "" || containsID(a.Data, id)
+		return a.Type != kind || !isAbout
 	})
 }
 
@@ -170,17 +173,17 @@ func containsID(data json.RawMessage, id string) bool {
 }
 
 // one waits for a webhook of a type whose data has an id ("": any), and returns it.
-func (r *receiver) one(t *testing.T, kind, thing string) arrival {
+func (r *receiver) one(t *testing.T, kind, id string) arrival {
 	t.Helper()
 	var found []arrival
-	within(t, kind+" about "+thing, func() bool {
-		found = r.about(kind, thing)
+	within(t, kind+" about "+id, func() bool {
+		found = r.about(kind, id)
 		return len(found) > 0
 	})
 	return found[0]
 }
 
-// noneRefused wants every webhook that came to be good.
+// noneRefused wants every webhook that came to have been good: a bad signature or claim is a fault of ours.
 func (r *receiver) noneRefused(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()

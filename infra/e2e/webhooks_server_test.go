@@ -18,7 +18,7 @@ type server struct {
 	appID   string
 	appName string
 
-	unavailable atomic.Int64 // the answers 503 that insist got
+	unavailable atomic.Int64 // how often insist got a 503
 }
 
 // server makes an org and a key of its default app.
@@ -33,7 +33,7 @@ func (tg *target) server(t *testing.T) *server {
 	return c
 }
 
-// members are a JSON object.
+// members are the members of a JSON object.
 type members = map[string]any
 
 func (c *server) call(t *testing.T, path string, body members) call {
@@ -53,6 +53,7 @@ func (c *server) want(t *testing.T, path string, body members, status int, code 
 	return c.tg.want(t, c.call(t, path, body), status, code)
 }
 
+// ok sends a request with the server's key, and wants a 200.
 func (c *server) ok(t *testing.T, path string, body members) reply {
 	t.Helper()
 	return c.want(t, path, body, http.StatusOK, "")
@@ -93,13 +94,13 @@ func (c *server) deliveries(t *testing.T, endpoint, status string) []map[string]
 func (c *server) pages(t *testing.T, path, name string, body members) []map[string]any {
 	t.Helper()
 	var all []map[string]any
-	for range 1000 {
+	for range 1000 { // more pages than any list here has
 		r := c.ok(t, path, body)
 		found := r.list(name)
 		all = append(all, found...)
 		next := r.str("nextCursor")
-		// The feed always has a cursor. An empty page is its end.
-		if next == "" || name == "events" && len(found) == 0 || t.Failed() {
+		endOfFeed := name == "events" && len(found) == 0 // the feed always has a next cursor
+		if next == "" || endOfFeed || t.Failed() {
 			return all
 		}
 		body["cursor"] = next
@@ -111,7 +112,7 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 // patience limits each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
-// within waits as eventually does, as long as this machine may be busy.
+// within waits as eventually does, with patience as the limit.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	eventually(t, patience, what, is)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// segment decodes a part of a token.
+// segment decodes part n of a token, counted from 0. It returns nil when the token has no such part.
 func segment(token string, n int) []byte {
 	parts := strings.Split(token, ".")
 	if n >= len(parts) {
@@ -78,7 +78,7 @@ func anEndpoint(t *testing.T, tg *target) {
 	}
 }
 
-// feed reads the events of an app, also on a stack that delivers none.
+// feed reads the events and deliveries of an app. It also passes on a stack that makes no delivery.
 func feed(t *testing.T, tg *target) {
 	c := tg.server(t)
 	endpoint := c.endpoint(t, tg.deaf(), "link.claimed")

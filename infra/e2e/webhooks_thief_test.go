@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// attackersRound has a stolen key register an endpoint and an honest key rename it. The admin sees
-// both, and revokes the stolen key with its endpoints while events happen. No attempt begins after
-// the answer, and no other key can enable the endpoint.
+// attackersRound has a stolen key register an endpoint and an honest key rename it. The admin sees both changes, and
+// revokes the stolen key with its endpoints while events happen. No attempt begins after the answer to the revocation,
+// and no other key can enable the endpoint.
 func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil)
@@ -33,7 +33,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	var run sync.WaitGroup
 	stop := make(chan struct{})
 	run.Go(func() { caused = c.until(t, stop) })
-	// The endpoint of the thief gets what until causes.
+	// The thief's endpoint gets the events that until causes.
 	within(t, "the thief listens", func() bool { return len(evil.about("link.revoked", "")) > 1 })
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable", "", 204, "")
 	answered := time.Now()
@@ -57,7 +57,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=enable", "", 400, "unknown_parameter")
 	_, honestToken := c.link(t, "u")
-	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable&links=revoke", "", 204, "") // again, and more
+	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable&links=revoke", "", 204, "") // the key is revoked already; its links are not
 	claim := func(token string, status int, code string) {
 		t.Helper()
 		tg.want(t, call{method: "POST", path: "/link/claim", body: `{"token":"` + token + `","claimKey":"0123456789abcdefghijkl"}`}, status, code)
@@ -66,8 +66,8 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	claim(honestToken, 200, "")
 
 	before := len(evil.arrivals())
-	one := base + "/apps/" + c.appID + "/webhook_endpoints/" + evil.endpoint
-	if r := c.owner.want(t, "PATCH", one, `{"enabled":true}`, 200, ""); r.body["enabled"] != true || r.body["disabledReason"] != nil {
+	evilPath := base + "/apps/" + c.appID + "/webhook_endpoints/" + evil.endpoint
+	if r := c.owner.want(t, "PATCH", evilPath, `{"enabled":true}`, 200, ""); r.body["enabled"] != true || r.body["disabledReason"] != nil {
 		t.Errorf("enabled by the admin: %s", r.text)
 	}
 	runScheduled(t, s, "SweepFunction")
@@ -77,8 +77,8 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// announced waits for an event at another endpoint about a change by a key, or by an admin ("").
-// The event has only the origin of the changed URL.
+// announced waits until hook got an event about a change of another endpoint by a key, or by an admin (""). The event
+// has only the origin of that endpoint's URL.
 func announced(t *testing.T, hook, about *receiver, kind, key string) {
 	t.Helper()
 	within(t, fmt.Sprintf("%s by %q", kind, key), func() bool {
@@ -111,14 +111,15 @@ func (c *server) audited(t *testing.T, endpoint string, want ...string) {
 	}
 }
 
-// shown wants an admin to see this of an endpoint that a key made.
+// shown wants an admin to see which key made an endpoint, and whether the endpoint is enabled.
 func (c *server) shown(t *testing.T, endpoint, madeBy string, enabled bool) {
 	t.Helper()
 	for _, h := range c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/apps/"+c.appID+"/webhook_endpoints", "", 200, "").list("endpoints") {
 		if h["id"] != endpoint {
 			continue
 		}
-		if h["createdByKey"] != madeBy || h["urlSetByKey"] != madeBy || h["enabled"] != enabled || (h["disabledReason"] == "admin") == enabled {
+		isDisabledByAdmin := h["disabledReason"] == "admin"
+		if h["createdByKey"] != madeBy || h["urlSetByKey"] != madeBy || h["enabled"] != enabled || isDisabledByAdmin == enabled {
 			t.Errorf("shown: %v", h)
 		}
 		return

@@ -10,8 +10,8 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// ConsumerPrefix is what the names of the consumer's functions begin with here. So they differ from those of
-// the stack's template.
+// ConsumerPrefix begins the names of the consumer's functions in the lab, so that they differ from the names of the
+// functions of the stack's template.
 const ConsumerPrefix = "consumer-"
 
 // consumer is a second template, whose API is served beside that of the stack's template. Its authorizers may
@@ -63,15 +63,16 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		switch {
 		case !own && !shared:
 			wrong = append(wrong, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
+		// The function is the consumer's, which permits its own API, or the stack's, which must permit another API.
 		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "another"):
 			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway ask %s for another API", name, a.Function))
 		case shared && a.TTL > 0:
 			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
 		}
 	}
-	_, err := gateway.New(api, nil, nil)
+	_, errGateway := gateway.New(api, nil, nil) // only to learn whether the gateway can serve the API
 	code, errCode := sourcesOf(s.options.Consumer, filepath.Join(s.dir, "consumer"), functions)
-	return consumer{code, api}, errors.Join(append(wrong, err, errCode)...)
+	return consumer{code, api}, errors.Join(append(wrong, errGateway, errCode)...)
 }
 
 // openConsumer starts to serve the consumer's API, if there is one.

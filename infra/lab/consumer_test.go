@@ -17,14 +17,15 @@ const (
 	consumer = "testdata/consumer/template.yaml"
 )
 
-// TestConsumersAPIAsksAuthorizersOfTheStack has a consumer in another Go module. One of its functions has the
-// logical id of the authorizer, one is JavaScript, and one Python.
+// TestConsumersAPIAsksAuthorizersOfTheStack has a consumer in another Go module. One of its functions has the same
+// logical id as the stack's authorizer, one is JavaScript, and one Python.
 func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 	t.Parallel()
 	s := start(t, lab.Options{Template: door, Consumer: consumer, ConsumerParameters: map[string]string{
 		"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:AuthorizerFunction",
 	}})
-	for range 2 {
+	for range 2 { // the second time after a deployment of the stack
+		// The function in Go adds DynamoDB's answer: 400, because no role of the stack is the consumer's.
 		for path, want := range map[string]string{"/go": "go someone 400 Bad Request", "/node/a": "node someone a", "/python/a": "python someone a"} {
 			if status, body := ask(t, "GET", s.Consumer+path); status != 401 || body != `{"refused":"missing_credentials"}` {
 				t.Errorf("%s without credentials: %d %s", path, status, body)
@@ -36,7 +37,6 @@ func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 		if status, _ := ask(t, "GET", s.URL+"/go", "Authorization", "x"); status != 403 {
 			t.Errorf("the consumer's route on the stack's API: %d", status)
 		}
-		// A function of the consumer has no role of the stack's.
 		if denied := strings.Join(s.Access().Denied(), " "); !strings.Contains(denied, lab.ConsumerPrefix+"AuthorizerFunction dynamodb:Scan") {
 			t.Errorf("denied: %s", denied)
 		}
@@ -46,7 +46,6 @@ func TestConsumersAPIAsksAuthorizersOfTheStack(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		// The consumer is there after a change of the stack too.
 		if err := s.Deploy(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +60,13 @@ func TestFunctionURLIsServedWhereTheTemplateHasOne(t *testing.T) {
 		t.Errorf("a URL that is off: %v", s.FunctionURLs)
 	}
 	var before string
-	for range 2 { // it keeps its address
+	for range 2 { // the second deployment must keep the URL's address
 		if err := s.Deploy(t.Context(), map[string]string{"Door": "yes"}); err != nil {
 			t.Fatal(err)
 		}
 		at := s.FunctionURLs["DoorFunction"]
-		if at == "" || s.Outputs()["DoorUrl"] != at+"/" || before != "" && at != before {
+		moved := before != "" && at != before
+		if at == "" || s.Outputs()["DoorUrl"] != at+"/" || moved {
 			t.Fatalf("the URL is at %q, before at %q, and the output is %q", at, before, s.Outputs()["DoorUrl"])
 		}
 		before = at
@@ -83,7 +83,7 @@ func TestFunctionURLIsServedWhereTheTemplateHasOne(t *testing.T) {
 			t.Errorf("another function has the address %q", got)
 		}
 	}
-	// The function reserves one copy.
+	// The function reserves one copy: of two requests at once, one gets 200 and the other 429.
 	statuses := make([]int, 2)
 	var asked sync.WaitGroup
 	for i := range statuses {
@@ -127,6 +127,7 @@ func TestAFunctionWhoseCodeChangesIsServedAnew(t *testing.T) {
 		ConsumerParameters: map[string]string{"PlainArn": "arn:aws:lambda:us-east-1:000000000000:function:AuthorizerFunction"},
 		Progress:           func(line string) { mu.Lock(); defer mu.Unlock(); lines = append(lines, line) },
 	})
+	// A line about a replacement ends in " s: " and the names of the functions, after the seconds that it took.
 	said := func() string { mu.Lock(); defer mu.Unlock(); return strings.Join(lines, "\n") }
 	change := func(name, from, to string) {
 		t.Helper()
@@ -136,36 +137,36 @@ func TestAFunctionWhoseCodeChangesIsServedAnew(t *testing.T) {
 		}
 		write(name, strings.Replace(text, from, to, 1))
 	}
-	first := func(path string) string {
+	firstWord := func(path string) string {
 		_, body := ask(t, "GET", s.Consumer+path, "Authorization", "x")
 		word, _, _ := strings.Cut(body, " ")
 		return word
 	}
 	t.Cleanup(func() { t.Log(said()) })
-	if first("/go") != "go" || first("/node/a") != "node" {
+	if firstWord("/go") != "go" || firstWord("/node/a") != "node" {
 		t.Fatal("the functions do not answer")
 	}
 	change("main.go", `"go %v`, `"changed %v`)
-	until(t, "a change of Go", func() bool { return first("/go") == "changed" })
+	until(t, "a change of Go", func() bool { return firstWord("/go") == "changed" })
 	until(t, "the replacement of that function only", func() bool { return strings.Contains(said()+"\n", " s: "+lab.ConsumerPrefix+"AuthorizerFunction\n") })
 	if strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") {
 		t.Error("the function in JavaScript is replaced too")
 	}
 	change("node/index.js", "`node $", "`also $")
-	until(t, "a change of JavaScript", func() bool { return first("/node/a") == "also" })
+	until(t, "a change of JavaScript", func() bool { return firstWord("/node/a") == "also" })
 	until(t, "the replacement of that function only", func() bool { return strings.Contains(said(), " s: "+lab.ConsumerPrefix+"NodeFunction") })
-	if strings.Contains(said(), "UnusedFunction") { // after the change of Go, which is dealt with before that of JavaScript
+	if strings.Contains(said(), "UnusedFunction") { // its sources are unchanged, and the change of Go is handled by now
 		t.Error("a function whose code has not changed is replaced")
 	}
 	change("main.go", "func main() {", "func main() { no")
 	until(t, "the compiler's refusal", func() bool { return strings.Contains(said(), "undefined: no") })
-	if first("/go") != "changed" {
+	if firstWord("/go") != "changed" {
 		t.Error("the function is gone after a change that does not compile")
 	}
 	change("main.go", "func main() { no", "func main() {")
 	change("main.go", `"changed %v`, `"again %v`)
-	until(t, "the next change", func() bool { return first("/go") == "again" })
+	until(t, "the next change", func() bool { return firstWord("/go") == "again" })
 	write("unused/main.go", "package main\n\nfunc main() { nothing }\n")
 	change("main.go", `"again %v`, `"first %v`)
-	until(t, "a change beside a function that is not in use and does not compile", func() bool { return first("/go") == "first" })
+	until(t, "a change beside a function that is not in use and does not compile", func() bool { return firstWord("/go") == "first" })
 }

@@ -10,11 +10,10 @@ import (
 
 // Info is the control endpoint's description of a stack: GET /info.
 type Info struct {
-	URL       string    `json:"url"`
-	PID       int       `json:"pid"`
-	LogDir    string    `json:"logDir"`
-	Endpoints Endpoints `json:"endpoints"`
-
+	URL          string            `json:"url"`
+	PID          int               `json:"pid"`
+	LogDir       string            `json:"logDir"`
+	Endpoints    Endpoints         `json:"endpoints"`
 	Consumer     string            `json:"consumer,omitempty"`
 	FunctionURLs map[string]string `json:"functionUrls"`
 }
@@ -26,10 +25,9 @@ func (s *Stack) Info() Info {
 	}
 }
 
-// controlHandler returns the control endpoint, for tests and make targets on this machine. It is not part
-// of the API and answers only on loopback. It refuses pages: a browser lets any page send a plain POST to this machine,
-// with its Origin. GET /info, GET /copies?function=,
-// POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}.
+// controlHandler returns the control endpoint, for tests and make targets on this machine: GET /info,
+// GET /copies?function=, POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}. It is not part of the
+// API and answers only on loopback. It refuses requests with an Origin: a browser lets any page send a POST to it.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Info()) })
@@ -37,6 +35,7 @@ func (s *Stack) controlHandler() http.Handler {
 	for pattern, handler := range s.options.Control {
 		mux.Handle(pattern, handler)
 	}
+	// A service that starts again does not stop when the client of the request goes away.
 	plain := func(do func() error) func(*http.Request) error { return func(*http.Request) error { return do() } }
 	for name, do := range map[string]func(*http.Request) error{
 		"db/stop": plain(s.StopDB), "db/pause": plain(s.PauseDB), "db/resume": plain(s.ResumeDB),

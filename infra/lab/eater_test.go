@@ -22,8 +22,8 @@ import (
 
 const feed = "testdata/feed.yaml"
 
-// call is a line that the function eater prints of a call: one for what it got, and one for what it
-// has done.
+// call is a line that the function eater prints. Each call prints two: PID and Items, what it got, at the begin, and
+// Done, what it has done, at the end.
 type call struct {
 	PID      int
 	Schedule bool
@@ -31,7 +31,7 @@ type call struct {
 	Done     []string
 }
 
-// calls returns the lines that a function has printed.
+// calls returns the whole lines that a function has printed.
 func calls(t *testing.T, s *lab.Stack, function string) []call {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.LogDir, function+".log"))
@@ -48,7 +48,8 @@ func calls(t *testing.T, s *lab.Stack, function string) []call {
 	return out
 }
 
-// got returns the names that start with prefix: by call, as they came, and in one list, as they were done.
+// got returns the names of records or messages that start with prefix: those that came, by call, and those that the
+// function has done, in order.
 func got(t *testing.T, s *lab.Stack, function, prefix string) (came [][]string, done []string) {
 	t.Helper()
 	for _, c := range calls(t, s, function) {
@@ -73,6 +74,7 @@ func got(t *testing.T, s *lab.Stack, function, prefix string) (came [][]string, 
 // patience bounds each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
+// until waits until a condition holds; what names it in the failure.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
@@ -83,8 +85,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// put writes rows in one transaction, so that they come in few batches. Each row is "name" or
-// "name=what to do".
+// put writes rows in one transaction, so that they come in few batches. Each row is "name" or "name=order", where
+// the order is that of the function eater: once (fail once), poison (always fail) or slow.
 func put(t *testing.T, s *lab.Stack, pk string, rows ...string) {
 	t.Helper()
 	var items []types.TransactWriteItem
@@ -101,6 +103,7 @@ func put(t *testing.T, s *lab.Stack, pk string, rows ...string) {
 	}
 }
 
+// send sends a message with a name and an order for the function eater, as in put.
 func send(t *testing.T, s *lab.Stack, name, do string) {
 	t.Helper()
 	url, err := s.QueueURL("Jobs")

@@ -33,25 +33,26 @@ func TestFunctionsAreFed(t *testing.T) {
 }
 
 func inOrder(t *testing.T, s *lab.Stack) {
-	put(t, s, "OTHER#1", "order-other")
+	put(t, s, "OTHER#1", "order-other") // the filter takes only INSERTs of EVTS#…
 	var want []string
 	for i := range 12 {
 		name := fmt.Sprintf("order-%02d", i)
 		want = append(want, name)
 		put(t, s, "EVTS#1", name)
 	}
-	put(t, s, "EVTS#1", want[0]+"=changed") // MODIFY does not fit
+	put(t, s, "EVTS#1", want[0]+"=changed") // a MODIFY
 	until(t, "all records", func() bool { _, done := got(t, s, "StreamFunction", "order-"); return len(done) >= len(want) })
-	time.Sleep(300 * time.Millisecond)
-	if came, done := got(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, func(b []string) bool { return len(b) > 5 }) {
+	time.Sleep(300 * time.Millisecond) // for records that must not come
+	overBatchSize := func(batch []string) bool { return len(batch) > 5 }
+	if came, done := got(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, overBatchSize) {
 		t.Errorf("came %v, done %v", came, done)
 	}
 }
 
 func poisonGivenUp(t *testing.T, s *lab.Stack) {
-	given := depth(t, s, "GivenUp").Visible
+	before := depth(t, s, "GivenUp").Visible
 	put(t, s, "EVTS#1", "poison-1", "poison-2=poison", "poison-3", "poison-4")
-	until(t, "the others", func() bool {
+	until(t, "the other records", func() bool {
 		_, done := got(t, s, "StreamFunction", "poison-")
 		for _, name := range []string{"poison-1", "poison-3", "poison-4"} {
 			if !slices.Contains(done, name) {
@@ -60,7 +61,7 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 		}
 		return !slices.Contains(done, "poison-2")
 	})
-	until(t, "a message about it", func() bool { return depth(t, s, "GivenUp").Visible == given+1 })
+	until(t, "a message about the poison record", func() bool { return depth(t, s, "GivenUp").Visible == before+1 })
 	url, err := s.QueueURL("GivenUp")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 	if err != nil || len(out.Messages) != 1 {
 		t.Fatalf("%+v %v", out, err)
 	}
-	var said struct {
+	var message struct {
 		RequestContext     struct{ Condition, FunctionArn string }
 		DDBStreamBatchInfo struct {
 			StartSequenceNumber, EndSequenceNumber, StreamArn string
@@ -77,10 +78,10 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 		}
 	}
 	body := aws.ToString(out.Messages[0].Body)
-	if err := json.Unmarshal([]byte(body), &said); err != nil {
+	if err := json.Unmarshal([]byte(body), &message); err != nil {
 		t.Fatal(err)
 	}
-	var id string
+	var id string // sequence number of poison-2
 	for _, c := range calls(t, s, "StreamFunction") {
 		for _, i := range c.Items {
 			if i.Name == "poison-2" {
@@ -88,8 +89,8 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 			}
 		}
 	}
-	b := said.DDBStreamBatchInfo
-	if said.RequestContext.Condition != "RetryAttemptsExhausted" || b.BatchSize != 1 || b.StartSequenceNumber != id || b.EndSequenceNumber != id || id == "" {
+	b := message.DDBStreamBatchInfo
+	if message.RequestContext.Condition != "RetryAttemptsExhausted" || b.BatchSize != 1 || b.StartSequenceNumber != id || b.EndSequenceNumber != id || id == "" {
 		t.Errorf("%s, sequence number %s", body, id)
 	}
 	if strings.Contains(body, "poison-2") {
@@ -98,10 +99,11 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 }
 
 func deadLetters(t *testing.T, s *lab.Stack) {
-	dead := depth(t, s, "DeadJobs").Visible
+	before := depth(t, s, "DeadJobs").Visible
 	send(t, s, "dead-once", "once")
 	send(t, s, "dead-poison", "poison")
-	until(t, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == dead+1 })
+	until(t, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == before+1 })
+	// maxReceiveCount is 2.
 	if came, done := got(t, s, "QueueFunction", "dead-once"); len(came) != 2 || len(done) != 1 {
 		t.Errorf("the message that failed once came %v, done %v", came, done)
 	}

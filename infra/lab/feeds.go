@@ -114,9 +114,9 @@ func (s *Stack) QueueURL(queue string) (string, error) {
 	return q.URL, err
 }
 
-// QueueVariables returns the environment variables of all functions whose value is a queue's URL.
+// QueueVariables returns those environment variables of the functions whose value is the URL of a queue.
 func (s *Stack) QueueVariables() map[string]string {
-	functions, _ := s.template.Functions() // no error since it started
+	functions, _ := s.template.Functions() // the stack has started, so there is no error
 	queues, _ := s.template.Queues()
 	out := make(map[string]string)
 	for _, f := range functions {
@@ -159,8 +159,8 @@ func (s *Stack) callSchedules(ctx context.Context) error {
 	return nil
 }
 
-// keepCalling calls a scheduled function at its interval. When a call takes longer, the next one is
-// left out.
+// keepCalling calls a scheduled function at its interval, in minutes of Options.Minute. While a call takes longer
+// than its interval, ticks are left out.
 func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 	every := sc.Every
 	if s.options.Minute != 0 {
@@ -204,7 +204,7 @@ func (s *Stack) callScheduled(ctx context.Context, sc *scheduled) error {
 	}
 	begun := time.Now()
 	_, err = s.lambda.Invoke(ctx, sc.Function, payload)
-	if ctx.Err() == nil {
+	if ctx.Err() == nil { // else the stack is closing
 		failed := 0
 		if err != nil {
 			failed = 1

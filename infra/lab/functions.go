@@ -29,7 +29,7 @@ func (s *Stack) translate(ctx context.Context) error {
 		return err
 	}
 	api, errAPI := s.template.API()
-	if errAPI == nil {
+	if errAPI == nil { // only to learn whether the gateway can serve the API
 		_, errAPI = gateway.New(api, nil, nil)
 	}
 	_, errSources := s.template.EventSources()
@@ -68,18 +68,18 @@ func (s *Stack) resolveOptions(parameters map[string]string) translated.Options 
 	}
 }
 
-// startFunctions makes the functions ready to be called. Copies start with the calls.
+// startFunctions makes the functions ready to be called. The first call of a function starts its process.
 func (s *Stack) startFunctions(context.Context) error {
 	if err := s.startAccess(); err != nil {
 		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
 	}
-	var err error
+	var err error // the variables of the functions now name the keys and URLs that were made since translate
 	if s.sources.functions, err = s.template.Functions(); err != nil {
 		return err
 	}
 	aws := map[string]string{"AWS_ENDPOINT_URL": s.AWS}
 	own, errOwn := s.sources.run(aws)
-	consumers, errConsumer := s.consumer.run(aws) // the proxy knows no role of theirs, so it refuses their calls
+	consumers, errConsumer := s.consumer.run(aws) // iam knows no role of theirs, so it refuses their calls to AWS
 	if err := errors.Join(errOwn, errConsumer); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Stack) Gateway(ctx context.Context, template string) (http.Handler, err
 	return s.gatewayOf(api)
 }
 
-// gatewayOf returns a gateway for an API, which marks its own responses.
+// gatewayOf returns a gateway for an API, which adds the header Options.Marker to the answers that it makes itself.
 func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
 	g, err := gateway.New(api, s.lambda, s.requests)
 	if err != nil {
@@ -130,10 +130,11 @@ func (s *Stack) takeURLs() error {
 	if s.urls, err = s.template.FunctionURLs(); err != nil {
 		return err
 	}
-	numbers := s.template.Declared(translated.URLType)
+	// Each declared URL has its port, also while its condition fails, so that a port stays the same after Deploy.
+	declared := s.template.Declared(translated.URLType)
 	s.FunctionURLs = make(map[string]string)
 	for _, u := range s.urls {
-		if err := s.openURL(u.ID, slices.Index(numbers, u.ID)); err != nil {
+		if err := s.openURL(u.ID, slices.Index(declared, u.ID)); err != nil {
 			return err
 		}
 		s.FunctionURLs[u.Function] = loopback(s.urlPorts[u.ID])
@@ -142,8 +143,8 @@ func (s *Stack) takeURLs() error {
 	return err
 }
 
-// startAccess serves the endpoint through which the functions call AWS. It decides each call by the
-// function's role.
+// startAccess serves the endpoint through which the functions call AWS. The endpoint decides each call
+// by the role of the function.
 func (s *Stack) startAccess() error {
 	var err error
 	if s.access, err = iam.New(s.template); err != nil {
@@ -168,7 +169,7 @@ func (s *Stack) startAccess() error {
 	return nil
 }
 
-// Access returns what decides the functions' calls by their roles.
+// Access returns the authority that decides the functions' calls by their roles.
 func (s *Stack) Access() *iam.Authority { return s.access }
 
 // Watch calls f for each call of a function to AWS from now on. Nil ends the watch.
@@ -180,12 +181,12 @@ func (s *Stack) makeKeys(ctx context.Context) error {
 	o := s.resolveOptions(s.template.Parameters)
 	client := backing.NewKMSClient(s.DataPlane.KMS)
 	for _, name := range s.template.Named("AWS::KMS::Key") {
-		id, had := s.keys[name]
-		if had {
+		id, exists := s.keys[name]
+		if exists { // unless the KMS was stopped since
 			_, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
-			had = err == nil
+			exists = err == nil
 		}
-		if !had {
+		if !exists {
 			var err error
 			if id, err = makeKey(ctx, client, s.template.Resources[name].Properties); err != nil {
 				return fmt.Errorf("key %s: %w", name, err)
@@ -203,9 +204,8 @@ func makeKey(ctx context.Context, client *kms.Client, properties map[string]any)
 	spec, _ := properties["KeySpec"].(string)
 	usage, _ := properties["KeyUsage"].(string)
 	in := &kms.CreateKeyInput{KeySpec: types.KeySpec(spec), KeyUsage: types.KeyUsageType(usage)}
-	tags, _ := properties["Tags"].([]any)
-	for _, t := range tags {
-		tag, _ := t.(map[string]any)
+	for _, t := range translated.List(properties["Tags"]) {
+		tag := translated.Object(t)
 		in.Tags = append(in.Tags, types.Tag{TagKey: aws.String(fmt.Sprint(tag["Key"])), TagValue: aws.String(fmt.Sprint(tag["Value"]))})
 	}
 	out, err := client.CreateKey(ctx, in)

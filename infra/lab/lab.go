@@ -6,8 +6,8 @@
 //	s, err := lab.Start(ctx, lab.Options{Template: "template.yaml"})
 //	defer s.Close()
 //
-// A function finds AWS at AWS_ENDPOINT_URL, as the SDKs do. What the lab cannot serve of a template is an error
-// at the start.
+// A function finds AWS at AWS_ENDPOINT_URL, as the SDKs do. A part of the template that the lab cannot serve is an
+// error at the start.
 package lab
 
 import (
@@ -38,53 +38,53 @@ import (
 type Options struct {
 	Template   string
 	Port       int                    // of the gateway; the others follow it (Ports). 0: free ones
-	Site       *Site                  // its addresses, if Listen was called before; nil: those of Port
+	Site       *Site                  // the stack's addresses, if Listen was called before; nil: those of Port
 	Dir        string                 // state and logs; "": a temporary folder
 	Name       string                 // the stack's name; "": lab
 	Parameters map[string]string      // of the template
-	Names      map[string]string      // of resources, by logical id; others are made up
-	Issuer     *backing.IssuerOptions // its ID and kinds; nil: the stack has no token issuer
+	Names      map[string]string      // names of resources, by logical id; other names are made up
+	Issuer     *backing.IssuerOptions // ID and kinds of the token issuer; nil: there is none
 	Requests   io.Writer              // gets one line a request; nil: no lines
 	Progress   tools.Progress         // nil: standard error
 	MaxCopies  int                    // of one function; 0: lambda's default
 	Reload     bool                   // functions whose code changes are built anew, and served when they compile
-	Minute     time.Duration          // the length of a schedule's minute; 0: a minute
+	Minute     time.Duration          // how long a minute of a schedule lasts; 0: a minute
 
 	Consumer           string            // a second template, whose API is served beside this one's; "": none
 	ConsumerParameters map[string]string // of that template
 
 	Marker   string                  // a header of the answers that the gateway itself gives; "": none
-	Control  map[string]http.Handler // more of the control endpoint, by pattern
+	Control  map[string]http.Handler // more handlers of the control endpoint, by pattern
 	Received func(pump.Message)      // gets each message that a function is fed from a queue; may be nil
 }
 
-// Stack is a running template: a site, services, and what is between them.
+// Stack is a running template: its addresses, its services, and the functions between them.
 type Stack struct {
 	*Site
 	*Services
 
 	options   Options
-	root      string
+	root      string // the folder of this repository
 	dir       string
-	urls      []translated.FunctionURL
+	urls      []translated.FunctionURL // those to serve
 	sources   sources
 	consumer  consumer          // its api is nil: there is none
-	built     map[string]bool   // programs, by their paths
+	built     map[string]bool   // which programs are built, by their paths
 	keys      map[string]string // ids of the KMS keys, by their logical ids
 	template  *translated.Template
 	api       *translated.API
 	lambda    *lambda.Service
 	access    *iam.Authority
 	proxy     *iam.Proxy
-	requests  *log.Logger // nil: no lines
-	failed    chan error
-	once      sync.Once
-	temporary bool // dir goes with the stack
-	stop      context.CancelFunc
-	feeding   sync.WaitGroup // what calls functions, but for requests
+	requests  *log.Logger        // nil: no lines
+	failed    chan error         // see Failed
+	once      sync.Once          // for Close
+	temporary bool               // Close removes dir
+	stop      context.CancelFunc // ends feeding
+	feeding   sync.WaitGroup     // the goroutines of pumps, schedules and reload
 	streams   []*pump.Stream
 	schedules []*scheduled
-	stopped   map[string]bool // functions whose reserved concurrency is 0
+	stopped   map[string]bool // functions that Reserve has stopped (true) or freed (false)
 }
 
 // Start starts a stack and returns when it serves. It fails when a port is taken, when the lab cannot serve the
@@ -104,7 +104,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
 	}
 	s.Site.fail = s.fail
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until Close: ctx is only for the start
 	s.stop = cancel
 	for _, step := range []func(context.Context) error{s.place, s.translate, s.startServices, s.startFunctions, s.callSchedules} {
 		if err := step(ctx); err != nil {
@@ -134,7 +134,7 @@ func (s *Stack) place(context.Context) error {
 	}
 	o := s.options
 	s.Services = &Services{
-		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, of: s.Ports, issues: o.Issuer, progress: o.Progress, fail: s.fail,
+		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, ports: s.Ports, issuerOptions: o.Issuer, progress: o.Progress, fail: s.fail,
 	}
 	return os.MkdirAll(s.LogDir, 0o755)
 }
@@ -191,7 +191,7 @@ func (s *Stack) fail(err error) {
 // cannot be used then: Close it.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
-// halt ends the functions and all that calls them. The services behind them go on.
+// halt ends the functions and everything that calls them: requests, pumps and schedules. The services go on.
 func (s *Stack) halt() {
 	s.stop()
 	_ = s.Site.Close()
@@ -217,9 +217,9 @@ func (s *Stack) Close() error {
 	return err
 }
 
-// Deploy changes the running stack as CloudFormation does when it gets other parameters: these are all. Nil
-// keeps them. Requests fail meanwhile. The services go on, and Reserve stays in effect. Access begins anew. After
-// an error the stack cannot be used: Close it.
+// Deploy changes the running stack as CloudFormation does when it gets other parameters. The parameters replace all
+// earlier ones; nil keeps those. Requests fail meanwhile. The services go on, and Reserve stays in effect, but Access
+// forgets the calls before. After an error the stack cannot be used: Close it.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
 	s.halt()
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -242,14 +242,14 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	return errors.Join(append(wrong, s.open(ctx, background))...)
 }
 
-// DeployConsumer is Deploy for another template of the consumer.
+// DeployConsumer replaces the consumer's template. Otherwise it is like Deploy.
 func (s *Stack) DeployConsumer(ctx context.Context, template string) error {
 	s.options.Consumer = template
 	return s.Deploy(ctx, nil)
 }
 
-// Reserve sets a function's reserved concurrency. Only 0 has an effect here: the function is not
-// called. Less than 0 reserves none.
+// Reserve sets a function's reserved concurrency in the running stack. Only 0 has an effect: the function gets no
+// call. Any other number ends that.
 func (s *Stack) Reserve(function string, copies int) error {
 	s.stopped[function] = copies == 0
 	return s.lambda.SetStopped(function, copies == 0)

@@ -30,6 +30,7 @@ func start(t *testing.T, o lab.Options) *lab.Stack {
 	return s
 }
 
+// ask sends a request and returns the answer's status and body. headers are names and values in turn.
 func ask(t *testing.T, method, url string, headers ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, nil)
@@ -69,17 +70,17 @@ func TestStackServesTheTemplate(t *testing.T) {
 	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 200 || body != "ticked" {
 		t.Errorf("with credentials: %d %s", status, body)
 	}
-	for url, hang := range map[string][2]string{"stopped": {"stop", "start"}, "paused": {"pause", "resume"}} {
-		if status, body := ask(t, "POST", s.Control+"/db/"+hang[0]); status != 204 {
+	for state, c := range map[string]struct{ begin, end string }{"stopped": {"stop", "start"}, "paused": {"pause", "resume"}} {
+		if status, body := ask(t, "POST", s.Control+"/db/"+c.begin); status != 204 {
 			t.Fatal(status, body)
 		}
 		if status, _ := ask(t, "GET", s.URL+"/open"); status != 503 {
-			t.Errorf("database %s: %d", url, status)
+			t.Errorf("database %s: %d", state, status)
 		}
-		if status, body := ask(t, "POST", s.Control+"/db/"+hang[1]); status != 204 {
+		if status, body := ask(t, "POST", s.Control+"/db/"+c.end); status != 204 {
 			t.Fatal(status, body)
 		}
-		until(t, "an answer from the database that is no longer "+url, func() bool {
+		until(t, "an answer from the database that is no longer "+state, func() bool {
 			status, body := ask(t, "GET", s.URL+"/open")
 			return status == 200 && body == "ticked"
 		})

@@ -39,14 +39,15 @@ func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 	}
 }
 
-// TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce has minutes of 400 ms, and calls of 50 ms or more.
+// TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce has minutes of 400 ms, and calls of 50 ms or more. A call prints a
+// line at its begin, with its process, and a line without a process at its end.
 func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	const minute = 400 * time.Millisecond
 	s := start(t, lab.Options{Template: feed, Minute: minute})
 	seen := func() []call { return calls(t, s, "TickFunction") }
 	begun, before := time.Now(), len(seen())
-	time.Sleep(1700 * time.Millisecond)
+	time.Sleep(1700 * time.Millisecond) // four minutes; two calls are enough on a busy machine
 	n := (len(seen()) - before) / 2
 	if most := int(time.Since(begun)/minute) + 1; n < 2 || n > most {
 		t.Errorf("%d calls in %s at one each %s", n, time.Since(begun), minute)
@@ -60,10 +61,10 @@ func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 		})
 	}
 	asked.Wait()
-	if n := len(seen()); n < 24 {
+	if n := len(seen()); n < 2*12 {
 		t.Errorf("%d lines of 12 calls or more", n)
 	}
-	// Each call prints its process at its begin and none at its end.
+	// Calls at the same time would mix their lines.
 	for i, c := range seen() {
 		if begin := i%2 == 0; begin != (c.PID != 0) || !c.Schedule {
 			t.Fatalf("line %d: %+v", i, c)

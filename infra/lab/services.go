@@ -17,15 +17,15 @@ type Services struct {
 	DataPlane Endpoints
 	LogDir    string // has a file for each function and service
 
-	dir      string // of their data
-	of       Ports
-	issues   *backing.IssuerOptions
-	progress tools.Progress
-	fail     func(error) // gets the reason when a service ends by itself
+	dir           string // of their data
+	ports         Ports
+	issuerOptions *backing.IssuerOptions // nil: there is no issuer
+	progress      tools.Progress
+	fail          func(error) // gets the reason when a service ends by itself
 
 	mu                     sync.Mutex // guards the processes
 	db, kms, queue, issuer *backing.Process
-	queues                 []backing.Queue // that exist
+	queues                 []backing.Queue // the queues to create in a queue server that starts again
 }
 
 // Endpoints are the base URLs of the services.
@@ -35,10 +35,10 @@ type Endpoints struct {
 	SQS      string `json:"sqs"`
 }
 
-// steps returns what starts the services. The steps may run at once.
+// steps returns the functions that start the services. They may run at once.
 func (s *Services) steps() []func(context.Context) error {
 	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue}
-	if s.issues != nil {
+	if s.issuerOptions != nil {
 		steps = append(steps, s.startIssuer)
 	}
 	return steps
@@ -46,37 +46,37 @@ func (s *Services) steps() []func(context.Context) error {
 
 func (s *Services) startDB(ctx context.Context) error {
 	p, err := backing.StartDynamoDB(ctx, backing.Options{
-		Port: s.of.DynamoDB, DataDir: filepath.Join(s.dir, "data"), LogPath: s.log("dynamodb"), Progress: s.progress,
+		Port: s.ports.DynamoDB, DataDir: filepath.Join(s.dir, "data"), LogPath: s.log("dynamodb"), Progress: s.progress,
 	})
-	return s.own(&s.db, &s.DataPlane.DynamoDB, p, err)
+	return s.keep(&s.db, &s.DataPlane.DynamoDB, p, err)
 }
 
 func (s *Services) startKMS(ctx context.Context) error {
-	p, err := backing.StartKMS(ctx, backing.Options{Port: s.of.KMS, LogPath: s.log("kms"), Progress: s.progress})
-	return s.own(&s.kms, &s.DataPlane.KMS, p, err)
+	p, err := backing.StartKMS(ctx, backing.Options{Port: s.ports.KMS, LogPath: s.log("kms"), Progress: s.progress})
+	return s.keep(&s.kms, &s.DataPlane.KMS, p, err)
 }
 
 func (s *Services) startQueue(ctx context.Context) error {
-	p, err := backing.StartQueue(ctx, backing.Options{Port: s.of.Queue, LogPath: s.log("sqs"), Progress: s.progress})
-	return s.own(&s.queue, &s.DataPlane.SQS, p, err)
+	p, err := backing.StartQueue(ctx, backing.Options{Port: s.ports.Queue, LogPath: s.log("sqs"), Progress: s.progress})
+	return s.keep(&s.queue, &s.DataPlane.SQS, p, err)
 }
 
 func (s *Services) startIssuer(ctx context.Context) error {
-	o := *s.issues
+	o := *s.issuerOptions
 	o.KeyPath = filepath.Join(s.dir, "issuer-key.json")
-	o.Options = backing.Options{Port: s.of.Issuer, LogPath: s.log("issuer"), Progress: s.progress}
+	o.Options = backing.Options{Port: s.ports.Issuer, LogPath: s.log("issuer"), Progress: s.progress}
 	p, err := backing.StartIssuer(ctx, o)
-	return s.own(&s.issuer, new(string), p, err)
+	return s.keep(&s.issuer, new(string), p, err)
 }
 
 func (s *Services) log(service string) string { return filepath.Join(s.LogDir, service+".log") }
 
-// own keeps a started child and its address, and reports when the child ends by itself.
-func (s *Services) own(as **backing.Process, endpoint *string, p *backing.Process, err error) error {
+// keep sets the service's process and address once it has started, and calls fail when the process ends by itself.
+func (s *Services) keep(service **backing.Process, endpoint *string, p *backing.Process, err error) error {
 	if err != nil {
 		return err
 	}
-	*as, *endpoint = p, p.Endpoint
+	*service, *endpoint = p, p.Endpoint
 	go func() {
 		<-p.Done()
 		if err := p.Err(); err != nil {

@@ -21,8 +21,8 @@ type Ports struct {
 // PortsFrom returns the ports of the stack whose gateway listens on port.
 func PortsFrom(port int) Ports {
 	var p Ports
-	for i, of := range p.all() {
-		*of = port + i
+	for i, number := range p.all() {
+		*number = port + i
 	}
 	p.URLs = p.Consumer + 1
 	return p
@@ -48,8 +48,8 @@ type Site struct {
 	fail     func(error) // gets the reason when a server ends by itself
 }
 
-// Listen takes the ports from the given one on, or free ones if it is 0, so that no second stack can use this
-// one's state. It listens on those that this process always serves, and checks that the others are free.
+// Listen takes the ports from the given port on, or free ports if it is 0. It listens on those that this process
+// always serves, so that no second stack can use this stack's state, and checks that the others are free.
 func Listen(port int) (*Site, error) {
 	s := &Site{Ports: PortsFrom(port), urlPorts: make(map[string]int)}
 	if port == 0 {
@@ -65,8 +65,8 @@ func Listen(port int) (*Site, error) {
 // served returns the ports that this process always serves.
 func (p *Ports) served() []*int { return []*int{&p.Gateway, &p.Control, &p.AWS} }
 
-// take listens on every port, and replaces 0 by a free port. It keeps all listeners open until the end, so that
-// no port is chosen twice, and those of the served ports for good, so that no one else takes them.
+// take listens on every port, and replaces 0 by a free port. It closes the listeners of the ports of other processes
+// only at its end, so that no port is chosen twice. Those of the served ports stay open.
 func (s *Site) take() error {
 	s.listens = make(map[int]net.Listener)
 	for _, port := range s.Ports.all() {
@@ -103,7 +103,7 @@ func (s *Site) listen(port int) error {
 	return err
 }
 
-// openURL listens on the port of a function URL, which it keeps as long as the stack runs. n is its number.
+// openURL listens on the port of the n-th function URL. A URL keeps its port as long as the stack runs.
 func (s *Site) openURL(id string, n int) error {
 	if s.Ports.URLs != 0 {
 		s.urlPorts[id] = s.Ports.URLs + n
@@ -131,14 +131,14 @@ func (s *Site) serve(h http.Handler, port int) {
 	}()
 }
 
-// Close ends the servers, and leaves the ports.
+// Close ends the servers, and frees the ports.
 func (s *Site) Close() error {
 	var wrong []error
 	for _, server := range s.servers {
 		wrong = append(wrong, server.Close())
 	}
 	for _, l := range s.listens {
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // a server's is closed with it
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // a server has closed its own listener
 			wrong = append(wrong, err)
 		}
 	}

@@ -20,11 +20,11 @@ import (
 // sources is the code of a template's functions.
 type sources struct {
 	functions map[string]translated.Function // by name
-	folders   map[string]string              // of each function's code, by its name: a full path
+	folders   map[string]string              // the full path of each function's code, by the function's name
 	module    string                         // the folder of the Go module of the functions in Go; "": there are none
 	out       string                         // the folder for the programs
-	code      []string                       // the folders whose files change the functions: the module, and those of functions that are not built
-	files     map[string]string              // the fingerprint of each of these folders, when they were last looked at
+	code      []string                       // the folders to watch: the module, and those of interpreted functions
+	files     map[string]string              // the last seen fingerprint of each folder in code
 }
 
 // sourcesOf finds the code of a template's functions. A CodeUri is relative to its template.
@@ -61,15 +61,15 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 	return c, err
 }
 
-// fingerprints returns a text for each folder of code that changes with its files.
+// fingerprints returns a text for each folder in c.code. The text changes with the folder's files.
 func (c sources) fingerprints() (map[string]string, error) {
 	out := make(map[string]string)
 	for _, folder := range c.code {
-		of, err := build.Fingerprint(folder)
+		text, err := build.Fingerprint(folder)
 		if err != nil {
 			return nil, err
 		}
-		out[folder] = of
+		out[folder] = text
 	}
 	return out, nil
 }
@@ -94,7 +94,12 @@ func (c sources) program(function string) string {
 // build builds the functions in Go that are not built yet.
 func (s *Stack) build(ctx context.Context) error {
 	for _, c := range []sources{s.sources, s.consumer.sources} {
-		missing := slices.DeleteFunc(c.inGo(), func(name string) bool { return s.built[c.program(name)] })
+		var missing []string
+		for name, f := range c.functions {
+			if !f.Interpreted() && !s.built[c.program(name)] {
+				missing = append(missing, name)
+			}
+		}
 		if len(missing) == 0 {
 			continue
 		}
@@ -107,16 +112,6 @@ func (s *Stack) build(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// inGo returns the names of the functions in Go.
-func (c sources) inGo() (names []string) {
-	for name, f := range c.functions {
-		if !f.Interpreted() {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // compile builds functions in Go, if there are any.
@@ -139,13 +134,14 @@ func (s *Stack) compile(ctx context.Context, c sources, functions []string) erro
 	return err
 }
 
-// run returns the functions as Lambda runs them, with variables that the template may have other values of.
-func (c sources) run(more map[string]string) ([]lambda.Function, error) {
+// run returns the functions as package lambda runs them. The defaults are variables that a function gets unless the
+// template sets them.
+func (c sources) run(defaults map[string]string) ([]lambda.Function, error) {
 	var out []lambda.Function
 	for _, name := range slices.Sorted(maps.Keys(c.functions)) {
 		f := c.functions[name]
 		env := maps.Clone(f.Env)
-		for variable, value := range more {
+		for variable, value := range defaults {
 			env[variable] = cmp.Or(env[variable], value)
 		}
 		r := lambda.Function{Name: name, Path: c.program(name), Timeout: f.Timeout, Memory: f.Memory, Env: env, Reserved: f.Reserved}
@@ -160,7 +156,7 @@ func (c sources) run(more map[string]string) ([]lambda.Function, error) {
 	return out, nil
 }
 
-// lookEvery is how often the files of the functions' code are looked at, which takes some milliseconds.
+// lookEvery is the interval at which reload looks for changed files. One look takes some milliseconds.
 const lookEvery = 300 * time.Millisecond
 
 // reload replaces the functions whose code changes, until the context ends.
@@ -173,7 +169,8 @@ func (s *Stack) reload(ctx context.Context) {
 		}
 		for _, c := range []*sources{&s.sources, &s.consumer.sources} {
 			was := c.files
-			if now, err := c.fingerprints(); err == nil && !maps.Equal(now, was) { // an error is a file that is being written: the next look reads it
+			// An error means that a file is just being replaced: the next look sees it.
+			if now, err := c.fingerprints(); err == nil && !maps.Equal(now, was) {
 				c.files = now
 				s.replace(ctx, *c, was)
 			}
@@ -181,23 +178,24 @@ func (s *Stack) reload(ctx context.Context) {
 	}
 }
 
-// replace builds the functions anew, those that are in use first, and ends the copies of those that have changed
-// since the fingerprints were taken. When the code does not compile, they go on as they are.
+// replace replaces the interpreted functions whose files differ from the fingerprints was. It builds the functions in
+// Go, those that have copies first, and replaces those whose programs change. When the code does not compile, they
+// stay as they are.
 func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 	begun := time.Now()
-	var node, used, unused []string
+	var interpreted, used, unused []string
 	for name, f := range c.functions {
 		switch {
 		case f.Interpreted() && was[c.folders[name]] != c.files[c.folders[name]]:
-			node = append(node, name)
-		case f.Interpreted():
+			interpreted = append(interpreted, name)
+		case f.Interpreted(): // it has not changed
 		case len(s.lambda.Copies(name)) > 0:
 			used = append(used, name)
 		default:
 			unused = append(unused, name)
 		}
 	}
-	s.renew(begun, node)
+	s.renew(begun, interpreted)
 	for _, names := range [][]string{used, unused} {
 		before := c.programs()
 		if err := s.compile(ctx, c, names); err != nil {
@@ -211,7 +209,7 @@ func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 	}
 }
 
-// renew ends the copies of functions that have changed.
+// renew makes the next calls of the changed functions run their new code.
 func (s *Stack) renew(begun time.Time, changed []string) {
 	var wrong error
 	for _, name := range changed {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhatCannotBeServedForAConsumerStopsTheStart changes the translated template of the consumer, as if its author
-// had. A cache is served, and named.
+// had. A cache of an authorizer does not stop the start, but a line of progress names it.
 func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	const path = "testdata/consumer/template.yaml"
 	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: "lab"})
@@ -35,7 +35,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ old, new, says string }{
-		"nothing":           {`x`, `x`, ""},
+		"no change":         {`x`, `x`, ""},
 		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
 		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
@@ -67,7 +67,8 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestCodeThatCannotBeBuiltStopsTheStart tries code outside any module, code in two modules, and none.
+// TestCodeThatCannotBeBuiltStopsTheStart has code outside any Go module, code in two modules, and a folder that is not
+// there.
 func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
 	const consumer = "testdata/consumer/template.yaml"
 	for _, c := range []struct{ template, uri, says string }{

@@ -19,19 +19,19 @@ import (
 
 // bug is one planted bug: replacements in files, and the test that must fail.
 type bug struct {
-	name    string // a sentence
-	source  string // the list it is in, and its line
-	short   bool   // it is in the short form
+	name    string // a sentence that says what is wrong
+	source  string // the file of the list and the line, as in roles.txt:12
+	short   bool   // `make mutants SHORT=1` tries the bug too
 	pkg     string // the test's package, as in ./pkg/store
-	pattern string // names of tests, as for go test -run, matched whole
+	pattern string // whole names of tests with | between them, as in TestA|TestB/case
 	edits   []edit
 }
 
 // edit replaces text that occurs in the file exactly once.
 type edit struct{ file, old, new string }
 
-// apply returns the file's text with the replacement. It fails when the old text does not occur
-// exactly once: the bug no longer fits the code.
+// apply returns text, the file's, with the replacement. It fails when the bug no longer fits the code: text must have the
+// old text exactly once.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
 		return "", fmt.Errorf("%s: the old text occurs %d times, not once:\n%s", e.file, n, e.old)
@@ -39,7 +39,7 @@ func (e edit) apply(text string) (string, error) {
 	return strings.Replace(text, e.old, e.new, 1), nil
 }
 
-// readBugs reads every list in a folder.
+// readBugs reads every list in a folder. It fails after the last list, with the errors of all.
 func readBugs(dir string) ([]bug, error) {
 	lists, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -59,8 +59,8 @@ func readBugs(dir string) ([]bug, error) {
 	return all, errors.Join(wrong...)
 }
 
-// bugForm is the form of a bug in a list. "short" puts the bug into the short form. A bug may change several files, and
-// a file in several places; each replacement has a "file" line of its own.
+// bugForm is the form of a bug in a list. The line "short" may be missing. A bug may change several files, and a file in
+// several places; each replacement has a "file" line of its own. Without lines that begin with +, the old text is deleted.
 //
 //	# What is wrong, in a sentence.
 //	test ./pkg/store TestName
@@ -72,7 +72,7 @@ var bugForm = regexp.MustCompile(`\A# (.+)\ntest (\S+) (.+)\n(short\n)?((?:file 
 
 var (
 	editForm       = regexp.MustCompile(`(?m)^file (.+)\n((?:-.*\n)+)((?:\+.*\n)*)`)
-	firstCharacter = regexp.MustCompile(`(?m)^.`)
+	firstCharacter = regexp.MustCompile(`(?m)^.`) // the - or + of each line
 )
 
 // parse reads a list: bugs with an empty line between them.
@@ -80,7 +80,7 @@ func parse(list, text string) (all []bug, err error) {
 	line := 1
 	for _, block := range strings.Split(text, "\n\n") {
 		source := fmt.Sprintf("%s:%d", list, line)
-		line += strings.Count(block, "\n") + 2
+		line += strings.Count(block, "\n") + 2 // the block's lines and the empty one
 		m := bugForm.FindStringSubmatch(strings.Trim(block, "\n") + "\n")
 		if m == nil {
 			err = errors.Join(err, fmt.Errorf("%s: it is not in the form of a planted bug", source))
@@ -88,28 +88,28 @@ func parse(list, text string) (all []bug, err error) {
 		}
 		b := bug{name: m[1], source: source, short: m[4] != "", pkg: m[2], pattern: m[3]}
 		for _, e := range editForm.FindAllStringSubmatch(m[5], -1) {
-			old, fresh := firstCharacter.ReplaceAllString(e[2], ""), firstCharacter.ReplaceAllString(e[3], "")
-			if old == "\n" || old == fresh {
-				err = errors.Join(err, fmt.Errorf("%s: %s: nothing is replaced", source, e[1]))
+			file, old, replacement := e[1], firstCharacter.ReplaceAllString(e[2], ""), firstCharacter.ReplaceAllString(e[3], "")
+			if old == "\n" || old == replacement {
+				err = errors.Join(err, fmt.Errorf("%s: %s: nothing is replaced", source, file))
 			}
-			b.edits = append(b.edits, edit{e[1], strings.TrimSuffix(old, "\n"), strings.TrimSuffix(fresh, "\n")})
+			b.edits = append(b.edits, edit{file, strings.TrimSuffix(old, "\n"), strings.TrimSuffix(replacement, "\n")})
 		}
 		all = append(all, b)
 	}
 	return all, err
 }
 
-// limit bounds one test; a bug may make it hang.
-const limit = 10 * time.Minute
+// testLimit bounds the compilation and the run of a bug's tests, which a bug may make hang.
+const testLimit = 10 * time.Minute
 
 // tree is a copy of the repository in which bugs are planted.
 type tree struct {
-	root, dir string
-	binary    string // of the tests, compiled
+	root, dir string // of the repository, and of the copy
+	binary    string // the path of the compiled tests
 	database  *servicetest.Database
 }
 
-// newTree makes a copy in .local, and starts a database.
+// newTree makes the copy with the number n in .local, and starts a database for its tests.
 func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	dir := filepath.Join(root, ".local", "mutants", strconv.Itoa(n))
 	if err := copied.Tree(ctx, root, dir); err != nil {
@@ -122,9 +122,7 @@ func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	return &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}, nil
 }
 
-func (t *tree) close() { _ = t.database.Stop() }
-
-// passes returns an error when the tests fail without a planted bug.
+// passes returns an error when the tests of b fail without a planted bug: their failure would then find nothing.
 func (t *tree) passes(ctx context.Context, b bug) error {
 	out, err := t.test(ctx, b)
 	if err != nil {
@@ -172,20 +170,20 @@ func (t *tree) finds(ctx context.Context, b bug) error {
 func (t *tree) restore(b bug) {
 	for _, e := range b.edits {
 		if err := copied.File(filepath.Join(t.root, e.file), filepath.Join(t.dir, e.file)); err != nil {
-			panic(err) // the copy is of no use any more
+			panic(err) // the bug would stay planted in the copy and fail the tests of the next bugs
 		}
 	}
 }
 
-// test compiles and runs tests, and returns the end of their output. The error of a failed test
-// is an *exec.ExitError. Code that does not compile is another error.
+// test compiles and runs the tests of b, and returns the end of their output. The error is an *exec.ExitError only for a
+// failed test. Code that does not compile is another error, because no test has found the bug.
 func (t *tree) test(ctx context.Context, b bug) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, testLimit)
 	defer cancel()
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", t.binary, b.pkg)
 	compile.Dir = t.dir
 	if out, err := compile.CombinedOutput(); err != nil {
-		return string(out), fmt.Errorf("it does not compile: %s", err) //nolint:errorlint // no test has failed
+		return string(out), fmt.Errorf("it does not compile: %s", err) //nolint:errorlint // without the *exec.ExitError
 	}
 	run := exec.CommandContext(ctx, t.binary, "-test.run", exactly(b.pattern), "-test.failfast")
 	run.Dir = filepath.Join(t.dir, b.pkg)
@@ -196,7 +194,7 @@ func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	return tail(out.String()), err
 }
 
-// exactly returns a pattern that matches the names only as a whole.
+// exactly returns the pattern for -test.run that matches only the whole names. Go splits it at each / before it matches.
 func exactly(pattern string) string {
 	names := alternatives(pattern)
 	for i, name := range names {

@@ -37,12 +37,12 @@ func TestAListOfBugsIsRead(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	for fault, text := range map[string]string{
-		"no test":  "# A bug.\nfile a\n-old",
-		"no file":  "# A bug.\ntest ./a TestA",
-		"no name":  "test ./a TestA\nfile a\n-old",
-		"no old":   "# A bug.\ntest ./a TestA\nfile a\n+new",
-		"no edit":  "# A bug.\ntest ./a TestA\nfile a\n-old\n+old",
-		"nonsense": "# A bug.\ntest ./a TestA\nfile a\n-old\nnonsense",
+		"no test":   "# A bug.\nfile a\n-old",
+		"no file":   "# A bug.\ntest ./a TestA",
+		"no name":   "test ./a TestA\nfile a\n-old",
+		"no old":    "# A bug.\ntest ./a TestA\nfile a\n+new",
+		"no change": "# A bug.\ntest ./a TestA\nfile a\n-old\n+old",
+		"nonsense":  "# A bug.\ntest ./a TestA\nfile a\n-old\nnonsense",
 	} {
 		if _, err := parse("list.txt", text); err == nil {
 			t.Errorf("%s: it was read", fault)

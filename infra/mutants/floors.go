@@ -1,17 +1,17 @@
 package main
 
-// floor is what gremlins must find in a package, by the package's own tests. It only rises.
+// floor is how many mutants the package's own tests must at least find. A change may only raise a floor.
 type floor struct {
 	pkg             string
-	killed, covered float64 // percent: of the covered mutants, and of all
+	killed, covered float64 // percent: killed of the covered mutants, and covered of all
 	kind            string
 }
 
-// The kinds of floors.
+// The kinds of floors: when gremlins changes the package.
 const (
-	shortToo = "short" // in the short form too
-	long     = "long"
-	sampled  = "sampled" // with a database: a quarter of the mutants
+	shortToo = "short"   // in each run without a seed, also in the short one
+	long     = "long"    // in each run without a seed, but not in the short one
+	sampled  = "sampled" // only in a run with a seed, and a quarter of the mutants: the tests need a database, so they are slow
 )
 
 var floors = []floor{
@@ -38,10 +38,10 @@ var floors = []floor{
 	{"pkg/api", 85, 0, sampled},
 }
 
-// equivalent has the mutants that change nothing that can be observed, each with its reason, by the file, the type and
-// the line without blanks around it.
+// equivalent has the mutants that no test can find, because they change nothing that can be observed. The key is the file,
+// the type of the mutant, and the line of code without its indentation. The value is the reason.
 var equivalent = map[string]string{
 	"pkg/webhook/signature.go INVERT_LOGICAL if errX != nil || errY != nil || err != nil {": "p256.PublicKey refuses the short coordinate that a failed decoding returns",
 }
 
-const mostEquivalent = 40
+const mostEquivalent = 40 // so that the list does not become a way around the floors

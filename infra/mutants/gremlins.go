@@ -24,31 +24,31 @@ import (
 
 // mutant is a change that gremlins has made.
 type mutant struct {
-	Type, Status string
+	Type, Status string // such as INVERT_LOGICAL, KILLED
 	Line, Column int
 }
 
-// gremlins runs mutants that no one chooses, in a copy of the repository, and prints a line for each
-// package that floors lists for the form. It returns an error for each package below its floor.
+// gremlins runs gremlins in a copy of the repository, on each package of floors that wanted chooses, and prints the
+// results. It returns an error for each package below its floor. seed chooses the sample of packages of the kind sampled.
 func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed int) error {
 	if len(equivalent) > mostEquivalent {
 		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), mostEquivalent)
 	}
-	floors := slices.DeleteFunc(slices.Clone(floors), func(f floor) bool { return !wanted(f) })
-	if len(floors) == 0 {
+	chosen := slices.DeleteFunc(slices.Clone(floors), func(f floor) bool { return !wanted(f) })
+	if len(chosen) == 0 {
 		return nil
 	}
 	dir := filepath.Join(root, ".local", "mutants", "gremlins")
 	if err := copied.Tree(ctx, root, dir); err != nil {
 		return err
 	}
-	env, program, err := between(ctx, root, filepath.Join(dir, ".local", "bin"))
+	env, program, err := prepare(ctx, root, filepath.Join(dir, ".local", "bin"))
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
 	var low []error
-	for _, f := range floors {
+	for _, f := range chosen {
 		env := env
 		if f.kind == sampled {
 			env = append(slices.Clone(env), fmt.Sprintf("%s=%d", sampleEnv, seed))
@@ -57,15 +57,15 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 		if err != nil {
 			return err
 		}
-		low = append(low, f.judge(root, found))
+		low = append(low, f.check(root, found))
 	}
 	fmt.Printf("gremlins took %s\n", time.Since(begun).Round(time.Second))
 	return errors.Join(low...)
 }
 
-// between returns gremlins' program, and an environment in which the go command that it calls is this
-// program: see asGo.
-func between(ctx context.Context, root, bin string) (env []string, program string, err error) {
+// prepare returns the path of gremlins' program, and its environment: in it, the go command that gremlins calls is a link
+// to this program (see asGo), in the folder bin. The flags in GOFLAGS make mutants compile faster.
+func prepare(ctx context.Context, root, bin string) (env []string, program string, err error) {
 	find := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "tools", "test", "tools.mod"), "gremlins")
 	find.Dir = root
 	out, errTool := find.Output()
@@ -78,11 +78,12 @@ func between(ctx context.Context, root, bin string) (env []string, program strin
 		strings.TrimSpace(string(out)), nil
 }
 
-// unleash returns the mutants of a package, by file.
+// unleash runs gremlins on a package, and returns the mutants by file. asGo sets the time limit, so the coefficient only
+// has to be large enough.
 func (f floor) unleash(ctx context.Context, program, dir string, env []string) (map[string][]mutant, error) {
 	report := filepath.Join(dir, ".local", "gremlins.json")
 	cmd := exec.CommandContext(ctx, program, "unleash", "--silent", "--workers", strconv.Itoa(workers), "--timeout-coefficient", "1000", "--output", report,
-		"--exclude-files", "/", // the packages below
+		"--exclude-files", "/", // leaves out the packages in folders below this one
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments", "./"+f.pkg)
 	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -106,10 +107,11 @@ func (f floor) unleash(ctx context.Context, program, dir string, env []string) (
 	return found, err
 }
 
-// judge prints how many mutants of a package were killed, lived or were not covered, and which.
-func (f floor) judge(root string, found map[string][]mutant) error {
+// check prints how many mutants of a package were killed, lived or were not covered, and each that was not killed. It
+// returns an error when the package is below its floor.
+func (f floor) check(root string, found map[string][]mutant) error {
 	var killed, lived, uncovered int
-	var seen []string
+	var notKilled []string
 	for file, mutants := range found {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
@@ -118,59 +120,58 @@ func (f floor) judge(root string, found map[string][]mutant) error {
 		source := strings.Split(string(text), "\n")
 		for _, m := range mutants {
 			line := strings.TrimSpace(source[m.Line-1])
-			_, same := equivalent[file+" "+m.Type+" "+line]
+			_, isEquivalent := equivalent[file+" "+m.Type+" "+line]
 			switch {
 			case m.Status == "KILLED":
 				killed++
 				continue
-			case same || m.Status == "NOT VIABLE":
+			case isEquivalent || m.Status == "NOT VIABLE": // NOT VIABLE: it does not compile
 				continue
 			case m.Status == "NOT COVERED":
 				uncovered++
 			default:
 				lived++
 			}
-			if m.Status != "NOT COVERED" || f.kind != sampled {
-				seen = append(seen, fmt.Sprintf("  %s: %s:%d:%d %s: %s", strings.ToLower(m.Status), file, m.Line, m.Column, m.Type, line))
+			if m.Status != "NOT COVERED" || f.kind != sampled { // what is outside of a sample counts as not covered
+				notKilled = append(notKilled, fmt.Sprintf("  %s: %s:%d:%d %s: %s", strings.ToLower(m.Status), file, m.Line, m.Column, m.Type, line))
 			}
 		}
 	}
 	covered := killed + lived
-	of := func(n, all int) float64 { return 100 * float64(n) / float64(max(all, 1)) }
+	percent := func(n, all int) float64 { return 100 * float64(n) / float64(max(all, 1)) }
 	fmt.Printf("%-24s %4d killed, %3d lived, %3d not covered: %5.1f %% of the covered killed, %5.1f %% covered\n",
-		f.pkg, killed, lived, uncovered, of(killed, covered), of(covered, covered+uncovered))
-	slices.Sort(seen)
-	for _, line := range seen {
+		f.pkg, killed, lived, uncovered, percent(killed, covered), percent(covered, covered+uncovered))
+	slices.Sort(notKilled)
+	for _, line := range notKilled {
 		fmt.Println(line)
 	}
-	if of(killed, covered) < f.killed || of(covered, covered+uncovered) < f.covered {
+	if percent(killed, covered) < f.killed || percent(covered, covered+uncovered) < f.covered {
 		return fmt.Errorf("%s is below its floor: %v %% of the covered killed, %v %% covered", f.pkg, f.killed, f.covered)
 	}
 	return nil
 }
 
-// The environment of a go command that is this program: the real one's path, and a sample's seed.
+// Environment variables that gremlins passes on to asGo.
 const (
-	realGoEnv = "LATCHKEY_REAL_GO"
-	sampleEnv = "LATCHKEY_SAMPLE"
+	realGoEnv = "LATCHKEY_REAL_GO" // the path of the real go command
+	sampleEnv = "LATCHKEY_SAMPLE"  // the seed of the sample; "": all mutants are tried
 )
 
-// asGo calls the real go command for gremlins, and corrects three of its measures. It takes every failure for a
-// killed mutant, also of one that does not compile: exit code 2 says that. It takes what Go's
-// coverage has no block for (constants, the conditions of cases) for not covered: see tried. And it bounds
-// a compilation together with its tests, so that a busy machine seems to kill: here only the tests are bounded.
-// The first test that fails ends the tests of a mutant, also those that run in parallel.
+// asGo calls the real go command for gremlins, and corrects three errors of gremlins. For a mutant that does not compile,
+// it returns 2: otherwise gremlins takes the mutant for killed. It has coverGaps cover code that has no block in Go's
+// coverage (constants, the conditions of cases). And it bounds only the tests: gremlins' own limit includes the
+// compilation, so that a busy machine kills mutants. To save time, asGo ends a mutant's tests when the first one fails.
 func asGo(args []string) int {
-	if i := slices.Index(args, "-timeout") + 1; i > 0 {
+	if i := slices.Index(args, "-timeout") + 1; i > 0 { // the index of the flag's value
 		args[i] = "30s"
-		if os.Getenv(sampleEnv) != "" {
+		if os.Getenv(sampleEnv) != "" { // the tests use a database
 			args[i] = "10m"
 		}
 	}
 	profile := slices.Index(args, "-coverprofile") + 1
-	ofMutant := args[0] == "test" && profile == 0
+	ofMutant := args[0] == "test" && profile == 0 // before the mutants, gremlins measures the coverage once
 	if ofMutant {
-		args = slices.Insert(args, 1, "-v") // says at once that a test has failed
+		args = slices.Insert(args, 1, "-v") // prints at once that a test has failed
 	}
 	out, err := untilFailure(exec.Command(os.Getenv(realGoEnv), args...), ofMutant)
 	_, _ = os.Stdout.WriteString(out)
@@ -178,7 +179,7 @@ func asGo(args []string) int {
 	switch {
 	case errors.As(err, &failed) && strings.Contains(out, "[build failed]"):
 		return 2
-	case errors.As(err, &failed) && failed.ExitCode() < 0: // ended at the first failure
+	case errors.As(err, &failed) && failed.ExitCode() < 0: // killed by untilFailure
 		return 1
 	case errors.As(err, &failed):
 		return failed.ExitCode()
@@ -186,7 +187,7 @@ func asGo(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	case profile > 0:
-		if err := tried(args[profile], os.Getenv(sampleEnv)); err != nil {
+		if err := coverGaps(args[profile], os.Getenv(sampleEnv)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
 		}
@@ -194,13 +195,13 @@ func asGo(args []string) int {
 	return 0
 }
 
-// mostOutput bounds the output of a mutant, in bytes. One that loops may print without end.
+// mostOutput bounds the output of a mutant's tests, in bytes: a mutant that loops may print without end.
 const mostOutput = 16 << 20
 
-// untilFailure runs a command and returns its output. If stop is set, a test that fails ends the command and
-// its children, as does an output of mostOutput.
+// untilFailure runs a command and returns its output. If stop is set, it kills the command and its children when a test
+// fails, or when the output is longer than mostOutput.
 func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the kill below also ends the children
 	read, write, err := os.Pipe()
 	if err != nil {
 		return "", err
@@ -218,29 +219,30 @@ func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
 	}
 	lines := bufio.NewReader(limited)
 	for {
-		line, end := lines.ReadString('\n')
+		line, errEnd := lines.ReadString('\n')
 		out.WriteString(line)
 		if stop && (strings.HasPrefix(line, "--- FAIL: ") || limited.N == 0) {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			break
 		}
-		if end != nil {
+		if errEnd != nil {
 			break
 		}
 	}
 	return out.String(), cmd.Wait()
 }
 
-// block is a line of a coverage profile: what lies between two positions, and how often it ran.
+// block is a line of a coverage profile: the code between two positions, and how often it ran.
 type block struct {
-	file                  string
-	line, col, end, endTo int
-	statements, count     int
+	file              string
+	line, col         int // where it begins
+	endLine, endCol   int
+	statements, count int
 }
 
-// tried rewrites a coverage profile, so that the gaps beside a covered block count as covered. With a
-// seed, only a sample of the covered blocks stays.
-func tried(profile, seed string) error {
+// coverGaps rewrites a coverage profile, so that the code between two blocks counts as covered when one of them does.
+// With a seed, only a sample of the covered blocks and gaps stays, because gremlins tries only mutants of covered code.
+func coverGaps(profile, seed string) error {
 	text, err := os.ReadFile(profile)
 	if err != nil {
 		return err
@@ -249,8 +251,8 @@ func tried(profile, seed string) error {
 	var blocks []block
 	for line := range strings.Lines(rest) {
 		var b block
-		name, where, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if _, err := fmt.Sscanf(where, "%d.%d,%d.%d %d %d", &b.line, &b.col, &b.end, &b.endTo, &b.statements, &b.count); err != nil {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.line, &b.col, &b.endLine, &b.endCol, &b.statements, &b.count); err != nil {
 			return fmt.Errorf("%s: %q: %w", profile, line, err)
 		}
 		b.file = name
@@ -262,27 +264,28 @@ func tried(profile, seed string) error {
 	var out strings.Builder
 	fmt.Fprintln(&out, mode)
 	write := func(b block) {
-		if b.count > 0 && chosen(b, seed) {
-			fmt.Fprintf(&out, "%s:%d.%d,%d.%d 1 1\n", b.file, b.line, b.col, b.end, b.endTo)
+		if b.count > 0 && inSample(b, seed) {
+			fmt.Fprintf(&out, "%s:%d.%d,%d.%d 1 1\n", b.file, b.line, b.col, b.endLine, b.endCol)
 		}
 	}
-	before := block{end: 1, endTo: 1}
+	var before block
 	for i, b := range blocks {
-		if b.file != before.file {
-			before = block{file: b.file, end: 1, endTo: 1, count: b.count}
+		if b.file != before.file { // the first gap begins where the file does
+			before = block{file: b.file, endLine: 1, endCol: 1, count: b.count}
 		}
-		write(block{file: b.file, line: before.end, col: before.endTo + 1, end: b.line, endTo: b.col - 1, count: before.count + b.count})
+		write(block{file: b.file, line: before.endLine, col: before.endCol + 1, endLine: b.line, endCol: b.col - 1, count: before.count + b.count})
 		write(b)
-		if i+1 == len(blocks) || blocks[i+1].file != b.file {
-			write(block{file: b.file, line: b.end, col: b.endTo + 1, end: math.MaxInt32, endTo: 1, count: b.count})
+		isLastOfFile := i+1 == len(blocks) || blocks[i+1].file != b.file
+		if isLastOfFile {
+			write(block{file: b.file, line: b.endLine, col: b.endCol + 1, endLine: math.MaxInt32, endCol: 1, count: b.count})
 		}
 		before = b
 	}
 	return os.WriteFile(profile, []byte(out.String()), 0o644)
 }
 
-// chosen reports whether a block is in the sample of a seed: a quarter of them are. Without a seed every block is.
-func chosen(b block, seed string) bool {
+// inSample reports whether a block is in the sample of a seed: a quarter of all blocks. Without a seed every block is.
+func inSample(b block, seed string) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", seed, b.file, b.line, b.col))
 	return seed == "" || sum[0]%4 == 0
 }

@@ -1,8 +1,7 @@
-// Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository,
-// and wants the test that is named with each bug to fail. The bugs are in planted/, one list for
-// each topic. The run fails for a bug whose old text is no longer in the code, that does not
-// compile, or that its test does not find. Then gremlins makes mutants that no one chooses, and
-// a package fails that is below its floor in floors.go.
+// Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository, and wants the test that is
+// named with each bug to fail. The bugs are in planted/, one list for each topic. The run fails for a bug whose old text is
+// no longer in the code, that does not compile, or that its test does not find. Then the program gremlins makes
+// mutants that no one chooses, and the run fails for a package below its floor in floors.go.
 package main
 
 import (
@@ -22,11 +21,11 @@ import (
 	"latchkey/pkg/parallel"
 )
 
-// workers is the number of bugs that are tried at once, each in a copy of its own.
+// workers is how many bugs or mutants are tried at once. Planted bugs have this many copies of the repository.
 const workers = 2
 
 func main() {
-	if filepath.Base(os.Args[0]) == "go" {
+	if filepath.Base(os.Args[0]) == "go" { // gremlins calls this program as its go command
 		os.Exit(asGo(os.Args[1:]))
 	}
 	short := flag.Bool("short", false, "only the short form")
@@ -55,11 +54,13 @@ func mutants(ctx context.Context, short bool, run string, seed int) error {
 		errBugs = planted(ctx, root, short, wanted)
 	}
 	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {
-		return (f.kind == sampled) == (seed != 0) && (!short || f.kind == shortToo) && wanted.MatchString(f.pkg)
+		ofThisRun := (f.kind == sampled) == (seed != 0) // a seed chooses the sampled packages, and only these
+		shortEnough := !short || f.kind == shortToo
+		return ofThisRun && shortEnough && wanted.MatchString(f.pkg)
 	}, seed))
 }
 
-// planted tries the bugs that were chosen.
+// planted tries the bugs that short and wanted choose.
 func planted(ctx context.Context, root string, short bool, wanted *regexp.Regexp) error {
 	bugs, err := readBugs(filepath.Join(root, "infra", "mutants", "planted"))
 	if err != nil {
@@ -82,7 +83,7 @@ func planted(ctx context.Context, root string, short bool, wanted *regexp.Regexp
 	return errors.Join(survivors...)
 }
 
-// fit returns an error for each bug that no longer fits the code, chosen or not.
+// fit returns an error for each bug that no longer fits the code. It checks all bugs, also those that -run leaves out.
 func fit(root string, bugs []bug) error {
 	var wrong []error
 	for _, b := range bugs {
@@ -99,8 +100,8 @@ func fit(root string, bugs []bug) error {
 	return errors.Join(wrong...)
 }
 
-// tryAll wants the tests to pass without a bug first, and then each bug to be found. survivors
-// has an error for each bug that was not.
+// tryAll first wants the tests to pass without a bug. Then it plants each bug. survivors has an error for each bug that was
+// not found.
 func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, err error) {
 	copies := make(chan *tree, workers)
 	for n := range workers {
@@ -108,7 +109,7 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 		if err != nil {
 			return nil, err
 		}
-		defer c.close()
+		defer func() { _ = c.database.Stop() }()
 		copies <- c
 	}
 	each := func(bugs []bug, do func(*tree, context.Context, bug) error) []error {
@@ -128,8 +129,7 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 	return each(bugs, (*tree).finds), nil
 }
 
-// testsOf returns for each package one bug without replacements, whose pattern names all tests
-// of the package's bugs.
+// testsOf returns for each package one bug without replacements, whose pattern names all tests of the package's bugs.
 func testsOf(bugs []bug) []bug {
 	var out []bug
 	for _, b := range bugs {

@@ -21,7 +21,7 @@ func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { holds(t, alarmsAreHear
 
 func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
 
-// alarmList has every alarm with its metric and its limit.
+// alarmList has every alarm with its metric and its limit, as the check alarms writes them.
 var alarmList = map[string]string{
 	"ApiErrorsAlarm": "(errors - FILL(unknown, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
 		"AWS/ApiGateway Count ApiName=latchkey Stage=live Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0.01, 2 times, notBreaching",
@@ -61,17 +61,17 @@ func measured(p map[string]any) string {
 // computed returns an expression with its metrics as text.
 func computed(p map[string]any) string {
 	var expression string
-	var of []string
+	var metrics []string
 	for _, m := range list(p["Metrics"]) {
 		if e, ok := object(m)["Expression"].(string); ok {
 			expression = e
 			continue
 		}
 		s := object(object(m)["MetricStat"])
-		of = append(of, fmt.Sprintf("%s %v of %v s", measured(object(s["Metric"])), s["Stat"], s["Period"]))
+		metrics = append(metrics, fmt.Sprintf("%s %v of %v s", measured(object(s["Metric"])), s["Stat"], s["Period"]))
 	}
-	slices.Sort(of)
-	return expression + " of " + strings.Join(of, ", ")
+	slices.Sort(metrics)
+	return expression + " of " + strings.Join(metrics, ", ")
 }
 
 func alarms(tpl *translated.Template) []string {
@@ -82,9 +82,9 @@ func alarms(tpl *translated.Template) []string {
 		if p["Metrics"] != nil {
 			what = computed(p)
 		}
-		limit := map[any]string{"GreaterThanThreshold": ">"}[p["ComparisonOperator"]]
+		limit := map[any]string{"GreaterThanThreshold": ">"}[p["ComparisonOperator"]] // no alarm has another operator
 		got[name] = fmt.Sprintf("%s %s %v, %v times, %v", what, limit, p["Threshold"], p["EvaluationPeriods"], p["TreatMissingData"])
-		if p["ActionsEnabled"] != nil {
+		if p["ActionsEnabled"] != nil { // it could keep the alarm silent
 			got[name] += " switched"
 		}
 	}
@@ -104,8 +104,8 @@ func runbook() (sections []string, text string, err error) {
 	return sections, string(b), err
 }
 
-// alarmsAreHeard wants each alarm, and its end, to reach the topic, and its text to name a section
-// of the runbook.
+// alarmsAreHeard wants each alarm to tell the topic when it begins and when it ends, and its text to name
+// a section of the runbook.
 func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 	sections, _, err := runbook()
 	if err != nil {
@@ -129,7 +129,7 @@ func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 // explain each metric. Alarms in our own namespace must use metrics of the code.
 func dashboard(tpl *translated.Template) (wrong []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
-	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // of one region among several
+	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // regions share these names
 		wrong = append(wrong, fmt.Sprintf("the dashboard has the name %v", name))
 	}
 	var shown map[string]any
@@ -148,7 +148,8 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 	known := map[string]bool{}
 	for _, m := range metric.All() {
 		known[m.Name] = true
-		if !strings.Contains(body, `"`+m.Name+`"`) && !strings.Contains(body, `\"`+m.Name+`\"`) {
+		inExpression := strings.Contains(body, `\"`+m.Name+`\"`)
+		if !strings.Contains(body, `"`+m.Name+`"`) && !inExpression {
 			wrong = append(wrong, "the dashboard does not show "+m.Name)
 		}
 		if !strings.Contains(text, "| `"+m.Name+"` |") {
@@ -157,11 +158,11 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 	}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		p := tpl.Resources[name].Properties
-		looked := []map[string]any{p}
+		metrics := []map[string]any{p}
 		for _, m := range list(p["Metrics"]) {
-			looked = append(looked, object(object(object(m)["MetricStat"])["Metric"]))
+			metrics = append(metrics, object(object(object(m)["MetricStat"])["Metric"]))
 		}
-		for _, m := range looked {
+		for _, m := range metrics {
 			if m["Namespace"] == metric.Namespace && !known[fmt.Sprint(m["MetricName"])] {
 				wrong = append(wrong, fmt.Sprintf("%s looks at %v, which no code counts", name, m["MetricName"]))
 			}

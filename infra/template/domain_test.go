@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// given returns the template with further parameters.
+// given returns the template as it is deployed with further parameters.
 func given(t *testing.T, parameters map[string]string) *translated.Template {
 	t.Helper()
 	o := options()
@@ -30,13 +30,13 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	closed := map[string]string{"DomainName": "api.example.com", "DisableExecuteApi": "true"}
 	for what, c := range map[string]struct {
 		parameters  map[string]string
-		url, issuer string
-		domain      bool
-		disabled    string
+		url, issuer string // of the API; of webhooks
+		domain      bool   // the stack has a domain
+		disabled    string // "true": AWS's address is closed
 	}{
 		"none":              {nil, execute, execute, false, "false"},
 		"a domain":          {own, "https://api.example.com", "https://api.example.com", true, "false"},
-		"and nothing else":  {closed, "https://api.example.com", "https://api.example.com", true, "true"},
+		"only a domain":     {closed, "https://api.example.com", "https://api.example.com", true, "true"},
 		"another issuer":    {map[string]string{"WebhookIssuer": "https://hooks.example.com"}, execute, "https://hooks.example.com", false, "false"},
 		"closed, no domain": {map[string]string{"DisableExecuteApi": "true"}, execute, execute, false, "false"},
 	} {
@@ -51,12 +51,18 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 		if got := tpl.Outputs["ApiUrl"]; got != c.url {
 			t.Errorf("%s: ApiUrl %s, want %s", what, got, c.url)
 		}
-		if got := tpl.Outputs["ExecuteApiUrl"]; got != map[string]string{"false": execute}[c.disabled] {
+		executeURL := execute
+		if c.disabled == "true" {
+			executeURL = ""
+		}
+		if got := tpl.Outputs["ExecuteApiUrl"]; got != executeURL {
 			t.Errorf("%s: ExecuteApiUrl %q", what, got)
 		}
 		_, domain := tpl.Resources["Domain"]
 		mapping := tpl.Resources["DomainMapping"].Properties
-		if domain != c.domain || domain && fmt.Sprint(mapping["DomainName"], mapping["RestApiId"], mapping["Stage"]) != "DomainlocalApiliveStage" {
+		// The domain Domain leads to the API local and its stage ApiliveStage.
+		leadsToTheAPI := fmt.Sprint(mapping["DomainName"], mapping["RestApiId"], mapping["Stage"]) == "DomainlocalApiliveStage"
+		if domain != c.domain || domain && !leadsToTheAPI {
 			t.Errorf("%s: a domain is there: %v, %v", what, domain, mapping)
 		}
 		if p := tpl.Resources["Domain"].Properties; domain && (p["DomainName"] != "api.example.com" || p["RegionalCertificateArn"] != c.parameters["CertificateArn"]) {
@@ -69,13 +75,13 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	}
 }
 
-// TestAFirewallIsThereWhenItIsAskedFor wants it to count only calls of public routes.
+// TestAFirewallIsThereWhenItIsAskedFor wants ours to have a first rule that counts only calls of public routes.
 func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	const own = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
 	for what, c := range map[string]struct {
 		parameters map[string]string
-		acl        string
-		ours       bool
+		acl        string // the end of its ARN; "": no firewall
+		ours       bool   // the firewall is the template's
 	}{
 		"none":                     {nil, "", false},
 		"ours":                     {map[string]string{"WebAcl": "rate-limited"}, "/webacl/PublicRates/local", true},
@@ -84,40 +90,44 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	} {
 		tpl := given(t, c.parameters)
 		wall := tpl.Resources["Wall"].Properties
-		if acl, _ := wall["WebACLArn"].(string); !strings.HasSuffix(acl, c.acl) || (acl == "") != (c.acl == "") {
+		acl, _ := wall["WebACLArn"].(string)
+		if acl != "" && c.acl == "" || !strings.HasSuffix(acl, c.acl) {
 			t.Errorf("%s: %q, want %q", what, acl, c.acl)
 		}
 		if wall != nil && wall["ResourceArn"] != "arn:aws:apigateway:us-east-1::/restapis/local/stages/ApiliveStage" {
-			t.Errorf("%s: before %v", what, wall["ResourceArn"])
+			t.Errorf("%s: the firewall is in front of %v", what, wall["ResourceArn"])
 		}
 		rules := list(tpl.Resources["PublicRates"].Properties["Rules"])
-		if len(rules) == 0 != !c.ours {
+		if hasRules := len(rules) > 0; hasRules != c.ours {
 			t.Fatalf("%s: %v", what, rules)
 		}
 		if !c.ours {
 			continue
 		}
 		rate := object(object(object(rules[0])["Statement"])["RateBasedStatement"])
-		if len(rules) != 3 || fmt.Sprint(object(rules[0])["Action"]) != "map[Block:map[]]" || rate["AggregateKeyType"] != "IP" || fmt.Sprint(object(rules[0])["Priority"], rate["Limit"], rate["EvaluationWindowSec"]) != "0 1000 300" {
+		blocks := fmt.Sprint(object(rules[0])["Action"]) == "map[Block:map[]]"
+		limits := fmt.Sprint("priority ", object(rules[0])["Priority"], ", ", rate["Limit"], " in ", rate["EvaluationWindowSec"], " s")
+		if len(rules) != 3 || !blocks || rate["AggregateKeyType"] != "IP" || limits != "priority 0, 1000 in 300 s" {
 			t.Errorf("%s: %v", what, rules)
 		}
 		for _, path := range publicPaths(t, tpl) {
-			met := false
+			counted := false
 			for _, s := range list(object(object(rate["ScopeDownStatement"])["OrStatement"])["Statements"]) {
 				match := object(object(s)["ByteMatchStatement"])
 				part, _ := match["SearchString"].(string)
-				whole := fmt.Sprintf(`{"FieldToMatch":{"UriPath":{}},"PositionalConstraint":"CONTAINS","SearchString":%q,"TextTransformations":[{"Priority":0,"Type":"URL_DECODE"}]}`, part)
-				met = met || text(t, match) == whole && strings.Contains("/live"+path, part)
+				wanted := fmt.Sprintf(`{"FieldToMatch":{"UriPath":{}},"PositionalConstraint":"CONTAINS","SearchString":%q,"TextTransformations":[{"Priority":0,"Type":"URL_DECODE"}]}`, part)
+				counted = counted || text(t, match) == wanted && strings.Contains("/live"+path, part)
 			}
-			if met == strings.HasPrefix(path, "/v1/") {
-				t.Errorf("%s: %s is counted: %v", what, path, met)
+			// A public path under /v1 is a preflight's, and its other methods take a credential.
+			if counted == strings.HasPrefix(path, "/v1/") {
+				t.Errorf("%s: %s is counted: %v", what, path, counted)
 			}
 		}
 	}
 }
 
-// TestTheFirewallCountsEachAddressAndEachCredential wants these two rules to look at every path: a refused request to any
-// route costs the owner money, and takes a place of the route's throttle.
+// TestTheFirewallCountsEachAddressAndEachCredential wants the two rules after the first to look at
+// every path: a refused request to any route costs the owner money, and takes a place of the route's throttle.
 func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
 	tpl := given(t, map[string]string{"WebAcl": "rate-limited", "WebAclCredentialLimit": "300"})
 	var got []string
@@ -139,11 +149,11 @@ func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
 // TestTheFirewallKeepsNoRequest wants no samples: a sample has every header of a request, and so credentials.
 func TestTheFirewallKeepsNoRequest(t *testing.T) {
 	acl := given(t, map[string]string{"WebAcl": "rate-limited"}).Resources["PublicRates"].Properties
-	seen := []any{acl["VisibilityConfig"]}
+	configs := []any{acl["VisibilityConfig"]}
 	for _, rule := range list(acl["Rules"]) {
-		seen = append(seen, object(rule)["VisibilityConfig"])
+		configs = append(configs, object(rule)["VisibilityConfig"])
 	}
-	for _, v := range seen {
+	for _, v := range configs {
 		if sampled, ok := object(v)["SampledRequestsEnabled"]; !ok || fmt.Sprint(sampled) != "false" {
 			t.Errorf("%v: want SampledRequestsEnabled false", v)
 		}
@@ -152,7 +162,7 @@ func TestTheFirewallKeepsNoRequest(t *testing.T) {
 		}
 	}
 	if got := text(t, acl["DefaultAction"]); got != `{"Allow":{}}` || acl["Scope"] != "REGIONAL" {
-		t.Errorf("the scope %v, and every other request: %s", acl["Scope"], got)
+		t.Errorf("the scope %v; requests that no rule blocks: %s", acl["Scope"], got)
 	}
 }
 

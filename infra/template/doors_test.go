@@ -35,7 +35,7 @@ func doors(tpl *translated.Template) (wrong []string) {
 		p := rawProperties(tpl, name)
 		for _, door := range []string{"KeyAuthorizer", "MemberAuthorizer", "ForwardAuth"} {
 			if strings.Contains(quoted(p["FunctionName"]), `"`+door+"Function") || p["Principal"] == "*" {
-				got[name] = without(p)
+				got[name] = quoted(p)
 			}
 		}
 	}
@@ -43,13 +43,13 @@ func doors(tpl *translated.Template) (wrong []string) {
 	if urls := tpl.Named("AWS::Lambda::Url"); !slices.Equal(urls, []string{"ForwardAuthFunctionUrl"}) {
 		wrong = append(wrong, fmt.Sprintf("function URLs %v", urls))
 	}
-	const url = `{"AuthType":"NONE","TargetFunctionArn":{"Ref":"ForwardAuthFunction"}}` // no Cors: no page of a browser asks
-	if got := without(rawProperties(tpl, "ForwardAuthFunctionUrl")); got != url {
+	const url = `{"AuthType":"NONE","TargetFunctionArn":{"Ref":"ForwardAuthFunction"}}` // no Cors: no browser calls it
+	if got := quoted(rawProperties(tpl, "ForwardAuthFunctionUrl")); got != url {
 		wrong = append(wrong, fmt.Sprintf("ForwardAuthFunctionUrl is %s, want %s", got, url))
 	}
 	for name, want := range map[string]string{"KeyAuthorizer": "/latchkey/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/latchkey/${AWS::StackName}/member-authorizer-arn"} {
 		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
-		if got := without(rawProperties(tpl, name+"Arn")); got != wanted {
+		if got := quoted(rawProperties(tpl, name+"Arn")); got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // mutantVariable names a file: the template that the tests read in place of the repository's.
 const mutantVariable = "LATCHKEY_TEMPLATE_MUTANT"
 
-// mutantsInShort are how many mutants `make test` tries. MUTANTS=300 tries more, as `make mutants` does; SEED=… others.
+// mutantsInShort is how many mutants `make test` tries. `make mutants` tries MUTANTS=300. SEED=… draws other ones.
 const mutantsInShort = 40
 
 // TestMutantsOfTheTemplateAreFound changes template.yaml at random places, one at a time. It wants the tests of this
@@ -41,7 +41,8 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	translate := translator(t, root)
-	if whole, err := translate(plain(&g.document)); err != nil || !same(whole, template(t)) {
+	// The way of a mutant, without a change, must give the template itself.
+	if unchanged, err := translate(plain(&g.document)); err != nil || !same(unchanged, template(t)) {
 		t.Fatalf("the template is another one before it is changed: %v", err)
 	}
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -49,7 +50,7 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	for tried := 0; tried < count; {
 		mutant, what := g.draw(random)
 		raw, err := translate(mutant)
-		if err == nil && same(raw, template(t)) {
+		if err == nil && same(raw, template(t)) { // no test can find it
 			equal++
 			continue
 		}
@@ -60,16 +61,17 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d mutants, %d found; %d others change nothing", seed, count, count-missed, equal)
-	if missed*20 > count {
+	if missed*20 > count { // more than 5 %
 		t.Errorf("%d of %d mutants are not found", missed, count)
 	}
 }
 
-// same reports whether CloudFormation gets the same of two templates.
+// same reports whether CloudFormation gets the same document from two templates.
 func same(a, b *translated.Template) bool {
 	return quoted(a.Raw) == quoted(b.Raw) && quoted(a.Code) == quoted(b.Code)
 }
 
+// number returns the number in an environment variable, or otherwise when it is not set.
 func number(t *testing.T, variable string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -83,7 +85,8 @@ func number(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// translator returns a function that translates a template, without resolving it.
+// translator returns a function that translates a template, given as JSON in one line, without resolving it. One
+// process of Python serves all calls, because loading SAM's translator takes long.
 func translator(t *testing.T, root string) func(string) (*translated.Template, error) {
 	t.Helper()
 	python, err := parts.Python(t.Context(), nil)
@@ -112,6 +115,7 @@ func translator(t *testing.T, root string) func(string) (*translated.Template, e
 	}
 }
 
+// decodeMutant reads a line of the translator's output.
 func decodeMutant(line []byte) (*translated.Template, error) {
 	var answer struct {
 		Template map[string]any
@@ -127,6 +131,7 @@ func decodeMutant(line []byte) (*translated.Template, error) {
 	return &translated.Template{Raw: answer.Template, Code: answer.Code}, nil
 }
 
+// readMutant reads the file that found writes.
 func readMutant(path string) (*translated.Template, error) {
 	line, err := os.ReadFile(path)
 	if err != nil {
@@ -144,7 +149,7 @@ func found(t *testing.T, mutant *translated.Template) bool {
 	t.Helper()
 	tpl, err := mutant.Resolve(options())
 	if err != nil {
-		return true
+		return true // a reference leads nowhere
 	}
 	for _, c := range allChecks {
 		if len(c(tpl)) > 0 {
@@ -152,7 +157,7 @@ func found(t *testing.T, mutant *translated.Template) bool {
 		}
 	}
 	roles, err := iam.New(tpl)
-	if err != nil || roles.Platform(tpl) != nil {
+	if err != nil || roles.Platform(tpl) != nil { // the local stack would not start
 		return true
 	}
 	path := filepath.Join(t.TempDir(), "mutant.json")
@@ -165,10 +170,10 @@ func found(t *testing.T, mutant *translated.Template) bool {
 	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
-	return failed != nil
+	return failed != nil // the tests failed
 }
 
-// allChecks are the checks of this package. What is missing here is tried in a process of its own.
+// allChecks are the checks of this package. A check that is not listed runs only in the other process, which is slower.
 var allChecks = []check{
 	alarms, alarmsAreHeard, dashboard, doors, durable, literal, index, sizes, environments, signingKey, schedules,
 	problems, headers, silent, restored, ownRoles, ownLogs, exact, partitioned, transactional, tagged, closed, uncached,

@@ -24,11 +24,11 @@ type site struct {
 type generator struct {
 	document yaml.Node
 	sites    map[string][]site   // by kind
-	pool     map[string][]string // the scalars of all lists, by the lists' name
+	pool     map[string][]string // what lists of a name contain, such as all actions, by this name
 }
 
-// unseen are properties of which a mutant changes nothing that the stack does, with the reason.
-var unseen = map[string]string{
+// unchanged are properties that no mutant changes, because the stack would do the same, with the reason.
+var unchanged = map[string]string{
 	"Description": "a text for people", "ConstraintDescription": "a text for people",
 	"Metadata": "how sam build compiles a function: without it no deployment begins",
 }
@@ -68,35 +68,41 @@ func (g *generator) add(kind, path string, change func(*rand.Rand) (func(), stri
 
 // walk finds the sites below a node. name is the name of the property that has it.
 func (g *generator) walk(n *yaml.Node, path, name string) {
-	if _, skipped := unseen[name]; skipped {
+	if _, skipped := unchanged[name]; skipped {
 		return
 	}
-	function := strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!")
+	isFunction := isShortForm(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		g.mapping(n, path)
 	case yaml.SequenceNode:
-		g.sequence(n, path, name, function)
+		g.sequence(n, path, name, isFunction)
 	case yaml.ScalarNode:
-		if whole.MatchString(n.Value) && !function {
-			g.add("changes a number", path, another(n))
+		if wholeNumber.MatchString(n.Value) && !isFunction {
+			g.add("changes a number", path, changeNumber(n))
 		}
 	}
 }
 
-var whole = regexp.MustCompile(`^[0-9]{1,9}$`)
+// isShortForm reports whether a node has an intrinsic function as its tag, such as !Ref. YAML's own tags begin with !!.
+func isShortForm(n *yaml.Node) bool {
+	return strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!")
+}
 
-func another(n *yaml.Node) func(*rand.Rand) (func(), string) {
+var wholeNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
+
+// changeNumber replaces a number by one that a mistake could give.
+func changeNumber(n *yaml.Node) func(*rand.Rand) (func(), string) {
 	return func(random *rand.Rand) (func(), string) {
 		was := n.Value
-		v, _ := strconv.Atoi(was) // of digits
+		v, _ := strconv.Atoi(was) // no error: wholeNumber matched
 		others := slices.DeleteFunc([]int{0, v + 1, max(v-1, 0), v * 10, v / 2}, func(o int) bool { return o == v })
 		n.Value = strconv.Itoa(others[random.IntN(len(others))])
-		return func() { n.Value = was }, was + " is " + n.Value
+		return func() { n.Value = was }, was + " becomes " + n.Value
 	}
 }
 
-// drop removes count nodes of a parent.
+// drop removes count nodes of a parent: 2 for a member of a mapping, its key and its value.
 func drop(parent *yaml.Node, at, count int, what string) func(*rand.Rand) (func(), string) {
 	return func(*rand.Rand) (func(), string) {
 		was := parent.Content
@@ -108,10 +114,10 @@ func drop(parent *yaml.Node, at, count int, what string) func(*rand.Rand) (func(
 func (g *generator) mapping(n *yaml.Node, path string) {
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i].Value, n.Content[i+1]
-		_, skipped := unseen[key]
+		_, skipped := unchanged[key]
 		switch at := path + "/" + key; {
-		case skipped || strings.HasPrefix(key, "Fn::"):
-		case strings.Contains(path, "/Condition"):
+		case skipped || strings.HasPrefix(key, "Fn::"): // a node without its function means nothing
+		case strings.Contains(path, "/Condition"): // in the section Conditions, or in a statement's Condition
 			g.add("drops a condition", at, drop(n, i, 2, key))
 		case key == "Condition" && value.Kind == yaml.MappingNode:
 			g.add("drops a condition", at, drop(n, i, 2, "all"))
@@ -122,24 +128,27 @@ func (g *generator) mapping(n *yaml.Node, path string) {
 	}
 }
 
-func (g *generator) sequence(n *yaml.Node, path, name string, function bool) {
-	scalars := len(n.Content) > 0
+// sequence finds the sites of a list. The arguments of an intrinsic function are no list of values: none is dropped or
+// added.
+func (g *generator) sequence(n *yaml.Node, path, name string, isFunction bool) {
+	onlyTexts := len(n.Content) > 0
 	for i, e := range n.Content {
 		at := fmt.Sprintf("%s/%d", path, i)
 		kind := map[string]string{"Statement": "drops a statement", "Action": "drops an action"}[name]
 		if kind == "" {
 			kind = "drops a property"
 		}
-		if !function {
+		if !isFunction {
 			g.add(kind, at, drop(n, i, 1, e.Value))
 		}
 		isText := e.Kind == yaml.ScalarNode && strings.HasPrefix(e.Tag, "!!")
-		if scalars = scalars && isText; isText && !function && !slices.Contains(g.pool[name], e.Value) {
+		onlyTexts = onlyTexts && isText
+		if isText && !isFunction && !slices.Contains(g.pool[name], e.Value) {
 			g.pool[name] = append(g.pool[name], e.Value)
 		}
 		g.walk(e, at, "")
 	}
-	if scalars && !function {
+	if onlyTexts && !isFunction {
 		g.add("widens a list", path, g.widen(n, name))
 	}
 }
@@ -183,11 +192,11 @@ func plain(n *yaml.Node) string {
 			out = n.Value // JSON has these in the same form
 		}
 	}
-	name, short := strings.CutPrefix(n.Tag, "!")
-	switch {
-	case !short || strings.HasPrefix(name, "!"):
+	if !isShortForm(n) {
 		return out
-	case name == "GetAtt":
+	}
+	name := strings.TrimPrefix(n.Tag, "!")
+	if name == "GetAtt" {
 		resource, attribute, _ := strings.Cut(n.Value, ".")
 		out = quoted([]string{resource, attribute})
 	}

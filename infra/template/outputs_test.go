@@ -20,7 +20,8 @@ var outputs = map[string]string{
 // otherOutputs are URLs and texts. Other tests read them.
 var otherOutputs = []string{"ApiUrl", "ExecuteApiUrl", "LogGroups"}
 
-// onlyIf are the outputs that are there only if a condition holds: what they name may not be there.
+// onlyIf are the outputs that are there only if a condition holds, with the condition: the resource that such an
+// output names may be absent.
 var onlyIf = map[string]string{"ExecuteApiUrl": "ExecuteApi", "DomainTarget": "OwnDomain", "ForwardAuthUrl": "ForwardAuthOn"}
 
 func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {

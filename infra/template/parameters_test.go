@@ -61,8 +61,8 @@ func takes(p map[string]any, value string) bool {
 	return err == nil && (!hasLeast || number >= least) && (!hasMost || number <= most)
 }
 
-// defaults wants each parameter but Issuer to have a default that CloudFormation takes. A number is a whole
-// one of 0 or more.
+// defaults wants each parameter but Issuer to have a default that CloudFormation takes, and each number but those of
+// throttles to refuse -1.
 func defaults(tpl *translated.Template) (wrong []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
@@ -71,17 +71,19 @@ func defaults(tpl *translated.Template) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s is a %v", name, p["Type"]))
 		}
 		value, has := p["Default"]
-		if has != (name != "Issuer") || has && !takes(p, fmt.Sprint(value)) {
+		wantsDefault := name != "Issuer"
+		if has != wantsDefault || has && !takes(p, fmt.Sprint(value)) {
 			wrong = append(wrong, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
 		}
-		if p["Type"] == "Number" && takes(p, "-1") && !strings.Contains(name, "Throttle") { // a throttle has no bound
+		isThrottle := strings.Contains(name, "Throttle") // the template gives throttles no least value
+		if p["Type"] == "Number" && takes(p, "-1") && !isThrottle {
 			wrong = append(wrong, name+" takes -1")
 		}
 	}
 	return wrong
 }
 
-// used wants each parameter to be read somewhere: a number in its place would ignore what an owner gives.
+// used wants each parameter to be read somewhere: otherwise the stack would ignore the value that an owner gives.
 func used(tpl *translated.Template) (wrong []string) {
 	names, _ := parametersOf(tpl)
 	rest := quoted([]any{tpl.Raw["Conditions"], tpl.Raw["Resources"], tpl.Raw["Outputs"]})
@@ -93,7 +95,7 @@ func used(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// budgets wants the defaults to be those of the store, with which its tests prove what a budget holds back.
+// budgets wants the defaults to be those of the store, whose tests prove what a budget of this size holds back.
 func budgets(tpl *translated.Template) (wrong []string) {
 	_, declared := parametersOf(tpl)
 	app, org := store.DefaultLimits().Budget, store.DefaultLimits().OrgBudget
@@ -107,7 +109,8 @@ func budgets(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// switches wants a parameter that can be on to be off by default. Nothing compares it with a third value.
+// switches wants a parameter with listed values to have two: the conditions compare it with one of them. A parameter
+// of true and false is false by default.
 func switches(tpl *translated.Template) (wrong []string) {
 	names, declared := parametersOf(tpl)
 	found := 0
@@ -117,17 +120,19 @@ func switches(tpl *translated.Template) (wrong []string) {
 			continue
 		}
 		found++
-		if len(values) != 2 || values[0] == "true" && (values[1] != "false" || declared[name]["Default"] != "false") {
+		isSwitch := values[0] == "true"
+		isOff := slices.Equal(values, []string{"true", "false"}) && declared[name]["Default"] == "false"
+		if len(values) != 2 || isSwitch && !isOff {
 			wrong = append(wrong, fmt.Sprintf("%s is one of %q, by default %v", name, values, declared[name]["Default"]))
 		}
 	}
-	if found < 6 {
+	if found < 6 { // the template has more
 		wrong = append(wrong, fmt.Sprintf("%d parameters have two values", found))
 	}
 	return wrong
 }
 
-// retention wants the days to be among those of PutRetentionPolicy.
+// retention wants the days to be among those that CloudWatch's call PutRetentionPolicy takes.
 func retention(tpl *translated.Template) (wrong []string) {
 	days := []string{"1", "3", "5", "7", "14", "30", "60", "90", "120", "150", "180", "365", "400", "545", "731", "1096", "1827", "2192", "2557", "2922", "3288", "3653"}
 	_, declared := parametersOf(tpl)
@@ -143,6 +148,7 @@ func retention(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// secret wants a secret to be hidden, and a short one to be refused.
 func secret(tpl *translated.Template) (wrong []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
@@ -160,35 +166,36 @@ var otherNames = map[string]string{
 	"DeliveryQueue": "QUEUE_URL", "AWS::StackName": "STACK",
 }
 
-var word = regexp.MustCompile(`([a-z])([A-Z])`)
+// wordEnd matches where a new word begins in a name such as KeyPrefix.
+var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// variables wants a variable that has one value of a parameter to be named after it. The check environments tests
-// which function has which variable.
+// variables wants a variable whose value is a parameter's to be named after the parameter: KEY_PREFIX of KeyPrefix.
+// The check environments reads which function has which variable.
 func variables(tpl *translated.Template) (wrong []string) {
 	named := 0
 	for _, function := range tpl.Named("AWS::Lambda::Function") {
 		for name, source := range object(object(rawProperties(tpl, function)["Environment"])["Variables"]) {
-			of, is := object(source)["Ref"].(string)
-			if !is {
+			parameter, isRef := object(source)["Ref"].(string)
+			if !isRef {
 				continue
 			}
 			named++
-			wanted := otherNames[of]
+			wanted := otherNames[parameter]
 			if wanted == "" {
-				wanted = strings.ToUpper(word.ReplaceAllString(of, "${1}_${2}"))
+				wanted = strings.ToUpper(wordEnd.ReplaceAllString(parameter, "${1}_${2}"))
 			}
 			if name != wanted {
-				wrong = append(wrong, fmt.Sprintf("%s of %s is %s, want it in %s", name, function, of, wanted))
+				wrong = append(wrong, fmt.Sprintf("%s of %s is %s, want it in %s", name, function, parameter, wanted))
 			}
 		}
 	}
-	if named < 100 {
+	if named < 100 { // the functions have more
 		wrong = append(wrong, fmt.Sprintf("%d variables are of parameters", named))
 	}
 	return wrong
 }
 
-// tried wants a parameter to take these values, and to refuse those with false.
+// tried wants a parameter to take the values with true, and to refuse those with false.
 func tried(t *testing.T, parameter string, values map[string]bool) {
 	t.Helper()
 	_, declared := parametersOf(template(t))
@@ -199,7 +206,8 @@ func tried(t *testing.T, parameter string, values map[string]bool) {
 	}
 }
 
-// TestTheIssuersURLsAreOverTLS permits plain text only on this machine: anyone could replace a key on its way.
+// TestTheIssuersURLsAreOverTLS permits plain text only on this machine: on a network, anyone could replace the issuer's
+// keys on their way. 127a0b0c1 fits a pattern whose dots are not escaped.
 func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl"} {
 		tried(t, parameter, map[string]bool{

@@ -35,7 +35,7 @@ func durable(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, "the table goes with the stack")
 	}
 	p := tpl.Resources["Table"].Properties
-	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // another one is another table
+	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // others make a new, empty table
 	if got := quoted(p["KeySchema"]); got != keys {
 		wrong = append(wrong, "the table has the keys "+got)
 	}
@@ -79,8 +79,8 @@ func literal(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// index wants one index, of only keys, the org and the app. A decision by a copy of more attributes would be
-// a late one.
+// index wants one index, which holds only keys, orgId and appId. It is a late copy of the table: with more attributes
+// it could be used for decisions.
 func index(tpl *translated.Template) (wrong []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {
@@ -96,6 +96,7 @@ func index(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// sizes wants each function to have these sizes, and 6 s and 256 MB when it is not named here.
 func sizes(tpl *translated.Template) (wrong []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
@@ -107,12 +108,12 @@ func sizes(tpl *translated.Template) (wrong []string) {
 		case "AuthorizerFunction":
 			timeout, memory = 5*time.Second, 512
 		case "KeyAuthorizerFunction", "MemberAuthorizerFunction", "ForwardAuthFunction":
-			timeout, memory = 4*time.Second, 512 // they answer within 3 s
+			timeout, memory = 4*time.Second, 512 // the code answers within 3 s
 		case "DeleteOrgFunction": // API Gateway waits 29 seconds
 			timeout = 28 * time.Second
 		case "CheckConsumersFunction": // API Gateway takes few questions a second
 			timeout = 5 * time.Minute
-		case "RotateFunction", "SweepFunction":
+		case "RotateFunction", "SweepFunction": // the sweep runs once a minute
 			timeout = 55 * time.Second
 		case "FanoutFunction", "DeliverFunction":
 			timeout = 30 * time.Second
@@ -127,12 +128,14 @@ func sizes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// settingsOf are the files that read variables for every function that calls them.
+// settingsOf are the files that read variables for a function whose main.go has the call.
 var settingsOf = map[string]string{
 	"accesstoken.ConfigFrom(e)": "pkg/authn/accesstoken/token.go",
 	"Limits.ReadBudgets(e)":     "pkg/store/budget.go",
 }
 
+// reads matches how package boot reads variables: e.Required("A"), e.Optional("A", "default"), and
+// e.Pairs("A_NAMES", "A_VALUES"), of which both arguments are variables.
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
 
 // shared are the variables of every function, from the template's Globals.
@@ -202,7 +205,8 @@ func schedules(tpl *translated.Template) (wrong []string) {
 	for _, s := range all {
 		every[s.Function] = s.Every
 	}
-	if len(all) != 3 || every["CheckConsumersFunction"] != 24*time.Hour || every["RotateFunction"] != 15*time.Minute || every["SweepFunction"] != time.Minute {
+	wanted := map[string]time.Duration{"CheckConsumersFunction": 24 * time.Hour, "RotateFunction": 15 * time.Minute, "SweepFunction": time.Minute}
+	if len(all) != 3 || !maps.Equal(every, wanted) {
 		wrong = append(wrong, fmt.Sprintf("%+v", all))
 	}
 	return wrong

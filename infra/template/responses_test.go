@@ -13,10 +13,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-var parameters = regexp.MustCompile(`\{[^}]+\}`)
-
 // responses are all types of API Gateway's own answers, by its documentation ("Gateway response
-// types"), with their codes here. "" is the authorizer's code.
+// types"), each with the code that Latchkey gives it. "" stands for the code that the authorizer returns.
 var responses = map[string]problem.Code{
 	"ACCESS_DENIED":                  "",
 	"API_CONFIGURATION_ERROR":        problem.Internal,
@@ -47,7 +45,7 @@ func TestTheGatewaysAnswersCarryTheHeadersOfTheirStatus(t *testing.T) { holds(t,
 
 func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { holds(t, silent) }
 
-// each calls see with every gateway response. A missing response is wrong, and one that AWS does not have.
+// each calls see with every gateway response. It also reports a missing response, and one that AWS does not have.
 func each(tpl *translated.Template, see func(name string, code problem.Code, r translated.GatewayResponse) []string) (wrong []string) {
 	a, err := tpl.API()
 	if err != nil {
@@ -79,16 +77,18 @@ func status(code problem.Code) int {
 	return code.Status()
 }
 
+// variable matches a variable of API Gateway, such as $context.authorizer.code.
 var variable = regexp.MustCompile(`\$[a-zA-Z.{}]+`)
 
-// problems wants each response to be the document that package problem writes, with variables in it.
+// problems wants each response to be the document that package problem writes. Variables of API Gateway stand for the
+// request id, and for what the authorizer returns.
 func problems(tpl *translated.Template) []string {
 	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
 		if r.Status != status(code) {
 			wrong = append(wrong, fmt.Sprintf("status %d, want %d", r.Status, status(code)))
 		}
 		if len(r.Templates) != 1 {
-			return append(wrong, fmt.Sprintf("%d templates; API Gateway chooses by the request's content type", len(r.Templates)))
+			return append(wrong, fmt.Sprintf("%d templates; API Gateway chooses one by the request's content type", len(r.Templates)))
 		}
 		wanted := map[string]any{
 			"type": code.Type(), "title": code.Title(), "status": float64(status(code)), "code": string(code), "requestId": "<extendedRequestId>",
@@ -123,7 +123,7 @@ func headers(tpl *translated.Template) []string {
 			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'*'", "Cache-Control": "'no-store'",
 		}
 		switch {
-		case code == "": // the authorizer has two constants
+		case code == "": // the authorizer chooses one of two challenges
 			wanted["WWW-Authenticate"] = "context.authorizer.challenge"
 		case status(code) == 401:
 			wanted["WWW-Authenticate"] = "'Bearer'"

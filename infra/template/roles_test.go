@@ -43,8 +43,8 @@ func (s statement) service() string {
 	return service
 }
 
-// statements returns the statements of all roles, and of the policy for programs of the owner. A statement that is no Allow of actions on
-// resources is wrong: these tests do not read others.
+// statements returns the statements of all roles, and of the policy for programs of the owner. It reports a statement
+// that is no Allow of actions on resources: these tests do not read others.
 func statements(tpl *translated.Template) (all []statement, wrong []string) {
 	read := func(role string, policy any) {
 		if version := object(object(policy)["PolicyDocument"])["Version"]; version != "2012-10-17" {
@@ -54,7 +54,9 @@ func statements(tpl *translated.Template) (all []statement, wrong []string) {
 			o := object(v)
 			sid, _ := o["Sid"].(string)
 			s := statement{role, sid, words(o["Action"]), words(o["Resource"]), object(o["Condition"])}
-			if o["Effect"] != "Allow" || o["NotAction"] != nil || o["NotResource"] != nil || sid == "" || len(s.actions) == 0 || len(s.resources) == 0 {
+			excludes := o["NotAction"] != nil || o["NotResource"] != nil // an Allow of all others
+			isComplete := sid != "" && len(s.actions) > 0 && len(s.resources) > 0
+			if o["Effect"] != "Allow" || excludes || !isComplete {
 				wrong = append(wrong, s.String()+": an Allow with Sid, Action and Resource is wanted")
 				continue
 			}
@@ -76,18 +78,18 @@ func statements(tpl *translated.Template) (all []statement, wrong []string) {
 }
 
 func ownRoles(tpl *translated.Template) (wrong []string) {
-	owner := map[string]string{} // by role
+	functionOf := map[string]string{} // by role
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		arn, _ := tpl.Resources[f].Properties["Role"].(string)
 		role := arn[strings.LastIndex(arn, "/")+1:]
-		if want := strings.TrimSuffix(f, "Function") + "Role"; role != want || owner[role] != "" {
+		if want := strings.TrimSuffix(f, "Function") + "Role"; role != want || functionOf[role] != "" {
 			wrong = append(wrong, fmt.Sprintf("%s has the role %q, want %s only for it", f, arn, want))
 		}
-		owner[role] = f
+		functionOf[role] = f
 	}
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		p := tpl.Resources[role].Properties
-		if owner[role] == "" {
+		if functionOf[role] == "" {
 			wrong = append(wrong, role+" is no function's")
 		}
 		if p["ManagedPolicyArns"] != nil {
@@ -116,7 +118,7 @@ func noOtherPolicies(tpl *translated.Template) (wrong []string) {
 func ownLogs(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	const access = `{"LogGroupName":{"Fn::Sub":"/latchkey/${AWS::StackName}/access"},"RetentionInDays":{"Ref":"LogRetentionDays"}}`
-	if got := without(rawProperties(tpl, "AccessLogs")); got != access {
+	if got := quoted(rawProperties(tpl, "AccessLogs")); got != access {
 		wrong = append(wrong, "AccessLogs is "+got)
 	}
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
@@ -148,9 +150,9 @@ func ownLogs(tpl *translated.Template) (wrong []string) {
 // of a function's own log group are not listed.
 var stars = map[string]string{
 	"RotateRole MakeSigningKeys":         "a key has no ARN before it is made",
-	"RotateRole TagSigningKeys":          "as above: the tag is put on the key when it is made",
+	"RotateRole TagSigningKeys":          "a key has no ARN yet when its tag is put on it",
 	"RotateRole SigningKeys":             "keys made by the rotation; the condition on their tag limits it",
-	"DeliverRole Sign":                   "as above; limited to DIGEST and ECDSA_SHA_256 too",
+	"DeliverRole Sign":                   "keys made by the rotation; limited by their tag, and to DIGEST and ECDSA_SHA_256",
 	"CheckConsumersRole ReadAuthorizers": "all APIs of the account; only names and authorizers",
 	"FanoutRole ListStreams":             "the table's streams: Lambda looks for the one of the mapping",
 }
@@ -166,8 +168,9 @@ func exact(tpl *translated.Template) (wrong []string) {
 			}
 		}
 		for _, r := range s.resources {
-			star := strings.Contains(r, "*") && (s.service() != "logs" || strings.Count(r, "*") != 1)
-			if _, named := stars[s.String()]; star != named {
+			ownLog := s.service() == "logs" && strings.Count(r, "*") == 1 // the * for its streams
+			hasStar := strings.Contains(r, "*") && !ownLog
+			if _, listed := stars[s.String()]; hasStar != listed {
 				wrong = append(wrong, fmt.Sprintf("%s: the resource %s", s, r))
 			}
 		}
@@ -190,12 +193,14 @@ func prefixes() []string {
 
 const table = "arn:aws:dynamodb:us-east-1:000000000000:table/Table"
 
+// partitioned wants each statement on the table to be limited to named partitions.
 func partitioned(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	known := prefixes()
 	for _, s := range all {
-		if s.service() != "dynamodb" || s.role == "FanoutRole" && strings.HasPrefix(s.resources[0], table+"/stream/") {
-			continue // a stream has no partition keys
+		onStream := s.role == "FanoutRole" && strings.HasPrefix(s.resources[0], table+"/stream/") // it has no partition keys
+		if s.service() != "dynamodb" || onStream {
+			continue
 		}
 		wanted := table
 		if s.String() == "SweepRole ReadWhatIsDue" {
@@ -235,10 +240,9 @@ var single = map[string]string{
 	"WebhooksRole SpendBudget":  "done twice, it charges twice",
 }
 
-// transactional wants writes to be in transactions, which the SDK can retry without doing them
-// twice. A ConditionCheckItem has a statement of its own without that condition. It is always in a transaction, and by
-// AWS's service authorization reference its requests lack the key dynamodb:EnclosingOperation, so that the condition would
-// never hold.
+// transactional wants writes to be in transactions, which the SDK can retry without doing them twice: their statements
+// have a condition on dynamodb:EnclosingOperation. ConditionCheckItem, which exists only in transactions, has a
+// statement of its own without the condition: by AWS's service authorization reference, its requests lack this key.
 func transactional(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	for _, s := range all {
@@ -254,7 +258,7 @@ func transactional(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// aKeyOfOurs reports whether a statement is limited to keys of our kind.
+// aKeyOfOurs reports whether a statement is limited to ES256 keys, the only kind that Latchkey makes.
 func aKeyOfOurs(s statement) bool {
 	return slices.Equal(s.values("StringEquals", "kms:KeySpec"), []string{"ECC_NIST_P256"}) &&
 		slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})
@@ -269,23 +273,26 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		if s.service() != "kms" {
 			continue
 		}
-		onKey := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+webhook.StackTag), ours) && aKeyOfOurs(s)
+		onExisting := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+webhook.StackTag), ours) && aKeyOfOurs(s)
 		if slices.Equal(s.resources, []string{"arn:aws:kms:us-east-1:000000000000:key/SigningKey"}) {
-			onKey = true // the first key, whose tag may have no effect at first
+			onExisting = true // the first key, whose tag may have no effect at first
 		}
-		asMade := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+webhook.StackTag), ours) &&
+		onNew := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+webhook.StackTag), ours) &&
 			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{webhook.StackTag})
-		if signs := slices.Contains(s.actions, "kms:Sign"); signs && (!slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) ||
-			!slices.Equal(s.values("StringEquals", "kms:SigningAlgorithm"), []string{"ECDSA_SHA_256"}) || len(s.actions) != 1) {
+		onlyES256 := slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) &&
+			slices.Equal(s.values("StringEquals", "kms:SigningAlgorithm"), []string{"ECDSA_SHA_256"}) && len(s.actions) == 1
+		if slices.Contains(s.actions, "kms:Sign") && !onlyES256 {
 			wrong = append(wrong, fmt.Sprintf("%s signs anything: %v", s, s.condition))
 		}
-		if makes := slices.Contains(s.actions, "kms:CreateKey"); makes && !aKeyOfOurs(s) {
+		if slices.Contains(s.actions, "kms:CreateKey") && !aKeyOfOurs(s) {
 			wrong = append(wrong, fmt.Sprintf("%s makes any key", s))
 		}
-		if tags := slices.Contains(s.actions, "kms:TagResource"); tags && !slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours) {
+		// A key has no tag while it is made, so the condition is on a tag if the key has one.
+		onlyOurs := slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours)
+		if slices.Contains(s.actions, "kms:TagResource") && !onlyOurs {
 			wrong = append(wrong, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
 		}
-		if onKey == asMade { // a right is on keys that exist or on one that is being made, never on both
+		if onExisting == onNew { // a right is on keys that exist or on a key that is being made, never on both
 			wrong = append(wrong, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
 		}
 	}
@@ -321,7 +328,7 @@ func rightsOf(tpl *translated.Template) (lines []string) {
 	return append(lines, wrong...)
 }
 
-// rights returns each line that only one of the roles and the file has.
+// rights returns each line that only the roles or only the file has.
 func rights(tpl *translated.Template) (wrong []string) {
 	text, err := os.ReadFile(writtenRights)
 	if err != nil {
@@ -336,7 +343,7 @@ func rights(tpl *translated.Template) (wrong []string) {
 	}
 	for line, n := range count {
 		if n != 0 {
-			wrong = append(wrong, fmt.Sprintf("%s: %+d times in the template's roles", line, n))
+			wrong = append(wrong, fmt.Sprintf("%s: %+d times in the template's roles", line, n)) // -1: only in the file
 		}
 	}
 	return wrong

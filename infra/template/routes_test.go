@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -51,8 +52,12 @@ func TestEveryRouteMayCallItsFunctionAndNothingElseMay(t *testing.T) { holds(t, 
 
 func TestTheStageAndEveryPublicRouteAreThrottled(t *testing.T) { holds(t, throttled) }
 
+// pathParameter matches a parameter of a path, such as {orgId}.
+var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
+
 func name(r translated.Route) string { return r.Method + " " + r.Path }
 
+// closed wants exactly the public routes to be without the authorizer, in the template and in the table of routes.
 func closed(tpl *translated.Template) (wrong []string) {
 	a, err := tpl.API()
 	if err != nil {
@@ -90,6 +95,7 @@ func uncached(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// sameRoutes wants the template's routes to be those of the table of routes, each served by the same function.
 func sameRoutes(tpl *translated.Template) (wrong []string) {
 	a, err := tpl.API()
 	if err != nil {
@@ -99,17 +105,17 @@ func sameRoutes(tpl *translated.Template) (wrong []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	there := map[string]string{} // the function's folder by route
+	folderOf := map[string]string{} // the function's folder by route
 	for _, r := range a.Routes {
-		there[name(r)] = path.Base(functions[r.Function].CodeURI)
+		folderOf[name(r)] = path.Base(functions[r.Function].CodeURI)
 	}
 	for _, r := range route.All() {
-		if folder, ok := there[r.Name()]; !ok || folder != r.Function {
+		if folder, ok := folderOf[r.Name()]; !ok || folder != r.Function {
 			wrong = append(wrong, fmt.Sprintf("%s: functions/%s in the table of routes, functions/%s in the template", r.Name(), r.Function, folder))
 		}
-		delete(there, r.Name())
+		delete(folderOf, r.Name())
 	}
-	for r := range maps.Keys(there) {
+	for r := range maps.Keys(folderOf) {
 		wrong = append(wrong, r+" is not in the table of routes")
 	}
 	return wrong
@@ -121,7 +127,7 @@ func callable(tpl *translated.Template) (wrong []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	granted := map[string]bool{}
+	granted := map[string]bool{} // function and source, each without the beginning of its ARN
 	for _, n := range tpl.Named("AWS::Lambda::Permission") {
 		p := tpl.Resources[n].Properties
 		source, _ := p["SourceArn"].(string)
@@ -135,7 +141,7 @@ func callable(tpl *translated.Template) (wrong []string) {
 		"KeyAuthorizerFunction */authorizers/*", "MemberAuthorizerFunction */authorizers/*", // of the account's other APIs
 	}
 	for _, r := range a.Routes {
-		wanted = append(wanted, r.Function+" local/*/"+r.Method+parameters.ReplaceAllString(r.Path, "*"))
+		wanted = append(wanted, r.Function+" local/*/"+r.Method+pathParameter.ReplaceAllString(r.Path, "*"))
 	}
 	for _, w := range wanted {
 		if !granted[w] {
@@ -149,7 +155,7 @@ func callable(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// throttled tries the default limits and others, so that a route's limit is that of its parameter.
+// throttled wants the limits to follow their parameters: it reads them with the defaults, and with other values.
 func throttled(tpl *translated.Template) []string {
 	o := options()
 	maps.Copy(o.Parameters, map[string]string{"ThrottleRate": "7", "ThrottleBurst": "8", "PublicThrottleRate": "9", "PublicThrottleBurst": "6"})
@@ -168,7 +174,7 @@ func throttles(tpl *translated.Template, ofAll, ofPublic string) (wrong []string
 		for _, v := range list(tpl.Resources[stage].Properties["MethodSettings"]) {
 			s := object(v)
 			settings[fmt.Sprint(s["HttpMethod"], " ", s["ResourcePath"])] = fmt.Sprintf("%v/s, %v at once", s["ThrottlingRateLimit"], s["ThrottlingBurstLimit"])
-			if len(s) != 4 {
+			if len(s) != 4 { // path, method and the two limits
 				wrong = append(wrong, fmt.Sprintf("a method has the settings %v", s))
 			}
 		}

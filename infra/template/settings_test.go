@@ -32,6 +32,7 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 // The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
 // change back takes the API down for a quarter of an hour.
 func settingsList() map[string]string {
+	// onlyNow: a scheduled call that failed is not repeated, because the next one comes soon.
 	onlyNow := func(function string) string {
 		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
 	}
@@ -67,25 +68,25 @@ func settings(tpl *translated.Template) []string {
 	return differences("resource", got, settingsList())
 }
 
-// functionProperties wants functions to have only these properties and those of other checks. Only
-// the authorizer has ReservedConcurrentExecutions, when it is not 0, which would switch the function
-// off, and the function behind the URL, which has no other lid. The deliver function queues its own next message, which Lambda drops after 16
-// rounds unless RecursiveLoop allows it.
+// functionProperties wants functions to have only these properties and those of other checks. Two functions have
+// ReservedConcurrentExecutions: the authorizer, unless its parameter is 0, which would switch the function off; and the
+// function behind the URL, which has no other limit. The deliver function queues its own next message, which Lambda
+// drops after 16 rounds unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
-	const plain = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
+	const common = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
 	for _, name := range tpl.Named("AWS::Lambda::Function") {
 		got := without(rawProperties(tpl, name), "Architectures", "Code", "Environment", "LogGroup", "MemorySize", "Role", "Timeout")
-		wanted := plain
+		wanted := common
 		if name == "DeliverFunction" {
-			wanted = strings.Replace(plain, `"Runtime"`, `"RecursiveLoop":"Allow","Runtime"`, 1)
+			wanted = strings.Replace(common, `"Runtime"`, `"RecursiveLoop":"Allow","Runtime"`, 1)
 		}
 		if name == "AuthorizerFunction" {
 			const reserved = `"ReservedConcurrentExecutions":{"Fn::If":["ReserveForAuthorizer",{"Ref":"AuthorizerConcurrency"},{"Ref":"AWS::NoValue"}]},"Runtime"`
-			wanted = strings.Replace(plain, `"Runtime"`, reserved, 1)
+			wanted = strings.Replace(common, `"Runtime"`, reserved, 1)
 		}
 		if name == "ForwardAuthFunction" {
-			wanted = strings.Replace(plain, `"Runtime"`, `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},"Runtime"`, 1)
+			wanted = strings.Replace(common, `"Runtime"`, `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},"Runtime"`, 1)
 		}
 		if got != wanted {
 			wrong = append(wrong, fmt.Sprintf("%s has %s, want %s", name, got, wanted))
@@ -94,7 +95,7 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// conditional are the resources, and types of resource, that are there only if a condition holds.
+// conditional are the resources, and types of resource, that are there only if a condition holds, with the condition.
 var conditional = map[string]string{
 	"AccessLogs":             "AccessLog",
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
@@ -108,7 +109,7 @@ var conditional = map[string]string{
 	"AWS::WAFv2::WebACL":                            "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
 }
 
-// types wants only known types of resource: no check reads others.
+// types wants only types of resource that the checks read, each under its condition.
 func types(tpl *translated.Template) (wrong []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
@@ -117,20 +118,21 @@ func types(tpl *translated.Template) (wrong []string) {
 	}
 	for name, r := range object(tpl.Raw["Resources"]) {
 		typ := fmt.Sprint(object(r)["Type"])
-		only, has := conditional[name]
+		want, has := conditional[name]
 		if !has {
-			only, has = conditional[typ]
+			want, has = conditional[typ]
 		}
 		if !has && !slices.Contains(known, typ) {
 			wrong = append(wrong, name+" is a "+typ)
 		}
-		if condition, _ := object(r)["Condition"].(string); condition != only {
-			wrong = append(wrong, fmt.Sprintf("%s is there only if %q, want %q", name, condition, only))
+		if condition, _ := object(r)["Condition"].(string); condition != want {
+			wrong = append(wrong, fmt.Sprintf("%s is there only if %q, want %q", name, condition, want))
 		}
 	}
 	return wrong
 }
 
+// rawProperties returns a resource's properties as CloudFormation gets them, with references.
 func rawProperties(tpl *translated.Template, name string) map[string]any {
 	return object(object(object(tpl.Raw["Resources"])[name])["Properties"])
 }

@@ -26,7 +26,7 @@ func sources(tpl *translated.Template) (wrong []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	fed := map[string]bool{}
+	fed := map[string]bool{} // functions that have a source
 	for _, s := range all {
 		fed[s.Function] = true
 		if !s.Partial {
@@ -34,8 +34,9 @@ func sources(tpl *translated.Template) (wrong []string) {
 		}
 		switch s.Function {
 		case "FanoutFunction":
-			if s.Table != "Table" || s.BatchSize != 25 || !s.Bisect || s.Retries != 5 || !slices.Equal(s.Filters, []string{events}) ||
-				!strings.HasSuffix(s.OnFailure, "/FanoutDeadLetters") {
+			readsEvents := s.Table == "Table" && s.BatchSize == 25 && slices.Equal(s.Filters, []string{events})
+			keepsFailures := s.Bisect && s.Retries == 5 && strings.HasSuffix(s.OnFailure, "/FanoutDeadLetters")
+			if !readsEvents || !keepsFailures {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))
 			}
 		case "DeliverFunction":
@@ -50,40 +51,41 @@ func sources(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("%d sources", len(all)))
 	}
 	visible := tpl.Resources["DeliveryQueue"].Properties["VisibilityTimeout"]
-	if least := 6 * functions["DeliverFunction"].Timeout; fmt.Sprint(visible) != fmt.Sprint(int(least/time.Second)) {
-		wrong = append(wrong, fmt.Sprintf("a message shows again after %v s, want six times the function's %s", visible, least/6))
+	timeout := functions["DeliverFunction"].Timeout
+	if fmt.Sprint(visible) != fmt.Sprint(int(6*timeout/time.Second)) { // AWS's guide wants six times
+		wrong = append(wrong, fmt.Sprintf("a message shows again after %v s, want six times the function's %s", visible, timeout))
 	}
 	return wrong
 }
 
 func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
 
-// restored wants a stack with TableStreamArn to differ from one without only in the name of the
-// table, and to name its own table only in the table's resource.
+// restored compares a stack with TableStreamArn, which uses a restored table, with a stack on its own table. They must
+// differ only in the table's name. The first names its own table only in the table's resource.
 func restored(tpl *translated.Template) (wrong []string) {
 	const own, other = "own-table", "restored-table"
-	without, err := onTable(tpl, own, "")
+	onOwn, err := onTable(tpl, own, "")
 	if err != nil {
 		return []string{err.Error()}
 	}
-	with, err := onTable(tpl, own, "arn:aws:dynamodb:us-east-1:000000000000:table/"+other+"/stream/local")
+	onOther, err := onTable(tpl, own, "arn:aws:dynamodb:us-east-1:000000000000:table/"+other+"/stream/local")
 	if err != nil {
 		return []string{err.Error()}
 	}
-	if without["output TableName"] != `"`+own+`"` {
-		wrong = append(wrong, "the output TableName is "+without["output TableName"])
+	if onOwn["output TableName"] != `"`+own+`"` {
+		wrong = append(wrong, "the output TableName is "+onOwn["output TableName"])
 	}
-	for _, name := range slices.Sorted(maps.Keys(with)) {
+	for _, name := range slices.Sorted(maps.Keys(onOther)) {
 		switch {
 		case name == "Table":
-		case strings.Contains(with[name], own):
-			wrong = append(wrong, name+" refers to the stack's own table: "+with[name])
-		case strings.ReplaceAll(with[name], other, own) != without[name]:
-			wrong = append(wrong, fmt.Sprintf("%s is %s, and without TableStreamArn %s", name, with[name], without[name]))
+		case strings.Contains(onOther[name], own):
+			wrong = append(wrong, name+" refers to the stack's own table: "+onOther[name])
+		case strings.ReplaceAll(onOther[name], other, own) != onOwn[name]:
+			wrong = append(wrong, fmt.Sprintf("%s is %s, and without TableStreamArn %s", name, onOther[name], onOwn[name]))
 		}
 	}
-	if len(with) != len(without) {
-		wrong = append(wrong, fmt.Sprintf("%d resources and outputs, and without TableStreamArn %d", len(with), len(without)))
+	if len(onOther) != len(onOwn) {
+		wrong = append(wrong, fmt.Sprintf("%d resources and outputs, and without TableStreamArn %d", len(onOther), len(onOwn)))
 	}
 	return wrong
 }

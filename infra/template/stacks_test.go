@@ -24,15 +24,15 @@ var everything = map[string]string{
 	"ForwardAuth": "true", "ForwardAuthSecret": strings.Repeat("s", 40), "ConsumerOrganizationId": organizationOfTests,
 }
 
-// othersNames are the properties that name something other than their resource. The name of a
-// domain is a parameter.
+// othersNames are the properties that end in Name and do not name their own resource. A domain's name is
+// a parameter, which the owner chooses.
 var othersNames = []string{
 	"AWS::ApiGateway::BasePathMapping.DomainName", "AWS::ApiGateway::DomainName.DomainName", "AWS::ApiGateway::Stage.StageName", "AWS::CloudWatch::Alarm.MetricName",
 	"AWS::Lambda::EventInvokeConfig.FunctionName", "AWS::Lambda::EventSourceMapping.FunctionName", "AWS::Lambda::Permission.FunctionName",
 }
 
-// namesIn returns the names that a stack gives to its resources, by resource and property.
-// CloudFormation makes up a name for each other resource.
+// namesIn returns the names that a stack gives to its resources, by resource and property. The resources
+// that it gives no name get one from CloudFormation.
 func namesIn(tpl *translated.Template, stack string) (map[string]string, error) {
 	resolved, err := tpl.Resolve(translated.Options{StackName: stack, Parameters: with(everything, map[string]string{"Issuer": "https://issuer.example"})})
 	if err != nil {
@@ -55,18 +55,19 @@ func ownNames(tpl *translated.Template) (wrong []string) {
 	if errFirst != nil || errSecond != nil {
 		return []string{fmt.Sprint(errFirst, errSecond)}
 	}
-	for of, name := range first {
-		if name == second[of] {
-			wrong = append(wrong, fmt.Sprintf("two stacks have %s %s", of, name))
+	for property, name := range first {
+		if name == second[property] {
+			wrong = append(wrong, fmt.Sprintf("two stacks have %s %s", property, name))
 		}
 	}
-	if len(first) < 20 {
+	if len(first) < 20 { // the template gives more
 		wrong = append(wrong, fmt.Sprintf("only %d names: %v", len(first), first))
 	}
 	return wrong
 }
 
-// kept wants the table and the key to have no name of their own, so that a new stack can have others.
+// kept wants a deleted stack to leave only the table and the first key. The template must not name these: a new stack
+// of the same name could not make its own.
 func kept(tpl *translated.Template) (wrong []string) {
 	want := []string{"SigningKey", "Table"}
 	var got []string
@@ -82,20 +83,22 @@ func kept(tpl *translated.Template) (wrong []string) {
 	if err != nil {
 		return append(wrong, err.Error())
 	}
-	for of := range names {
-		if logical, _, _ := strings.Cut(of, "."); slices.Contains(want, logical) {
-			wrong = append(wrong, "the stack names what it leaves: "+of)
+	for property := range names {
+		if logical, _, _ := strings.Cut(property, "."); slices.Contains(want, logical) {
+			wrong = append(wrong, "the stack names what it leaves: "+property)
 		}
 	}
 	return wrong
 }
 
-// switched wants each form of the stack to refer only to resources that it has, and to have the
-// same table and key. Another table or key would be an empty one.
+// switched resolves the stack with three sets of parameters. Each condition must hold for one set and fail for another,
+// references must lead to resources that are there, and the table and the first key must stay the same: CloudFormation
+// would replace a changed one by a new one.
 func switched(tpl *translated.Template) (wrong []string) {
 	conditions := object(tpl.Raw["Conditions"])
 	probe := *tpl
 	probe.Raw = maps.Clone(tpl.Raw)
+	// An output for each condition shows whether the condition holds.
 	outputs := maps.Clone(object(tpl.Raw["Outputs"]))
 	for name := range conditions {
 		outputs["If"+name] = map[string]any{"Condition": name, "Value": "it holds"}
@@ -103,7 +106,8 @@ func switched(tpl *translated.Template) (wrong []string) {
 	probe.Raw["Outputs"] = outputs
 	const own, restored = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/1"
 	plain := map[string]string{"Issuer": "https://issuer.example"}
-	on, off, stays := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	on, off := map[string]bool{}, map[string]bool{} // by condition
+	tablesAndKeys := map[string]bool{}
 	for _, parameters := range []map[string]string{
 		plain, with(everything, plain), with(everything, map[string]string{"Issuer": "https://issuer.example", "WebAclArn": own, "DisableExecuteApi": "false", "TableStreamArn": restored}),
 	} {
@@ -116,20 +120,21 @@ func switched(tpl *translated.Template) (wrong []string) {
 			on[name], off[name] = on[name] || holds, off[name] || !holds
 		}
 		table := maps.Clone(form.Resources["Table"].Properties)
-		delete(table, "SSESpecification") // a table changes its key and stays
-		stays[quoted(table)+quoted(form.Resources["SigningKey"].Properties)] = true
+		delete(table, "SSESpecification") // a table can change its KMS key without being replaced
+		tablesAndKeys[quoted(table)+quoted(form.Resources["SigningKey"].Properties)] = true
 	}
 	for name := range conditions {
 		if !on[name] || !off[name] {
 			wrong = append(wrong, "condition "+name+" is never switched")
 		}
 	}
-	if len(stays) != 1 || len(conditions) < 8 {
-		wrong = append(wrong, fmt.Sprintf("the table and the key are %v; %d conditions", slices.Collect(maps.Keys(stays)), len(conditions)))
+	if len(tablesAndKeys) != 1 || len(conditions) < 8 {
+		wrong = append(wrong, fmt.Sprintf("the table and the key are %v; %d conditions", slices.Collect(maps.Keys(tablesAndKeys)), len(conditions)))
 	}
 	return wrong
 }
 
+// with returns the parameters of both maps. more wins.
 func with(of, more map[string]string) map[string]string {
 	out := maps.Clone(of)
 	maps.Copy(out, more)

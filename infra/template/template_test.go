@@ -21,8 +21,8 @@ import (
 // check returns the faults of a template, one a line.
 type check func(*translated.Template) []string
 
-// options returns the options of a deployment: values of the parameters without a default, of the
-// alarms' topic, and of what opens the shared authorizers and the function URL to others.
+// options returns the options of a deployment: the parameter without a default, and parameters that switch on the
+// alarms, the function URL, and the use of the shared authorizers by other accounts.
 func options() translated.Options {
 	return translated.Options{StackName: stackOfTests, Parameters: map[string]string{
 		"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests, "ForwardAuth": "true", "ConsumerOrganizationId": organizationOfTests,
@@ -46,6 +46,7 @@ var deployed = sync.OnceValues(func() (*translated.Template, error) {
 	return translated.Translate(context.Background(), filepath.Join(root, "template.yaml"), options())
 })
 
+// template returns the repository's template, or the mutant that mutantVariable names.
 func template(t *testing.T) *translated.Template {
 	t.Helper()
 	tpl, err := deployed()
@@ -55,6 +56,7 @@ func template(t *testing.T) *translated.Template {
 	return tpl
 }
 
+// holds wants the checks to find no fault in the template.
 func holds(t *testing.T, checks ...check) {
 	t.Helper()
 	tpl := template(t)

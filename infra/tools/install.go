@@ -1,5 +1,5 @@
-// Package tools installs pinned programs under .local/ in the repository at their first use: Python's, Node's and Java's
-// packages, the SAM CLI and the AWS CLI.
+// Package tools installs pinned programs under .local/ in the repository at their first use: packages of Python, Node and
+// Java, the SAM CLI and the AWS CLI.
 package tools
 
 import (
@@ -18,14 +18,11 @@ import (
 // Progress gets a short line about each step of an installation.
 type Progress func(line string)
 
-// stderr is the default Progress.
-func stderr(line string) { fmt.Fprintln(os.Stderr, line) }
-
 // tool is a program to install into a folder of its own.
 type tool struct {
 	name    string
-	recipe  []string // the sources of the tool: another recipe is another installation
-	missing func() []string
+	recipe  []string        // what the tool is built from; a changed recipe is installed beside the old one
+	missing func() []string // the programs that build needs and this machine does not have
 	build   func(ctx context.Context, dir string) error
 }
 
@@ -33,7 +30,7 @@ type tool struct {
 // yet. Of several processes one builds and the others wait. An interrupted build starts again.
 func install(ctx context.Context, t tool, say Progress) (string, error) {
 	if say == nil {
-		say = stderr
+		say = func(line string) { fmt.Fprintln(os.Stderr, line) }
 	}
 	if err := missing(t.missing); err != nil {
 		return "", err
@@ -54,12 +51,12 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if exists(done) {
+	if exists(done) { // another process has installed the tool while this one waited
 		return dir, nil
 	}
 	say("installing " + t.name + " (once)")
 	begun := time.Now()
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil { // an interrupted build may have left files
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -72,8 +69,8 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	return dir, os.WriteFile(done, nil, 0o644)
 }
 
-// Lock waits for a lock, which ends with the process that has it at the latest. It calls waiting
-// once if the lock is not free.
+// Lock waits for a lock. It calls waiting once if another process has the lock. When that process ends without unlock, the
+// system releases the lock.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -100,6 +97,7 @@ func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 	}
 }
 
+// digest hashes each part with its length, so that text that moves from one part to the next changes the digest.
 func digest(parts []string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -122,7 +120,7 @@ func Listen(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// FreePort returns the port, if it is free, and a free one for 0.
+// FreePort returns a free port if port is 0, and otherwise port, or an error when it is taken.
 func FreePort(port int) (int, error) {
 	l, err := Listen(port)
 	if err != nil {
@@ -149,8 +147,8 @@ func Root() (string, error) {
 	}
 }
 
-// Dir returns the folder of the installed tools, without links: some tools keep the path that they were
-// installed at. The folder may be deleted while nothing runs.
+// Dir returns the folder of the installed tools. It resolves links, because some tools work only at the path where they
+// were installed. The folder may be deleted while no command uses it.
 func Dir() (string, error) {
 	root, err := Root()
 	if err != nil {

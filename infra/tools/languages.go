@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// VirtualEnv returns the path of the interpreter of a Python virtual environment that has the
-// requirements (as in a requirements.txt). It installs the environment if needed. Without Python
-// the error is a *MissingError.
+// VirtualEnv returns the path of the interpreter of a Python virtual environment that has the requirements (the text of a
+// requirements.txt). It installs the environment if needed. Without Python the error is a *MissingError.
 func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (string, error) {
 	return program(ctx, name, requirements, "python", say)
 }
@@ -68,7 +67,7 @@ func ParseParameters(text string) (map[string]string, error) {
 	var out map[string]string
 	for _, word := range strings.Fields(text) {
 		name, value, ok := strings.Cut(word, "=")
-		if _, twice := out[name]; twice || !ok || name == "" {
+		if _, isRepeated := out[name]; isRepeated || !ok || name == "" {
 			return nil, fmt.Errorf("parameter %q: want each once, as Name=value, with blanks between them", word)
 		}
 		if out == nil {

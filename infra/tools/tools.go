@@ -22,13 +22,13 @@ var (
 	awsRequirements string
 )
 
-// mavenCopy is pinned, so that every machine uses the same release.
+// mavenCopy is the goal of Maven that copies the jars of a pom. It is pinned, so that every machine uses the same release.
 const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 const leastJava = 17
 
-// mostWords is how many bytes of a program's output an error has at most.
-const mostWords = 4000
+// mostOutput is how many bytes of a program's output an error has at most.
+const mostOutput = 4000
 
 // MissingError names programs that are not installed on this machine.
 type MissingError struct{ Programs []string }
@@ -37,11 +37,10 @@ func (e *MissingError) Error() string {
 	return "missing on this machine: " + strings.Join(e.Programs, "; ")
 }
 
-// Missing returns a *MissingError with the programs that the local stack needs and this machine does
-// not have, or nil.
+// Missing returns a *MissingError with the programs that the local stack needs and this machine does not have, or nil.
 func Missing() error { return missing(missingJava, missingPython) }
 
-// missing returns a *MissingError with the programs that the checks miss, or nil.
+// missing returns a *MissingError with the programs that the checks return, or nil when they return none.
 func missing(checks ...func() []string) error {
 	var all []string
 	for _, check := range checks {
@@ -68,14 +67,14 @@ func missingJava() (programs []string) {
 		return programs
 	}
 	out, _ := exec.Command("java", "-version").CombinedOutput() // an error: no release is found
-	m := append(javaRelease.FindSubmatch(out), nil, nil)
+	m := append(javaRelease.FindSubmatch(out), nil, nil)        // so that m[1] exists when nothing is found
 	if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
 		return []string{fmt.Sprintf("Java %d or later; java -version said: %s", leastJava, Tail(out))}
 	}
 	return nil
 }
 
-// missingPython checks for ensurepip too, which is a package of its own on Debian (python3-venv).
+// missingPython checks for ensurepip too, without which venv fails: on Debian it is in another package (python3-venv).
 func missingPython() []string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		return []string{"python3 (Python 3.10 or later, with venv)"}
@@ -88,7 +87,7 @@ func missingPython() []string {
 }
 
 // JavaProgram returns a folder with the jars that a pom names, and the compiled class of a source file that starts them.
-// It installs them if needed. Without Java or Maven the error is a *MissingError.
+// source is the file's name. It installs the folder if needed. Without Java or Maven the error is a *MissingError.
 func JavaProgram(ctx context.Context, name, pom, source, sourceText string, say Progress) (string, error) {
 	return install(ctx, tool{
 		name: name, recipe: []string{pom, sourceText, mavenCopy}, missing: missingJava,
@@ -112,8 +111,8 @@ func copyJars(ctx context.Context, dir, pomText string) error {
 	return run(ctx, dir, "mvn", args...)
 }
 
-// mavenOptions returns the options of every call of Maven. For a user who does not work with Maven, it writes
-// nothing to the home folder.
+// mavenOptions returns the options of every call of Maven; tools is the folder of Dir. For a user who has no Maven
+// repository in the home folder, the options keep the downloads in tools.
 func mavenOptions(tools string) []string {
 	options := []string{"-B", "-ntp", "-q"}
 	if home, err := os.UserHomeDir(); err != nil || !exists(filepath.Join(home, ".m2")) {
@@ -130,8 +129,8 @@ func program(ctx context.Context, env, requirements, name string, say Progress) 
 		build: func(ctx context.Context, dir string) error {
 			list := filepath.Join(dir, "requirements.txt")
 			args := []string{"install", "-q", "--disable-pip-version-check", "-r", list}
-			if strings.Contains(requirements, "--hash=") {
-				args = append(args, "--require-hashes", "--no-deps") // the list is whole
+			if strings.Contains(requirements, "--hash=") { // such a list has every package, with its hash
+				args = append(args, "--require-hashes", "--no-deps")
 			}
 			if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), run(ctx, dir, "python3", "-m", "venv", dir)); err != nil {
 				return err
@@ -142,14 +141,12 @@ func program(ctx context.Context, env, requirements, name string, say Progress) 
 	return filepath.Join(dir, "bin", name), err
 }
 
-// SAM returns the path of the SAM CLI. It installs the CLI if needed. Without Python the error is a
-// *MissingError.
+// SAM returns the path of the SAM CLI, and installs it if needed. Without Python the error is a *MissingError.
 func SAM(ctx context.Context, say Progress) (string, error) {
 	return program(ctx, "sam", samRequirements, "sam", say)
 }
 
-// AWS returns the path of the AWS CLI. It installs the CLI if needed. Without Python the error is a
-// *MissingError.
+// AWS returns the path of the AWS CLI, and installs it if needed. Without Python the error is a *MissingError.
 func AWS(ctx context.Context, say Progress) (string, error) {
 	return program(ctx, "aws", awsRequirements, "aws", say)
 }
@@ -166,19 +163,19 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	if filepath.IsAbs(name) { // a tool finds the tools that are installed with it
+	if filepath.IsAbs(name) { // an installed tool, which must find the programs beside it
 		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(name)+":"+os.Getenv("PATH"))
 	}
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s: %w\n%s\n%s", filepath.Base(name), err, Tail(out.Bytes()), Tail(said.Bytes()))
+		return out.String(), fmt.Errorf("%s: %w\n%s\n%s", filepath.Base(name), err, Tail(out.Bytes()), Tail(stderr.Bytes()))
 	}
 	return out.String(), nil
 }
 
 // Tail returns the end of a program's output, enough to see its error.
-func Tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-mostWords):])) }
+func Tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-mostOutput):])) }
 
 // SAMBuildEnvironment returns the environment in which the SAM CLI builds and deploys: the flags of the
 // functions, and no telemetry.
@@ -187,7 +184,7 @@ func SAMBuildEnvironment() []string {
 		"GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc -ldflags=-s")
 }
 
-// SAMEnvironment returns the environment of the SAM CLI on this machine: SAMBuildEnvironment, with made-up
+// SAMEnvironment returns the environment of the SAM CLI for work that needs no account: SAMBuildEnvironment, with made-up
 // credentials and a region when there are none.
 func SAMEnvironment() []string {
 	env := SAMBuildEnvironment()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheSAMCLIIsInstalledByHash wants a hash of each package, also of those that the CLI needs: it works with an
-// operator's credentials.
+// TestTheSAMCLIIsInstalledByHash wants a hash of each package in sam.txt, also of those that the CLI itself needs: they run
+// with an operator's credentials.
 func TestTheSAMCLIIsInstalledByHash(t *testing.T) {
 	requirements := strings.ReplaceAll(samRequirements, "\\\n", " ")
 	n := 0
@@ -21,13 +21,13 @@ func TestTheSAMCLIIsInstalledByHash(t *testing.T) {
 			t.Errorf("%.60s… has no version or no hash", line)
 		}
 	}
-	if n < 20 {
+	if n < 20 { // the CLI alone needs more
 		t.Errorf("%d packages: those that the CLI needs are missing", n)
 	}
 }
 
-// TestToolsKnowTheirOwnFolder has the tools of another tree behind a link, as a copy of the tree has. A program of
-// Python keeps the path that it was installed at.
+// TestToolsKnowTheirOwnFolder wants Dir to resolve the link by which a copy of the repository (infra/mutants/copied) has
+// the tools. A Python program works only at the path where it was installed.
 func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

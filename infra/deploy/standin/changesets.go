@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// changeSet is a change set of a stack.
 type changeSet struct {
 	name, status, reason string
 	template             string
@@ -39,9 +38,11 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	if isNew != (in.Get("ChangeSetType") == "CREATE") {
 		return "", invalid("Stack [%s] takes no change set of type %s", name, in.Get("ChangeSetType"))
 	}
-	if isNew && !known {
+	switch {
+	case !known:
 		k = &Stack{Name: name, Status: "REVIEW_IN_PROGRESS"}
-	} else if !strings.HasSuffix(k.Status, "_COMPLETE") && k.Status != "REVIEW_IN_PROGRESS" || k.Status == "ROLLBACK_COMPLETE" {
+	case isNew: // a stack that was never deployed may have several change sets
+	case !strings.HasSuffix(k.Status, "_COMPLETE"), k.Status == "ROLLBACK_COMPLETE":
 		return "", invalid("Stack:%s is in %s state and can not be updated.", k.id(), k.Status)
 	}
 	c := &changeSet{name: in.Get("ChangeSetName"), status: "CREATE_COMPLETE", template: in.Get("TemplateBody")}
@@ -55,14 +56,16 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	if c.parameters, err = k.parametersOf(in, c.parts); err != nil {
 		return "", err
 	}
-	// Without a list the stack keeps its tags; an empty list removes them.
-	if c.tags = k.tags; in.Has("Tags") || in.Has("Tags.member.1.Key") {
+	c.tags = k.tags
+	// Without a list the stack keeps its tags; an empty list, which is only the name Tags, removes them.
+	if in.Has("Tags") || in.Has("Tags.member.1.Key") {
 		c.tags = members(in, "Tags", "Key", "Value")
 	}
+	sameTags := xml(fields{{"Tags", c.tags}}) == xml(fields{{"Tags", k.tags}})
 	switch {
 	case s.faults.ChangeSet != "" && name != bucketStack:
 		c.status, c.reason = "FAILED", s.faults.ChangeSet
-	case !isNew && c.template == k.Template && maps.Equal(c.parameters, k.Parameters) && xml(fields{{"Tags", c.tags}}) == xml(fields{{"Tags", k.tags}}):
+	case !isNew && c.template == k.Template && maps.Equal(c.parameters, k.Parameters) && sameTags:
 		c.status, c.reason = "FAILED", noChanges
 	}
 	if isNew {
@@ -73,7 +76,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	return xml(fields{{"Id", c.id(k)}, {"StackId", k.id()}}), nil
 }
 
-// members reads a list from a form.
+// members reads a list from a form: of each member, the fields of these names.
 func members(in url.Values, list string, names ...string) []fields {
 	var out []fields
 	for i := 1; in.Has(fmt.Sprintf("%s.member.%d.%s", list, i, names[0])); i++ {
@@ -172,14 +175,14 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	if c.status == "FAILED" {
 		return "", &fault{"InvalidChangeSetStatus", "ChangeSet cannot be executed in its current status of [FAILED]"}
 	}
-	k.sets = nil // CloudFormation deletes the others with it
+	k.sets = nil // CloudFormation deletes all change sets of the stack
 	kind, undone := "UPDATE", "UPDATE_ROLLBACK_COMPLETE"
 	if k.Status == "REVIEW_IN_PROGRESS" {
 		kind, undone = "CREATE", "ROLLBACK_COMPLETE"
 	}
 	if s.faults.Execution != "" && k.Name != bucketStack {
 		s.event(k, "Api", "AWS::ApiGateway::RestApi", kind+"_FAILED", s.faults.Execution)
-		if kind == "CREATE" {
+		if kind == "CREATE" { // there is no earlier template to go back to
 			k.Template, k.parts, k.Parameters = c.template, c.parts, c.parameters
 		}
 		s.become(k, undone)
@@ -199,7 +202,7 @@ func (k *Stack) Tags() []string {
 	return out
 }
 
-// Tag puts a tag on a stack, as someone may without make deploy.
+// Tag puts a tag on a stack, as people may without make deploy.
 func (s *Standin) Tag(stack, name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,8 +25,7 @@ func (s *Standin) AddAPI(a API) {
 	s.apis = append(s.apis, &a)
 }
 
-// serveGateway lists APIs, their authorizers and their stages, one item a page. It changes authorizers,
-// and deploys APIs.
+// serveGateway lists APIs and authorizers, one item a page, and stages. It changes authorizers and deploys APIs.
 func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if refused := s.noted("apigateway:" + r.Method); refused != "" {
@@ -67,7 +66,7 @@ func (s *Standin) listAPIs(w http.ResponseWriter, r *http.Request, ofREST bool) 
 	var all []map[string]any
 	for _, a := range s.apis {
 		switch {
-		case (a.Protocol == "") != ofREST:
+		case (a.Protocol == "") != ofREST: // an API of the other kind
 		case ofREST:
 			all = append(all, map[string]any{"id": a.ID, "name": a.Name})
 		default:
@@ -83,7 +82,7 @@ func onePage(w http.ResponseWriter, r *http.Request, all []map[string]any, ofRES
 	if ofREST {
 		list, token, given = "item", "position", r.URL.Query().Get("position")
 	}
-	from, _ := strconv.Atoi(given) // without a token: the first
+	from, _ := strconv.Atoi(given) // without a token: 0, the first item
 	page := map[string]any{list: all[min(from, len(all)):min(from+1, len(all))]}
 	if from+1 < len(all) {
 		page[token] = strconv.Itoa(from + 1)
@@ -124,7 +123,7 @@ func (a *API) change(w http.ResponseWriter, r *http.Request, id string, ofREST b
 	answer(w, changed)
 }
 
-// deploy gives a stage the authorizers of now.
+// deploy gives a stage the authorizers that the API has now.
 func (a *API) deploy(w http.ResponseWriter, r *http.Request) {
 	var in struct{ StageName string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.StageName == "" {
@@ -146,9 +145,9 @@ func (a *API) export(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	schemes := map[string]any{}
 	for _, one := range deployed {
-		in := maps.Clone(one)
-		in["type"] = strings.ToLower(fmt.Sprint(in["type"]))
-		schemes[fmt.Sprint(one["name"])] = map[string]any{"type": "apiKey", "x-amazon-apigateway-authorizer": in}
+		exported := maps.Clone(one)
+		exported["type"] = strings.ToLower(fmt.Sprint(exported["type"]))
+		schemes[fmt.Sprint(one["name"])] = map[string]any{"type": "apiKey", "x-amazon-apigateway-authorizer": exported}
 	}
 	answer(w, map[string]any{"openapi": "3.0.1", "components": map[string]any{"securitySchemes": schemes}})
 }

@@ -103,7 +103,7 @@ func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) 
 		err = errors.New(s.faults.Rotations[0])
 		s.faults.Rotations = s.faults.Rotations[1:]
 	default:
-		s.rotated[strings.TrimSuffix(function, "-RotateFunction-1")] = true
+		s.rotated[strings.TrimSuffix(function, "-RotateFunction-1")] = true // by the stack's name; see physical
 	}
 	if err != nil {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
@@ -115,7 +115,7 @@ func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) 
 
 // reserve sets a function's reserved concurrency, or removes it.
 func (s *Standin) reserve(w http.ResponseWriter, r *http.Request, function string) {
-	concurrency := struct{ ReservedConcurrentExecutions int }{-1}
+	concurrency := struct{ ReservedConcurrentExecutions int }{-1} // for Live.Reserve: DELETE removes it
 	var err error
 	if r.Method == http.MethodPut {
 		err = json.NewDecoder(r.Body).Decode(&concurrency)
@@ -150,7 +150,7 @@ type Live struct {
 	Reserve func(function string, copies int) error
 }
 
-// Lead adds a stack that runs elsewhere. The caller must call it before the first request.
+// Lead adds a stack that runs elsewhere. It must be called before the first request: it sets live without the lock.
 func (s *Standin) Lead(name string, live Live) {
 	s.Put(name, "CREATE_COMPLETE", nil)
 	s.stacks[name].live, s.live = &live, &live

@@ -107,8 +107,7 @@ func (s *Standin) Put(name, status string, parameters map[string]string) {
 // scope matches the scope of a signature: the region and the service.
 var scope = regexp.MustCompile(`Credential=[^/]+/\d{8}/([^/]+)/([^/]+)/aws4_request`)
 
-// serve finds the service by the request's signature. A request without a signature is for the
-// deployed API.
+// serve finds the service by the request's signature. The deployed API gets a request without a signature.
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	found := scope.FindStringSubmatch(r.Header.Get("Authorization"))
 	s.mu.Lock()
@@ -117,12 +116,13 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveAPI(w, r)
 		return
 	}
-	if s.live != nil && s.live.Services[found[2]] != "" {
-		serveLive(w, r, s.live.Services[found[2]])
+	region, service := found[1], found[2]
+	if s.live != nil && s.live.Services[service] != "" {
+		serveLive(w, r, s.live.Services[service])
 		return
 	}
-	s.regions[found[1]] = true
-	switch service := found[2]; service {
+	s.regions[region] = true
+	switch service {
 	case "sts", "cloudformation", "iam":
 		s.serveQuery(w, r, service)
 	case "s3":
@@ -230,7 +230,7 @@ func (s *Standin) listEntitiesForPolicy(url.Values) (string, error) {
 	return xml(fields{{"PolicyRoles", roles}, {"IsTruncated", "false"}}), nil
 }
 
-// onStack makes an action of one that needs the stack. It finds the stack by its name or its id.
+// onStack turns an action on a stack into one that first finds the stack, by its name or its id.
 func (s *Standin) onStack(do func(*Stack, url.Values) (string, error)) func(url.Values) (string, error) {
 	return func(in url.Values) (string, error) {
 		name := in.Get("StackName")

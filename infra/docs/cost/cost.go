@@ -1,28 +1,27 @@
-// Package cost computes what AWS charges for calls that were recorded on the local
-// stack.
+// Package cost computes what AWS charges for calls that the local stack recorded.
 package cost
 
 // PricesOf is the month in which the prices were looked up. They are AWS's public prices in
 // us-east-1 in dollars, without any free tier, for functions on arm64.
 const PricesOf = "June 2026"
 
-// The prices of a million, or of a month.
+// The lower-case prices, and Firewall, are of a million units. The names with Month are of one unit for a month.
 const (
 	gatewayRequests = 3.50  // a REST API's, the first 333 million a month
 	invocations     = 0.20  // of Lambda functions
-	gbSecond        = 13.33 // a million, of Lambda on arm64
+	gbSecond        = 13.33 // of Lambda on arm64
 	reads           = 0.125 // DynamoDB's request units, on demand
-	writes          = 0.625 //
+	writes          = 0.625 // DynamoDB's request units, on demand
 	signatures      = 15.00 // of an ECC key, by KMS
 	queueRequests   = 0.40  // of a standard queue
-	logs            = 500.0 // a million KB taken in by CloudWatch Logs
+	logs            = 500.0 // of MB taken in by CloudWatch Logs
 
-	KeyMonth       = 1.00 // of KMS
+	KeyMonth       = 1.00 // of a key in KMS
 	AlarmMonth     = 0.10 // for each metric that an alarm reads
-	DashboardMonth = 3.00 //
+	DashboardMonth = 3.00 // of a dashboard of CloudWatch
 	SeriesMonth    = 0.30 // of a metric, or of one value of its dimension
-	WebACLMonth    = 8.00 // with three rules
-	Firewall       = 0.60 // a million requests that it looks at, the blocked ones too
+	WebACLMonth    = 8.00 // of a firewall with three rules
+	Firewall       = 0.60 // of requests that the firewall looks at, the blocked ones too
 )
 
 // Use counts what one call uses of AWS's services.
@@ -36,16 +35,16 @@ type Use struct {
 	LogKB         float64
 }
 
-// Of returns the dollars for a million of the use, by service.
+// Of returns the dollars for a million calls of this use: rows is DynamoDB, signing is KMS and the queue.
 func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
 	return u.Requests * gatewayRequests,
 		u.Invocations*invocations + u.GBSeconds*gbSecond,
 		u.Reads*reads + u.Writes*writes,
 		u.Signatures*signatures + u.QueueRequests*queueRequests,
-		u.LogKB * logs / 1000
+		u.LogKB * logs / 1000 // logs is a price of MB
 }
 
-// Million returns the dollars for a million of the use, in total.
+// Million returns the dollars for a million calls of this use, in total.
 func (u Use) Million() float64 {
 	gateway, functions, rows, signing, logged := u.Of()
 	return gateway + functions + rows + signing + logged

@@ -17,19 +17,20 @@ import (
 	"latchkey/pkg/servicetest"
 )
 
-// exercise is a patch, and the tests that see when a part of it is missing.
+// exercise is a patch, and the tests that fail when a part of the patch is missing.
 type exercise struct {
-	name  string
-	tests map[string]string
-	env   []string
+	name  string            // of the patch, without .patch
+	tests map[string]string // by package: names, with | between them
+	env   []string          // for the tests
 }
 
 // mostFiles is how many files an exercise changes beside its tests. What `make generate` writes does not count:
 // it is in no patch.
 const mostFiles = 7
 
-// exercises come in the order in which they are tried. The patch of the event leaves out the files of
-// pkg/store/testdata: a new row gives every later row another id, so the test writes them, and the rights too.
+// exercises come in the order in which they are tried. The patch of the event leaves out pkg/store/testdata, because a
+// new row gives every later row another id, and the written rights of infra/template. With UPDATE_GOLDEN the tests
+// write both.
 var exercises = []exercise{
 	{"route", map[string]string{
 		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",
@@ -55,7 +56,7 @@ var exercises = []exercise{
 // tree is a copy of the repository. Its folder is always the same, so that Go's build cache serves
 // the next run.
 type tree struct {
-	root, dir string
+	root, dir string // of the repository; of the copy
 	env       []string
 }
 
@@ -92,8 +93,8 @@ func (c tree) apply(t *testing.T, e exercise, flags ...string) {
 	patch := filepath.Join("infra", "docs", "exercises", e.name+".patch")
 	out, err := c.run(t, nil, "git", append(append([]string{"apply"}, flags...), patch)...)
 	if err != nil {
-		// To remake it: git apply --3way the patch, resolve the conflicts, and git diff HEAD > the
-		// patch without pkg/store/testdata and before make generate; then git checkout the tree.
+		// To write the patch anew: git apply --3way it, resolve the conflicts, and before make generate write
+		// git diff HEAD, without pkg/store/testdata, to the patch. Then git checkout the tree.
 		t.Fatalf("%s no longer fits the tree. Apply it with git apply --3way, mend it, and write it anew with git diff HEAD:\n%s", patch, out)
 	}
 }
@@ -117,7 +118,7 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := beside(string(text)); n == 0 || n > mostFiles {
+			if n := productFiles(string(text)); n == 0 || n > mostFiles {
 				t.Errorf("the patch changes %d files beside tests, want %d at most", n, mostFiles)
 			}
 			if err := copied.Tree(t.Context(), c.root, c.dir); err != nil {
@@ -149,8 +150,8 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 	}
 }
 
-// beside returns how many files of a patch belong to no test.
-func beside(patch string) int {
+// productFiles returns how many files of a patch belong to no test.
+func productFiles(patch string) int {
 	n := 0
 	for line := range strings.Lines(patch) {
 		if strings.HasPrefix(line, "diff --git ") && !strings.Contains(line, "_test.go") && !strings.Contains(line, "/testdata/") {
@@ -160,14 +161,15 @@ func beside(patch string) int {
 	return n
 }
 
-// withoutTheRole takes the event's part of template.yaml back. The function may then not write the
+// withoutTheRole takes back what the event's patch changed in template.yaml. The function may then not write the
 // event, which a test of pkg/api must find.
 func withoutTheRole(t *testing.T, c tree, e exercise) {
 	t.Helper()
 	c.apply(t, e, "-R", "--include=template.yaml")
 	out, err := c.test(t, e, "./pkg/api")
 	const lacks = "missing in the template's roles: MembersFunction dynamodb:"
-	if err == nil || !strings.Contains(out, "--- FAIL: TestEveryTypeOfEventIsAsDocumented") || !strings.Contains(out, lacks) || !strings.Contains(out, " EVTS ") {
+	failed := err != nil && strings.Contains(out, "--- FAIL: TestEveryTypeOfEventIsAsDocumented")
+	if !failed || !strings.Contains(out, lacks) || !strings.Contains(out, " EVTS ") {
 		t.Errorf("without its part of template.yaml, want a failure that says %q, for the partition EVTS: %v\n%s", lacks, err, out)
 	}
 }

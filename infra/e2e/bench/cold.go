@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// cold measures the instructions until the first answer, with a service behind TLS whose chain has
-// three certificates, as AWS's have. The function trusts as many authorities as it embeds.
+// cold measures the instructions until the first answer, with a service behind TLS whose chain has three
+// certificates, as AWS's have. The function reads all authorities that it embeds, and the root of this chain.
 func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -52,8 +52,8 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 	return value, base, err
 }
 
-// newChain returns a server's certificate with two authorities above it, and a third that signs these,
-// as PEM.
+// newChain returns a server's certificate, followed by its two intermediate authorities. It also returns
+// the root above them, as PEM.
 func newChain() (chain tls.Certificate, root []byte, err error) {
 	ca := x509.Certificate{
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
@@ -69,14 +69,14 @@ func newChain() (chain tls.Certificate, root []byte, err error) {
 			return chain, nil, err
 		}
 		c.SerialNumber, c.Subject.CommonName = big.NewInt(int64(i+1)), []string{"root", "first", "second", "127.0.0.1"}[i]
-		if parent == nil {
+		if parent == nil { // the root signs itself
 			parent, signer = &c, key
 		}
 		der, err := x509.CreateCertificate(rand.Reader, &c, parent, key.Public(), signer)
 		if err != nil {
 			return chain, nil, err
 		}
-		chain.Certificate = append([][]byte{der}, chain.Certificate...)
+		chain.Certificate = append([][]byte{der}, chain.Certificate...) // the leaf ends up first, the root last
 		parent, signer, chain.PrivateKey = &c, key, key
 	}
 	root = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain.Certificate[3]})

@@ -15,16 +15,16 @@ import (
 type bench struct {
 	*world
 	programs string // a folder of functions, as make build makes them for this machine
-	baseline string // the baselines, built alike
-	arm      string // the functions as they are deployed
-	gogc     string // of the functions, by the template
+	baseline string // a folder of the baselines, built with the same flags
+	arm      string // a folder of the functions as they are deployed
+	gogc     string // the GOGC that the template sets for the functions
 
-	// What several figures have is measured at the first of them.
+	// Several figures use these measurements. The first figure that needs one makes it, once.
 	hello, read func() (int64, error)
 	grown       func() (map[string]cost, error)
 }
 
-// measurement returns a value, and that of the baseline, 0 for none.
+// measurement returns the value of a figure and the value of its baseline: 0 without a baseline.
 type measurement func(context.Context, *bench) (value, base int64, err error)
 
 // figure is one number of the table, or its ratio to a baseline.
@@ -36,13 +36,13 @@ type figure struct {
 	measure measurement
 }
 
-// alone reports whether a figure is measured before the others, which would disturb its times.
+// alone reports whether nothing else runs while a figure is measured, because it would disturb the figure's times.
 func (f figure) alone() bool {
 	return strings.HasPrefix(f.Name, "grown/") || f.Name == "drain"
 }
 
-// gated reports whether the gate measures a figure. It leaves out those that take long, and those that
-// depend on the machine.
+// gated reports whether `make bench-gate` measures a figure. It leaves out the figures that take long, and
+// those that depend on the machine.
 func (f figure) gated() bool { return !f.alone() && f.Name != "resident" }
 
 // result is a measured figure.
@@ -52,7 +52,7 @@ type result struct {
 	Ratio float64 `json:"ratio,omitempty"`
 }
 
-// compared returns what the gate compares.
+// compared returns the number that the gate compares: the ratio, or the value without a baseline.
 func (r result) compared() float64 {
 	if r.Base != 0 {
 		return r.Ratio
@@ -62,7 +62,7 @@ func (r result) compared() float64 {
 
 func (r result) String() string { return strconv.FormatFloat(r.compared(), 'f', -1, 64) }
 
-// figures returns every figure, those first that take longest.
+// figures returns every figure. Those that take longest come first, so that none is left to run last.
 func figures() []figure {
 	const hello, read = "bare aws-lambda-go", "one bare signed GetItem"
 	list := []figure{
@@ -87,7 +87,7 @@ func figures() []figure {
 			goal = 3.4
 		}
 		largest := 8.7e6
-		if name == "deliver" {
+		if name == "deliver" { // the largest function: it also sends to receivers
 			largest = 8.9e6
 		}
 		list = append(list,
@@ -97,12 +97,12 @@ func figures() []figure {
 	return list
 }
 
-// startRuns is how often a start is measured. The smallest counts: what the runtime does beside
-// depends on the time.
+// startRuns is how often a start is measured. The smallest result counts: the runtime's background work
+// depends on the time that passes, and only adds.
 const startRuns = 3
 
-// start measures the instructions until a function asks for its first event, without the connection
-// that it opens.
+// start measures the instructions until a function asks for its first event. Its endpoints are URLs that
+// cannot be parsed, so the connections that it opens while it starts are not measured.
 func start(name string) measurement {
 	return func(ctx context.Context, b *bench) (int64, int64, error) {
 		p := b.calls(name, nil, nil)(0)
@@ -116,19 +116,20 @@ func start(name string) measurement {
 	}
 }
 
+// least returns the instructions of the run that takes the fewest.
 func least(ctx context.Context, runs int, p program) (int64, error) {
-	least := int64(math.MaxInt64)
+	smallest := int64(math.MaxInt64)
 	for range runs {
 		got, err := instructionsOf(ctx, p)
 		if err != nil {
 			return 0, err
 		}
-		least = min(least, got)
+		smallest = min(smallest, got)
 	}
-	return least, nil
+	return smallest, nil
 }
 
-// perCall returns what one more call costs: two thirds of the calls of a long run, by a short one.
+// perCall returns the instructions of one call without the start: it subtracts a run of a third of the calls.
 func perCall(ctx context.Context, calls int, with func(calls int) program) (int64, error) {
 	few, err := instructionsOf(ctx, with(calls/3))
 	if err != nil {
@@ -138,14 +139,14 @@ func perCall(ctx context.Context, calls int, with func(calls int) program) (int6
 	return (all - few) / int64(calls-calls/3), err
 }
 
-// loop returns a baseline, which makes its calls without events.
+// loop returns a program of the folder baseline, which makes n calls by itself and gets no events.
 func (b *bench) loop(name string, env ...string) func(int) program {
 	return func(n int) program {
 		return program{path: b.baseline + "/" + name, env: slices.Concat(b.env(), env, []string{fmt.Sprint("COUNT=", n)})}
 	}
 }
 
-// calls returns a function that gets the same event n times.
+// calls returns, for a number n, a function of the product that gets the same event n times. good checks its answers.
 func (b *bench) calls(function string, event []byte, good func([]byte) bool) func(int) program {
 	return func(n int) program {
 		return program{path: b.programs + "/" + function, env: append(b.env(), "GOGC="+b.gogc), event: event, calls: n, good: good}
@@ -169,7 +170,7 @@ func guarded(ctx context.Context, b *bench) (int64, int64, error) {
 	return b.against(ctx, b.loop("guard", "KEY="+b.key))
 }
 
-// against returns what one call costs, beside one GetItem.
+// against returns the instructions of one call, and as its baseline those of one GetItem.
 func (b *bench) against(ctx context.Context, with func(calls int) program) (value, base int64, err error) {
 	if value, err = perCall(ctx, checks, with); err == nil {
 		base, err = b.read()
@@ -191,8 +192,8 @@ func delivery(ctx context.Context, b *bench) (value, base int64, err error) {
 }
 
 func resident(ctx context.Context, b *bench) (int64, int64, error) {
-	const checks = 3000
-	value, err := residentOf(ctx, b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(checks))
+	const warm = 3000 // checks, after which the memory no longer grows
+	value, err := residentOf(ctx, b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(warm))
 	return value, 0, err
 }
 

@@ -25,24 +25,24 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// The numbers of deliveries that wait. A run of the sweep queues as many as the first.
+// The numbers of deliveries that wait. One run of the sweep queues fewWaiting of them, in both cases.
 const fewWaiting, manyWaiting = 5_000, 100_000
 
 // draining is the sweep and the deliver function over one table, with a queue in memory.
 type draining struct {
 	*world
-	rows    []string // a delivery that waits and its event
+	rows    []string // two rows in DynamoDB's JSON: a delivery that waits, and its event
 	sweep   pipeline.Sweep
 	deliver pipeline.Deliver
 	sender  *outbound.Sender
-	posts   atomic.Int64 // that the receiver took
+	posts   atomic.Int64 // webhooks that the receiver accepted
 
 	mu     sync.Mutex
 	queued []webhook.Message
 }
 
-// drain measures the microseconds of a delivery that a run of the sweep queues, from the run's start, while
-// many wait, beside one while no more wait than a run queues. The receiver answers after answersAfter.
+// drain measures one run of the sweep and the deliveries that it queues, in microseconds a delivery, while
+// many wait. Its baseline is the same while fewWaiting wait. The receiver answers after answersAfter.
 func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	w, err := newWorld(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	}
 	defer w.close() //nolint:errcheck // it ends with this program anyway
 	table := w.store(boot.NewHTTPClient())
-	table.Now = func() time.Time { return time.Now().Add(5 * time.Minute) } // what waits is due
+	table.Now = func() time.Time { return time.Now().Add(5 * time.Minute) } // so every waiting delivery is due
 	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	d := &draining{world: w, sender: outbound.NewSender(guard)}
 	d.sweep = pipeline.Sweep{Store: table, Queue: d, FanOut: pipeline.FanOut{Store: table, Queue: d}}
@@ -58,7 +58,7 @@ func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	if d.rows, err = w.rowsOf(ctx, string(w.message.Event)); err != nil {
 		return 0, 0, err
 	}
-	if _, err := d.run(ctx, fewWaiting); err != nil { // DynamoDB Local compiles what runs often
+	if _, err := d.run(ctx, fewWaiting); err != nil { // warms up: DynamoDB Local compiles what runs often
 		return 0, 0, err
 	}
 	if base, err = d.run(ctx, fewWaiting); err == nil {
@@ -67,7 +67,7 @@ func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	return value, base, err
 }
 
-// run adds deliveries that wait, runs the sweep once and makes the attempts that it queues.
+// run adds deliveries that wait, runs the sweep once and delivers what it queues. It returns microseconds a delivery.
 func (d *draining) run(ctx context.Context, waiting int) (int64, error) {
 	events := make([]string, waiting)
 	for i := range events {
@@ -108,12 +108,12 @@ func (d *draining) Post(ctx context.Context, url string, header http.Header, bod
 	return r
 }
 
-// Sign returns an empty signature.
+// Sign returns an empty signature: KMS is not measured.
 func (d *draining) Sign(context.Context, string, [sha256.Size]byte) (webhook.Signature, error) {
 	return webhook.Signature{}, nil
 }
 
-// The numbers of API keys in the partition of one org, at which the same reads are measured.
+// The numbers of API keys in one org's partition. A read is measured at the small and the large number.
 const (
 	fewInPages, manyInPages   = 100, 100_000
 	fewInChecks, manyInChecks = 1_000, 1_000_000
@@ -196,7 +196,7 @@ func grow(ctx context.Context) (map[string]cost, error) {
 
 // cost returns the middle cost of a read, after some to warm up: DynamoDB Local compiles what runs often.
 func (c *counting) cost(read func() error) (cost, error) {
-	const warm, all = 400, 600
+	const warm, all = 400, 600 // reads; the first 400 do not count
 	var times []time.Duration
 	var last cost
 	for i := range all {
@@ -215,7 +215,7 @@ func (c *counting) cost(read func() error) (cost, error) {
 	return last, nil
 }
 
-// units compares the read units of two reads, which must be the same, as must the calls.
+// units compares two reads of grow by their read units. Units and calls must not grow with the number of keys.
 func units(many, few string) measurement {
 	return func(_ context.Context, b *bench) (int64, int64, error) {
 		all, err := b.grown()
@@ -227,7 +227,7 @@ func units(many, few string) measurement {
 	}
 }
 
-// times compares the times of two reads, in microseconds.
+// times compares two reads of grow by their time, in microseconds.
 func times(many, few string) measurement {
 	return func(_ context.Context, b *bench) (int64, int64, error) {
 		all, err := b.grown()

@@ -26,8 +26,8 @@ import (
 
 const (
 	resultsFile = "infra/e2e/bench/results.json"
-	tolerance   = 1.05 // of the committed figure
-	side        = 2    // programs that are measured at the same time
+	tolerance   = 1.05 // a figure may be 5 % worse than the committed one
+	atOnce      = 2    // how many figures are measured at the same time, except those that run alone
 )
 
 // results is the content of results.json.
@@ -68,7 +68,10 @@ func run(ctx context.Context, gate bool, only string) error {
 		return err
 	}
 	defer b.close() //nolint:errcheck // it ends with this program anyway
-	chosen := slices.DeleteFunc(figures(), func(f figure) bool { return !strings.HasPrefix(f.Name, only) || gate && !f.gated() })
+	chosen := slices.DeleteFunc(figures(), func(f figure) bool {
+		notOfTheGate := gate && !f.gated()
+		return !strings.HasPrefix(f.Name, only) || notOfTheGate
+	})
 	measured, err := measure(ctx, b, chosen)
 	if err != nil {
 		return err
@@ -90,7 +93,6 @@ func run(ctx context.Context, gate bool, only string) error {
 	return os.WriteFile(resultsFile, append(text, '\n'), 0o644)
 }
 
-// functions returns the names of the functions.
 func functions() []string {
 	folders, err := filepath.Glob("functions/*")
 	if err != nil {
@@ -102,7 +104,7 @@ func functions() []string {
 	return folders
 }
 
-// prepare builds the programs, the baselines under out as make build does, and starts what answers them.
+// prepare builds the functions, and the baselines under out with the same flags. It starts the services that they call.
 func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 	builds := filepath.Join(root, ".local/build")
 	b = &bench{programs: builds + "/linux-" + runtime.GOARCH, arm: builds + "/linux-arm64", baseline: out}
@@ -116,7 +118,7 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 		}
 	}
 	b.hello = sync.OnceValues(func() (int64, error) {
-		return least(ctx, 3*startRuns, program{path: b.baseline + "/hello"}) // it divides every other start
+		return least(ctx, 3*startRuns, program{path: b.baseline + "/hello"}) // more runs: it divides every other start
 	})
 	b.read = sync.OnceValues(func() (int64, error) { return perCall(ctx, checks, b.loop("getitem")) })
 	b.grown = sync.OnceValues(func() (map[string]cost, error) { return grow(ctx) })
@@ -126,6 +128,7 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 	return b, err
 }
 
+// measure measures the figures that run alone one by one, and then the others, and prints each.
 func measure(ctx context.Context, b *bench, list []figure) (map[string]result, error) {
 	var mu sync.Mutex
 	out := map[string]result{}
@@ -145,7 +148,7 @@ func measure(ctx context.Context, b *bench, list []figure) (map[string]result, e
 		return nil
 	}
 	failed := parallel.Each(1, slices.DeleteFunc(slices.Clone(list), func(f figure) bool { return !f.alone() }), one)
-	failed = append(failed, parallel.Each(side, slices.DeleteFunc(slices.Clone(list), figure.alone), one)...)
+	failed = append(failed, parallel.Each(atOnce, slices.DeleteFunc(slices.Clone(list), figure.alone), one)...)
 	return out, errors.Join(failed...)
 }
 

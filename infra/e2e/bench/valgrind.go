@@ -25,9 +25,8 @@ type program struct {
 	good  func(answer []byte) bool // reports whether an answer shows that the measured work was done
 }
 
-// instructionsOf runs a program behind a Lambda Runtime API and counts its instructions. callgrind counts, so
-// another program on the same processor changes little: only the runtime's background work, which
-// depends on the time that passes.
+// instructionsOf runs a program behind a Lambda Runtime API and counts its instructions with callgrind. A busy
+// machine changes the count only a little: by the runtime's background work, which depends on the time that passes.
 func instructionsOf(ctx context.Context, p program) (int64, error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -36,7 +35,7 @@ func instructionsOf(ctx context.Context, p program) (int64, error) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	counts := filepath.Join(dir, "counts")
 	cmd := exec.CommandContext(ctx, "valgrind", "--tool=callgrind", "--fair-sched=yes", "--callgrind-out-file="+counts, p.path)
-	cmd.Env = []string{"GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"}
+	cmd.Env = []string{"GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"} // as little background work as possible
 	if err := p.serve(cmd, func() {}); err != nil {
 		return 0, err
 	}
@@ -94,7 +93,7 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 		h.Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:bench")
-		_, _ = w.Write(p.event) // a function that has gone leaves events behind
+		_, _ = w.Write(p.event) // a function that has ended takes no more events: left is then not 0
 	})
 	api.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{result}", func(w http.ResponseWriter, r *http.Request) {
 		answer, err := io.ReadAll(r.Body)
@@ -111,7 +110,7 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	cmd.Env = append(cmd.Env, p.env...)
 	out, failed := cmd.CombinedOutput()
 	server.Close() // no handler runs any more
-	if !asked {    // a function ends by the Runtime API's error
+	if !asked {    // a program that asked was ended by the API's error, so its own failure is expected
 		wrong = failed
 	}
 	if left > 0 {

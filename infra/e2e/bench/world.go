@@ -43,7 +43,7 @@ const (
 	// before its own goroutine waits for it.
 	answersAfter = time.Millisecond
 
-	// signature is one of KMS: DER of r and s, in base64.
+	// signature is what KMS answers: r and s in DER, in base64. Its value does not matter.
 	signature = "MEQCIAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAiACAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg=="
 )
 
@@ -52,14 +52,14 @@ const (
 type world struct {
 	database *backing.Process
 	services *httptest.Server
-	known    sync.Map // the database's answers by operation and request: it is slow on a busy machine
-	keys     []byte   // the key set of the issuer
+	known    sync.Map // the database's answers by operation and request, as the database is slow on a busy machine
+	jwks     []byte   // the key set of the issuer
 	token    string   // an access token of a known user
 	key      string   // an API key's text
 	keyID    id.Key
 	org      id.Org
-	actor    store.Actor // its admin
-	message  webhook.Message
+	actor    store.Actor     // the org's admin
+	message  webhook.Message // names the delivery that is due
 }
 
 // newWorld fills a table of DynamoDB Local by the product's own use cases.
@@ -124,9 +124,9 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	case "SendMessageBatch":
 		answer = []byte(`{"Successful":[],"Failed":[]}`)
 	case "UpdateItem", "TransactWriteItems":
-	case "":
+	case "": // no call of AWS: a GET of the key set, or the POST of a webhook
 		if r.Method == http.MethodGet {
-			answer, media = w.keys, "application/json"
+			answer, media = w.jwks, "application/json"
 		}
 	default:
 		err = fmt.Errorf("no answer to %s", operation)
@@ -136,15 +136,14 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 		rw.WriteHeader(http.StatusInternalServerError)
 		answer = []byte(err.Error())
 	}
-	_, _ = rw.Write(answer) // the program that has gone is found by its answers
+	_, _ = rw.Write(answer) // a program that has ended early is missing its own answers, which are checked
 }
 
-// call makes one call of DynamoDB Local.
 func (w *world) call(ctx context.Context, operation, body string) ([]byte, error) {
 	return backing.CallDynamoDB(ctx, w.database.Endpoint, "DynamoDB_20120810."+operation, []byte(body))
 }
 
-// put writes rows in DynamoDB's JSON, 25 at most.
+// put writes rows in DynamoDB's JSON: 25 at most, as BatchWriteItem takes.
 func (w *world) put(ctx context.Context, rows []string) error {
 	requests := `{"PutRequest":{"Item":` + strings.Join(rows, `}},{"PutRequest":{"Item":`) + `}}`
 	answer, err := w.call(ctx, "BatchWriteItem", fmt.Sprintf(`{"RequestItems":{%q:[%s]}}`, tableName, requests))
@@ -154,7 +153,7 @@ func (w *world) put(ctx context.Context, rows []string) error {
 	return err
 }
 
-// rowsOf returns the rows, in DynamoDB's JSON, whose sort keys end in an id.
+// rowsOf returns the two rows, in DynamoDB's JSON, whose sort keys end in an id.
 func (w *world) rowsOf(ctx context.Context, id string) (rows []string, err error) {
 	answer, err := w.call(ctx, "Scan", fmt.Sprintf(`{"TableName":%q}`, tableName))
 	if err != nil {
@@ -184,7 +183,7 @@ var shard = regexp.MustCompile(`(DUE#delivery#)\d`)
 // clone adds copies of two rows, in each of which one of the ids takes the place of old. The copies are spread
 // over the shards of the index.
 func (w *world) clone(ctx context.Context, rows []string, old string, ids []string) error {
-	const shards = 8
+	const shards = 8 // of the index; two rows for each of 8 ids are few enough for one put
 	return errors.Join(parallel.Each(4, slices.Collect(slices.Chunk(ids, shards)), func(_ int, ids []string) error {
 		var copies []string
 		for i, id := range ids {
@@ -203,7 +202,7 @@ func (w *world) store(client aws.HTTPClient) *store.Store {
 	return store.New(dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.BaseEndpoint = &w.database.Endpoint }), tableName)
 }
 
-// sign makes the key set of the issuer, and a token of it.
+// sign makes the issuer's key set, and an access token that the issuer signed.
 func (w *world) sign() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -217,7 +216,7 @@ func (w *world) sign() error {
 	if err != nil {
 		return err
 	}
-	w.keys = fmt.Appendf(nil, `{"keys":[{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}]}`, public.Kid, public.X, public.Y)
+	w.jwks = fmt.Appendf(nil, `{"keys":[{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}]}`, public.Kid, public.X, public.Y)
 	now := time.Now()
 	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
 		"iss": w.services.URL, "sub": "alice", "aud": "bench", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
@@ -228,7 +227,7 @@ func (w *world) sign() error {
 	return err
 }
 
-// fill makes the rows.
+// fill makes a user, an org, an API key that was used once, and a webhook whose delivery is due.
 func (w *world) fill(ctx context.Context) error {
 	table := w.store(boot.NewHTTPClient())
 	tokens := accesstoken.New(accesstoken.Config{Issuer: w.services.URL, JWKSURL: w.services.URL, Audience: "bench"}, boot.NewIssuerClient(), time.Now)
@@ -246,7 +245,7 @@ func (w *world) fill(ctx context.Context) error {
 		return err
 	}
 	w.key, w.keyID = key.Made.Minted.Key.Reveal(), key.Made.ID
-	if _, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key}); err != nil { // it notes its use
+	if _, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key}); err != nil { // notes the last use: the key's second row
 		return err
 	}
 	app := id.DefaultApp(w.org)
@@ -271,7 +270,7 @@ func (w *world) fill(ctx context.Context) error {
 	return table.ActivateSigningKey(ctx, lease, store.SigningKeys{}, webhook.JWK{Kid: "bench", X: "x", Y: "y"}, "arn:aws:kms:us-east-1:123456789012:key/bench")
 }
 
-// gogc returns the pace of the garbage collector that the template sets.
+// gogc returns the value of GOGC that the template sets.
 func gogc() (string, error) {
 	text, err := os.ReadFile("template.yaml")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// api is the API on the local stack, and the ways to it.
+// api is the API on the local stack, and the base URLs by which programs reach it.
 type api struct {
 	stack *stack.Stack
 	ways  []way
@@ -30,7 +30,7 @@ type api struct {
 type way struct {
 	name string
 	url  string
-	code string // replaces each error's code; "": codes stay
+	code string // the code that every error has this way; "": the API's own codes
 }
 
 // startAPI starts the local stack and the proxies in front of it.
@@ -59,10 +59,10 @@ func (a *api) token(ctx context.Context, email string) (string, error) {
 	return stack.IssueToken(ctx, a.stack.Issuer, stack.User, "", email, "Client")
 }
 
-// made is what is read of an org or an API key that was made.
+// made has the fields that are read from the answer to the creation of an org or an API key.
 type made struct{ ID, Key string }
 
-// post makes something by an access token.
+// post creates an org or an API key with an access token.
 func (a *api) post(ctx context.Context, token, path, body string) (m made, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -95,12 +95,11 @@ func (a *api) close() error {
 }
 
 const (
-	newMember = "x_new"    // a member of an answer that does not exist yet
-	newCode   = "code_new" // a code of an error that does not exist yet
+	newMember = "x_new"    // a member that no answer of the API has today
+	newCode   = "code_new" // a code that no error of the API has today
 )
 
-// changing returns a reverse proxy in front of the API that changes the JSON of
-// its answers.
+// changing returns a reverse proxy in front of the API. It changes the JSON of the API's answers.
 func changing(api *url.URL, change func(value any) any) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -131,9 +130,8 @@ func changing(api *url.URL, change func(value any) any) http.Handler {
 	}
 }
 
-// maps are members whose values are maps by names that the caller chose. The API adds no
-// members to them.
-var maps = map[string]bool{"metadata": true, "changes": true}
+// dataMaps are members whose values are maps: the names in these maps are data, so the API adds no members there.
+var dataMaps = map[string]bool{"metadata": true, "changes": true}
 
 // withNewMember adds a member to each object of a value, nested objects included.
 func withNewMember(value any) any {
@@ -144,7 +142,7 @@ func withNewMember(value any) any {
 		}
 	case map[string]any:
 		for name, member := range v {
-			if !maps[name] {
+			if !dataMaps[name] {
 				v[name] = withNewMember(member)
 			}
 		}
@@ -153,7 +151,7 @@ func withNewMember(value any) any {
 	return value
 }
 
-// withNewCode returns an error, and each invalid value that it names, a new code.
+// withNewCode gives a new code to an error, and to each invalid value in it. Other answers stay as they are.
 func withNewCode(value any) any {
 	problem, _ := value.(map[string]any)
 	if _, ok := problem["code"]; !ok {
@@ -161,8 +159,8 @@ func withNewCode(value any) any {
 	}
 	problem["code"], problem["type"] = newCode, "urn:latchkey:problem:"+newCode
 	invalid, _ := problem["errors"].([]any)
-	for _, one := range invalid {
-		if v, ok := one.(map[string]any); ok {
+	for _, each := range invalid {
+		if v, ok := each.(map[string]any); ok {
 			v["code"] = newCode
 		}
 	}

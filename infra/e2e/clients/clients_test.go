@@ -55,9 +55,10 @@ func TestGeneratedClientsWork(t *testing.T) {
 func TestProxyChangesOnlyJSON(t *testing.T) {
 	const added = `"x_new":{"deep":[1,null,"text"]}`
 	for _, c := range []struct {
-		change            func(any) any
-		status            int
-		media, body, want string
+		change      func(any) any
+		status      int
+		media, body string // of the API's answer
+		want        string // the body that the proxy passes on
 	}{
 		{withNewMember, 200, "application/json", `{}`, `{` + added + `}`},
 		{withNewMember, 200, "application/json", `{"orgs":[{"createdAt":1790000000000}]}`, `{"orgs":[{"createdAt":1790000000000,` + added + `}],` + added + `}`},
@@ -75,7 +76,7 @@ func TestProxyChangesOnlyJSON(t *testing.T) {
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.media)
 			w.WriteHeader(c.status)
-			_, _ = io.WriteString(w, c.body) // a client that went away sees no answer
+			_, _ = io.WriteString(w, c.body) // without it, the comparison below fails
 		}))
 		defer api.Close()
 		base, err := url.Parse(api.URL)
@@ -95,15 +96,19 @@ func TestUnlistedReportsFail(t *testing.T) {
 	here := report{tool: "linter", rule: "b-rule", where: "here"}
 	for name, c := range map[string]struct {
 		found []report
-		says  string
+		says  string // a part of the error; "": no error
 	}{
 		"all are listed":     {[]report{here, {tool: "linter", rule: "a-rule", where: "some"}, here}, ""},
 		"another place":      {[]report{here, {tool: "linter", rule: "a-rule", where: "somewhere else"}}, "linter a-rule somewhere else"},
 		"another rule":       {[]report{here, {tool: "linter", rule: "c-rule", where: "some"}}, "linter c-rule some"},
 		"not reported again": {[]report{here}, "listed and not reported: a-rule"},
 	} {
-		err := compare("linter", c.found, list)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		switch err := compare("linter", c.found, list); {
+		case c.says == "":
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), c.says):
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -114,9 +119,9 @@ func TestUnlistedReportsFail(t *testing.T) {
 	}
 }
 
-// finished is a line of Schemathesis's report: a scenario with one case.
+// finished returns a line of Schemathesis's report: a scenario with one case, whose check has the status.
 func finished(check, status string) string {
-	body, _ := json.Marshal(content{[]byte(`{"code":"validation_failed","errors":[{"pointer":"/url","code":"length"}]}`)}) // bytes always are
+	body, _ := json.Marshal(content{[]byte(`{"code":"validation_failed","errors":[{"pointer":"/url","code":"length"}]}`)}) // bytes can always be marshaled
 	return fmt.Sprintf(`{"ScenarioFinished":{"status":"failure","recorder":{"label":"POST /x","checks":{"c":[{"name":%q,"status":%q}]},`+
 		`"interactions":{"c":{"request":{"body":null},"response":{"status_code":422,"content":%s}}}}}}`, check, status, body) + "\n"
 }
@@ -127,12 +132,13 @@ func TestSchemathesisIsReadToItsEnd(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].rule != "bad" || found[0].where != "POST /x 422 validation_failed /url length" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	follows := `"recorder":{"cases":{"c":{"parent_id":"p"}},`
+	// In afterReplay, the case c follows the case p, whose answer was a replay.
+	parent := `"recorder":{"cases":{"c":{"parent_id":"p"}},`
 	replayed := `"interactions":{"p":{"response":{"headers":{"idempotency-replayed":["true"]}}},`
-	late := strings.NewReplacer(`"recorder":{`, follows, `"interactions":{`, replayed).Replace(finished("ensure_resource_availability", "failure"))
+	afterReplay := strings.NewReplacer(`"recorder":{`, parent, `"interactions":{`, replayed).Replace(finished("ensure_resource_availability", "failure"))
 	for text, where := range map[string]string{
-		late: "POST /x 422 validation_failed /url length after a replay",
-		strings.Replace(late, "idempotency-replayed", "other", 1): "POST /x 422 validation_failed /url length",
+		afterReplay: "POST /x 422 validation_failed /url length after a replay",
+		strings.Replace(afterReplay, "idempotency-replayed", "other", 1): "POST /x 422 validation_failed /url length",
 	} {
 		if found, err := readEvents([]byte(text + end)); err != nil || len(found) != 1 || found[0].where != where {
 			t.Errorf("%+v, %v; want %s", found, err, where)
@@ -152,7 +158,7 @@ func TestSchemathesisIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestLockFilesNameNoHost lets the tools be installed from any registry.
+// TestLockFilesNameNoHost lets the tools be installed from any registry: no lock file names its address.
 func TestLockFilesNameNoHost(t *testing.T) {
 	lock := pin("package-lock.json")
 	if strings.Contains(lock, `"resolved"`) || !strings.Contains(lock, `"integrity"`) {

@@ -52,7 +52,7 @@ func clients(ctx context.Context, short bool, run string) error {
 			parts = append(parts, part{g.name, g.try})
 		}
 	}
-	parts = append(parts, part{"schemathesis", schemathesis}) // the webhooks that it causes keep the stack busy
+	parts = append(parts, part{"schemathesis", schemathesis}) // last: its webhooks keep the stack busy afterwards
 	parts = slices.DeleteFunc(parts, func(p part) bool { return !wanted.MatchString(p.name) })
 	if len(parts) == 0 {
 		return errors.New("no part is chosen")
@@ -109,7 +109,7 @@ type generator struct {
 	name  string
 	short bool // tried by `make test`
 
-	// build generates the client from the document into dir, in which the program is, and
+	// build generates the client from the document into dir, which already has the program, and
 	// compiles both. It returns the command that runs the program in dir.
 	build func(ctx context.Context, dir, document string) (program []string, err error)
 }
@@ -124,10 +124,10 @@ func generators() []generator {
 }
 
 func buildOapiCodegen(ctx context.Context, dir, document string) ([]string, error) {
-	client, pins := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "e2e", "clients", "tools.mod")
-	return []string{"./program"}, errors.Join(
+	client, modFile := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "e2e", "clients", "tools.mod")
+	return []string{"./program"}, errors.Join( // after a failed step, the later ones fail too
 		os.MkdirAll(client, 0o755),
-		run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+pins, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
+		run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+modFile, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
 		run(ctx, dir, "go", "build", "-o", "program", "."))
 }
 
@@ -145,7 +145,7 @@ func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	return []string{"node", "main.js"}, errors.Join(
+	return []string{"node", "main.js"}, errors.Join( // after a failed step, the later ones fail too
 		run(ctx, dir, filepath.Join(modules, ".bin", "openapi-typescript"), document, "-o", "latchkey.ts"),
 		os.Symlink(modules, filepath.Join(dir, "node_modules")),
 		run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"))
@@ -189,7 +189,7 @@ func (g generator) try(ctx context.Context, a *api) error {
 	return errors.Join(errs...)
 }
 
-// runProgram runs a program one way, as a user of its own, and checks what the program prints.
+// runProgram runs a program by one base URL, as a user of its own, and checks what the program prints.
 func (a *api) runProgram(ctx context.Context, dir string, program []string, name string, w way) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -20,7 +20,7 @@ type report struct {
 	example           string // a request that shows the fault; "": none
 }
 
-// noFault is a report that is no fault, with the reason. where is a regular expression for the whole of report.where.
+// noFault describes reports that are no faults, and why. where is a regular expression for the whole of report.where.
 type noFault struct{ tool, rule, where, reason string }
 
 // listed has the reports that are no faults.
@@ -28,14 +28,14 @@ var listed = []noFault{
 	{"redocly", "info-license", `#/info`,
 		"The API is its owner's, who decides on a licence. The document has none to name."},
 	{"redocly", "no-unused-components", `#/components/schemas/[A-Za-z]+Data`,
-		"An event's data has them by x-data. A reference would need oneOf, which breaks clients at the first new type."},
+		"Events name these schemas in x-data. A reference would need oneOf, which breaks clients at the first new type."},
 	{"redocly", "no-unused-components", `#/components/schemas/ErrorCode`,
-		"Generators make constants of it. `code` does not refer to it: an enum breaks clients at the first new code."},
+		"Generators make constants of the schema. `code` has no reference to it: an enum breaks clients at a new code."},
 	{"redocly", "no-unused-components", `#/components/responses/RouteNotFound`,
 		"It is the answer on paths that are not in the document."},
 
 	{"schemathesis", "unsupported_method", `.* 404 route_not_found`,
-		"What is not listed in the document, a method too, is 404 route_not_found; none is 405."},
+		"A path or method that the document does not list is answered 404 route_not_found, and never 405."},
 	{"schemathesis", "unsupported_method", `POST /webhook_verification_key/get 400 invalid_kid`,
 		"A GET there is the route of a key named `get`: API Gateway chooses by path and method together."},
 	{"schemathesis", "positive_data_acceptance", `.* 400 invalid_cursor`,
@@ -49,7 +49,7 @@ var listed = []noFault{
 	{"schemathesis", "positive_data_acceptance", `(POST /webhook_delivery/(list|redeliver)|Stateful tests) 422 validation_failed /eventId (required|conflict)`,
 		"Which members go together is in their descriptions: generators invent names for a schema that says it, or break."},
 	{"schemathesis", "positive_data_acceptance", `.* 422 validation_failed /(name|description|device/name|device/platform) length`,
-		"Which characters are hidden or visible is Unicode's to say; no pattern that every tool reads can."},
+		"Unicode says which characters are hidden or visible. No pattern that every tool reads can say it."},
 	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys|PATCH /v1/orgs/\{orgId\}/keys/\{keyId\}|Stateful tests).* 422 validation_failed /metadata length`,
 		"Metadata is measured in bytes of its JSON; a schema counts members and characters only."},
 	{"schemathesis", "response_schema_conformance", `GET /openapi.yaml 200`,
@@ -86,7 +86,7 @@ func compare(tool string, found []report, list []noFault) error {
 	return errors.Join(errs...)
 }
 
-// redocly runs Redocly's recommended rules on the document of OpenAPI 3.0, and on that of 3.1 that is made from it.
+// redocly runs Redocly's recommended rules on the document, which is OpenAPI 3.0, and on the OpenAPI 3.1 made from it.
 func redocly(ctx context.Context, _ *api) error {
 	root, errRoot := tools.Root()
 	text, errText := contract.Text()
@@ -107,7 +107,7 @@ func redocly(ctx context.Context, _ *api) error {
 	}
 	var found []report
 	for _, document := range []string{filepath.Join(root, "infra", "openapi.yaml"), made} {
-		// Redocly fails when it has a problem to report.
+		// Redocly's exit status is also a failure when it reports problems, so only unreadable output is an error.
 		said, failed := tools.Output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
 			"lint", "--extends", "recommended", "--format", "json", "--max-problems", "1000", document)
 		var answer struct {

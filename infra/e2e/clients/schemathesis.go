@@ -30,8 +30,8 @@ func schemathesis(ctx context.Context, a *api) error {
 		return err
 	}
 	var found []report
-	for _, run := range [][2]string{{key.Key, "--exclude-path-regex"}, {token, "--include-path-regex"}} {
-		failed, err := a.fuzz(ctx, run[0], run[1], "^/v1")
+	for _, run := range []struct{ credential, option string }{{key.Key, "--exclude-path-regex"}, {token, "--include-path-regex"}} {
+		failed, err := a.fuzz(ctx, run.credential, run.option, "^/v1")
 		if err != nil {
 			return err
 		}
@@ -40,8 +40,8 @@ func schemathesis(ctx context.Context, a *api) error {
 	return compare("schemathesis", found, listed)
 }
 
-// fuzz runs all phases of Schemathesis and returns the checks that failed. The seed is
-// fixed, so that runs on the same document try the same requests.
+// fuzz runs all phases of Schemathesis and returns the checks that failed. routes are options that choose
+// routes. The seed is fixed, so that runs on the same document try the same requests.
 func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
 	root, errRoot := tools.Root()
 	bin, errBin := pythonBin(ctx)
@@ -62,7 +62,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 		return nil, errors.Join(err, failed)
 	}
 	reports, err := readEvents(text)
-	if err == nil && len(reports) == 0 { // a failure without a report
+	if err == nil && len(reports) == 0 { // with reports, the failed exit status is expected
 		err = failed
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ type event struct {
 	NonFatalError, FatalError json.RawMessage
 }
 
-// scenario has what was tried by the ids of its cases.
+// scenario has cases, by their ids: what they follow, what was checked, and what was sent and answered.
 type scenario struct {
 	Label string
 	Cases map[string]struct {
@@ -137,7 +137,7 @@ func (s scenario) failed() (found []report) {
 				continue
 			}
 			where := s.Label + " " + s.Interactions[id].Response.said()
-			before := s.Interactions[s.Cases[id].Parent].Response
+			before := s.Interactions[s.Cases[id].Parent].Response // the answer that gave this case its values
 			if c.Name == "ensure_resource_availability" && before != nil && len(before.Headers["idempotency-replayed"]) > 0 {
 				where += " after a replay"
 			}
@@ -147,7 +147,7 @@ func (s scenario) failed() (found []report) {
 	return found
 }
 
-// said names an answer: the status, the code of an error, and each invalid value.
+// said describes an answer in one line: the status, the code of an error, and each invalid value.
 func (r *response) said() string {
 	if r == nil {
 		return "no answer"

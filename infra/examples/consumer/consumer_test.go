@@ -1,5 +1,5 @@
-// Package consumer tests the examples of APIs that take Latchkey's credentials: the contract of the principal.
-// The end-to-end tests run them (`make doors`).
+// Package consumer holds the documents and the proxies' configurations of this folder against the code: what an owner's
+// API learns of a caller, and what a check costs. The end-to-end tests run the example programs (`make doors`).
 package consumer
 
 import (
@@ -24,6 +24,7 @@ import (
 
 const schemaFile = "principal.schema.json"
 
+// key returns the principal of an API key, with every field set.
 func key() guard.Principal {
 	o := id.Source{}.NewOrg()
 	return guard.Principal{
@@ -32,6 +33,7 @@ func key() guard.Principal {
 	}
 }
 
+// user returns the principal of a user, with every field set.
 func user() guard.Principal {
 	return guard.Principal{Kind: guard.User, OrgID: string(id.Source{}.NewOrg()), UserID: string(id.Source{}.NewUser()), Role: "admin", Email: "a@b.c"}
 }
@@ -52,6 +54,7 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 		}
 		return schema.Validate(value)
 	}
+	// A key without a name, scopes, metadata and expiry: its principal has the same fields, most of them empty.
 	bare := guard.Principal{Kind: guard.Key, OrgID: key().OrgID, AppID: key().AppID, KeyID: key().KeyID, KeyPrefix: "lk_a"}
 	principals := []guard.Principal{key(), bare}
 	for _, role := range org.AllRoles() {
@@ -64,10 +67,10 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 		if err := valid(fields); err != nil {
 			t.Error(err)
 		}
-		for name := range fields { // a field less is another contract
-			less := maps.Clone(fields)
-			delete(less, name)
-			if valid(less) == nil {
+		for name := range fields { // the schema must require every field that the code sends
+			incomplete := maps.Clone(fields)
+			delete(incomplete, name)
+			if valid(incomplete) == nil {
 				t.Errorf("%s without %s is valid", p.Kind, name)
 			}
 		}
@@ -77,12 +80,14 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 	}
 }
 
+// row matches a row of the table of fields in infra/docs/protect.md: the field, the kinds of callers, the header.
 var (
 	row    = regexp.MustCompile("(?m)^\\| `([a-zA-Z]+)` \\| ([a-z, ]+) \\| `(X-Latchkey-[A-Za-z-]+)` \\|")
 	header = regexp.MustCompile(`X-Latchkey-[A-Z][A-Za-z-]*`)
 )
 
-// TestTheDocumentedTableIsTheContract: its fields, the kinds that have them, and their headers.
+// TestTheDocumentedTableIsTheContract compares the fields of the table, the kinds of callers that have them, and their
+// headers with those of the code.
 func TestTheDocumentedTableIsTheContract(t *testing.T) {
 	documented := map[string]string{}
 	var headers []string
@@ -109,7 +114,8 @@ func TestTheDocumentedTableIsTheContract(t *testing.T) {
 	}
 }
 
-// TestProxiesPassOnEveryHeader: a header that a configuration forgets is the client's.
+// TestProxiesPassOnEveryHeader wants each header in both configurations: with a header that a proxy does not set or
+// remove, a client can pretend to be someone else.
 func TestProxiesPassOnEveryHeader(t *testing.T) {
 	for _, name := range []string{"Caddyfile", "nginx.conf"} {
 		named := map[string]bool{}
@@ -121,7 +127,7 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 		}
 		for _, h := range forwardauth.Headers() {
 			if name == "Caddyfile" && h == "X-Latchkey-Code" {
-				continue // Caddy passes a refusal on whole
+				continue // only a refusal has it, which Caddy copies to the client with all headers
 			}
 			if !named[h] {
 				t.Errorf("%s does not name %s", name, h)
@@ -130,9 +136,11 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 	}
 }
 
-// TestTheDoorsCostWhatIsDocumented computes a million checks. The end-to-end tests count the reads.
+// TestTheDoorsCostWhatIsDocumented computes the dollars for a million checks. A key costs one read, and a role costs two.
+// An introspection costs one more, for the key of its caller. The end-to-end tests count these reads.
 func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
-	const seconds, gigabytes = 0.005, 0.5 // as infra/docs/costs.md assumes, and the template's MemorySize
+	const seconds, gigabytes = 0.005, 0.5 // of a call: as infra/docs/costs.md assumes, and the template's MemorySize
+	// calls are those of Lambda: none for the Go middleware, which runs in the owner's program.
 	dollars := func(calls, reads float64) string {
 		return fmt.Sprintf("$%.2f", cost.Use{Invocations: calls, GBSeconds: calls * seconds * gigabytes, Reads: reads}.Million())
 	}

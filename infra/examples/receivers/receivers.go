@@ -1,5 +1,5 @@
-// Package receivers has the receivers that infra/docs/webhooks.md shows, one in Node and one in
-// Python, and runs them for tests. Each is one file, with a pinned list of its packages beside it.
+// Package receivers has the receivers that infra/docs/webhooks.md shows, one in Node and one in Python, and runs them for
+// tests. Each receiver is one file. A list beside it pins the packages that it imports.
 package receivers
 
 import (
@@ -35,7 +35,7 @@ const (
 type Config struct {
 	BaseURL    string
 	EndpointID string
-	Issuer     string    // "": BaseURL
+	Issuer     string    // the iss that webhooks must have; "": BaseURL
 	Output     io.Writer // gets a line "<event id> <type>" for each event; nil: the lines are dropped
 }
 
@@ -49,18 +49,19 @@ type Receiver struct {
 }
 
 const (
-	startTimeout = 30 * time.Second
-	stopGrace    = 2 * time.Second
+	startTimeout = 30 * time.Second // until the receiver listens
+	stopGrace    = 2 * time.Second  // from SIGTERM until the receiver is killed
 )
 
-// Start starts a receiver and returns when it listens. It installs the receiver's packages at the
-// first use. Without the language the error is a *tools.MissingError. The caller must call Stop.
+// Start starts a receiver and returns when the receiver listens. It installs the receiver's packages at the first use. When
+// this machine does not have the language, the error is a *tools.MissingError. The caller must call Stop.
 func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	port, errPort := tools.FreePort(0)
 	dir, errDir := os.MkdirTemp("", "latchkey-receiver-")
 	if err := errors.Join(errPort, errDir); err != nil {
 		return nil, err
 	}
+	// Only Stop ends the receiver: it may outlive ctx, which bounds its start.
 	living, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r := &Receiver{URL: fmt.Sprintf("http://127.0.0.1:%d/", port), dir: dir, stop: stop, done: make(chan struct{})}
 	cmd, err := command(living, l, dir)
@@ -69,7 +70,7 @@ func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	}
 	if err != nil {
 		stop()
-		_ = os.RemoveAll(dir) // only the first error counts
+		_ = os.RemoveAll(dir) // the caller needs err, which says why the receiver did not start
 		return nil, fmt.Errorf("%s receiver: %w", l, err)
 	}
 	return r, nil
@@ -95,26 +96,27 @@ func command(ctx context.Context, l Language, dir string) (*exec.Cmd, error) {
 		os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")))
 }
 
+// run starts cmd and returns when the receiver listens, or ends it when it does not.
 func (r *Receiver) run(ctx context.Context, cmd *exec.Cmd, port int, c Config) error {
 	cmd.Env = append(os.Environ(), "BASE_URL="+c.BaseURL, "ENDPOINT_ID="+c.EndpointID, fmt.Sprintf("PORT=%d", port))
 	if c.Issuer != "" {
 		cmd.Env = append(cmd.Env, "ISSUER="+c.Issuer)
 	}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = c.Output, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not end it: Stop does
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = c.Output, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C in the terminal must not end the receiver: Stop does
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopGrace // then it is killed
+	cmd.WaitDelay = stopGrace
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go func() {
-		_ = cmd.Wait() // done reports the end
+		_ = cmd.Wait() // how the receiver ends does not matter
 		close(r.done)
 	}()
 	if err := r.await(ctx, port); err != nil {
 		r.end()
-		return fmt.Errorf("%w\n%s", err, &said)
+		return fmt.Errorf("%w\n%s", err, &stderr)
 	}
 	return nil
 }

@@ -20,8 +20,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md
-// with the files that the tests run.
+// TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md with the files that the tests run.
 func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
 	document, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {
@@ -39,7 +38,8 @@ func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
 	}
 }
 
-// TestLockFileNamesNoHost lets the packages be installed from any registry.
+// TestLockFileNamesNoHost wants no address of a package, so that npm installs from the registry that the user has set, and
+// the hash of each, so that no registry can replace it.
 func TestLockFileNamesNoHost(t *testing.T) {
 	b, err := os.ReadFile("node/package-lock.json")
 	if err != nil {
@@ -62,10 +62,10 @@ func (w *written) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-func (w *written) count(what string) int {
+func (w *written) count(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.Count(w.b.String(), what)
+	return strings.Count(w.b.String(), text)
 }
 
 // start starts a receiver. Without the language it prints a line and skips the test; in CI it fails.
@@ -88,12 +88,12 @@ func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Re
 	return r
 }
 
-// startOnVectors starts a receiver of each language in turn. answer sets what answers its lookups. mint makes vectors
-// for now, and has them answer the lookups.
+// startOnVectors starts the receiver of each language, and calls try with it. try may call two functions: answer sets the
+// handler of the receiver's key lookups; mint makes vectors for the present time, and sets their handler.
 func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler))) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
-			var handler atomic.Value
+			var handler atomic.Value // has the function of a handler, because all its values must have one type
 			answer := func(h http.Handler) { handler.Store(h.ServeHTTP) }
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				handler.Load().(func(http.ResponseWriter, *http.Request))(w, r)
@@ -114,7 +114,8 @@ func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *re
 func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 	var out written
 	startOnVectors(t, &out, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
-		before, v, good := out.count(handled), mint(), 0 // the installation may have taken long
+		// The vectors of startOnVectors may be too old: installing the receiver's packages can take minutes.
+		before, v, good := out.count(handled), mint(), 0
 		for _, c := range v.Cases {
 			if got := post(t, r.URL, c.Token); got != c.Status {
 				t.Errorf("%s: %d instead of %d", c.Name, got, c.Status)
@@ -123,6 +124,7 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 				good++
 			}
 		}
+		// One good vector expires 30 seconds after it is made.
 		if took := time.Since(time.Unix(v.Now, 0)); took > 25*time.Second {
 			t.Errorf("the vectors were out of date after %v", took)
 		}
@@ -132,7 +134,7 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 	})
 }
 
-// handled is what a receiver prints for a good vector.
+// handled is the line that a receiver prints for a good vector: all vectors have the same event.
 const handled = "evt_01k5vectors00000000000000b link.claimed"
 
 // TestReceiversCannotKnowWithoutTheLookup wants a 503 while the lookup fails, so that the webhook
@@ -160,23 +162,23 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 // length, or do not use HTTP.
 func TestReceiversOutliveABadCaller(t *testing.T) {
 	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
-		for _, said := range []string{
+		for _, request := range []string{
 			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\neyJ",
 			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\neyJ",
 			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\neyJ",
 			"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\neyJ\r\n",
 			"POST / HTTP/1.1\r\nHost: a\r\n\r\n",
 			"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-			"\x16\x03\x01\x00\x05hello",
+			"\x16\x03\x01\x00\x05hello", // the first bytes of TLS
 		} {
 			conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := conn.Write([]byte(said)); err != nil {
+			if _, err := conn.Write([]byte(request)); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(20 * time.Millisecond) // so that the receiver reads it before the end
+			time.Sleep(20 * time.Millisecond) // so that the receiver reads the request before the connection ends
 			conn.Close()
 		}
 		if got := post(t, r.URL, mint().Cases[0].Token); got != 204 {

@@ -23,18 +23,18 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// The vectors of Wycheproof, which has what has gone wrong in others' programs, and the sum of the module. It is no
-// requirement of go.mod, where it would make every user of our packages have its version of Go.
+// Wycheproof is a collection of test vectors for the mistakes of other implementations. The module and its checksum are
+// pinned here and not in go.mod: there its version of Go would become a requirement for every user of our packages.
 const (
 	wycheproof    = "github.com/c2sp/wycheproof@v0.0.0-20260902155932-3fa63dd0344a"
 	wycheproofSum = "h1:pNbL2nztRsWfW/ispAwsvcDFxs9Id38uIsR2/Up5G2c="
 )
 
-// wycheproofFile reads a file of the module.
+// wycheproofFile downloads the module if needed, and decodes one of its JSON files.
 func wycheproofFile(t *testing.T, name string, into any) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", wycheproof)
-	cmd.Dir = t.TempDir() // of no module
+	cmd.Dir = t.TempDir() // outside of our module, so that its go.mod does not decide
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -51,18 +51,19 @@ func wycheproofFile(t *testing.T, name string, into any) {
 	}
 }
 
-// foreign is a signature of others, with the key of its own message.
+// foreign is a signature of Wycheproof.
 type foreign struct {
 	name      string
 	signature []byte
-	valid     bool
+	valid     bool   // for Wycheproof's message and the key x, y
 	x, y      string // base64url
 }
 
-// foreignSignatures returns Wycheproof's signatures on P-256 with SHA-256: those in the form of JWS, and those of whole JWS.
+// foreignSignatures returns Wycheproof's signatures on P-256 with SHA-256. Its first file has signatures in the form that
+// JWS uses, r and s one after the other (P1363). Its second file has whole tokens (JWS).
 func foreignSignatures(t *testing.T) (all []foreign) {
 	t.Helper()
-	var plain struct {
+	var p1363 struct {
 		TestGroups []struct {
 			PublicKey struct{ Uncompressed string } // hexadecimal
 			Tests     []struct {
@@ -71,8 +72,8 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 			}
 		}
 	}
-	wycheproofFile(t, "ecdsa_secp256r1_sha256_p1363_test.json", &plain)
-	for _, g := range plain.TestGroups {
+	wycheproofFile(t, "ecdsa_secp256r1_sha256_p1363_test.json", &p1363)
+	for _, g := range p1363.TestGroups {
 		point, err := hex.DecodeString(g.PublicKey.Uncompressed)
 		if err != nil || len(point) != 65 {
 			t.Fatalf("a key of %d bytes: %v", len(point), err)
@@ -86,7 +87,7 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 			all = append(all, foreign{fmt.Sprintf("ECDSA %d: %s", c.TcID, c.Comment), signature, c.Result == "valid", x, y})
 		}
 	}
-	var whole struct {
+	var tokens struct {
 		TestGroups []struct {
 			Public *struct{ Crv, X, Y string }
 			Tests  []struct {
@@ -96,15 +97,20 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 			}
 		}
 	}
-	wycheproofFile(t, "json_web_signature_test.json", &whole)
-	for _, g := range whole.TestGroups {
+	wycheproofFile(t, "json_web_signature_test.json", &tokens)
+	for _, g := range tokens.TestGroups {
 		for _, c := range g.Tests {
 			var jws string
-			if g.Public == nil || g.Public.Crv != "P-256" || json.Unmarshal(c.JWS, &jws) != nil || strings.Count(jws, ".") != 2 {
+			onP256 := g.Public != nil && g.Public.Crv == "P-256"
+			isToken := json.Unmarshal(c.JWS, &jws) == nil && strings.Count(jws, ".") == 2 // in the compact form, as webhooks are
+			if !onP256 || !isToken {
 				continue
 			}
 			signature, err := base64.RawURLEncoding.DecodeString(jws[strings.LastIndex(jws, ".")+1:])
-			if err == nil && strings.Contains(strings.ToLower(c.Comment), "is") { // a number of the signature is
+			// The comment of a bad r or s is like rIsZero_sIsOne. Most other faults are in the header or the payload,
+			// which foreignVectors replaces.
+			hasBadNumber := strings.Contains(strings.ToLower(c.Comment), "is")
+			if err == nil && hasBadNumber {
 				all = append(all, foreign{fmt.Sprintf("JWS %d: %s", c.TcID, c.Comment), signature, c.Result == "valid", g.Public.X, g.Public.Y})
 			}
 		}
@@ -112,8 +118,9 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 	return all
 }
 
-// foreignVectors returns a webhook for each signature. A valid one, and one with a number that is too large, gets the key by
-// which it would be a signature of the webhook: so the second is good to who takes numbers modulo the group's order.
+// foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new
+// key, by which it is a signature of the webhook. If r or s is not below the group's order n, the key is the one for r
+// and s modulo n: a receiver that reduces them takes this webhook. All other signatures keep Wycheproof's key.
 func foreignVectors(t *testing.T) vectors.Vectors {
 	t.Helper()
 	now, n := time.Now(), elliptic.P256().Params().N
@@ -122,13 +129,16 @@ func foreignVectors(t *testing.T) vectors.Vectors {
 	encode := base64.RawURLEncoding.EncodeToString
 	for i, f := range foreignSignatures(t) {
 		kid := sha256.Sum256(fmt.Append(nil, "wycheproof", i))
-		input := encode([]byte(fmt.Sprintf(`{"alg":"ES256","kid":%q,"typ":"webhook+jwt"}`, encode(kid[:])))) + "." + encode([]byte(fmt.Sprintf(
+		header := fmt.Sprintf(`{"alg":"ES256","kid":%q,"typ":"webhook+jwt"}`, encode(kid[:]))
+		payload := fmt.Sprintf(
 			`{"iss":%q,"aud":%q,"iat":%d,"exp":%d,"jti":"att_1","event":{"id":"evt_1","type":"link.claimed","createdAt":1,"data":{}}}`,
-			v.Issuer, v.EndpointID, now.Unix()-2, now.Unix()+298)))
+			v.Issuer, v.EndpointID, now.Unix()-2, now.Unix()+298) // a token lives for 300 seconds
+		input := encode([]byte(header)) + "." + encode([]byte(payload))
 		x, y := f.x, f.y
 		if len(f.signature) == 64 {
 			r, s := new(big.Int).SetBytes(f.signature[:32]), new(big.Int).SetBytes(f.signature[32:])
-			if f.valid || r.Cmp(n) >= 0 || s.Cmp(n) >= 0 {
+			tooLarge := r.Cmp(n) >= 0 || s.Cmp(n) >= 0
+			if f.valid || tooLarge {
 				if keyX, keyY := recovered(new(big.Int).Mod(r, n), new(big.Int).Mod(s, n), sha256.Sum256([]byte(input))); keyX != nil {
 					x, y = encode(keyX.FillBytes(make([]byte, 32))), encode(keyY.FillBytes(make([]byte, 32)))
 				} else if f.valid {
@@ -145,21 +155,25 @@ func foreignVectors(t *testing.T) vectors.Vectors {
 	return v
 }
 
-// TestSignaturesOfOthersAreTakenAndRefused gives Wycheproof's to pkg/verify and to the receivers.
+// TestSignaturesOfOthersAreTakenAndRefused sends Wycheproof's signatures to pkg/verify and to the receivers.
 func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
 	v := foreignVectors(t)
-	if valid := strings.Count(fmt.Sprint(v.Cases), " true 204"); valid < 150 || len(v.Cases)-valid < 80 {
+	valid := strings.Count(fmt.Sprint(v.Cases), " true 204") // Valid and Status of a printed case
+	if valid < 150 || len(v.Cases)-valid < 80 {              // fewer than Wycheproof has: some were not read
 		t.Fatalf("%d cases, %d of them good", len(v.Cases), valid)
 	}
 	api := httptest.NewServer(v.Handler())
 	defer api.Close()
 	t.Run("go", func(t *testing.T) {
 		for _, c := range v.Cases {
-			check, err := verify.New(verify.Config{BaseURL: api.URL, EndpointID: v.EndpointID, Issuer: v.Issuer}) // it looks up few new keys
+			// Each case has a key of its own, and one Verifier may look up only a few new keys: each case gets a Verifier.
+			check, err := verify.New(verify.Config{BaseURL: api.URL, EndpointID: v.EndpointID, Issuer: v.Issuer})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := check.Verify(t.Context(), []byte(c.Token)); (err == nil) != c.Valid || err != nil && !errors.Is(err, verify.ErrRefused) {
+			_, err = check.Verify(t.Context(), []byte(c.Token))
+			wrongReason := err != nil && !errors.Is(err, verify.ErrRefused)
+			if (err == nil) != c.Valid || wrongReason {
 				t.Errorf("%s: %v", c.Name, err)
 			}
 		}
@@ -176,14 +190,16 @@ func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
 	}
 }
 
-// recovered returns a key by which (r, s) is a signature of a digest (SEC 1, section 4.1.6), or nil when there is none.
+// recovered returns a key by which (r, s) is a signature of a digest (SEC 1, section 4.1.6), or nil when there is none. The
+// names are those of SEC 1: (x, y) is the point R whose x modulo n is r, and the key is (s·R - e·G) / r.
 func recovered(r, s *big.Int, digest [32]byte) (x, y *big.Int) {
 	curve := elliptic.P256()
 	c := curve.Params()
 	for _, x := range []*big.Int{r, new(big.Int).Add(r, c.N)} {
-		y := new(big.Int).Exp(x, big.NewInt(3), c.P)
+		y := new(big.Int).Exp(x, big.NewInt(3), c.P) // y² = x³ - 3x + b
 		y.Sub(y, new(big.Int).Mul(x, big.NewInt(3))).Add(y, c.B).Mod(y, c.P)
-		if r.Sign() == 0 || s.Sign() == 0 || x.Cmp(c.P) >= 0 || y.ModSqrt(y, c.P) == nil {
+		notOnCurve := x.Cmp(c.P) >= 0 || y.ModSqrt(y, c.P) == nil // ModSqrt sets y to its square root
+		if r.Sign() == 0 || s.Sign() == 0 || notOnCurve {
 			continue
 		}
 		inverse := new(big.Int).ModInverse(r, c.N)

@@ -7,40 +7,41 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 func (m *mint) good() {
-	m.ok("a webhook", m.active.by(m.claims()))
-	m.ok("audience as an array of one", m.active.by(m.claims(m.aud(), fmt.Sprintf(`"aud":[%q]`, m.EndpointID))))
+	m.ok("a webhook", m.active.webhook(m.claims()))
+	m.ok("audience as an array of one", m.active.webhook(m.claims(m.aud(), fmt.Sprintf(`"aud":[%q]`, m.EndpointID))))
 	m.ok("r begins with a zero byte", m.zeroAt(0))
 	m.ok("s begins with a zero byte", m.zeroAt(32))
-	m.ok("the key that is next", m.next.by(m.claims()))
-	m.ok("a retired key, signed just before", m.retired.by(m.claimsAt(m.retiredAt-1, m.retiredAt+299)))
-	m.ok("a retired key, signed long before", m.retired.by(m.claimsAt(m.retiredAt-120, m.retiredAt+180)))
-	m.ok("half a minute before its expiry", m.active.by(m.claimsAt(m.Now-270, m.Now+30)))
-	m.ok("the sender's clock is ahead", m.active.by(m.claimsAt(m.Now+20, m.Now+320)))
+	m.ok("the key that is next", m.next.webhook(m.claims()))
+	m.ok("a retired key, signed just before", m.retired.webhook(m.claimsAt(m.retiredAt-1, m.retiredAt+299)))
+	m.ok("a retired key, signed long before", m.retired.webhook(m.claimsAt(m.retiredAt-120, m.retiredAt+180)))
+	m.ok("half a minute before its expiry", m.active.webhook(m.claimsAt(m.Now-270, m.Now+30)))
+	m.ok("the sender's clock is ahead", m.active.webhook(m.claimsAt(m.Now+20, m.Now+320)))
 	m.ok("members that are not known", m.active.sign(strings.Replace(header(m.active.kid), "{", `{"x-new":1,`, 1),
 		m.claims(m.iss(), m.iss()+`,"later":{"a":[1,{"b":null}]}`)))
 	m.ok("other order and blanks", m.active.sign(fmt.Sprintf(" {\n\"typ\": \"webhook+jwt\", \"alg\": \"ES256\", \"kid\": %q } ", m.active.kid), " "+m.claims()+"\n"))
-	m.ok("any text in the data", m.active.by(m.claims(`"status":"claimed"`, `"status":"\u00e9 é \"a\":1,\\ {}[] 🔑 \u0000 \ud83d\udd11"`)))
-	m.ok("150 KB of data", m.active.by(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat(`a\"`, 50<<10)+`"`)))
+	m.ok("any text in the data", m.active.webhook(m.claims(`"status":"claimed"`, `"status":"\u00e9 é \"a\":1,\\ {}[] 🔑 \u0000 \ud83d\udd11"`)))
+	m.ok("150 KB of data", m.active.webhook(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat(`a\"`, 50<<10)+`"`)))
 }
 
-// zeroAt returns a token of whose numbers r (0) and s (32) only the one at this offset begins with
-// a zero byte.
+// zeroAt returns a token whose signature has a zero byte at an offset: 0, where r begins, or 32, where s begins. The other
+// number does not begin with a zero byte.
 func (m *mint) zeroAt(at int) string {
 	for i := 0; ; i++ {
 		payload := m.claims(`"jti":"att_vector"`, fmt.Sprintf(`"jti":"att_%d"`, i))
 		sig := m.active.raw(signingInput(header(m.active.kid), payload))
 		if sig[at] == 0 && sig[32-at] != 0 {
-			return m.active.by(payload)
+			return m.active.webhook(payload)
 		}
 	}
 }
 
 func (m *mint) badForm() {
-	good := m.active.by(m.claims())
+	good := m.active.webhook(m.claims())
 	parts := strings.Split(good, ".")
 	h, p, s := parts[0], parts[1], parts[2]
 	const reason = "malformed"
@@ -62,26 +63,28 @@ func (m *mint) badForm() {
 	m.bad("a line feed within the payload", h+"."+p[:20]+"\n"+p[20:]+"."+s, reason)
 	m.bad("a carriage return within the signature", h+"."+p+"."+s[:20]+"\r\n"+s[20:], reason)
 	m.bad("a NUL behind it", good+"\x00", reason)
+	// The 86 characters of a signature, none of which base64url has.
 	m.bad("the other base64 alphabet", h+"."+p+"."+strings.Repeat("+/", 43), reason)
 	m.bad("stray bits at the signature's end", h+"."+p+"."+stray(s), reason)
 	m.bad("quotes around it", `"`+good+`"`, reason)
 	m.bad("Bearer before it", "Bearer "+good, reason)
 	m.bad("a header that is no JSON", m.active.sign("alg=ES256", m.claims()), reason)
 	m.bad("a header that is an array", m.active.sign("["+header(m.active.kid)+"]", m.claims()), reason)
-	m.bad("a payload that is no JSON", m.active.by(m.claims()+"}"), reason)
-	m.bad("a payload that is null", m.active.by("null"), reason)
-	m.bad("a payload that is not UTF-8", m.active.by(m.claims("claimed", "\xff\xfe")), reason)
+	m.bad("a payload that is no JSON", m.active.webhook(m.claims()+"}"), reason)
+	m.bad("a payload that is null", m.active.webhook("null"), reason)
+	m.bad("a payload that is not UTF-8", m.active.webhook(m.claims("claimed", "\xff\xfe")), reason)
 	m.bad("a webhook within a webhook", m.active.sign(strings.Replace(header(m.active.kid), "{", `{"cty":"JWT",`, 1), good), reason)
 	m.bad("arrays in arrays, by a stranger", m.stranger.sign(header(m.active.kid), m.claims(`"status":"claimed"`, `"a":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000))), reason)
 	m.bad("a member twice in the header", m.active.sign(strings.Replace(header(m.active.kid), "{", `{"alg":"none",`, 1), m.claims()), reason)
 	m.bad("kid twice in the header", m.active.sign(strings.Replace(header(m.active.kid), "{", fmt.Sprintf(`{"kid":%q,`, m.stranger.kid), 1), m.claims()), reason)
-	m.bad("the audience twice", m.active.by(m.claims(m.aud(), `"aud":"whe_another",`+m.aud())), reason)
-	m.bad("a member twice, once escaped", m.active.by(m.claims(m.aud(), `"\u0061ud":"whe_another",`+m.aud())), reason)
-	m.bad("a member of the event twice", m.active.by(m.claims(`"type":"link.claimed"`, `"type":"link.revoked","type":"link.claimed"`)), reason)
-	m.bad("more than 256 KB", m.active.by(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat("a", 256<<10)+`"`)), reason)
+	m.bad("the audience twice", m.active.webhook(m.claims(m.aud(), `"aud":"whe_another",`+m.aud())), reason)
+	m.bad("a member twice, once escaped", m.active.webhook(m.claims(m.aud(), `"\u0061ud":"whe_another",`+m.aud())), reason)
+	m.bad("a member of the event twice", m.active.webhook(m.claims(`"type":"link.claimed"`, `"type":"link.revoked","type":"link.claimed"`)), reason)
+	m.bad("more than 256 KB", m.active.webhook(m.claims(`"status":"claimed"`, `"status":"`+strings.Repeat("a", 256<<10)+`"`)), reason)
 }
 
-// stray sets a bit in the last character of s that is part of no byte.
+// stray sets the lowest bit of the last character of s, which is part of no byte, so that a lenient decoder ignores it.
+// This bit is 0 before, so the next letter of the alphabet is the same with the bit set.
 func stray(s string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, s[len(s)-1])
@@ -90,7 +93,7 @@ func stray(s string) string {
 
 func (m *mint) badClaims() {
 	id := m.EndpointID
-	for _, c := range [][2]string{
+	for _, c := range [][2]string{ // a name, and the text that replaces the audience
 		{"another endpoint", `"aud":"whe_01k5another000000000000000a"`}, {"is missing", `"x":1`}, {"null", `"aud":null`}, {"empty", `"aud":""`},
 		{"an array of two", fmt.Sprintf(`"aud":[%q,"whe_another"]`, id)}, {"an array of itself twice", fmt.Sprintf(`"aud":[%q,%q]`, id, id)},
 		{"an empty array", `"aud":[]`}, {"an array of another", `"aud":["whe_another"]`}, {"an array in an array", fmt.Sprintf(`"aud":[[%q]]`, id)},
@@ -98,40 +101,40 @@ func (m *mint) badClaims() {
 		{"in capitals", `"aud":"WHE_01K5VECTORS00000000000000A"`}, {"a blank behind it", fmt.Sprintf(`"aud":"%s "`, id)},
 		{"named AUD", fmt.Sprintf(`"AUD":%q`, id)}, {"another, and the right one as Aud", fmt.Sprintf(`"aud":"whe_another","Aud":%q`, id)},
 	} {
-		m.bad("audience: "+c[0], m.active.by(m.claims(m.aud(), c[1])), "wrong_audience")
+		m.bad("audience: "+c[0], m.active.webhook(m.claims(m.aud(), c[1])), "wrong_audience")
 	}
-	for _, c := range [][2]string{
+	for _, c := range [][2]string{ // a name, and the text that replaces the issuer
 		{"another", `"iss":"https://api.example.org"`}, {"a slash behind it", fmt.Sprintf(`"iss":"%s/"`, m.Issuer)}, {"is missing", `"x":1`},
 		{"null", `"iss":null`}, {"an array", fmt.Sprintf(`"iss":[%q]`, m.Issuer)}, {"named ISS", fmt.Sprintf(`"ISS":%q`, m.Issuer)},
 	} {
-		m.bad("issuer: "+c[0], m.active.by(m.claims(m.iss(), c[1])), "wrong_issuer")
+		m.bad("issuer: "+c[0], m.active.webhook(m.claims(m.iss(), c[1])), "wrong_issuer")
 	}
 }
 
+// badTime has tokens with bad times. A receiver may allow for clocks that differ by a minute, but only at iat.
 func (m *mint) badTime() {
 	n := m.Now
-	m.bad("expired two minutes ago", m.active.by(m.claimsAt(n-290, n-120)), "expired")
-	m.bad("expired just now", m.active.by(m.claimsAt(n-300, n)), "expired")
-	m.bad("expired a day ago", m.active.by(m.claimsAt(n-86_700, n-86_400)), "expired")
-	m.bad("ten minutes old, not expired", m.active.by(m.claimsAt(n-600, n+300)), "stale")
-	m.bad("a year old, never expires", m.active.by(m.claimsAt(n-31_536_000, n+315_360_000)), "stale")
-	m.bad("from in five minutes", m.active.by(m.claimsAt(n+300, n+600)), "not_yet")
-	m.bad("from in ten years", m.active.by(m.claimsAt(n+315_360_000, n+315_360_300)), "not_yet")
-	m.bad("in milliseconds", m.active.by(m.claimsAt(n*1000, n*1000+300_000)), "not_yet")
-	for _, c := range [][3]string{
+	m.bad("expired two minutes ago", m.active.webhook(m.claimsAt(n-290, n-120)), "expired")
+	m.bad("expired just now", m.active.webhook(m.claimsAt(n-300, n)), "expired")
+	m.bad("expired a day ago", m.active.webhook(m.claimsAt(n-86_700, n-86_400)), "expired")
+	m.bad("ten minutes old, not expired", m.active.webhook(m.claimsAt(n-600, n+300)), "stale")
+	m.bad("a year old, never expires", m.active.webhook(m.claimsAt(n-31_536_000, n+315_360_000)), "stale")
+	m.bad("from in five minutes", m.active.webhook(m.claimsAt(n+300, n+600)), "not_yet")
+	m.bad("from in ten years", m.active.webhook(m.claimsAt(n+315_360_000, n+315_360_300)), "not_yet")
+	m.bad("in milliseconds", m.active.webhook(m.claimsAt(n*1000, n*1000+300_000)), "not_yet")
+	for _, c := range [][3]string{ // a name, a claim, and the text that replaces it
 		{"iat is missing", m.iat(), `"x":1`}, {"exp is missing", m.exp(), `"x":1`}, {"iat is null", m.iat(), `"iat":null`}, {"exp is null", m.exp(), `"exp":null`},
 		{"iat is a text", m.iat(), fmt.Sprintf(`"iat":"%d"`, n)}, {"exp is a text", m.exp(), fmt.Sprintf(`"exp":"%d"`, n+300)},
 		{"iat is true", m.iat(), `"iat":true`}, {"exp is 1e400", m.exp(), `"exp":1e400`}, {"iat is negative", m.iat(), `"iat":-1`},
 		{"exp is an array", m.exp(), fmt.Sprintf(`"exp":[%d]`, n+300)}, {"IAT instead of iat", m.iat(), fmt.Sprintf(`"IAT":%d`, n)},
 		{"Exp instead of exp", m.exp(), fmt.Sprintf(`"Exp":%d`, n+300)},
 	} {
-		m.bad(c[0], m.active.by(m.claims(c[1], c[2])), "wrong_time")
+		m.bad(c[0], m.active.webhook(m.claims(c[1], c[2])), "wrong_time")
 	}
 }
 
 func (m *mint) badEvent() {
-	const reason = "incomplete"
-	for _, c := range [][3]string{
+	for _, c := range [][3]string{ // a name, a text of the payload, and the text that replaces it
 		{"no event", `"event":`, `"x":`}, {"Event instead of event", `"event":`, `"Event":`}, {"an event without an id", `"id":"evt_01k5vectors00000000000000b",`, ""},
 		{"an event with an empty id", `"evt_01k5vectors00000000000000b"`, `""`}, {"an event whose id is a number", `"evt_01k5vectors00000000000000b"`, `7`},
 		{"an event without a type", `"type":"link.claimed",`, ""}, {"an event with an empty type", `"link.claimed"`, `""`},
@@ -140,7 +143,7 @@ func (m *mint) badEvent() {
 		{"an event whose data is an array", `"data":`, `"data":[],"x":`}, {"an event that is a text", `"event":`, `"event":"evt","x":`},
 		{"an event that is null", `"event":`, `"event":null,"x":`}, {"an event whose time is a text", `"createdAt":`, `"createdAt":"now","x":`},
 	} {
-		m.bad(c[0], m.active.by(m.claims(c[1], c[2])), reason)
+		m.bad(c[0], m.active.webhook(m.claims(c[1], c[2])), "incomplete")
 	}
 }
 
@@ -155,6 +158,7 @@ func (m *mint) badHeader() {
 	}
 	der := must(x509.MarshalPKIXPublicKey(&m.active.private.PublicKey))
 	block := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	// A receiver that believes the header's alg takes the public key, which anyone knows, for the secret of an HMAC.
 	for _, s := range []struct {
 		name   string
 		secret []byte
@@ -186,11 +190,11 @@ func (m *mint) badHeader() {
 }
 
 func (m *mint) badKey() {
-	by := func(kid string) string {
+	withKid := func(kid string) string { // kid is JSON
 		return m.active.sign(strings.Replace(header(m.active.kid), `"`+m.active.kid+`"`, kid, 1), m.claims())
 	}
 	k := m.active.kid
-	for _, c := range [][2]string{
+	for _, c := range [][2]string{ // a name, and the kid as JSON
 		{"null", "null"}, {"a number", "7"}, {"an array", `["` + k + `"]`}, {"empty", `""`},
 		{"too short", `"` + k[1:] + `"`}, {"too long", `"A` + k + `"`},
 		{"a way out of a folder", `"../../../../../../../../../../../etc/passwd"`},
@@ -199,18 +203,19 @@ func (m *mint) badKey() {
 		{"a line feed behind it", `"` + k + `\n"`}, {"a line feed at its end", `"` + k[:42] + `\n"`},
 		{"letters that are not ASCII", `"` + strings.Repeat("é", 43) + `"`}, {"padding", `"` + k[:42] + `="`}, {"stray bits at its end", `"` + stray(k) + `"`},
 	} {
-		m.bad("kid: "+c[0], by(c[1]), "wrong_header")
+		m.bad("kid: "+c[0], withKid(c[1]), "wrong_header")
 	}
 	m.bad("kid is missing", m.active.sign(`{"alg":"ES256","typ":"webhook+jwt"}`, m.claims()), "wrong_header")
 	m.bad("Kid instead of kid", m.active.sign(strings.Replace(header(k), `"kid"`, `"Kid"`, 1), m.claims()), "wrong_header")
-	m.bad("a kid that is not known", m.stranger.by(m.claims()), "unknown_key")
-	m.bad("a revoked key", m.revoked.by(m.claims()), "revoked_key")
-	m.bad("a revoked key, signed long before", m.revoked.by(m.claimsAt(m.Now-290, m.Now+10)), "revoked_key")
-	m.bad("a retired key, signed as it was retired", m.retired.by(m.claimsAt(m.retiredAt, m.retiredAt+300)), "retired_key")
-	m.bad("a retired key, signed now", m.retired.by(m.claims()), "retired_key")
-	m.add("a key whose lookup answers 503", m.down.by(m.claims()), 503, "")
+	m.bad("a kid that is not known", m.stranger.webhook(m.claims()), "unknown_key")
+	m.bad("a revoked key", m.revoked.webhook(m.claims()), "revoked_key")
+	m.bad("a revoked key, signed long before", m.revoked.webhook(m.claimsAt(m.Now-290, m.Now+10)), "revoked_key")
+	m.bad("a retired key, signed as it was retired", m.retired.webhook(m.claimsAt(m.retiredAt, m.retiredAt+300)), "retired_key")
+	m.bad("a retired key, signed now", m.retired.webhook(m.claims()), "retired_key")
+	m.add("a key whose lookup answers 503", m.down.webhook(m.claims()), 503, "")
 
-	bring := func(kid, members string) string {
+	// A receiver that believes a key in the header, or fetches it from there, takes a stranger's webhooks.
+	withKeyInHeader := func(kid, members string) string {
 		return m.stranger.sign(strings.Replace(header(kid), "{", "{"+members+",", 1), m.claims())
 	}
 	leaf := `"x5c":["` + strings.NewReplacer("-", "+", "_", "/").Replace(encode(m.stranger.point)) + `"]`
@@ -218,22 +223,18 @@ func (m *mint) badKey() {
 		{"jwk", `"jwk":` + m.stranger.jwk()}, {"jku", `"jku":"http://127.0.0.1:1/jwks.json"`},
 		{"x5u", `"x5u":"http://127.0.0.1:1/x.pem"`}, {"x5c", leaf},
 	} {
-		m.bad("a stranger's key in "+c[0]+", our kid", bring(k, c[1]), "wrong_signature")
-		m.bad("a stranger's key in "+c[0]+", its kid", bring(m.stranger.kid, c[1]), "unknown_key")
+		m.bad("a stranger's key in "+c[0]+", our kid", withKeyInHeader(k, c[1]), "wrong_signature")
+		m.bad("a stranger's key in "+c[0]+", its kid", withKeyInHeader(m.stranger.kid, c[1]), "unknown_key")
 	}
 }
 
 func (m *mint) badSignature() {
 	const reason = "wrong_signature"
-	good := m.active.by(m.claims())
+	good := m.active.webhook(m.claims())
 	input := good[:strings.LastIndex(good, ".")]
 	raw := m.active.raw(input)
-	with := func(sig ...[]byte) string {
-		var all []byte
-		for _, s := range sig {
-			all = append(all, s...)
-		}
-		return input + "." + encode(all)
+	with := func(parts ...[]byte) string { // the good input with another signature
+		return input + "." + encode(slices.Concat(parts...))
 	}
 	zero, one := make([]byte, 32), append(make([]byte, 31), 1)
 	order := m.active.private.Params().N.Bytes()
@@ -248,6 +249,7 @@ func (m *mint) badSignature() {
 	m.bad("a signature of 63 bytes", with(raw[:63]), reason)
 	m.bad("a signature of 65 bytes", with(raw, []byte{0}), reason)
 	m.bad("a signature of 32 bytes", with(raw[:32]), reason)
+	// As on P-384: r and s with zeros before them, 48 bytes each.
 	m.bad("a signature of 96 bytes", with(zero[:16], raw[:32], zero[:16], raw[32:]), reason)
 	m.bad("r without its leading zero", unpadded(m.zeroAt(0)), reason)
 	m.bad("a changed bit in the signature", flip(good, 2), reason)
@@ -263,8 +265,7 @@ func (m *mint) badSignature() {
 	m.bad("a changed bit in the header", flip(good, 0), "malformed")
 }
 
-// signedStray returns a token whose payload is not in base64url's canonical form, and is signed
-// in this form.
+// signedStray returns a token whose payload is not in base64url's canonical form. The signature is over this form.
 func (m *mint) signedStray() string {
 	payload := m.claims()
 	for len(payload)%3 == 0 {
@@ -274,7 +275,7 @@ func (m *mint) signedStray() string {
 	return input + "." + encode(m.active.raw(input))
 }
 
-// unpadded drops the first byte of a signature, as a signer does that forgets to pad.
+// unpadded drops the first byte of a signature, which must be 0. A signer that forgets to pad r to 32 bytes does the same.
 func unpadded(token string) string {
 	at := strings.LastIndex(token, ".") + 1
 	return token[:at] + encode(must(base64.RawURLEncoding.DecodeString(token[at:]))[1:])

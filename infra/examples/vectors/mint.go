@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// mint makes the cases.
+// mint makes the cases. Its issuer has all keys but those of strangers.
 type mint struct {
 	Vectors
-	active, next, retired, revoked signer // of the issuer
-	down                           signer // of the issuer, but its lookup answers 503
-	stranger                       signer // not of the issuer
+	active, next, retired, revoked signer // keys in these states
+	down                           signer // its lookup answers 503
+	stranger                       signer
 	p384                           signer // a stranger's, on another curve
 	retiredAt                      int64  // seconds since the epoch
 }
@@ -35,7 +35,7 @@ func newMint(now time.Time) *mint {
 	m.Vectors = Vectors{
 		Note: note, Now: now.Unix(), Issuer: Issuer, EndpointID: EndpointID, Otherwise: fault(404, 60, "unknown_kid"),
 	}
-	made := (m.Now - 90*86_400) * 1000
+	made := (m.Now - 90*86_400) * 1000 // milliseconds: 90 days ago
 	m.Lookups = map[string]Answer{
 		m.active.kid:  m.active.answer(300, made, 0),
 		m.next.kid:    m.next.answer(300, made, 0),
@@ -47,21 +47,26 @@ func newMint(now time.Time) *mint {
 	return m
 }
 
+// add adds a case. In its name, "it" is the token, "a blank" is a space, and "a member" is one of a JSON object. status is
+// the answer that a receiver must give.
 func (m *mint) add(name, token string, status int, reason string) {
 	m.Cases = append(m.Cases, Case{Name: name, Token: token, Valid: status == 204, Status: status, Reason: reason})
 }
 
 func (m *mint) ok(name, token string)          { m.add(name, token, 204, "") }
 func (m *mint) bad(name, token, reason string) { m.add(name, token, 401, reason) }
+
 func header(kid string) string {
 	return fmt.Sprintf(`{"alg":"ES256","kid":%q,"typ":"webhook+jwt"}`, kid)
 }
+
+// claims returns the payload of an attempt that was sent two seconds ago and lives for 300 seconds; see claimsAt.
 func (m *mint) claims(replace ...string) string {
 	return m.claimsAt(m.Now-2, m.Now+298, replace...)
 }
 
-// claimsAt returns a good payload with these times. replace has pairs of old and new text. It
-// panics when an old text is not there.
+// claimsAt returns a good payload with these times, in seconds. replace has pairs of old and new text. claimsAt panics
+// when the payload does not have an old text.
 func (m *mint) claimsAt(iat, exp int64, replace ...string) string {
 	c := fmt.Sprintf(`{"iss":%q,"aud":%q,"iat":%d,"exp":%d,"jti":"att_vector","event":{"id":"evt_01k5vectors00000000000000b",`+
 		`"type":"link.claimed","createdAt":%d,"data":{"id":"lnk_01k5vectors00000000000000c","status":"claimed"}}}`,
@@ -75,7 +80,7 @@ func (m *mint) claimsAt(iat, exp int64, replace ...string) string {
 	return c
 }
 
-// Parts of the payload, to be replaced.
+// Parts of the payload that claims returns, for its replace.
 func (m *mint) iss() string { return fmt.Sprintf(`"iss":%q`, m.Issuer) }
 func (m *mint) aud() string { return fmt.Sprintf(`"aud":%q`, m.EndpointID) }
 func (m *mint) iat() string { return fmt.Sprintf(`"iat":%d`, m.Now-2) }
@@ -91,10 +96,10 @@ func (s signer) sign(header, payload string) string {
 	return input + "." + encode(s.raw(input))
 }
 
-// by signs a payload under the key's own header.
-func (s signer) by(payload string) string { return s.sign(header(s.kid), payload) }
+// webhook returns the token of a payload, with the key's own header.
+func (s signer) webhook(payload string) string { return s.sign(header(s.kid), payload) }
 
-// der returns the signature in DER: ES256, or ES384 with a key on P-384.
+// der returns the signature of input in DER: by ES256, or by ES384 for a key on P-384.
 func (s signer) der(input string) []byte {
 	if s.private.Curve == elliptic.P384() {
 		digest := sha512.Sum384([]byte(input))
@@ -104,7 +109,7 @@ func (s signer) der(input string) []byte {
 	return must(s.private.Sign(nil, digest[:], crypto.SHA256))
 }
 
-// raw returns the signature as r and s, padded (RFC 7518, section 3.4).
+// raw returns the signature of input as JWS has it: r and s, padded to the same length (RFC 7518, section 3.4).
 func (s signer) raw(input string) []byte {
 	var sig struct{ R, S *big.Int }
 	must(asn1.Unmarshal(s.der(input), &sig))

@@ -1,8 +1,7 @@
-// Package vectors makes webhooks, good and hostile, to test any receiver with. webhooks.json has
-// those for one fixed time. A receiver that uses the machine's clock is tested with those that
-// Mint makes for now.
+// Package vectors makes webhooks, good and hostile, to test any receiver with. webhooks.json has those for one fixed
+// time. A receiver that uses the machine's clock is tested with those that Mint makes for now.
 //
-// The private keys are made from their names and are worth nothing.
+// The private keys are made from their names: anyone can make them, so they protect nothing.
 package vectors
 
 import (
@@ -25,9 +24,9 @@ type Vectors struct {
 	Now        int64             `json:"now"` // the receiver's clock, in seconds since the epoch
 	Issuer     string            `json:"issuer"`
 	EndpointID string            `json:"endpointId"`
-	Lookups    map[string]Answer `json:"lookups"` // by kid: the answer of POST /webhook_verification_key/get
-	Otherwise  Answer            `json:"otherwise"`
-	JWKS       json.RawMessage   `json:"jwks"` // the answer of GET /.well-known/jwks.json
+	Lookups    map[string]Answer `json:"lookups"`   // by kid: the answer of POST /webhook_verification_key/get
+	Otherwise  Answer            `json:"otherwise"` // the answer for any other kid
+	JWKS       json.RawMessage   `json:"jwks"`      // the answer of GET /.well-known/jwks.json
 	Cases      []Case            `json:"cases"`
 }
 
@@ -43,7 +42,7 @@ type Case struct {
 	Name   string `json:"name"`
 	Token  string `json:"token"`
 	Valid  bool   `json:"valid"`
-	Status int    `json:"status"` // the receiver's answer: 204 good, 401 bad, 503 it cannot know now
+	Status int    `json:"status"` // the receiver's answer: 204 good, 401 bad, 503 a key lookup fails
 	Reason string `json:"reason"` // of a 401, as in pkg/verify; a receiver may give another one that applies too
 }
 
@@ -56,8 +55,7 @@ const (
 
 const note = "Made by infra/examples/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large to stand here: a good webhook of 150 KB and a token of more than 256 KB."
 
-// Mint makes the vectors for a time. Lookups and cases of two calls differ only in their times
-// and signatures.
+// Mint makes the vectors for a time. The lookups and cases of two calls differ only in their times and signatures.
 func Mint(now time.Time) Vectors {
 	m := newMint(now)
 	m.good()
@@ -71,8 +69,7 @@ func Mint(now time.Time) Vectors {
 	return m.Vectors
 }
 
-// File returns webhooks.json: the vectors for the fixed time, without the cases that are too
-// large to keep.
+// File returns webhooks.json: the vectors for the fixed time, without the cases that are too large to keep.
 func File() ([]byte, error) {
 	v := Mint(time.Unix(FixedNow, 0))
 	v.Cases = slices.DeleteFunc(v.Cases, func(c Case) bool { return len(c.Token) > 64<<10 })
@@ -84,8 +81,8 @@ func File() ([]byte, error) {
 type signer struct {
 	private *ecdsa.PrivateKey
 	kid     string
-	x, y    string
-	point   []byte // uncompressed
+	x, y    string // as in the JWK
+	point   []byte // the public key, uncompressed: the byte 4, x, y
 }
 
 // newSigner makes the key of a name. The same name makes the same key.
@@ -99,6 +96,7 @@ func newSigner(name string, curve elliptic.Curve) signer {
 	private := must(ecdsa.ParseRawPrivateKey(curve, seed[:size]))
 	point := must(private.PublicKey.Bytes())
 	s := signer{private: private, point: point, x: encode(point[1 : 1+size]), y: encode(point[1+size:])}
+	// The thumbprint of the key (RFC 7638). A key on P-384 has another curve, but its kid only has to be unique.
 	sum := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + s.x + `","y":"` + s.y + `"}`))
 	s.kid = encode(sum[:])
 	return s
@@ -109,17 +107,17 @@ func (s signer) jwk() string {
 	return fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}`, s.kid, s.x, s.y)
 }
 
-// answer returns the answer to a lookup of the key. expiredAt is in milliseconds; 0 is a key that
-// is not retired.
+// answer returns the answer to a lookup of the key. Times are in milliseconds; expiredAt 0 is a key that is not retired.
 func (s signer) answer(maxAge int, createdAt, expiredAt int64) Answer {
-	retired := "null"
+	expired := "null"
 	if expiredAt != 0 {
-		retired = fmt.Sprint(expiredAt)
+		expired = fmt.Sprint(expiredAt)
 	}
-	body := strings.TrimSuffix(s.jwk(), "}") + fmt.Sprintf(`,"createdAt":%d,"expiredAt":%s}`, createdAt, retired)
+	body := strings.TrimSuffix(s.jwk(), "}") + fmt.Sprintf(`,"createdAt":%d,"expiredAt":%s}`, createdAt, expired)
 	return Answer{200, maxAge, json.RawMessage(body)}
 }
 
+// fault returns an answer with a problem (RFC 9457).
 func fault(status, maxAge int, code string) Answer {
 	return Answer{status, maxAge, json.RawMessage(fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":"","code":%q}`, code, status, code))}
 }
@@ -128,7 +126,7 @@ func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err) // everything here is made from constants
+		panic(err) // cannot happen: all inputs are constants
 	}
 	return v
 }
@@ -151,7 +149,7 @@ func (v Vectors) Handler() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", a.MaxAge))
 		w.WriteHeader(a.Status)
-		_, _ = w.Write(a.Body) // an error: the receiver is gone
+		_, _ = w.Write(a.Body) // it fails when the receiver has hung up
 	})
 	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

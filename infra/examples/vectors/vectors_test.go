@@ -13,6 +13,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
+// TestMakeGenerateChangesNothing compares webhooks.json with what the code makes.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	made, err := vectors.File()
 	if err != nil {
@@ -34,8 +35,8 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestVectorsOfThisHourAreVerifiedAndRefused has the cases that are too large for the file. Each case has a Verifier that
-// has seen no kid yet.
+// TestVectorsOfThisHourAreVerifiedAndRefused tries the cases that are too large for the file too. Each case gets a new
+// Verifier, because one Verifier looks up only a few unknown keys.
 func TestVectorsOfThisHourAreVerifiedAndRefused(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	server := httptest.NewServer(v.Handler())

@@ -11,7 +11,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestServicesListenOnlyOnLoopback keeps others on the network from reaching them.
+// TestServicesListenOnlyOnLoopback checks that no other machine can reach the services.
 func TestServicesListenOnlyOnLoopback(t *testing.T) {
 	for _, start := range []func(context.Context, backing.Options) (*backing.Process, error){backing.StartDynamoDB, backing.StartKMS, backing.StartQueue} {
 		p, err := start(t.Context(), backing.Options{LogPath: filepath.Join(t.TempDir(), "log")})
@@ -23,8 +23,8 @@ func TestServicesListenOnlyOnLoopback(t *testing.T) {
 	}
 }
 
-// assertOnlyLoopback listens on the port of 127.0.0.2. That fails when the port is in use on every
-// interface, and not when it is in use on 127.0.0.1.
+// assertOnlyLoopback listens on the same port of 127.0.0.2. That works when the service listens on 127.0.0.1
+// only, and fails when the service listens on all interfaces.
 func assertOnlyLoopback(t *testing.T, port int) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: port})

@@ -18,16 +18,16 @@ import (
 
 // TokenKind is a kind of token that an issuer makes.
 type TokenKind struct {
-	Name   string         // the parameter kind of the request
-	Type   string         // the header typ
-	Claims map[string]any // ${name} in a text becomes the request's parameter
+	Name   string         // the value of the request's parameter "kind" that selects this kind
+	Type   string         // the header typ of the token
+	Claims map[string]any // ${name} in a text is replaced by the request's parameter of that name
 }
 
 // IssuerOptions are the options of a token issuer.
 type IssuerOptions struct {
-	ID      string // the path of its URL
+	ID      string // the path of the issuer's URL
 	Kinds   []TokenKind
-	KeyPath string // the file of the signing key, made if it is not there; "": a new key each time
+	KeyPath string // the file of the signing key, created if there is none; "": a new key at each start
 	Options
 }
 
@@ -56,10 +56,10 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Process, error) {
 	})
 }
 
-// IssuerURL returns the iss of the local issuer with an ID on a port.
+// IssuerURL returns the URL of the issuer with an ID on a port. It is the claim iss of its tokens.
 func IssuerURL(port int, id string) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, id) }
 
-// issuerKey returns the private P-256 key of the file as a JWK in JSON, or makes one.
+// issuerKey returns the private P-256 key in the file as a JWK in JSON. Without such a file it makes a key.
 func issuerKey(path string) (string, error) {
 	if path != "" {
 		if b, err := os.ReadFile(path); err == nil {
@@ -84,20 +84,20 @@ func newJWK() (string, error) {
 		return "", err
 	}
 	d, errD := key.Bytes()
-	point, errPoint := key.PublicKey.Bytes() // 4, x, y
+	point, errPoint := key.PublicKey.Bytes() // the byte 4 (uncompressed), x, y
 	if err := errors.Join(errD, errPoint); err != nil {
 		return "", err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
+	kid := "local-" + b64(point[1:7]) // from the key, so that another key has another kid
 	b, err := json.Marshal(map[string]string{
-		"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "local-" + b64(point[1:7]),
+		"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": kid,
 		"x": b64(point[1:33]), "y": b64(point[33:]), "d": b64(d),
 	})
 	return string(b), err
 }
 
-// issuerConfig returns the issuer's configuration. The issuer uses the first mapping whose kind is the
-// request's.
+// issuerConfig returns the issuer's configuration. Each kind is a mapping, which the request's parameter selects.
 func issuerConfig(o IssuerOptions, jwk string) (string, error) {
 	mappings := make([]map[string]any, len(o.Kinds))
 	for i, k := range o.Kinds {

@@ -9,7 +9,7 @@ import (
 	"latchkey/infra/lab/backing"
 )
 
-// TestIssuersKeySurvivesARestart starts the issuer twice with the same file.
+// TestIssuersKeySurvivesARestart starts the issuer twice with the same file for its key.
 func TestIssuersKeySurvivesARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.json")
 	kid := func() string {

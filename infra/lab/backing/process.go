@@ -25,7 +25,7 @@ const (
 	// stopGrace is the time for a child to end after the end of its input. Then it is killed.
 	stopGrace = 5 * time.Second
 
-	// portTries is how many free ports are tried for a child without a given port.
+	// portTries is how many free ports are tried: another process can take a port before the child does.
 	portTries = 3
 )
 
@@ -45,11 +45,11 @@ type Process struct {
 
 	mu      sync.Mutex
 	stopped bool
-	guard   io.Closer // open while paused
+	guard   io.Closer // input of the shell that wakes the child should this process die; nil: not paused
 }
 
-// start starts a child, by the command for a port, and waits until the child prints READY. An answer on
-// the port would not do: it could come from another process.
+// start starts the child, with the command that command returns for a port, and waits until it prints
+// READY. An answer on the port would prove nothing: it could come from another process.
 func start(ctx context.Context, name string, o Options, command func(port int) (*exec.Cmd, error)) (*Process, error) {
 	for try := 1; ; try++ {
 		port, err := tools.FreePort(o.Port)
@@ -93,8 +93,7 @@ func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int)
 	return p, p.await(ctx, ready)
 }
 
-// openLog opens the child's log. Without a path it is a file without a name, which is gone with
-// this process.
+// openLog opens the child's log. Without a path the log is a deleted file: it lasts as long as this process.
 func openLog(name, path string) (*os.File, error) {
 	if path != "" {
 		return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
@@ -109,19 +108,19 @@ func openLog(name, path string) (*os.File, error) {
 // watch copies the child's output to its log, closes ready at READY, and waits for the child's end.
 func (p *Process) watch(out io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewReader(out)
-	said := false
+	isReady := false
 	for {
 		line, err := lines.ReadString('\n')
 		_, _ = io.WriteString(p.log, line)
-		if !said && strings.TrimSpace(line) == "READY" {
-			said = true
+		if !isReady && strings.TrimSpace(line) == "READY" {
+			isReady = true
 			close(ready)
 		}
 		if err != nil {
 			break
 		}
 	}
-	_ = p.cmd.Wait() // Err reads its state
+	_ = p.cmd.Wait() // Err prints the state that Wait sets
 	close(p.done)
 }
 
@@ -135,7 +134,7 @@ func (p *Process) await(ctx context.Context, ready <-chan struct{}) error {
 		return errors.Join(ctx.Err(), p.Stop())
 	case <-time.After(startTimeout):
 		_ = p.Stop()
-		return fmt.Errorf("%s was not ready after %s: %s", p.name, startTimeout, p.lastWords())
+		return fmt.Errorf("%s was not ready after %s: %s", p.name, startTimeout, p.logTail())
 	}
 }
 
@@ -155,10 +154,10 @@ func (p *Process) Err() error {
 	if p.stopped {
 		return nil
 	}
-	return fmt.Errorf("%s ended by itself (%s): %s", p.name, p.cmd.ProcessState, p.lastWords())
+	return fmt.Errorf("%s ended by itself (%s): %s", p.name, p.cmd.ProcessState, p.logTail())
 }
 
-func (p *Process) lastWords() string {
+func (p *Process) logTail() string {
 	text, err := io.ReadAll(io.NewSectionReader(p.log, 0, math.MaxInt64))
 	if err != nil {
 		return err.Error()
@@ -211,8 +210,8 @@ func (p *Process) Pause() error {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for range 1000 { // a thread on another processor runs on for a moment
-		if rests(p.cmd.Process.Pid) {
+	for range 1000 { // about a second: a thread on another processor runs on for a moment
+		if isStopped(p.cmd.Process.Pid) {
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -220,15 +219,15 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// rests reports whether every thread of a process has stopped, by Linux's /proc. Without it the answer is yes.
-func rests(pid int) bool {
+// isStopped reports whether every thread of a process is stopped. It reads /proc, and returns true where there is none.
+func isStopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well formed
 	for _, thread := range threads {
 		text, err := os.ReadFile(thread)
 		if err != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
-		_, state, _ := strings.Cut(string(text), ") ")
+		_, state, _ := strings.Cut(string(text), ") ") // after "pid (name) "; T is stopped
 		if !strings.HasPrefix(state, "T") {
 			return false
 		}

@@ -12,9 +12,9 @@ import (
 	"latchkey/infra/lab/backing"
 )
 
-// TestMessageGroupsHaveTheirTurn sends 50 messages of one group and then one of another. As from a
-// fair queue of SQS, the other one comes in the first batch, and comes first when the first group
-// has many in flight.
+// TestMessageGroupsHaveTheirTurn sends 50 messages of group a, and then two of group b. As a fair queue of SQS
+// does, the queue returns those of b in the first batch. The new group c comes before a, because many messages of
+// a are in flight (received and not deleted).
 func TestMessageGroupsHaveTheirTurn(t *testing.T) {
 	ctx := context.Background()
 	p, err := backing.StartQueue(ctx, backing.Options{})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -25,8 +24,8 @@ type Table struct {
 }
 
 // ReadTable returns the schema of the only table of the template at path. It leaves out properties
-// that DynamoDB Local does not know (tags, backups, deletion protection). The properties that it
-// reads must have literal values: it evaluates no function of CloudFormation, and reads the argument of "!Ref" as a text.
+// that DynamoDB Local does not know (tags, backups, deletion protection). The other properties must have
+// literal values: it evaluates no function of CloudFormation, and reads the argument of "!Ref" as a text.
 func ReadTable(path string) (*Table, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -57,14 +56,14 @@ func ReadTable(path string) (*Table, error) {
 // names, so JSON converts them.
 func TableOf(properties map[string]any) (*Table, error) {
 	out := &Table{Create: &dynamodb.CreateTableInput{}}
-	for name, to := range map[string]any{
+	for name, field := range map[string]any{
 		"AttributeDefinitions": &out.Create.AttributeDefinitions, "KeySchema": &out.Create.KeySchema,
 		"GlobalSecondaryIndexes": &out.Create.GlobalSecondaryIndexes, "BillingMode": &out.Create.BillingMode,
 		"StreamSpecification": &out.Create.StreamSpecification, "TimeToLiveSpecification": &out.TimeToLive,
 	} {
 		b, err := json.Marshal(properties[name])
 		if err == nil {
-			err = json.Unmarshal(b, to)
+			err = json.Unmarshal(b, field)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the table's %s: %w", name, err)
@@ -74,13 +73,13 @@ func TableOf(properties map[string]any) (*Table, error) {
 		return nil, errors.New("KeySchema or AttributeDefinitions is missing")
 	}
 	if s := out.Create.StreamSpecification; s != nil {
-		s.StreamEnabled = aws.Bool(true)
+		s.StreamEnabled = aws.Bool(true) // the API requires it; CloudFormation has no such property
 	}
 	return out, nil
 }
 
-// CreateIn creates a table with this schema, and waits until it can be used. An existing table of that name is
-// kept. Error: ErrOtherTable when its key, indexes or stream differ.
+// CreateIn creates a table with this schema, and waits until the table can be used. It keeps an existing table
+// of that name. Error: ErrOtherTable when the key, indexes or stream of the existing table differ.
 func (t *Table) CreateIn(ctx context.Context, db *dynamodb.Client, name string) error {
 	t.Create.TableName = &name
 	var exists *types.ResourceInUseException
@@ -112,24 +111,24 @@ func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name st
 // ErrOtherTable means that another template made the table.
 var ErrOtherTable = errors.New("another template made the table")
 
-// sameAs returns nil when the existing table serves the same requests.
+// sameAs returns nil when the existing table of that name has the same shape, and otherwise ErrOtherTable.
 func (t *Table) sameAs(ctx context.Context, db *dynamodb.Client, name string) error {
 	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
 		return err
 	}
-	had := &Table{Create: &dynamodb.CreateTableInput{KeySchema: out.Table.KeySchema, StreamSpecification: out.Table.StreamSpecification}}
+	found := &Table{Create: &dynamodb.CreateTableInput{KeySchema: out.Table.KeySchema, StreamSpecification: out.Table.StreamSpecification}}
 	for _, i := range out.Table.GlobalSecondaryIndexes {
 		index := types.GlobalSecondaryIndex{IndexName: i.IndexName, KeySchema: i.KeySchema, Projection: i.Projection}
-		had.Create.GlobalSecondaryIndexes = append(had.Create.GlobalSecondaryIndexes, index)
+		found.Create.GlobalSecondaryIndexes = append(found.Create.GlobalSecondaryIndexes, index)
 	}
-	if existing, wanted := had.shape(), t.shape(); existing != wanted {
+	if existing, wanted := found.shape(), t.shape(); existing != wanted {
 		return fmt.Errorf("%w %s: it has %s, and %s is wanted", ErrOtherTable, name, existing, wanted)
 	}
 	return nil
 }
 
-// shape returns a text of the table's key, its stream and its indexes.
+// shape returns the table's key, its stream and its indexes as one text, to compare it with another table's.
 func (t *Table) shape() string {
 	indexes := slices.SortedFunc(slices.Values(t.Create.GlobalSecondaryIndexes), func(a, b types.GlobalSecondaryIndex) int {
 		return strings.Compare(aws.ToString(a.IndexName), aws.ToString(b.IndexName))
@@ -147,16 +146,16 @@ type Queue struct {
 	// Attributes are the attributes of SQS, such as VisibilityTimeout, by their names.
 	Attributes map[string]string
 	// DeadLetters is the ARN of the queue for messages that were received MaxReceives times
-	// without success. "" is none.
+	// without success. "": there is no such queue.
 	DeadLetters string
 	MaxReceives int
 }
 
-// CreateQueues creates queues in any order: it sets their dead letter queues last.
+// CreateQueues creates queues. It sets their dead letter queues last, because those must exist then.
 func CreateQueues(ctx context.Context, client *sqs.Client, queues []Queue) error {
 	urls := make(map[string]*string)
 	for _, q := range queues {
-		out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &q.Name, Attributes: maps.Clone(q.Attributes)})
+		out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &q.Name, Attributes: q.Attributes})
 		if err != nil {
 			return fmt.Errorf("creating queue %s: %w", q.Name, err)
 		}

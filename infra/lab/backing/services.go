@@ -1,6 +1,6 @@
 // Package backing runs the services that functions need, on one machine: DynamoDB Local, a KMS, a
-// server of queues and a token issuer, each a child process on a loopback port. Tests
-// get a real database in two lines:
+// server of queues and a token issuer, each a child process on a loopback port. Tests get a real
+// database in two lines:
 //
 //	db, err := backing.StartDynamoDB(ctx, backing.Options{})
 //	defer db.Stop()
@@ -43,8 +43,8 @@ var (
 // Options are the options of a service. The zero value uses a free port, and keeps all data in memory.
 type Options struct {
 	Port     int            // 0: a free one
-	DataDir  string         // the folder of a database's rows and streams; "": in memory, gone at Stop
-	LogPath  string         // "": the log is only for error messages
+	DataDir  string         // the folder of DynamoDB's rows and streams; "": in memory, gone at Stop
+	LogPath  string         // "": a temporary file, which only error messages quote
 	Progress tools.Progress // nil: standard error
 }
 
@@ -88,7 +88,7 @@ func StartKMS(ctx context.Context, o Options) (*Process, error) {
 	return startPython(ctx, "kms", kmsScript, o)
 }
 
-// StartQueue starts a server of queues and returns when the server has passed a message on.
+// StartQueue starts a server of queues and returns when the server has tested that it passes a message on.
 // CreateQueues creates its queues. Queues and messages are gone when it ends. Without Python the
 // error is a *tools.MissingError.
 func StartQueue(ctx context.Context, o Options) (*Process, error) {
@@ -103,7 +103,7 @@ func startPython(ctx context.Context, name, script string, o Options) (*Process,
 	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, "-c", script, fmt.Sprint(port)), nil })
 }
 
-// credentials returns credentials that the services accept: they accept any.
+// credentials are some credentials: the services check none, but the SDK must sign with some.
 var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 })
@@ -125,13 +125,14 @@ func NewSQSClient(endpoint string) *sqs.Client {
 
 // DynamoDBError is an error that DynamoDB Local answers.
 type DynamoDBError struct {
-	Type    string `json:"__type"` // ends in #, and the exception's name
+	Type    string `json:"__type"` // such as com.amazonaws.dynamodb.v20120810#ValidationException
 	Message string
 }
 
 func (e *DynamoDBError) Error() string { return e.Type + ": " + e.Message }
 
-// CallDynamoDB makes one call of DynamoDB Local, in its own JSON. Error: *DynamoDBError.
+// CallDynamoDB makes one call of DynamoDB Local. The target, such as DynamoDB_20120810.Scan, is the operation; body
+// and answer are JSON as on the wire. Error: a *DynamoDBError when DynamoDB refuses.
 func CallDynamoDB(ctx context.Context, endpoint, target string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package build compiles functions for this machine, with the flags of the deployed ones. The package is generic: it builds any module's functions.
+// Package build compiles functions for this machine, with the flags of the deployed functions. The package is
+// generic: it builds any module's functions.
 package build
 
 import (
@@ -15,8 +16,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// flags are the flags that `sam build` uses too. The tag leaves out the RPC mode of the old Go
-// runtime, a third of a cold start.
+// flags are the flags that `sam build` uses too. The tag leaves out the RPC mode of the old Go runtime, which
+// makes a cold start longer by a third.
 const flags = "-trimpath -tags=lambda.norpc -ldflags=-s"
 
 // Options says which functions are built, and where to.
@@ -38,7 +39,7 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 		}
 		folders[name] = folder
 	}
-	// Go's test cache learns by this that a test which builds functions depends on these files.
+	// Only for Go's test cache: this call reads the files' times, so a test that builds functions depends on them.
 	if _, err := Fingerprint(o.Root); err != nil {
 		return nil, err
 	}
@@ -63,16 +64,16 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	return programs, nil
 }
 
-// keep returns the folder in which programs of these parent folders are kept, which no other process uses until unlock. Other
-// parents have another folder, because their programs may have the same names.
+// keep returns the folder that keeps the programs between builds, and locks it until unlock. Its name depends on the
+// parents of o.Folders: folders with other parents may have the same last names.
 func keep(ctx context.Context, o Options) (dir string, unlock func(), err error) {
 	parents := make([]string, len(o.Folders))
 	for i, folder := range o.Folders {
 		parents[i] = filepath.Dir(filepath.Clean(folder))
 	}
 	slices.Sort(parents)
-	of := sha256.Sum256([]byte(o.Root + "\n" + strings.Join(slices.Compact(parents), "\n")))
-	dir = filepath.Join(cmp.Or(o.Kept, filepath.Join(o.Root, ".local", "built")), fmt.Sprintf("%x", of[:4]))
+	hash := sha256.Sum256([]byte(o.Root + "\n" + strings.Join(slices.Compact(parents), "\n")))
+	dir = filepath.Join(cmp.Or(o.Kept, filepath.Join(o.Root, ".local", "built")), fmt.Sprintf("%x", hash[:4]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", nil, err
 	}
@@ -83,8 +84,8 @@ func keep(ctx context.Context, o Options) (dir string, unlock func(), err error)
 // name returns the name of a folder's program.
 func (o Options) name(folder string) string { return filepath.Base(filepath.Join(o.Root, folder)) }
 
-// build builds all programs at once, but for that of the module's own folder, which go would name after the
-// module.
+// build builds all programs by one call of go. The program of the module's own folder takes a call for itself,
+// because go would name it after the module.
 func (o Options) build(ctx context.Context, out string) error {
 	var below []string
 	for _, folder := range o.Folders {
@@ -101,24 +102,25 @@ func (o Options) build(ctx context.Context, out string) error {
 }
 
 func (o Options) compile(ctx context.Context, out string, folders ...string) error {
-	args := append([]string{"build", "-buildvcs=false", "-o", out}, folders...) // else each commit changes every program
+	// Without -buildvcs=false each commit would change every program.
+	args := append([]string{"build", "-buildvcs=false", "-o", out}, folders...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(out)))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }
 
-// place puts a program at a path, as a link to the same file. A later build makes a new file, so it
-// does not change a running program. There is a program at the path at every moment.
+// place puts a program at a path, as a hard link. A later build makes a new file, so it does not change a running
+// program. The path has a program at every moment: Rename replaces the old one.
 func place(from, to string) error {
 	next := to + ".next"
 	if err := os.RemoveAll(next); err != nil {
 		return err
 	}
-	if os.Link(from, next) != nil { // another disk
+	if os.Link(from, next) != nil { // for example because the path is on another disk
 		text, err := os.ReadFile(from)
 		if err != nil {
 			return err
@@ -130,10 +132,10 @@ func place(from, to string) error {
 	if err := os.Rename(next, to); err != nil {
 		return err
 	}
-	return os.RemoveAll(next) // a rename between links to one file does nothing
+	return os.RemoveAll(next) // it is still there when both paths were links to one file: Rename then does nothing
 }
 
-// code has the extensions of source files. Embedded files are not among them.
+// code has the extensions of source files. A change of a file that Go embeds is not noticed.
 var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs", ".py"}
 
 // Fingerprint returns a text that changes with the source files in a folder and below it, by their

@@ -28,12 +28,12 @@ func TestAFunctionIsBuilt(t *testing.T) {
 	if info, err := os.Stat(programs[toy]); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%v, %v", info, err)
 	}
-	with, err := buildinfo.ReadFile(programs[toy])
+	info, err := buildinfo.ReadFile(programs[toy])
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range with.Settings {
-		if strings.HasPrefix(s.Key, "vcs") { // the first change after a commit would link every program anew
+	for _, s := range info.Settings {
+		if strings.HasPrefix(s.Key, "vcs") { // with it, each commit would change every program
 			t.Errorf("the program depends on the state of git: %s=%s", s.Key, s.Value)
 		}
 	}
@@ -59,7 +59,8 @@ func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 	}
 }
 
-// TestModulesOwnFolderIsBuiltToo has a module whose path does not end in its folder's name.
+// TestModulesOwnFolderIsBuiltToo has a module whose path does not end in its folder's name: go would name the
+// program "toy".
 func TestModulesOwnFolderIsBuiltToo(t *testing.T) {
 	root, kept := t.TempDir(), t.TempDir()
 	write(t, root, "go.mod", "module example.com/toy/v2\n")
@@ -90,6 +91,7 @@ func says(word string) string {
 	return "package main\n\nfunc main() { print(\"" + word + "\") }\n"
 }
 
+// said runs a program and returns what it prints.
 func said(t *testing.T, program string) string {
 	t.Helper()
 	out, err := exec.Command(program).CombinedOutput()

@@ -73,13 +73,13 @@ func (x *exchange) authorize() *refusal {
 	return v.PolicyDocument.evaluate(x.methodARN(), x.g.now())
 }
 
-// keptVerdict is an authorizer's answer that is kept for the time in the template.
+// keptVerdict is an authorizer's answer that is kept for Authorizer.TTL.
 type keptVerdict struct {
 	verdict verdict
 	until   time.Time
 }
 
-// cached returns the authorizer's kept answer, or asks.
+// cached returns the authorizer's kept answer, or asks the authorizer and keeps its answer.
 func (x *exchange) cached(key string, auth translated.Authorizer) (verdict, error) {
 	if kept, ok := x.g.kept.Load(key); ok && x.g.now().Before(kept.(keptVerdict).until) {
 		return kept.(keptVerdict).verdict, nil
@@ -91,8 +91,8 @@ func (x *exchange) cached(key string, auth translated.Authorizer) (verdict, erro
 	return v, err
 }
 
-// cacheKey returns the identity sources, on which the answer depends. It returns false when one is missing: the
-// request is then refused.
+// cacheKey returns what an answer depends on: the authorizer and the values of its identity sources. It returns false
+// when the request lacks one of them: the request is then refused.
 func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
 	key := name
 	for _, source := range auth.Identity {
@@ -132,7 +132,9 @@ func parseVerdict(answer []byte) (verdict, error) {
 		return v, &malformedVerdictError{"principalId or policyDocument is missing"}
 	}
 	for _, s := range v.PolicyDocument.Statement {
-		if end := s.Condition["DateLessThan"]; s.Condition != nil && (len(s.Condition) != 1 || len(end) != 1 || end["aws:CurrentTime"].IsZero()) {
+		end := s.Condition["DateLessThan"]
+		isKnown := len(s.Condition) == 1 && len(end) == 1 && !end["aws:CurrentTime"].IsZero()
+		if s.Condition != nil && !isKnown {
 			return v, &malformedVerdictError{"the local stack does not know its policy's condition"}
 		}
 	}
@@ -166,8 +168,8 @@ func authorizerFault(err error) *refusal {
 	return &refusal{authorizerFailure, "Internal server error"}
 }
 
-// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied. It evaluates the condition
-// of a kept answer too; AWS does not document whether API Gateway does.
+// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied. The condition of a
+// kept answer counts at each request, although AWS does not document whether API Gateway evaluates it again.
 func (p policy) evaluate(methodARN string, now time.Time) *refusal {
 	allowed := false
 	for _, s := range p.Statement {

@@ -19,7 +19,7 @@ import (
 
 const apiID = "local"
 
-// timeFormat is the format of an event's time.
+// timeFormat is the format of the time in an event's requestContext.
 const timeFormat = "02/Jan/2006:15:04:05 -0700"
 
 // proxyEvent returns the payload of the integration, in AWS's format 1.0.
@@ -36,7 +36,7 @@ func (x *exchange) proxyEvent() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// authorizerEvent returns the payload of an authorizer. That of a REQUEST authorizer has no body.
+// authorizerEvent returns the payload of an authorizer. For the type REQUEST it is a proxy event without the body.
 func (x *exchange) authorizerEvent(auth translated.Authorizer) ([]byte, error) {
 	if auth.Token {
 		return json.Marshal(map[string]any{"type": "TOKEN", "authorizationToken": x.source(auth.Identity[0]), "methodArn": x.methodARN()})
@@ -51,8 +51,8 @@ func (x *exchange) commonEvent() map[string]any {
 	headers, query := x.forwardedHeaders(), parameters(x.r.URL.RawQuery)
 	return map[string]any{
 		"resource": x.matched.route.Path, "path": x.r.URL.EscapedPath(), "httpMethod": x.r.Method,
-		"headers": last(headers), "multiValueHeaders": orNil(headers),
-		"queryStringParameters": last(query), "multiValueQueryStringParameters": orNil(query),
+		"headers": orNil(last(headers)), "multiValueHeaders": orNil(headers),
+		"queryStringParameters": orNil(last(query)), "multiValueQueryStringParameters": orNil(query),
 		"pathParameters": orNil(x.matched.parameters), "stageVariables": orNil(x.g.api.Variables),
 		"requestContext": x.requestContext(),
 	}
@@ -134,20 +134,18 @@ func (x *exchange) forwardedHeaders() http.Header {
 	return h
 }
 
-// last returns the last value of each name, for the maps with one value a name, or nil when there is none.
+// last returns the last value of each name, for the maps with one value a name.
 func last[M http.Header | url.Values](all M) map[string]string {
-	var out map[string]string
+	out := make(map[string]string, len(all))
 	for name, values := range all {
 		if len(values) > 0 {
-			if out == nil {
-				out = make(map[string]string)
-			}
 			out[name] = values[len(values)-1]
 		}
 	}
 	return out
 }
 
+// orNil returns nil for an empty map, so that the event has null.
 func orNil[M ~map[string]V, V any](m M) any {
 	if len(m) == 0 {
 		return nil
@@ -195,7 +193,7 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 		return err
 	}
 	for name, values := range a.MultiValueHeaders {
-		// When both name a header, that of multiValueHeaders wins.
+		// A header in multiValueHeaders replaces the one in headers.
 		headers.Del(name)
 		for _, v := range values {
 			add(headers, name, v)
@@ -240,6 +238,7 @@ func singles(all map[string]any) (http.Header, error) {
 	return headers, nil
 }
 
+// add adds a header as API Gateway sends it: as it is, under another name, or not at all.
 func add(h http.Header, name, value string) {
 	is := func(other string) bool { return strings.EqualFold(name, other) }
 	if slices.ContainsFunc(dropped, is) {

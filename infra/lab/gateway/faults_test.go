@@ -66,7 +66,7 @@ func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
 	f, s := setUp(t, api)
 	f.answer["Open"] = answers["crashed"].answer
 	if res, body := do(t, "POST", s.URL+"/open", ""); res.StatusCode != 502 || body != `{"message":"Internal server error"}` {
-		t.Errorf("without the template's words: %s %s", res.Status, body)
+		t.Errorf("without gateway responses in the template: %s %s", res.Status, body)
 	}
 }
 
@@ -74,8 +74,8 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	slow := func(map[string]any) (any, error) { <-hang; return nil, lambda.ErrCrash }
-	for name, c := range map[string]struct{ function, path, body string }{
-		"integration": {"Open", "/open", "timeout"}, "authorizer": {"Auth", "/v1/pets", "failure"},
+	for name, c := range map[string]struct{ function, method, path, body string }{
+		"integration": {"Open", "POST", "/open", "timeout"}, "authorizer": {"Auth", "GET", "/v1/pets", "failure"},
 	} {
 		f := newFunctions()
 		f.answer[c.function] = slow
@@ -85,14 +85,15 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 		}
 		g.integrationLimit, g.authorizerLimit = 50*time.Millisecond, 50*time.Millisecond
 		w := httptest.NewRecorder()
-		method := map[string]string{"/open": "POST", "/v1/pets": "GET"}[c.path]
-		g.ServeHTTP(w, httptest.NewRequest(method, c.path, nil))
+		g.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
 		if w.Code != 503 || w.Body.String() != c.body {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
 }
 
+// TestFunctionsHeadersAreRemapped has headers that the gateway renames, drops, and takes from both maps, and a body in
+// base64 that it does not decode.
 func TestFunctionsHeadersAreRemapped(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	f.answer["Open"] = func(map[string]any) (any, error) {
@@ -122,7 +123,7 @@ func TestBodyLimitIsTenMegabytes(t *testing.T) {
 
 func TestMistakesInGatewayResponsesStopTheStart(t *testing.T) {
 	for name, r := range map[string]translated.GatewayResponse{
-		"ACCES_DENIED":  {},
+		"ACCES_DENIED":  {}, // misspelt
 		"ACCESS_DENIED": {Templates: map[string]string{"application/json": "$context.nonsense"}},
 		"UNAUTHORIZED":  {Parameters: map[string]string{"gatewayresponse.header.X": "unquoted"}},
 		"THROTTLED":     {Parameters: map[string]string{"X": "'v'"}},

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -50,7 +51,7 @@ func (u *FunctionURL) answer(x *exchange, w http.ResponseWriter) {
 		x.refuse(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 		return
 	}
-	// Lambda waits as long as the function may run.
+	// Without a limit of its own: Lambda waits as long as the function may run.
 	answer, err := u.invoker.Invoke(x.r.Context(), u.function, payload)
 	if err == nil {
 		err = x.writeURL(w, answer)
@@ -105,14 +106,10 @@ func (x *exchange) urlEvent() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// isText reports whether Lambda takes a body of this type for a text. A form is none.
+// isText reports whether Lambda passes on a body of this type as text. A form (x-www-form-urlencoded) is not text.
 func isText(contentType string) bool {
-	for _, part := range []string{"text", "json", "xml", "javascript"} {
-		if strings.Contains(strings.ToLower(contentType), part) {
-			return true
-		}
-	}
-	return false
+	contains := func(part string) bool { return strings.Contains(strings.ToLower(contentType), part) }
+	return slices.ContainsFunc([]string{"text", "json", "xml", "javascript"}, contains)
 }
 
 // joined returns the values of each name as one text.
@@ -133,15 +130,13 @@ type urlAnswer struct {
 	IsBase64Encoded bool           `json:"isBase64Encoded"`
 }
 
-// writeURL sends a function's answer. JSON without a statusCode is a body. If the answer is malformed it sends
-// nothing and returns an error.
+// writeURL sends a function's answer. JSON without a statusCode is the body of an answer with the status 200. If the
+// answer is malformed, writeURL sends nothing and returns an error.
 func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
 	var members map[string]json.RawMessage
-	a, errJSON := urlAnswer{StatusCode: "200", Body: string(raw)}, json.Unmarshal(raw, &members)
-	if json.Valid(raw) {
-		errJSON = nil // a text or a list, which is a body
-	}
-	if _, formatted := members["statusCode"]; formatted {
+	_ = json.Unmarshal(raw, &members) // a text or a list has no members
+	a, errJSON := urlAnswer{StatusCode: "200", Body: string(raw)}, json.Unmarshal(raw, new(json.RawMessage))
+	if _, isFormatted := members["statusCode"]; isFormatted {
 		a = urlAnswer{}
 		errJSON = json.Unmarshal(raw, &a)
 	}

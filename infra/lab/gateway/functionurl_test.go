@@ -91,15 +91,15 @@ func TestFunctionURLsAnswerIsTheFunctions(t *testing.T) {
 				"Content-Type": {"text/plain"}, "X-N": {"3"}, "Set-Cookie": {"a=1; Path=/", "b=2"}, "Www-Authenticate": nil, "X-Amzn-Remapped-Www-Authenticate": {"Basic"},
 			},
 		},
-		"encoded":    {`{"statusCode":200,"body":"Yf8=","isBase64Encoded":true}`, 200, "a\xff", map[string][]string{"Content-Type": {"application/json"}}},
-		"no body":    {`{"statusCode":204}`, 204, "", nil},
-		"an object":  {`{"message":"hi"}`, 200, `{"message":"hi"}`, map[string][]string{"Content-Type": {"application/json"}}},
-		"a text":     {`"hi"`, 200, `"hi"`, map[string][]string{"Content-Type": {"application/json"}}},
-		"no status":  {`{"statusCode":"x"}`, 502, "Internal Server Error", map[string][]string{"Content-Type": {"text/plain"}}},
-		"no base64":  {`{"statusCode":200,"body":"?","isBase64Encoded":true}`, 502, "Internal Server Error", nil},
-		"no header":  {`{"statusCode":200,"headers":{"a":[]}}`, 502, "Internal Server Error", nil},
-		"not JSON":   {`nonsense`, 502, "Internal Server Error", nil},
-		"no cookies": {`{"statusCode":200,"cookies":"a=1"}`, 502, "Internal Server Error", nil},
+		"encoded":                {`{"statusCode":200,"body":"Yf8=","isBase64Encoded":true}`, 200, "a\xff", map[string][]string{"Content-Type": {"application/json"}}},
+		"no body":                {`{"statusCode":204}`, 204, "", nil},
+		"an object":              {`{"message":"hi"}`, 200, `{"message":"hi"}`, map[string][]string{"Content-Type": {"application/json"}}},
+		"a text":                 {`"hi"`, 200, `"hi"`, map[string][]string{"Content-Type": {"application/json"}}},
+		"status is not a number": {`{"statusCode":"x"}`, 502, "Internal Server Error", map[string][]string{"Content-Type": {"text/plain"}}},
+		"body is not base64":     {`{"statusCode":200,"body":"?","isBase64Encoded":true}`, 502, "Internal Server Error", nil},
+		"header is not a text":   {`{"statusCode":200,"headers":{"a":[]}}`, 502, "Internal Server Error", nil},
+		"not JSON":               {`nonsense`, 502, "Internal Server Error", nil},
+		"cookies are not a list": {`{"statusCode":200,"cookies":"a=1"}`, 502, "Internal Server Error", nil},
 	} {
 		_, s := setUpURL(t, func(map[string]any) (any, error) { return c.answer, nil })
 		res, body := do(t, "GET", s.URL+"/", "")
@@ -132,7 +132,8 @@ func TestFunctionURLSaysThatTheFunctionFailed(t *testing.T) {
 	}
 }
 
-// TestFunctionURLTakesSixMegabytes counts the event with all that surrounds the body, as Lambda does.
+// TestFunctionURLTakesSixMegabytes counts the whole event, as Lambda does. The event has between 100 and 2000 bytes
+// beside the body, and base64 makes an image longer by a third.
 func TestFunctionURLTakesSixMegabytes(t *testing.T) {
 	f, s := setUpURL(t, ok)
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 // Package gateway serves a translated template's REST API on this machine as API Gateway would. Routes,
 // the authorizers and their cache, and gateway responses come from the template. The gateway does all
-// that a client or a function can see of API Gateway, but for limits of requests. FunctionURL
+// that a client or a function can see of API Gateway, but for throttling. FunctionURL
 // serves a function's own address as Lambda would. The package is generic: it serves any template.
 package gateway
 
@@ -23,7 +23,7 @@ import (
 const maxBody = 10 << 20
 
 // maxHeaders is API Gateway's limit of all header lines of a request together, in
-// bytes (its developer guide, "Quotas", where it counts the values).
+// bytes (its developer guide, "Quotas", which calls them header values).
 const maxHeaders = 10_240
 
 // integrationLimit is the time after which API Gateway answers INTEGRATION_TIMEOUT.
@@ -43,7 +43,7 @@ type Gateway struct {
 	routes    []route
 	responses responses
 	invoker   Invoker
-	kept      sync.Map    // answers of authorizers (keptVerdict), by what they depend on
+	kept      sync.Map    // answers of authorizers (keptVerdict), by cacheKey
 	requests  *log.Logger // gets one line a request; nil: no lines
 	mark      string      // a header of gateway responses; "": none
 	now       func() time.Time
@@ -96,10 +96,10 @@ type exchange struct {
 	g         *Gateway
 	r         *http.Request
 	begun     time.Time
-	id        string
-	extended  string
+	id        string // the request id
+	extended  string // the extended request id
 	matched   match
-	found     bool
+	found     bool // matched is the request's route; false: there is none
 	body      []byte
 	principal map[string]any // the authorizer's context, allowed or not
 	status    int
@@ -116,13 +116,14 @@ func newExchange(g *Gateway, r *http.Request) *exchange {
 	return x
 }
 
+// answer takes a request through the steps of API Gateway: limits, route, authorizer, integration.
 func (x *exchange) answer(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("X-Amzn-Requestid", x.id)
 	h.Set("X-Amz-Apigw-Id", x.extended)
 	switch {
 	case headerBytes(x.r) > maxHeaders:
-		// AWS answers without a gateway response, by the text that users report.
+		// AWS sends no gateway response here. The text is the one that users report.
 		h.Set("Content-Type", "application/json")
 		x.send(w, http.StatusRequestHeaderFieldsTooLarge, `{"message":"HTTP header is larger than 10240 bytes."}`)
 		return

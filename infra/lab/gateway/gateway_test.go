@@ -15,7 +15,8 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// functions is a stand-in for the Lambda service: each function's answer comes from a func.
+// functions is a stand-in for the Lambda service. A func returns the answer of each function: a text as it is, or a
+// value that becomes JSON.
 type functions struct {
 	mu     sync.Mutex
 	calls  map[string]int
@@ -46,6 +47,7 @@ func (f *functions) Invoke(_ context.Context, name string, payload []byte) ([]by
 	return json.Marshal(v)
 }
 
+// policyOf returns an authorizer whose policy has this effect on every route of the stage.
 func policyOf(effect string, context map[string]any) func(map[string]any) (any, error) {
 	return func(e map[string]any) (any, error) {
 		stage, _, _ := strings.Cut(e["methodArn"].(string), "/")
@@ -55,6 +57,7 @@ func policyOf(effect string, context map[string]any) func(map[string]any) (any, 
 	}
 }
 
+// ok is a function that answers 200.
 func ok(map[string]any) (any, error) {
 	return map[string]any{"statusCode": 200, "headers": map[string]any{"Content-Type": "text/plain"}, "body": "fine"}, nil
 }
@@ -108,6 +111,7 @@ func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
 	return f, s
 }
 
+// do sends a request. headers are names and values in turn.
 func do(t *testing.T, method, url, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))

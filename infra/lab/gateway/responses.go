@@ -112,11 +112,12 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	if !ok {
 		text = `{"message":$context.error.messageString}`
 	}
-	x.send(w, status, x.render(text, e))
+	body := variable.ReplaceAllStringFunc(text, func(v string) string { return x.variable(v, e) })
+	x.send(w, status, body)
 }
 
-// parameterValue returns a header's value, of a constant in quotes or of a variable of the context,
-// and whether it is known. Without an exchange the value of a variable is "".
+// parameterValue returns a header's value: a constant in quotes, or a variable such as context.path. It returns false
+// for an unknown variable. Without an exchange the value of a variable is "".
 func parameterValue(x *exchange, value string) (string, bool) {
 	if len(value) >= 2 && value[0] == '\'' && value[len(value)-1] == '\'' {
 		return value[1 : len(value)-1], true
@@ -134,13 +135,10 @@ func parameterValue(x *exchange, value string) (string, bool) {
 // there: it is no template language, and nothing is escaped.
 var variable = regexp.MustCompile(`\$[a-zA-Z]+(\.[a-zA-Z_][a-zA-Z0-9_-]*)*`)
 
+// errorContext is what the variables $context.error.… stand for.
 type errorContext struct {
 	kind    kind
 	message string
-}
-
-func (x *exchange) render(text string, e errorContext) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string { return x.variable(v, e) })
 }
 
 const authorizerVariable = "$context.authorizer."

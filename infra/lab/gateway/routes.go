@@ -34,12 +34,12 @@ func compile(all []translated.Route) ([]route, error) {
 	return out, nil
 }
 
-// find returns the most specific route: a literal segment goes before a parameter, a parameter
-// before a greedy one, a method before ANY.
+// find returns the most specific route: the one whose score, a text, comes last in order. A score has a digit for each
+// segment (2: literal, 1: parameter, 0: greedy parameter), and then one for the method (1: a method, 0: ANY).
 func find(routes []route, method, escapedPath string) (match, bool) {
 	segments := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
 	var best match
-	rank, found := "", false
+	bestScore, found := "", false
 	for _, r := range routes {
 		if r.Method != method && r.Method != methodAny {
 			continue
@@ -53,22 +53,23 @@ func find(routes []route, method, escapedPath string) (match, bool) {
 		} else {
 			score += "1"
 		}
-		if !found || score > rank {
-			best, rank, found = match{r, parameters}, score, true
+		if !found || score > bestScore {
+			best, bestScore, found = match{r, parameters}, score, true
 		}
 	}
 	return best, found
 }
 
+// match returns the path parameters and the score of the route for the segments of a path.
 func (r route) match(segments []string) (parameters map[string]string, score string, ok bool) {
 	for i, pattern := range r.segments {
 		name, isParameter := strings.CutPrefix(pattern, "{")
 		name = strings.TrimSuffix(name, "}")
-		greedy := isParameter && strings.HasSuffix(name, "+")
+		isGreedy := isParameter && strings.HasSuffix(name, "+")
 		switch {
 		case i >= len(segments):
 			return nil, "", false
-		case greedy:
+		case isGreedy:
 			rest := strings.Join(segments[i:], "/")
 			if rest == "" {
 				return nil, "", false
@@ -88,6 +89,7 @@ func (r route) match(segments []string) (parameters map[string]string, score str
 	return parameters, score, len(segments) == len(r.segments)
 }
 
+// with adds a path parameter, decoded if its escapes are valid.
 func with(m map[string]string, name, escaped string) map[string]string {
 	if m == nil {
 		m = make(map[string]string)

@@ -36,8 +36,8 @@ func (e *DeniedError) Error() string {
 type Authority struct {
 	roles map[string][]*statement // by the function's logical id
 
-	mu     sync.Mutex // guards denied and what calls have used of the statements
-	denied map[string]int
+	mu     sync.Mutex     // guards denied and what calls have used of the statements
+	denied map[string]int // refused calls, by DeniedError.Kind
 }
 
 // New reads the roles of a template. A policy that this package cannot evaluate as AWS does is an error.
@@ -61,42 +61,42 @@ func (a *Authority) Decide(function string, needs ...Need) error {
 	return nil
 }
 
-// Kind returns a text that is the same for all calls of one kind.
+// Kind returns a text that is the same for all calls of one function with the same action, resource and kinds of
+// partitions: the texts before # in their keys.
 func (e *DeniedError) Kind() string {
-	partitions := map[string]bool{}
-	for _, k := range e.Need.Context[leadingKeys] {
-		partition, _, _ := strings.Cut(k, "#")
-		partitions[partition] = true
+	kinds := map[string]bool{}
+	for _, key := range e.Need.Context[leadingKeys] {
+		kind, _, _ := strings.Cut(key, "#")
+		kinds[kind] = true
 	}
-	return fmt.Sprintf("%s %s on %s %v", e.Function, e.Need.Action, e.Need.Resource, slices.Sorted(maps.Keys(partitions)))
+	return fmt.Sprintf("%s %s on %s %v", e.Function, e.Need.Action, e.Need.Resource, slices.Sorted(maps.Keys(kinds)))
 }
 
 // names reports whether a role names the resource by its full ARN.
 func (a *Authority) names(arn string) bool {
 	for _, statements := range a.roles {
-		for _, s := range statements {
-			if slices.Contains(s.resources, arn) {
-				return true
-			}
+		if slices.ContainsFunc(statements, func(s *statement) bool { return slices.Contains(s.resources, arn) }) {
+			return true
 		}
 	}
 	return false
 }
 
+// allowed looks at all statements, also after one that allows the need, to learn which of them are needed.
 func (a *Authority) allowed(function string, n Need) bool {
-	var by []*statement
+	var allowing []*statement
 	for _, s := range a.roles[function] {
 		if used, ok := s.allows(n); ok {
-			by = append(by, s)
+			allowing = append(allowing, s)
 			for _, u := range used {
 				s.used[u] = true
 			}
 		}
 	}
-	if len(by) == 1 {
-		by[0].needed = true
+	if len(allowing) == 1 {
+		allowing[0].needed = true
 	}
-	return len(by) > 0
+	return len(allowing) > 0
 }
 
 // allows reports whether the statement allows the need, and returns the actions, resources and
@@ -109,11 +109,11 @@ func (s *statement) allows(n Need) (used []string, ok bool) {
 	}
 	used = []string{s.actions[action], s.resources[resource]}
 	for _, c := range s.conditions {
-		held, by := operators[c.operator](c, n.Context[c.key])
-		if !held {
+		holds, matched := operators[c.operator](c, n.Context[c.key])
+		if !holds {
 			return nil, false
 		}
-		for _, v := range by {
+		for _, v := range matched {
 			used = append(used, c.key+" "+v)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *statement) unused() (out []string) {
 	}
 	for _, c := range s.conditions {
 		for _, v := range c.values {
-			if u := c.key + " " + v; c.operator != "Null" && !s.used[u] {
+			if u := c.key + " " + v; c.operator != "Null" && !s.used[u] { // the value of Null is no right
 				out = append(out, u)
 			}
 		}

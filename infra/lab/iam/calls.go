@@ -1,6 +1,7 @@
 package iam
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ func newCalls(t *translated.Template, keyOf func(ctx context.Context, id string)
 	return c
 }
 
-// value is a DynamoDB attribute that may be a key.
+// value is a DynamoDB attribute that may be a key. S is empty for an attribute of another type.
 type value struct{ S string }
 
 // row has the key of a row, or the whole row, and what a call does with it.
@@ -57,19 +58,7 @@ type row struct {
 
 	UpdateExpression, ConditionExpression string
 	ExpressionAttributeNames              map[string]string
-	AttributeUpdates, Expected            map[string]json.RawMessage // of calls in the form before expressions
-}
-
-// UnmarshalJSON reads the text of a value of any type.
-func (v *value) UnmarshalJSON(b []byte) error {
-	var typed struct{ S *string }
-	if err := json.Unmarshal(b, &typed); err != nil {
-		return err
-	}
-	if typed.S != nil {
-		v.S = *typed.S
-	}
-	return nil
+	AttributeUpdates, Expected            map[string]json.RawMessage // what older calls have in place of expressions
 }
 
 // dynamoCall has the parts of DynamoDB's requests that decide access.
@@ -116,7 +105,7 @@ func (c *calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Ne
 		return needs, nil
 	case "TransactWriteItems", "TransactGetItems":
 		return c.transaction(operation, in)
-	default: // without a partition: a condition on it fails
+	default: // for example Scan: without a partition, so that a condition on partitions fails
 		return []Need{{Action: "dynamodb:" + operation, Resource: translated.ARN("dynamodb", "table/"+in.TableName)}}, nil
 	}
 }
@@ -131,6 +120,7 @@ func (a *Authority) DecideDynamoDB(t *translated.Template, function, operation s
 	return a.Decide(function, needs...)
 }
 
+// onTable returns the right for an action on rows of some partitions of a table.
 func (c *calls) onTable(action, table string, partitions ...string) Need {
 	return Need{"dynamodb:" + action, translated.ARN("dynamodb", "table/"+table), map[string][]string{leadingKeys: partitions}}
 }
@@ -173,12 +163,12 @@ func (c *calls) transaction(operation string, in dynamoCall) ([]Need, error) {
 			needs = append(needs, Need{Action: "dynamodb:" + action, Resource: translated.ARN("dynamodb", "table/"+r.TableName)})
 		}
 	}
-	for i, n := range needs {
+	for i, n := range needs { // needs[i] is the right for TransactItems[i]
 		needs[i].Context = map[string][]string{leadingKeys: partitions}
 		if n.Action == "dynamodb:UpdateItem" {
 			needs[i].Context[attributes] = in.TransactItems[i]["Update"].attributes()
 		}
-		// The service authorization reference gives that key to each action but this.
+		// AWS's service authorization reference gives the key EnclosingOperation to every other action.
 		if n.Action != "dynamodb:ConditionCheckItem" {
 			needs[i].Context[enclosing] = []string{operation}
 		}
@@ -208,17 +198,15 @@ func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need,
 	}
 	if operation == "CreateKey" {
 		need := Need{"kms:CreateKey", "*", map[string][]string{keySpec: {in.KeySpec}, keyUsage: {in.KeyUsage}}}
-		for k, v := range tags {
-			need.Context[k] = v
-		}
+		maps.Copy(need.Context, tags)
 		if len(in.Tags) == 0 {
 			return []Need{need}, nil
 		}
-		return []Need{need, {"kms:TagResource", translated.ARN("kms", "key/new"), tags}}, nil
+		return []Need{need, {"kms:TagResource", translated.ARN("kms", "key/new"), tags}}, nil // the new key has no id yet
 	}
 	key, err := c.keyOf(ctx, in.KeyID)
 	if err != nil || key == nil {
-		return nil, err // KMS looks for the key before it checks the caller's rights
+		return nil, err // an unknown key needs no right: KMS looks for the key before it checks rights
 	}
 	need := Need{"kms:" + operation, key.ARN, tags}
 	need.Context[keySpec], need.Context[keyUsage] = []string{key.Spec}, []string{key.Usage}
@@ -226,10 +214,8 @@ func (c *calls) kms(ctx context.Context, operation string, body []byte) ([]Need,
 		need.Context[resourceTag+k] = []string{v}
 	}
 	if in.SigningAlgorithm != "" {
-		need.Context[algorithm], need.Context[messageType] = []string{in.SigningAlgorithm}, []string{"RAW"}
-		if in.MessageType != "" {
-			need.Context[messageType] = []string{in.MessageType}
-		}
+		need.Context[algorithm] = []string{in.SigningAlgorithm}
+		need.Context[messageType] = []string{cmp.Or(in.MessageType, "RAW")} // RAW is KMS's default
 	}
 	return []Need{need}, nil
 }
@@ -245,7 +231,8 @@ func sqsNeeds(_ context.Context, operation string, body []byte) ([]Need, error) 
 	return []Need{{Action: "sqs:" + strings.TrimSuffix(operation, "Batch"), Resource: translated.ARN("sqs", path.Base(in.QueueURL))}}, nil
 }
 
-// word matches a path of attributes, a value, a function or a keyword in DynamoDB's expressions.
+// word matches a path of attributes, a value, a function or a keyword in DynamoDB's expressions. Its groups are the
+// first name, and the parenthesis of a function.
 var word = regexp.MustCompile(`([:#]?\w+)(?:\.#?\w+|\[\d+\])*(\s*\()?`)
 
 // keywords are the words of expressions that are no attributes. An attribute of such a name has a placeholder.
@@ -254,24 +241,18 @@ var keywords = []string{"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "B
 // attributes returns the top-level attributes that an update names, sorted: those of the key, of the changes and of
 // the condition. They are the values of dynamodb:Attributes.
 func (r row) attributes() []string {
-	named := map[string]bool{}
-	for name := range r.Key {
-		named[name] = true
-	}
-	for name := range r.AttributeUpdates {
-		named[name] = true
-	}
-	for name := range r.Expected {
-		named[name] = true
-	}
+	named := slices.Collect(maps.Keys(r.Key))
+	named = slices.AppendSeq(named, maps.Keys(r.AttributeUpdates))
+	named = slices.AppendSeq(named, maps.Keys(r.Expected))
 	for _, m := range word.FindAllStringSubmatch(r.UpdateExpression+" "+r.ConditionExpression, -1) {
-		name, function := m[1], m[2] != ""
+		name, isFunction := m[1], m[2] != ""
 		switch {
-		case name[0] == '#':
-			named[r.ExpressionAttributeNames[name]] = true
-		case name[0] != ':' && !function && !slices.Contains(keywords, strings.ToUpper(name)):
-			named[name] = true
+		case name[0] == '#': // a placeholder
+			named = append(named, r.ExpressionAttributeNames[name])
+		case name[0] != ':' && !isFunction && !slices.Contains(keywords, strings.ToUpper(name)):
+			named = append(named, name)
 		}
 	}
-	return slices.Sorted(maps.Keys(named))
+	slices.Sort(named)
+	return slices.Compact(named)
 }

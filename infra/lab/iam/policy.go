@@ -34,8 +34,8 @@ type condition struct {
 	values   []string
 }
 
-// operators are the operators of the template's policies. Each reports whether a key with these
-// values in the request satisfies the condition, and returns the condition's values that did.
+// operators are the operators of the template's policies. Each reports whether the values that the request has for the
+// key satisfy the condition, and returns the condition's values that matched.
 var operators = map[string]func(c condition, have []string) (bool, []string){
 	"StringEquals": func(c condition, have []string) (bool, []string) { return single(c, have, equal) },
 	"StringEqualsIfExists": func(c condition, have []string) (bool, []string) {
@@ -58,18 +58,18 @@ var operators = map[string]func(c condition, have []string) (bool, []string){
 	},
 }
 
-// keys are the condition keys that the evaluator can fill in for a call.
+// keys are the condition keys whose values this package knows for a call.
 var keys = []string{
 	leadingKeys, enclosing, attributes,
-	"kms:KeySpec", "kms:KeyUsage", "kms:MessageType", "kms:SigningAlgorithm", "aws:TagKeys",
+	keySpec, keyUsage, messageType, algorithm, tagKeysOfAll,
 }
 
 // tagKeys are the beginnings of condition keys that end in the name of a tag.
-var tagKeys = []string{"aws:RequestTag/", "aws:ResourceTag/"}
+var tagKeys = []string{requestTag, resourceTag}
 
 func equal(pattern, text string) bool { return pattern == text }
 
-// single evaluates an operator on a key with one value. An absent key fails it.
+// single evaluates an operator for keys with one value. It is false for an absent key.
 func single(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
 	if len(have) != 1 {
 		return false, nil
@@ -77,7 +77,7 @@ func single(c condition, have []string, fits func(pattern, text string) bool) (b
 	return anyOf(c, have, fits)
 }
 
-// anyOf is satisfied when one value of the request fits one of the policy's.
+// anyOf is true when at least one value of the request fits one of the policy's values.
 func anyOf(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
 	for _, h := range have {
 		for _, v := range c.values {
@@ -89,7 +89,7 @@ func anyOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 	return false, nil
 }
 
-// allOf is satisfied when each value of the request fits one of the policy's, and by an absent key.
+// allOf is true when each value of the request fits one of the policy's values, and for an absent key.
 func allOf(c condition, have []string, fits func(pattern, text string) bool) (bool, []string) {
 	var used []string
 	for _, h := range have {
@@ -102,8 +102,9 @@ func allOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 	return true, used
 }
 
-// rolesOf reads the role of each function, and each managed policy, which is the role of a program whose
-// access key id is the policy's logical id. Parts of a policy that the evaluator does not know are an error.
+// rolesOf reads the role of each function, by the function's logical id, and each managed policy, by its own: a program
+// outside Lambda that has that id as its access key id gets this policy as its role. A part of a policy that this
+// package does not evaluate is an error.
 func rolesOf(t *translated.Template) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
 	var wrong []error
@@ -149,8 +150,8 @@ func parse(role string, o map[string]any) (*statement, error) {
 			return s, fmt.Errorf("%s: the local stack does not know the operator %s", s, operator)
 		}
 		for key, values := range translated.Object(tests) {
-			tag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
-			if !tag && !slices.Contains(keys, key) {
+			isTag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
+			if !isTag && !slices.Contains(keys, key) {
 				return s, fmt.Errorf("%s: the local stack does not know the condition key %s", s, key)
 			}
 			if key == attributes && !slices.Equal(s.actions, []string{"dynamodb:UpdateItem"}) {
@@ -162,9 +163,9 @@ func parse(role string, o map[string]any) (*statement, error) {
 	return s, nil
 }
 
-// Platform returns an error for each right that Lambda itself needs of a role and does not have: to
-// write a function's log, to read the stream or queue that feeds it, and to report records that
-// were given up. Without these AWS refuses the event source mapping, or the log stays empty.
+// Platform returns an error for each right that Lambda itself needs and that a role lacks: to write a
+// function's log, to read the stream or queue that feeds it, and to report records that were given
+// up. Without these rights AWS refuses the event source mapping, or the log stays empty.
 func (a *Authority) Platform(t *translated.Template) error {
 	var wrong []error
 	for _, function := range t.Named("AWS::Lambda::Function") {

@@ -31,14 +31,13 @@ type Proxy struct {
 	services  map[string]*httputil.ReverseProxy // by the name in a request's signature
 	denied    func(*DeniedError)
 
-	watch atomic.Pointer[func(Call)] // nil: no one
-
-	keys sync.Map // the KMS's keys (*Key), by the id in the call
-	kms  *kms.Client
+	watch atomic.Pointer[func(Call)] // gets each answered call; nil: no one watches
+	keys  sync.Map                   // the KMS's keys (*Key), by the id in the call
+	kms   *kms.Client
 }
 
-// NewProxy makes a proxy before services ("dynamodb", "kms", "sqs"), which it gets as base URLs by
-// name. It calls denied for each refused call.
+// NewProxy makes a proxy before services: base URLs by the names "dynamodb", "kms" and "sqs". It calls
+// denied for each refused call.
 func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
@@ -69,13 +68,13 @@ var credential = regexp.MustCompile(`Credential=([^/,]+)/\d+/[^/]+/([^/]+)/aws4_
 const maxCall = 16 << 20
 
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	who := credential.FindStringSubmatch(r.Header.Get("Authorization"))
-	if who == nil {
-		// A function opens its connection before its first call.
+	signer := credential.FindStringSubmatch(r.Header.Get("Authorization"))
+	if signer == nil {
+		// An unsigned request: a function opens its connection before its first call.
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	function, service := who[1], who[2]
+	function, service := signer[1], signer[2]
 	next := p.services[service]
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if next == nil || operation == "" {
@@ -92,7 +91,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.denied(denied)
 		refuse(w, service, denied)
 		return
-	case err != nil: // errNoAnswer
+	case err != nil: // errNoAnswer: the KMS does not answer, so the caller gets no answer either
 		panic(http.ErrAbortHandler)
 	}
 	if watch := p.watch.Load(); watch != nil && *watch != nil {
@@ -102,6 +101,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next.ServeHTTP(w, r)
 }
 
+// decide returns nil for an allowed call. Errors: *DeniedError, errNoAnswer.
 func (p *Proxy) decide(ctx context.Context, function, service, operation string, body []byte) error {
 	needs, err := p.calls.needs[service](ctx, operation, body)
 	if errors.Is(err, errNoAnswer) {
@@ -111,7 +111,7 @@ func (p *Proxy) decide(ctx context.Context, function, service, operation string,
 		needs = []Need{{Action: service + ":" + operation, Resource: err.Error()}}
 	}
 	if operation == "TagResource" || operation == "UntagResource" {
-		p.keys.Clear()
+		p.keys.Clear() // they have the tags from before
 	}
 	return p.authority.Decide(function, needs...)
 }
@@ -153,11 +153,11 @@ func (p *Proxy) key(ctx context.Context, id string) (*Key, error) {
 	}
 	found := &Key{ARN: aws.ToString(out.KeyMetadata.Arn), Tags: map[string]string{}}
 	found.Spec, found.Usage = string(out.KeyMetadata.KeySpec), string(out.KeyMetadata.KeyUsage)
-	for _, t := range tags.Tags {
-		if p.authority.names(found.ARN) {
-			break // a key of the template: its tags may have no effect for the first five minutes
+	// A tag can take five minutes to have an effect, so a role must not rely on the tags of a key that a role can name.
+	if !p.authority.names(found.ARN) {
+		for _, t := range tags.Tags {
+			found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
 		}
-		found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
 	}
 	p.keys.Store(id, found)
 	return found, nil
@@ -173,8 +173,8 @@ type Call struct {
 // Watch calls f for each call that is answered from now on. Nil ends the watch.
 func (p *Proxy) Watch(f func(Call)) { p.watch.Store(&f) }
 
-// watched returns the proxy of a service, changed so that it calls tell with the answered call.
-func watched(next *httputil.ReverseProxy, c Call, tell func(Call)) *httputil.ReverseProxy {
+// watched returns a copy of a service's proxy that calls watch with the answered call.
+func watched(next *httputil.ReverseProxy, c Call, watch func(Call)) *httputil.ReverseProxy {
 	counted := *next
 	counted.Transport = Counting{next.Transport, func(units float64) {
 		if strings.Contains(c.Operation, "Get") || c.Operation == "Query" {
@@ -182,13 +182,13 @@ func watched(next *httputil.ReverseProxy, c Call, tell func(Call)) *httputil.Rev
 		} else {
 			c.Write = units
 		}
-		tell(c)
+		watch(c)
 	}}
 	return &counted
 }
 
-// Counting is a transport that has DynamoDB count the capacity units of each call. Other services get their calls as
-// they are, and count none.
+// Counting is a transport that makes DynamoDB report the capacity units of each call. It does not change the calls of
+// other services, and counts 0 units for them.
 type Counting struct {
 	http.RoundTripper
 	Counted func(units float64)
@@ -217,7 +217,7 @@ func (c Counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = res.Body.Close() // it is read
+	_ = res.Body.Close() // all of it is read, so an error says nothing
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	c.Counted(unitsIn(answer))
 	return res, nil

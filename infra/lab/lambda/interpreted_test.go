@@ -22,11 +22,11 @@ func TestPythonRunsAFunction(t *testing.T) {
 	runs(t, true, "testdata/python", "sub/old.handler")
 }
 
-// runs calls the functions in a folder: the handlers of app, and another that answers with the text that it got.
-func runs(t *testing.T, python bool, folder, other string) {
+// runs calls the handlers in a folder: those of app, and textHandler, which answers with the text of its event.
+func runs(t *testing.T, python bool, folder, textHandler string) {
 	t.Helper()
 	var run []lambda.Function
-	for name, handler := range map[string]string{"Module": "app.handler", "Other": other, "Misspelt": "app.handle", "Missing": "none.handler"} {
+	for name, handler := range map[string]string{"Module": "app.handler", "Text": textHandler, "Misspelt": "app.handle", "Missing": "none.handler"} {
 		f, err := lambda.Interpreted(lambda.Function{Name: name, Timeout: 5 * time.Second, Env: map[string]string{"OWN": "value"}}, python, folder, handler)
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func runs(t *testing.T, python bool, folder, other string) {
 		var r struct {
 			Text, ID, ARN, Own string
 			Left               int
-			Home               bool
+			Home               bool // a variable of this process is visible
 		}
 		if err := errors.Join(err, json.Unmarshal(answer, &r)); err != nil || r.Text != text || len(r.ID) != 36 || r.Own != "value" || r.Home ||
 			r.ARN != "arn:aws:lambda:us-east-1:000000000000:function:Module" || r.Left < 4000 || r.Left > 5000 {
@@ -55,7 +55,7 @@ func runs(t *testing.T, python bool, folder, other string) {
 	if !errors.As(err, &failed) || failed.Message != "boom" || failed.Type != "TypeError" {
 		t.Errorf("%v", err)
 	}
-	if answer, err := s.Invoke(context.Background(), "Other", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
+	if answer, err := s.Invoke(context.Background(), "Text", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
 		t.Errorf("%s, %v", answer, err)
 	}
 	for _, name := range []string{"Misspelt", "Missing"} {

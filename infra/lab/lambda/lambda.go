@@ -37,7 +37,7 @@ type Function struct {
 	Handler string   // "": bootstrap
 
 	// Reserved is the reserved concurrency: a call over it fails with ErrThrottled. nil: none is
-	// reserved. A reserve over Options.MaxCopies does not count.
+	// reserved. A number over Options.MaxCopies has no effect.
 	Reserved *int
 }
 
@@ -87,7 +87,7 @@ func Start(o Options) (*Service, error) {
 		s.logs = append(s.logs, log)
 		s.pools[f.Name] = newPool(s, f, log)
 	}
-	s.server = &http.Server{Handler: s.runtimeAPI(), ReadHeaderTimeout: 0}
+	s.server = &http.Server{Handler: s.runtimeAPI(), ReadHeaderTimeout: 0} // no limit: a copy may be frozen in a request
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
 }
@@ -180,7 +180,7 @@ func (s *Service) SetStopped(name string, stopped bool) error {
 func (s *Service) Kill(name string) error { return s.on(name, (*pool).killAll) }
 
 // Renew makes every call that begins from now on run the program that is now at the function's path.
-// Calls that run already end as they are. Error: ErrNoFunction.
+// Calls that run already end in their old copies. Error: ErrNoFunction.
 func (s *Service) Renew(name string) error { return s.on(name, (*pool).renew) }
 
 func (s *Service) on(name string, do func(*pool)) error {
@@ -200,7 +200,7 @@ type group struct {
 }
 
 func newGroup() (*group, error) {
-	// The leader prints a line when it runs. Before, no member can join its group.
+	// The leader prints a line when it runs. No process can join its group before.
 	cmd := exec.Command("/bin/sh", "-c", "echo; cat >/dev/null; kill -KILL 0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, errIn := cmd.StdinPipe()

@@ -19,6 +19,7 @@ import (
 
 const toyFolder = "infra/lab/lambda/testdata/toy"
 
+// toy builds the toy function once, and returns the path of its program.
 var toy = sync.OnceValues(func() (string, error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -33,7 +34,7 @@ var toy = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	if program := os.Getenv(orphanEnv); program != "" {
+	if program := os.Getenv(orphanEnv); program != "" { // this process is the parent in TestNoCopyOutlivesAKilledParent
 		if err := parent(program); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
@@ -46,6 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// report is the answer of the toy function, see testdata/toy.
 type report struct {
 	Text     string
 	PID      int
@@ -121,7 +123,7 @@ func TestCopiesAreAsManyAsCallsAtOnce(t *testing.T) {
 	for _, c := range copies {
 		answered += c.Answered
 	}
-	if len(seen) != 3 || len(copies) != 3 || answered != 6 {
+	if len(seen) != 3 || len(copies) != 3 || answered != 2+4 {
 		t.Errorf("calls by process %v, copies %+v", seen, copies)
 	}
 }
@@ -130,20 +132,21 @@ func until(t *testing.T, done func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(5 * time.Second); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatal("it does not come")
+			t.Fatal("the condition does not become true")
 		}
 	}
 }
 
+// TestIdleCopiesAreFrozen counts the ticks of the copy's clock, one each 10 ms.
 func TestIdleCopiesAreFrozen(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	before := call(t, s, `{}`)
 	time.Sleep(500 * time.Millisecond)
-	idle := call(t, s, `{}`)
-	if ticks := idle.Ticks - before.Ticks; ticks > 10 {
+	after := call(t, s, `{}`)
+	if ticks := after.Ticks - before.Ticks; ticks > 10 {
 		t.Errorf("a frozen copy's clock ran %d times", ticks)
 	}
-	if ticks := call(t, s, `{"Seconds":0.5}`).Ticks - idle.Ticks; ticks < 20 {
+	if ticks := call(t, s, `{"Seconds":0.5}`).Ticks - after.Ticks; ticks < 20 {
 		t.Errorf("during a call the clock ran %d times: the test proves nothing", ticks)
 	}
 }
@@ -159,7 +162,7 @@ func TestCrashCostsOneCall(t *testing.T) {
 	}
 }
 
-// TestDeadIdleCopyIsReplaced wants no call to fail when an idle copy is killed.
+// TestDeadIdleCopyIsReplaced kills an idle copy: no call fails.
 func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	before := call(t, s, `{}`)
@@ -204,7 +207,7 @@ func TestTimeoutIsTheFunctions(t *testing.T) {
 	if took := time.Since(begun); !errors.Is(err, lambda.ErrTimeout) || took > 3*time.Second {
 		t.Fatalf("error %v after %s", err, took)
 	}
-	call(t, s, `{}`)
+	call(t, s, `{}`) // by a new copy
 }
 
 func TestFunctionsErrorIsAFunctionError(t *testing.T) {

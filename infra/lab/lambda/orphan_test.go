@@ -13,7 +13,8 @@ import (
 	"latchkey/infra/lab/lambda"
 )
 
-// orphanEnv is a variable that makes this program the parent that TestNoCopyOutlivesAKilledParent kills.
+// orphanEnv is a variable with the path of the toy function. It makes this test program the parent that
+// TestNoCopyOutlivesAKilledParent kills.
 const orphanEnv = "LOCAL_TEST_PARENT"
 
 // parent calls a function, prints the answer, which has the copy's process id, and waits to be killed.
@@ -36,7 +37,7 @@ func parent(program string) error {
 	return err
 }
 
-// TestNoCopyOutlivesAKilledParent wants a frozen copy to be killed: it does not notice its parent's death.
+// TestNoCopyOutlivesAKilledParent has a frozen copy, which cannot notice its parent's death itself.
 func TestNoCopyOutlivesAKilledParent(t *testing.T) {
 	program, err := toy()
 	if err != nil {
@@ -54,14 +55,14 @@ func TestNoCopyOutlivesAKilledParent(t *testing.T) {
 	}
 	defer func() { _ = parent.Wait() }()
 	defer func() { _ = parent.Process.Kill() }()
-	var said report
-	if err := json.NewDecoder(out).Decode(&said); err != nil || !alive(said.PID) {
-		t.Fatalf("no copy to look at: %+v, %v", said, err)
+	var answer report
+	if err := json.NewDecoder(out).Decode(&answer); err != nil || !alive(answer.PID) {
+		t.Fatalf("no copy to look at: %+v, %v", answer, err)
 	}
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return !alive(said.PID) })
+	until(t, func() bool { return !alive(answer.PID) })
 }
 
 func alive(pid int) bool {

@@ -23,15 +23,16 @@ type pool struct {
 	mu     sync.Mutex
 	copies map[int]*process
 	idle   []*process // the last used one is taken first, as Lambda tends to do
-	next   int
-	old    int // copies up to this number get no further call
+	lastID int        // of the copy that started last
+	oldID  int        // copies up to this id run an old program and get no further call
 	closed bool
 }
 
 func newPool(s *Service, f Function, log *os.File) *pool {
 	p := &pool{service: s, function: f, log: log, copies: make(map[int]*process)}
 	room := s.options.MaxCopies
-	if p.refuses = f.Reserved != nil && *f.Reserved <= room; p.refuses {
+	p.refuses = f.Reserved != nil && *f.Reserved <= room
+	if p.refuses {
 		room = *f.Reserved
 		p.stopped.Store(room == 0)
 	}
@@ -94,8 +95,8 @@ func (p *pool) pick() (*process, error) {
 		}
 		return c, nil
 	}
-	p.next++
-	c, err := startProcess(p, p.next)
+	p.lastID++
+	c, err := startProcess(p, p.lastID)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCrash, err)
 	}
@@ -107,8 +108,8 @@ func (p *pool) pick() (*process, error) {
 func (p *pool) giveBack(c *process) {
 	p.mu.Lock()
 	switch {
-	case c.dead():
-	case c.id <= p.old:
+	case c.dead(): // its own goroutine removes it
+	case c.id <= p.oldID:
 		_ = c.cmd.Process.Kill()
 	default:
 		p.idle = append(p.idle, c)
@@ -143,7 +144,7 @@ func (p *pool) renew() {
 	for _, c := range p.idle {
 		_ = c.cmd.Process.Kill()
 	}
-	p.idle, p.old = nil, p.next
+	p.idle, p.oldID = nil, p.lastID
 }
 
 // killAll ends every copy and waits until they are gone.

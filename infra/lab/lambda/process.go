@@ -26,13 +26,13 @@ type process struct {
 	id       int
 	cmd      *exec.Cmd
 	events   chan event    // to the copy's request for its next event
-	asked    chan struct{} // closed when it first asks for an event
+	asked    chan struct{} // closed when the copy first asks for an event
 	gone     chan struct{} // closed when the process has ended
 	answered atomic.Int64
 
+	first   sync.Once // closes asked
 	mu      sync.Mutex
-	first   sync.Once
-	current *event
+	current *event // the running call; nil: none
 }
 
 // event is one call.
@@ -106,17 +106,17 @@ func (c *process) call(payload []byte) ([]byte, error) {
 	e := event{id: NewID(), payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
 	timeout := time.NewTimer(c.pool.function.Timeout)
 	defer timeout.Stop()
-	c.hold(&e)
-	defer c.hold(nil)
+	c.setCurrent(&e)
+	defer c.setCurrent(nil)
 	for next := c.events; ; {
 		select {
 		case next <- e:
-			next = nil // so that it is sent once
+			next = nil // a nil channel is never ready, so the event is sent once
 		case a := <-e.answer:
 			c.answered.Add(1)
 			return a.payload, a.err
 		case <-c.gone:
-			if len(e.answer) == 0 { // else it answered before it ended
+			if len(e.answer) == 0 { // else the copy answered before it ended
 				return nil, ErrCrash
 			}
 		case <-timeout.C:
@@ -141,7 +141,7 @@ func (c *process) awaitFirst() error {
 	}
 }
 
-func (c *process) hold(e *event) {
+func (c *process) setCurrent(e *event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = e
@@ -172,9 +172,10 @@ func (c *process) kill() {
 func (c *process) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
 func (c *process) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
 
+// failure returns the *FunctionError in a report of the Runtime API. Another text is the error's message.
 func failure(body []byte) error {
 	var e FunctionError
-	if err := json.Unmarshal(body, &e); err != nil || e.Message == "" && e.Type == "" {
+	if json.Unmarshal(body, &e) != nil || e == (FunctionError{}) {
 		e = FunctionError{Type: "Unknown", Message: string(body)}
 	}
 	return &e

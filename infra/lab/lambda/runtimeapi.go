@@ -12,7 +12,8 @@ import (
 // maxAnswer is Lambda's limit of a synchronous answer, in bytes.
 const maxAnswer = 6 << 20
 
-// runtimeAPI is the Runtime API of every copy. Its address ends in /function.copy, so paths begin with that.
+// runtimeAPI is the Runtime API of every copy. The address that a copy gets ends in /<function>.<id of the copy>, so
+// paths begin with that.
 func (s *Service) runtimeAPI() http.Handler {
 	mux := http.NewServeMux()
 	for path, serve := range map[string]func(*process, http.ResponseWriter, *http.Request){
@@ -31,8 +32,9 @@ func (s *Service) runtimeAPI() http.Handler {
 	return mux
 }
 
-func (s *Service) find(who string) *process {
-	name, number, _ := strings.Cut(who, ".")
+// find returns the living copy <function>.<id>, or nil.
+func (s *Service) find(copyName string) *process {
+	name, number, _ := strings.Cut(copyName, ".")
 	id, err := strconv.Atoi(number)
 	p, ok := s.pools[name]
 	if err != nil || !ok {
@@ -46,7 +48,7 @@ func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	c.first.Do(func() { close(c.asked) })
 	var e event
 	select {
-	case e = <-c.events: // a call waits already, so do not freeze
+	case e = <-c.events: // a call waits already, so the copy is not frozen
 	default:
 		c.freeze()
 		select {

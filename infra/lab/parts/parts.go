@@ -1,5 +1,5 @@
-// Package parts installs what the services of the lab are made of: packages of Python and programs of Java. It links
-// little, so that a new machine installs them while it compiles the rest.
+// Package parts installs what the services of the lab are made of: packages of Python and programs of Java. It imports
+// little and so compiles fast: a new machine installs the parts while it compiles the rest.
 package parts
 
 import (
@@ -29,7 +29,7 @@ func DynamoDB(ctx context.Context, say tools.Progress) (string, error) {
 	return java(ctx, "dynamodb", "Loopback.java", say)
 }
 
-// Issuer is DynamoDB for the token issuer.
+// Issuer returns the folder of the program that starts the token issuer, as DynamoDB does for DynamoDB Local.
 func Issuer(ctx context.Context, say tools.Progress) (string, error) {
 	return java(ctx, "issuer", "Issuer.java", say)
 }
@@ -46,7 +46,7 @@ func Install(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// java returns the folder of a program: the jars that a pom names, and our own class that starts them.
+// java returns the folder of a program: the jars that pom/<name>.xml names, and our own class that starts them.
 func java(ctx context.Context, name, source string, say tools.Progress) (string, error) {
 	pom, errPom := files.ReadFile("pom/" + name + ".xml")
 	class, errClass := files.ReadFile("java/" + source)

@@ -11,8 +11,8 @@ import (
 )
 
 // parseFilter reads a pattern of a mapping's FilterCriteria: a tree like the record's, whose leaves are lists of
-// permitted texts and prefixes. All else of Lambda's language (numbers, exists, anything-but and others) is an
-// error.
+// permitted texts and prefixes. Any other form of Lambda's language (numbers, exists, anything-but and others) is
+// an error.
 func parseFilter(pattern string) (any, error) {
 	var tree any
 	if err := errors.Join(json.Unmarshal([]byte(pattern), &tree), checkFilter(tree)); err != nil {
@@ -34,9 +34,10 @@ func checkFilter(tree any) error {
 		return errors.Join(wrong...)
 	case []any:
 		for _, leaf := range tree {
-			_, text := leaf.(string)
-			_, prefix := translated.Object(leaf)["prefix"].(string)
-			if !text && (!prefix || len(translated.Object(leaf)) != 1) {
+			_, isText := leaf.(string)
+			_, hasPrefix := translated.Object(leaf)["prefix"].(string)
+			isPrefix := hasPrefix && len(translated.Object(leaf)) == 1
+			if !isText && !isPrefix {
 				return fmt.Errorf("the local stack knows exact texts and prefixes, not %v", leaf)
 			}
 		}
@@ -57,7 +58,7 @@ func fits(filter, v any) bool {
 	}
 	text, ok := v.(string)
 	return ok && slices.ContainsFunc(translated.List(filter), func(leaf any) bool {
-		prefix, ok := translated.Object(leaf)["prefix"].(string)
-		return leaf == text || ok && strings.HasPrefix(text, prefix)
+		prefix, isPrefix := translated.Object(leaf)["prefix"].(string)
+		return leaf == text || isPrefix && strings.HasPrefix(text, prefix)
 	})
 }

@@ -5,10 +5,11 @@ import (
 	"testing"
 )
 
-const events = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},"EXACT"]}}}}`
+// pattern takes inserts of rows whose partition key begins with EVTS# or is EXACT.
+const pattern = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},"EXACT"]}}}}`
 
 func TestFilterTakesWhatItsPatternSays(t *testing.T) {
-	f, err := parseFilter(events)
+	f, err := parseFilter(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ type Invoker func(ctx context.Context, function string, event []byte) ([]byte, e
 type Call struct {
 	Source  string // name of the mapping
 	Records int
-	Failed  int   // of Records; they come again, or are given up
-	Err     error // the function's failure, for which all records failed
+	Failed  int   // how many of Records failed; they come again, or are given up
+	Err     error // the call itself failed, and so all records; nil: it did not
 	Took    time.Duration
 }
 
@@ -35,19 +35,19 @@ type Message struct {
 type Watcher struct {
 	Called   func(Call)
 	Received func(Message)
-	Trouble  func(source string, err error) // once for errors in a row
+	Trouble  func(source string, err error) // called once for errors in a row
 }
 
 const (
 	pollEvery = 50 * time.Millisecond  // of a stream
 	askLimit  = 10 * time.Second       // for one answer of the database or the queue
-	firstWait = 100 * time.Millisecond // after an error; doubled to mostWait
+	firstWait = 100 * time.Millisecond // after an error; doubled for each further one, up to mostWait
 	mostWait  = 5 * time.Second
 )
 
 // backoff returns how long to wait after one or more errors in a row.
 func backoff(errors int) time.Duration {
-	return min(mostWait, firstWait<<min(errors-1, 10))
+	return min(mostWait, firstWait<<min(errors-1, 10)) // 10: an unlimited shift would overflow
 }
 
 // sleep waits. It returns the context's error when the context ends first.
@@ -65,12 +65,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 // caller calls the function of a mapping.
 type caller struct {
 	source, function string
-	partial          bool
+	partial          bool // the function reports which records failed
 	invoke           Invoker
 	watch            Watcher
 
 	mu       sync.Mutex
-	troubled bool
+	troubled bool // the last call of trouble had an error
 }
 
 // call calls the function with records and returns the ids of those that failed. When all failed
@@ -98,7 +98,7 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 // failures returns the failed records in the answer of a function that reports failures. As on
 // Lambda, the whole batch has failed when the answer cannot be read or has an unknown id.
 func failures(answer []byte, ids []string) map[string]bool {
-	var said struct {
+	var report struct {
 		Failures []struct {
 			ID string `json:"itemIdentifier"`
 		} `json:"batchItemFailures"`
@@ -106,11 +106,11 @@ func failures(answer []byte, ids []string) map[string]bool {
 	if len(answer) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(answer, &said); err != nil {
+	if err := json.Unmarshal(answer, &report); err != nil {
 		return all(ids)
 	}
 	sent, failed := all(ids), make(map[string]bool)
-	for _, f := range said.Failures {
+	for _, f := range report.Failures {
 		if !sent[f.ID] {
 			return sent
 		}
@@ -119,6 +119,7 @@ func failures(answer []byte, ids []string) map[string]bool {
 	return failed
 }
 
+// all returns the set of the ids.
 func all(ids []string) map[string]bool {
 	set := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -127,14 +128,14 @@ func all(ids []string) map[string]bool {
 	return set
 }
 
-// trouble reports an error to the watcher, unless the last call had an error too. Nil means that
-// there is no error.
+// trouble reports an error to the watcher, unless the call before had an error too. Nil says that
+// a request succeeded.
 func (c *caller) trouble(err error) {
 	c.mu.Lock()
-	fresh := err != nil && !c.troubled
+	isFirst := err != nil && !c.troubled
 	c.troubled = err != nil
 	c.mu.Unlock()
-	if fresh && c.watch.Trouble != nil {
+	if isFirst && c.watch.Trouble != nil {
 		c.watch.Trouble(c.source, err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// pollSeconds is how long a poll waits for a message. It is short: a killed poller may receive one
-// more message, which is then hidden for its visibility time-out.
+// pollSeconds is how long a poll waits for a message. It is short: a poller that is killed may still receive
+// a message, which no one else gets until its visibility time-out ends.
 const pollSeconds = 1
 
 // Queue feeds a function from a queue. A failed message stays in the queue: it comes again after
@@ -40,8 +40,8 @@ func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker,
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	room := make(chan struct{}, q.source.Concurrency)
-	for wrong := 0; ctx.Err() == nil; {
+	room := make(chan struct{}, q.source.Concurrency) // one token for each batch, taken before it is received
+	for errorsInRow := 0; ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
 			return
@@ -49,16 +49,16 @@ func (q *Queue) Run(ctx context.Context) {
 		}
 		messages, err := q.receive(ctx)
 		if err != nil && ctx.Err() == nil {
-			wrong++
+			errorsInRow++
 			q.trouble(err)
 		} else if err == nil {
-			wrong = 0
+			errorsInRow = 0
 			q.trouble(nil)
 		}
 		if len(messages) == 0 {
 			<-room
-			if wrong > 0 {
-				_ = sleep(ctx, min(time.Second, backoff(wrong)))
+			if errorsInRow > 0 {
+				_ = sleep(ctx, min(time.Second, backoff(errorsInRow)))
 			}
 			continue
 		}
@@ -69,6 +69,7 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
+// receive polls the queue once, and passes each message to the watcher.
 func (q *Queue) receive(ctx context.Context) ([]types.Message, error) {
 	out, err := ask(ctx, q.client.ReceiveMessage, &sqs.ReceiveMessageInput{
 		QueueUrl: &q.source.Queue, MaxNumberOfMessages: int32(q.source.BatchSize), WaitTimeSeconds: pollSeconds,
@@ -86,7 +87,7 @@ func (q *Queue) receive(ctx context.Context) ([]types.Message, error) {
 	return out.Messages, nil
 }
 
-// deliver calls the function and deletes what succeeded.
+// deliver calls the function and deletes the messages that succeeded.
 func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
 	events, ids := make([]json.RawMessage, len(messages)), make([]string, len(messages))
 	for i, m := range messages {
@@ -144,7 +145,7 @@ func (q *Queue) event(m types.Message) (json.RawMessage, error) {
 	})
 }
 
-// ask makes one request with a time limit. The client must not retry: the pumps wait between errors.
+// ask makes one request to SQS with a time limit. The client must not retry: the pumps wait between errors.
 func ask[In, Out, Opt any](ctx context.Context, do func(context.Context, *In, ...func(*Opt)) (*Out, error), in *In) (*Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()

@@ -31,10 +31,11 @@ type shard struct {
 	stream   *Stream
 	id       string
 	at       position // up to which the shard is read
-	iterator string   // "": none
+	iterator string   // of DynamoDB, for the next records; "": none
 }
 
-// next reads the following records, if there are any yet. After an error it goes on from at.
+// next returns the records after at, if there are any yet, and moves at. After an error the next call starts from at
+// again.
 func (h *shard) next(ctx context.Context) ([]map[string]any, error) {
 	records, err := h.read(ctx)
 	switch {
@@ -78,15 +79,15 @@ func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
 
 // run reads the shard to its end, or until the context ends.
 func (h *shard) run(ctx context.Context) {
-	for wrong := 0; ctx.Err() == nil && !h.at.Ended; {
+	for errorsInRow := 0; ctx.Err() == nil && !h.at.Ended; {
 		records, err := h.next(ctx)
 		if err != nil {
-			wrong++
+			errorsInRow++
 			h.stream.tell(ctx, err)
-			_ = sleep(ctx, backoff(wrong))
+			_ = sleep(ctx, backoff(errorsInRow))
 			continue
 		}
-		wrong = 0
+		errorsInRow = 0
 		h.stream.trouble(nil)
 		for batch := range slices.Chunk(h.fitting(records), h.stream.options.Source.BatchSize) {
 			if h.deliver(ctx, batch, 0) != nil {
@@ -94,7 +95,7 @@ func (h *shard) run(ctx context.Context) {
 			}
 		}
 		if len(records) > 0 || h.at.Ended {
-			h.done(h.at) // records that do not fit the filter are finished too
+			h.save(h.at) // records that do not fit the filter are finished too
 			continue
 		}
 		_ = sleep(ctx, pollEvery)
@@ -126,28 +127,28 @@ func sequenceOf(tree map[string]any) string {
 	return sequence
 }
 
-// done saves the position in the shard.
-func (h *shard) done(p position) {
+// save writes the position in the shard to the checkpoints.
+func (h *shard) save(p position) {
 	if err := h.stream.points.set(h.id, p); err != nil {
 		h.stream.trouble(err)
 	}
 }
 
 // deliver calls the function until every record has succeeded or is given up, and moves the
-// checkpoint behind each finished record. tries is how often these records have failed already. It
-// fails only when the pump ends.
+// checkpoint behind each finished record. tries is how often these records have failed already.
+// deliver returns an error only when the pump ends.
 //
-// When the function reports a record as failed, the records before it are finished and the batch
-// begins there. When it fails on the first record, or for all, the batch is split if the mapping
-// says so. Neither counts as a try (Lambda, "Discarding failed records").
+// When the function reports a record as failed, the records before it are finished, and the batch
+// then begins with it. When the first record or the whole call fails, the batch is split in two if
+// the mapping has Bisect. Neither counts as a try (Lambda, "Discarding failed records").
 func (h *shard) deliver(ctx context.Context, records []record, tries int) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		from, err := h.call(ctx, records)
+		from, err := h.call(ctx, records) // the first failed record
 		if from > 0 {
-			h.done(position{After: records[from-1].sequence})
+			h.save(position{After: records[from-1].sequence})
 			tries = 0
 		}
 		records = records[from:]
@@ -168,7 +169,7 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 		tries++
 		if most := h.stream.options.Source.Retries; most >= 0 && tries > most {
 			h.giveUp(ctx, records, tries, err)
-			h.done(position{After: records[len(records)-1].sequence})
+			h.save(position{After: records[len(records)-1].sequence})
 			return nil
 		}
 		if err := sleep(ctx, backoff(tries)); err != nil {
@@ -196,7 +197,7 @@ func (h *shard) call(ctx context.Context, records []record) (int, error) {
 // the message is lost, as on Lambda.
 const sendTries = 5
 
-// giveUp sends a message to the mapping's queue that says where the records are. It has no record.
+// giveUp sends a message about the records to the mapping's queue: where they are in the stream, not the records.
 func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause error) {
 	source := h.stream.options.Source
 	if source.OnFailure == "" {

@@ -27,7 +27,7 @@ type StreamOptions struct {
 	Watch    Watcher
 }
 
-// listEvery is how often new shards are looked for.
+// listEvery is the interval at which readShards looks for new shards.
 const listEvery = time.Second
 
 // Stream feeds a function from a table's stream. Within a shard it keeps the order, and repeats a
@@ -36,9 +36,9 @@ type Stream struct {
 	caller
 	options StreamOptions
 	filters []any
-	arn     string // the database's; events have the template's
+	arn     string // of the stream in the database; events have the ARN in the template
 	points  *checkpoints
-	skips   chan chan error
+	skips   chan chan error // calls of Skip, each with the channel for its result
 }
 
 // NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table
@@ -72,7 +72,7 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 // Run feeds the function until the context ends. It then waits for running calls.
 func (s *Stream) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		round, cancel := context.WithCancel(ctx)
+		round, cancel := context.WithCancel(ctx) // until the end, or until a call of Skip
 		var reading sync.WaitGroup
 		reading.Go(func() { s.readShards(round) })
 		var reply chan error
@@ -106,15 +106,15 @@ func (s *Stream) readShards(ctx context.Context) {
 	defer wg.Wait()
 	running := make(map[string]bool)
 	ended := make(chan struct{}, 1)
-	for wrong := 0; ctx.Err() == nil; {
+	for errorsInRow := 0; ctx.Err() == nil; {
 		shards, err := s.ready(ctx)
 		wait := listEvery
 		if err != nil {
-			wrong++
-			wait = backoff(wrong)
+			errorsInRow++
+			wait = backoff(errorsInRow)
 			s.tell(ctx, err)
 		} else {
-			wrong = 0
+			errorsInRow = 0
 		}
 		for _, id := range shards {
 			if running[id] {
@@ -137,11 +137,13 @@ func (s *Stream) readShards(ctx context.Context) {
 	}
 }
 
-// ready returns the shards to read: those not read to their end whose parent is.
+// ready returns the shards that are not read to their end, and whose parent is or no longer exists.
 func (s *Stream) ready(ctx context.Context) (ids []string, err error) {
 	parents, err := s.list(ctx)
 	for id, parent := range parents {
-		if _, listed := parents[parent]; !s.points.position(id).Ended && (!listed || s.points.position(parent).Ended) {
+		_, parentExists := parents[parent]
+		isBlocked := parentExists && !s.points.position(parent).Ended
+		if !isBlocked && !s.points.position(id).Ended {
 			ids = append(ids, id)
 		}
 	}
@@ -181,7 +183,7 @@ func (s *Stream) skipAll(ctx context.Context) error {
 	}
 	for id := range shards {
 		h := shard{stream: s, id: id, at: s.points.position(id)}
-		for empty := 0; empty < 2 && !h.at.Ended; {
+		for empty := 0; empty < 2 && !h.at.Ended; { // one empty answer may come before the end
 			records, err := h.next(ctx)
 			if err != nil {
 				return err
@@ -219,8 +221,8 @@ func (s *Stream) askStreams(ctx context.Context, action string, in map[string]an
 	return s.ask(ctx, "DynamoDBStreams_20120810."+action, in, out)
 }
 
-// ask makes one request to the database, with a time limit. The SDK would parse the records, which Lambda passes on
-// in the database's JSON.
+// ask makes one request to the database, with a time limit. It does not use the SDK: the SDK would parse the records,
+// but Lambda passes them on in the database's JSON.
 func (s *Stream) ask(ctx context.Context, target string, in map[string]any, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()

@@ -20,15 +20,15 @@ import (
 type fake struct {
 	mu      sync.Mutex
 	shards  []fakeShard
-	asked   []string // the requested iterators: type, shard and sequence number
-	problem string   // the error type of the next answer for records
+	asked   []string // the requests for an iterator: type, shard and sequence number
+	problem string   // the error that the next call of GetRecords gets, once; "": none
 }
 
 type fakeShard struct {
 	id, parent string
 	records    []string // sequence numbers
 	closed     bool     // no more records come
-	expired    bool     // listed, but not there
+	expired    bool     // still listed, but it has no iterator any more
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +70,7 @@ func (f *fake) answer(action, shard, kind, sequence, iterator string) (answer an
 		}
 		return map[string]any{"ShardIterator": fmt.Sprintf("%s %d", shard, slices.Index(s.records, sequence)+1)}, ""
 	}
-	if f.problem != "" {
+	if f.problem != "" { // GetRecords, whose iterator is "shard index"
 		problem, f.problem = f.problem, ""
 		return nil, problem
 	}
@@ -98,11 +98,11 @@ func (f *fake) change(do func()) {
 	do()
 }
 
-// eaten collects the records that the function got.
+// eaten is a function that collects the records that it gets.
 type eaten struct {
 	mu      sync.Mutex
-	records []string
-	answer  func(records []string) ([]byte, error)
+	records []string                               // one text for each call: its sequence numbers, with +
+	answer  func(records []string) ([]byte, error) // nil: success
 }
 
 func (e *eaten) invoke(_ context.Context, _ string, event []byte) ([]byte, error) {
@@ -226,11 +226,11 @@ func TestReadingGoesOnAfterAnError(t *testing.T) {
 
 func TestBatchIsSplitWhereItFailed(t *testing.T) {
 	four := func() *fake { return &fake{shards: []fakeShard{{id: "a", records: []string{"1", "2", "3", "4"}}}} }
-	report := func(ids ...string) []byte {
-		b, _ := json.Marshal(map[string]any{"batchItemFailures": []map[string]string{{"itemIdentifier": ids[0]}}})
+	report := func(failedID string) []byte {
+		b, _ := json.Marshal(map[string]any{"batchItemFailures": []map[string]string{{"itemIdentifier": failedID}}})
 		return b
 	}
-	poison := func(batch []string) ([]byte, error) {
+	reportTwo := func(batch []string) ([]byte, error) {
 		if slices.Contains(batch, "2") {
 			return report("2"), nil
 		}
@@ -241,17 +241,17 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 		answer func([]string) ([]byte, error)
 		want   []string
 	}{
-		"reported, split":     {translated.EventSource{Partial: true, Bisect: true, Retries: 1}, poison, []string{"1+2+3+4", "2+3+4", "2", "2", "3+4"}},
-		"reported, not split": {translated.EventSource{Partial: true, Retries: 1}, poison, []string{"1+2+3+4", "2+3+4", "2+3+4"}},
+		"reported, split":     {translated.EventSource{Partial: true, Bisect: true, Retries: 1}, reportTwo, []string{"1+2+3+4", "2+3+4", "2", "2", "3+4"}},
+		"reported, not split": {translated.EventSource{Partial: true, Retries: 1}, reportTwo, []string{"1+2+3+4", "2+3+4", "2+3+4"}},
 		"thrown, split": {translated.EventSource{Bisect: true, Retries: 0}, func(batch []string) ([]byte, error) {
 			if slices.Contains(batch, "2") {
 				return nil, errors.New("thrown")
 			}
 			return nil, nil
 		}, []string{"1+2+3+4", "1+2", "1", "2", "3+4"}},
-		"thrown, not split": {translated.EventSource{Retries: 1}, func([]string) ([]byte, error) { return nil, errors.New("thrown") }, []string{"1+2+3+4", "1+2+3+4"}},
-		"unknown id":        {translated.EventSource{Partial: true, Retries: 1}, func([]string) ([]byte, error) { return report("9"), nil }, []string{"1+2+3+4", "1+2+3+4"}},
-		"not asked for":     {translated.EventSource{Retries: 1}, poison, []string{"1+2+3+4"}},
+		"thrown, not split":   {translated.EventSource{Retries: 1}, func([]string) ([]byte, error) { return nil, errors.New("thrown") }, []string{"1+2+3+4", "1+2+3+4"}},
+		"unknown id reported": {translated.EventSource{Partial: true, Retries: 1}, func([]string) ([]byte, error) { return report("9"), nil }, []string{"1+2+3+4", "1+2+3+4"}},
+		"report is not read":  {translated.EventSource{Retries: 1}, reportTwo, []string{"1+2+3+4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, e := four(), &eaten{answer: c.answer}

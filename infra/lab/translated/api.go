@@ -18,16 +18,16 @@ type API struct {
 	Routes      []Route // sorted by path, then method
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
-	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/pets"; AllMethods for the rest
-	Variables   map[string]string          // the stage's
+	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/pets", or AllMethods
+	Variables   map[string]string          // the stage's variables
 }
 
 // Route is one method of a path.
 type Route struct {
 	Method     string // "GET"; "ANY" for every method
 	Path       string // as in the template: /v1/pets/{petId}
-	Function   string // name; "" with a Mock
-	Mock       *Mock  // nil: a Function answers
+	Function   string // name; "": the Mock answers
+	Mock       *Mock  // nil: the Function answers
 	Authorizer string // "": open
 }
 
@@ -59,7 +59,7 @@ type Throttle struct {
 	Burst int     // at once
 }
 
-// AllMethods names the throttle of the methods without one of their own.
+// AllMethods is the key of the throttle that limits every method without a throttle of its own.
 const AllMethods = "* /*"
 
 // open is SAM's name for a route without an authorizer. It has no security scheme.
@@ -89,8 +89,8 @@ func (t *Template) API() (*API, error) {
 	return a, errors.Join(wrong...)
 }
 
-// readThrottle reads one of the stage's method settings, where the path /v1/pets is /~1v1~1pets: a slash, and then the path
-// with ~1 for each slash.
+// readThrottle reads one of the stage's method settings. There, a path follows a slash and has ~1 for each slash of
+// its own: /v1/pets is /~1v1~1pets.
 func (a *API) readThrottle(setting map[string]any) error {
 	rate, burst := setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"]
 	if rate == nil && burst == nil {
@@ -110,7 +110,7 @@ func (a *API) readThrottle(setting map[string]any) error {
 	return nil
 }
 
-// methods are the methods of routes, by their names in a document of OpenAPI.
+// methods are the methods of routes, by their keys in an OpenAPI document.
 var methods = map[string]string{
 	"get": "GET", "post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE", "head": "HEAD", "options": "OPTIONS",
 	"x-amazon-apigateway-any-method": "ANY",
@@ -123,9 +123,9 @@ func (a *API) readRoutes(t *Template, body map[string]any) error {
 		item := Object(paths[path])
 		for _, name := range slices.Sorted(maps.Keys(item)) {
 			route := Route{Method: methods[name], Path: path}
-			err := fmt.Errorf("%q is no method", name)
-			if route.Method != "" {
-				err = a.readRoute(t, &route, Object(item[name]), body["security"])
+			err := a.readRoute(t, &route, Object(item[name]), body["security"])
+			if route.Method == "" {
+				err = fmt.Errorf("%q is no method", name)
 			}
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("%s %s: %w", strings.ToUpper(name), path, err))
@@ -136,8 +136,8 @@ func (a *API) readRoutes(t *Template, body map[string]any) error {
 	return errors.Join(wrong...)
 }
 
-// readRoute sets what answers a route, and its authorizer. security is the API's, for an operation without its own.
-func (a *API) readRoute(t *Template, route *Route, operation map[string]any, security any) (err error) {
+// readRoute sets what answers a route, and its authorizer. An operation without a security of its own has the API's.
+func (a *API) readRoute(t *Template, route *Route, operation map[string]any, apiSecurity any) (err error) {
 	integration := Object(operation["x-amazon-apigateway-integration"])
 	switch typ := strings.ToLower(scalar(integration["type"])); typ {
 	case "aws_proxy":
@@ -149,16 +149,17 @@ func (a *API) readRoute(t *Template, route *Route, operation map[string]any, sec
 	default:
 		err = fmt.Errorf("integration %v: the local stack knows only aws_proxy and mock", typ)
 	}
-	if own, ok := operation["security"]; ok {
-		security = own
+	security, ok := operation["security"]
+	if !ok {
+		security = apiSecurity
 	}
 	var errSecurity error
 	route.Authorizer, errSecurity = a.authorizerOf(security)
 	return errors.Join(err, errSecurity)
 }
 
-// authorizerOf reads an operation's security: nothing, NONE or the name of an authorizer. It
-// refuses another name: the route would be open and look closed.
+// authorizerOf reads an operation's security: nothing, NONE or the name of an authorizer. Another name is
+// an error: the route would look protected and be open.
 func (a *API) authorizerOf(security any) (found string, err error) {
 	for _, requirement := range List(security) {
 		for name := range Object(requirement) {
@@ -179,6 +180,7 @@ func (a *API) authorizerOf(security any) (found string, err error) {
 
 var functionARN = regexp.MustCompile(`:function:([^/:]+)/invocations$`)
 
+// functionOf returns the function's name in the URI by which API Gateway calls the function.
 func functionOf(uri any) (string, error) {
 	m := functionARN.FindStringSubmatch(scalar(uri))
 	if m == nil {
@@ -202,7 +204,8 @@ func (a *API) readResponses(body map[string]any) error {
 	return nil
 }
 
-// mockOf reads a mock integration that has one answer, of constants.
+// mockOf reads a mock integration that has one answer, in which everything is constant: a header's value has quotes,
+// and the body has no $ or #, with which the expressions of a template begin.
 func mockOf(integration map[string]any) (*Mock, error) {
 	responses := Object(integration["responses"])
 	response, ok := responses["default"].(map[string]any)
@@ -216,7 +219,8 @@ func mockOf(integration map[string]any) (*Mock, error) {
 	m := &Mock{Status: status, Header: http.Header{}, Body: texts(response["responseTemplates"])["application/json"]}
 	for parameter, value := range texts(response["responseParameters"]) {
 		name, isHeader := strings.CutPrefix(parameter, "method.response.header.")
-		if !isHeader || len(value) < 2 || value[0] != '\'' || value[len(value)-1] != '\'' {
+		isConstant := len(value) >= 2 && value[0] == '\'' && value[len(value)-1] == '\''
+		if !isHeader || !isConstant {
 			return nil, fmt.Errorf("a mock's %s: %s is not supported by the local stack", parameter, value)
 		}
 		m.Header.Set(name, value[1:len(value)-1])
@@ -229,7 +233,7 @@ func mockOf(integration map[string]any) (*Mock, error) {
 
 func (a *API) readAuthorizers(body map[string]any) error {
 	schemes := Object(body["securityDefinitions"])
-	if schemes == nil {
+	if schemes == nil { // OpenAPI 3 has another place for them
 		schemes = Object(Object(body["components"])["securitySchemes"])
 	}
 	var wrong []error
@@ -245,12 +249,13 @@ func (a *API) readAuthorizers(body map[string]any) error {
 
 const headerSource = "method.request.header."
 
-// readAuthorizer reads a security scheme. Without an identity source, an authorizer of type TOKEN gets the
-// header that its scheme names.
+// readAuthorizer reads a security scheme. An authorizer of type TOKEN that has no identity source gets the header
+// that its scheme names.
 func readAuthorizer(scheme map[string]any) (Authorizer, error) {
 	x := Object(scheme["x-amazon-apigateway-authorizer"])
 	typ := strings.ToLower(scalar(x["type"]))
-	if typ != "request" && typ != "token" || x["identityValidationExpression"] != nil {
+	isLambda := typ == "request" || typ == "token"
+	if !isLambda || x["identityValidationExpression"] != nil {
 		return Authorizer{}, errors.New("the local stack knows only Lambda authorizers of type REQUEST or TOKEN, without a validation expression")
 	}
 	f, err := functionOf(x["authorizerUri"])
@@ -270,9 +275,9 @@ func readAuthorizer(scheme map[string]any) (Authorizer, error) {
 	} else if auth.Token {
 		auth.Identity = []string{headerSource + scalar(scheme["name"])}
 	}
-	headers := !slices.ContainsFunc(auth.Identity, func(s string) bool { return len(s) <= len(headerSource) || !strings.HasPrefix(s, headerSource) })
+	notAHeader := func(source string) bool { return source == headerSource || !strings.HasPrefix(source, headerSource) }
 	switch {
-	case !headers:
+	case slices.ContainsFunc(auth.Identity, notAHeader):
 		return auth, fmt.Errorf("its identity sources are %v: the local stack knows only headers", auth.Identity)
 	case auth.Token && len(auth.Identity) > 1:
 		return auth, fmt.Errorf("its identity sources are %v: for the type TOKEN there is one", auth.Identity)

@@ -35,7 +35,7 @@ func TestTokenAuthorizerIsTheTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// SAM's defaults are the type TOKEN, and API Gateway's cache time.
+	// SAM's default is the type TOKEN. API Gateway's default is to cache an answer for five minutes.
 	plain := api.Authorizers["Plain"]
 	if !plain.Token || plain.TTL != 5*time.Minute || !slices.Equal(plain.Identity, []string{"method.request.header.Authorization"}) || plain.Function != "Other" {
 		t.Errorf("%+v", plain)
@@ -45,11 +45,11 @@ func TestTokenAuthorizerIsTheTemplates(t *testing.T) {
 		t.Errorf("%+v", full)
 	}
 	for name, c := range map[string]struct{ old, new, says string }{
-		"an expression": {`"type":"token"`, `"type":"token","identityValidationExpression":"a"`, "validation expression"},
-		"two sources":   {`"type":"token"`, `"type":"token","identitySource":"method.request.header.A, method.request.header.B"`, "TOKEN there is one"},
-		"a query":       {`"type":"token"`, `"type":"token","identitySource":"method.request.querystring.a"`, "only headers"},
-		"no header":     {`"type":"token"`, `"type":"token","identitySource":"method.request.header."`, "only headers"},
-		"another type":  {`"type":"token"`, `"type":"jwt"`, "REQUEST or TOKEN"},
+		"a validation expression": {`"type":"token"`, `"type":"token","identityValidationExpression":"a"`, "validation expression"},
+		"two sources":             {`"type":"token"`, `"type":"token","identitySource":"method.request.header.A, method.request.header.B"`, "TOKEN there is one"},
+		"a query":                 {`"type":"token"`, `"type":"token","identitySource":"method.request.querystring.a"`, "only headers"},
+		"no header":               {`"type":"token"`, `"type":"token","identitySource":"method.request.header."`, "only headers"},
+		"another type":            {`"type":"token"`, `"type":"jwt"`, "REQUEST or TOKEN"},
 	} {
 		changed, err := altered(t, tpl, c.old, c.new).Resolve(translated.Options{})
 		if err != nil {
@@ -70,17 +70,25 @@ func TestPreflightsOfSAMsCorsAreServed(t *testing.T) {
 		"Access-Control-Allow-Origin": {"https://app.example.com"}, "Access-Control-Allow-Headers": {"Authorization"},
 		"Access-Control-Allow-Methods": {"GET"}, "Access-Control-Max-Age": {"600"},
 	}}
-	for setting, authorizer := range map[string]string{"": "A", "\n        AddDefaultAuthorizerToCorsPreflight: false": ""} {
+	const openPreflight = "\n        AddDefaultAuthorizerToCorsPreflight: false"
+	for setting, authorizer := range map[string]string{"": "A", openPreflight: ""} {
 		text := strings.Replace(secondTemplate, "StageName: live", cors, 1)
 		tpl, err := translate(t, strings.Replace(text, "DefaultAuthorizer: A", "DefaultAuthorizer: A"+setting, 1), ssm)
 		if err != nil {
 			t.Fatal(err)
 		}
 		api, err := tpl.API()
-		if err != nil || len(api.Routes) != 2 || api.Routes[1].Method != "OPTIONS" || api.Routes[1].Authorizer != authorizer || !reflect.DeepEqual(api.Routes[1].Mock, want) {
-			t.Errorf("%q: %+v, %v", setting, api, err)
+		if err != nil || len(api.Routes) != 2 {
+			t.Fatalf("%q: %+v, %v", setting, api, err)
 		}
-		for old, other := range map[string]string{`"{}\n"`: `"#set($a)"`, `"'600'"`: `"integration.response.header.x"`, `"default":{"responseParameters"`: `"4..":{"responseParameters"`} {
+		if preflight := api.Routes[1]; preflight.Method != "OPTIONS" || preflight.Authorizer != authorizer || !reflect.DeepEqual(preflight.Mock, want) {
+			t.Errorf("%q: %+v", setting, preflight)
+		}
+		for old, other := range map[string]string{
+			`"{}\n"`:                          `"#set($a)"`,                      // a body with an expression
+			`"'600'"`:                         `"integration.response.header.x"`, // a header that is not constant
+			`"default":{"responseParameters"`: `"4..":{"responseParameters"`,     // an answer for some statuses only
+		} {
 			changed, err := altered(t, tpl, old, other).Resolve(ssm)
 			if err != nil {
 				t.Fatal(err)

@@ -12,8 +12,8 @@ func ARN(service, resource string) string {
 	return "arn:aws:" + service + ":" + backing.Region + ":" + AccountID + ":" + resource
 }
 
-// attributes are the values of GetAtt by type and attribute. %s is the value of Ref. Another
-// attribute stops the start, because lint does not notice a misspelt one.
+// attributes are the values of GetAtt by type and attribute. %s is the value of Ref, but for a queue: see getAtt.
+// Another attribute stops the start, because lint does not notice a misspelt attribute.
 var attributes = map[string]string{
 	"AWS::Lambda::Function.Arn":                        ARN("lambda", "function:%s"),
 	"AWS::Lambda::Url.FunctionUrl":                     "https://%s.lambda-url." + backing.Region + ".on.aws/",
@@ -36,7 +36,7 @@ var attributes = map[string]string{
 	"AWS::ApiGateway::Deployment.DeploymentId":         "%s",
 }
 
-// getAtt evaluates Fn::GetAtt, of a text with a dot or of two texts.
+// getAtt evaluates Fn::GetAtt, whose argument is "Resource.Attribute" or a list of these two.
 func (r *resolver) getAtt(arg any) (any, error) {
 	whole := strings.Join(Words(arg), ".")
 	name, attribute, _ := strings.Cut(whole, ".")
@@ -52,6 +52,7 @@ func (r *resolver) getAtt(arg any) (any, error) {
 		return nil, fmt.Errorf("GetAtt %s: the local stack knows no such attribute of an %v", whole, resource["Type"])
 	}
 	id, err := r.ref(name)
+	// The Ref of a queue is its URL. The other attributes of a queue contain its name.
 	if resource["Type"] == "AWS::SQS::Queue" && attribute != "QueueUrl" {
 		id, err = r.queueName(name)
 	}
@@ -61,7 +62,7 @@ func (r *resolver) getAtt(arg any) (any, error) {
 	return strings.Replace(pattern, "%s", fmt.Sprint(id), 1), nil
 }
 
-// queueName returns the name of the queue with that logical id.
+// queueName returns the name of the queue with a logical id. The queue's properties may not be resolved yet.
 func (r *resolver) queueName(id string) (string, error) {
 	name, err := r.resolve(Object(r.resources[id]["Properties"])["QueueName"])
 	return queueName(id, map[string]any{"QueueName": name}), err

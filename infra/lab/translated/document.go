@@ -1,8 +1,6 @@
 package translated
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Object returns a value of a translated document as an object, or nil.
 func Object(v any) map[string]any {
@@ -10,8 +8,8 @@ func Object(v any) map[string]any {
 	return m
 }
 
-// List returns a value of a translated document as a list. One value that is no list is a list of one,
-// as in a policy.
+// List returns a value of a translated document as a list. A value that is not a list becomes a list of one
+// element: a policy may have a single value where a list is allowed.
 func List(v any) []any {
 	if l, ok := v.([]any); ok || v == nil {
 		return l
@@ -28,7 +26,7 @@ func Words(v any) []string {
 	return out
 }
 
-// scalar returns a value of a translated document as a text.
+// scalar returns a value of a translated document as a text. A whole number has no exponent: 1000000, not 1e+06.
 func scalar(v any) string {
 	if f, ok := v.(float64); ok && f == float64(int64(f)) {
 		return fmt.Sprint(int64(f))
@@ -45,7 +43,8 @@ func texts(v any) map[string]string {
 	return out
 }
 
-// Like reports whether a text fits a pattern of IAM, in which * is any text and ? is any character.
+// Like reports whether a text fits a pattern of IAM, in which * is any text and ? is any character. Up to the first
+// *, pattern[i] must fit text[i]; after it, the rest of the pattern must fit some end of the text.
 func Like(pattern, text string) bool {
 	for i := range len(pattern) {
 		switch {

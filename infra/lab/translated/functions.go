@@ -13,14 +13,13 @@ import (
 
 // Function is a Lambda function of a template.
 type Function struct {
-	Name    string // logical id, after Options.FunctionPrefix
-	CodeURI string // folder of its main package, or of its module in JavaScript or Python, as in the template
-	Runtime string
-	Handler string
-	Timeout time.Duration
-	Memory  int // megabytes
-	Env     map[string]string
-
+	Name     string // logical id, after Options.FunctionPrefix
+	CodeURI  string // as in the template: folder of its main package, or of its JavaScript or Python module
+	Runtime  string
+	Handler  string
+	Timeout  time.Duration
+	Memory   int // megabytes
+	Env      map[string]string
 	Reserved *int // the reserved concurrency; nil: none
 }
 
@@ -35,10 +34,10 @@ func (f Function) Interpreted() bool { return f.Python() || strings.HasPrefix(f.
 func (t *Template) Functions() (map[string]Function, error) {
 	out := make(map[string]Function)
 	var wrong []error
-	for _, name := range t.Named("AWS::Lambda::Function") {
-		f, err := t.function(name)
+	for _, id := range t.Named("AWS::Lambda::Function") {
+		f, err := t.function(id)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("function %s: %w", name, err))
+			wrong = append(wrong, fmt.Errorf("function %s: %w", id, err))
 		}
 		out[f.Name] = f
 	}
@@ -51,13 +50,15 @@ func (t *Template) hasFunction(name string) bool {
 	return ok && t.Resources[id].Type == "AWS::Lambda::Function"
 }
 
-func (t *Template) function(name string) (Function, error) {
-	p := t.Resources[name].Properties
+// function reads the function with a logical id. Memory and Timeout begin with the defaults of Lambda.
+func (t *Template) function(id string) (Function, error) {
+	p := t.Resources[id].Properties
 	f := Function{
-		Name: t.options.FunctionPrefix + name, CodeURI: t.Code[name], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
+		Name: t.options.FunctionPrefix + id, CodeURI: t.Code[id], Runtime: scalar(p["Runtime"]), Handler: scalar(p["Handler"]),
 		Memory: 128,
 	}
-	if bootstrap := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"; !bootstrap && !f.Interpreted() {
+	isProgram := strings.HasPrefix(f.Runtime, "provided.") && f.Handler == "bootstrap"
+	if !isProgram && !f.Interpreted() {
 		return f, fmt.Errorf("runtime %s, handler %s: the local stack cannot serve it, only bootstraps of provided.*, nodejs* and python*", f.Runtime, f.Handler)
 	}
 	if f.CodeURI == "" {
@@ -65,10 +66,10 @@ func (t *Template) function(name string) (Function, error) {
 	}
 	seconds, reserved := 3, 0
 	var wrong []error
-	for property, to := range map[string]*int{"Timeout": &seconds, "MemorySize": &f.Memory, "ReservedConcurrentExecutions": &reserved} {
+	for property, field := range map[string]*int{"Timeout": &seconds, "MemorySize": &f.Memory, "ReservedConcurrentExecutions": &reserved} {
 		if v, ok := p[property]; ok {
 			var err error
-			*to, err = strconv.Atoi(scalar(v))
+			*field, err = strconv.Atoi(scalar(v))
 			wrong = append(wrong, err)
 		}
 	}
@@ -104,8 +105,8 @@ func (t *Template) Schedules() ([]Schedule, error) {
 		every, err := interval(scalar(p["ScheduleExpression"]))
 		for _, v := range List(p["Targets"]) {
 			target := Object(v)
-			_, function, ok := strings.Cut(scalar(target["Arn"]), ":function:")
-			if err != nil || !ok || target["Input"] != nil {
+			_, function, isFunction := strings.Cut(scalar(target["Arn"]), ":function:")
+			if err != nil || !isFunction || target["Input"] != nil {
 				wrong = append(wrong, fmt.Errorf("schedule %s: the target %v, of a function without an input: %w", name, target, err))
 			}
 			out = append(out, Schedule{name, ARN("events", "rule/"+name), function, every})
@@ -114,6 +115,7 @@ func (t *Template) Schedules() ([]Schedule, error) {
 	return out, errors.Join(wrong...)
 }
 
+// interval returns the duration of a schedule's expression rate(…).
 func interval(expression string) (time.Duration, error) {
 	m := rate.FindStringSubmatch(expression)
 	if m == nil {
@@ -151,7 +153,7 @@ func (t *Template) FunctionURLs() ([]FunctionURL, error) {
 func (t *Template) functionURL(id string) (FunctionURL, error) {
 	p := t.Resources[id].Properties
 	u := FunctionURL{ID: id, Function: functionName(p["TargetFunctionArn"])}
-	if p["AuthType"] != "NONE" || len(p) != 2 {
+	if p["AuthType"] != "NONE" || len(p) != 2 { // the second property is the target
 		return u, fmt.Errorf("the local stack serves one with AuthType NONE and no other property, not %v", p)
 	}
 	if !t.hasFunction(u.Function) {
@@ -162,17 +164,17 @@ func (t *Template) functionURL(id string) (FunctionURL, error) {
 		t.permitted(u.Function, "lambda:InvokeFunction", "InvokedViaFunctionUrl", "true"))
 }
 
-// permitted looks for a permission of everyone to call a function by its URL. Since October 2025 AWS wants
-// two (Lambda developer guide, "Control access to Lambda function URLs").
-func (t *Template) permitted(function, action, limit, value string) error {
-	if t.permits(function, action, func(p map[string]any) bool { return p["Principal"] == "*" && scalar(p[limit]) == value }) {
+// permitted returns nil when a permission with this property lets everyone do the action on a function. Since October
+// 2025 a call by a URL needs two permissions (Lambda developer guide, "Control access to Lambda function URLs").
+func (t *Template) permitted(function, action, property, value string) error {
+	if t.permits(function, action, func(p map[string]any) bool { return p["Principal"] == "*" && scalar(p[property]) == value }) {
 		return nil
 	}
-	return fmt.Errorf("AWS would answer 403: no permission of %s has Action %s, Principal '*' and %s %s", function, action, limit, value)
+	return fmt.Errorf("AWS would answer 403: no permission of %s has Action %s, Principal '*' and %s %s", function, action, property, value)
 }
 
-// LetsAuthorize reports whether the template lets API Gateway ask a function for an API, by the API's id. "" is
-// the template's own API.
+// LetsAuthorize reports whether a permission of the template lets API Gateway call a function as an authorizer of
+// the API with that id. "" is the template's own API.
 func (t *Template) LetsAuthorize(function, api string) bool {
 	source := ARN("execute-api", cmp.Or(api, apiID)+"/authorizers/local")
 	return t.permits(function, "lambda:InvokeFunction", func(p map[string]any) bool {
@@ -180,7 +182,7 @@ func (t *Template) LetsAuthorize(function, api string) bool {
 	})
 }
 
-// permits reports whether the template has a permission for an action on a function that fits.
+// permits reports whether the template has a permission for an action on a function whose properties fit.
 func (t *Template) permits(function, action string, fits func(properties map[string]any) bool) bool {
 	return slices.ContainsFunc(t.Named("AWS::Lambda::Permission"), func(id string) bool {
 		p := t.Resources[id].Properties

@@ -12,7 +12,7 @@ const urlTemplate = `
 Transform: AWS::Serverless-2016-10-31
 Parameters:
   Shown: {Type: String, Default: 'yes'}
-  Lid: {Type: Number, Default: 7}
+  Limit: {Type: Number, Default: 7}
 Conditions:
   IsShown: !Equals [!Ref Shown, 'yes']
 Globals:
@@ -21,7 +21,7 @@ Resources:
   Check:
     Type: AWS::Serverless::Function
     Condition: IsShown
-    Properties: {FunctionUrlConfig: {AuthType: NONE}, ReservedConcurrentExecutions: !Ref Lid}
+    Properties: {FunctionUrlConfig: {AuthType: NONE}, ReservedConcurrentExecutions: !Ref Limit}
   Other:
     Type: AWS::Serverless::Function
     Properties:
@@ -61,14 +61,14 @@ func TestFunctionURLThatAWSOrTheStackRefusesIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ old, new, says string }{
-		"no right to the URL":      {`"Action":"lambda:InvokeFunctionUrl"`, `"Action":"lambda:InvokeFunction"`, "lambda:InvokeFunctionUrl"},
-		"no right to the function": {`"InvokedViaFunctionUrl":true`, `"InvokedViaFunctionUrl":false`, "InvokedViaFunctionUrl"},
-		"right of one account":     {`"InvokedViaFunctionUrl":true,"Principal":"*"`, `"InvokedViaFunctionUrl":true,"Principal":"111122223333"`, "lambda:InvokeFunction,"},
-		"another authentication":   {`"FunctionUrlAuthType":"NONE"`, `"FunctionUrlAuthType":"AWS_IAM"`, "FunctionUrlAuthType"},
-		"signed requests":          {`"AuthType":"NONE"`, `"AuthType":"AWS_IAM"`, "AWS_IAM"},
-		"CORS":                     {`"AuthType":"NONE"`, `"AuthType":"NONE","Cors":{"AllowOrigins":["*"]}`, "Cors"},
-		"a stream as answer":       {`"AuthType":"NONE"`, `"AuthType":"NONE","InvokeMode":"RESPONSE_STREAM"`, "InvokeMode"},
-		"another function":         {`"TargetFunctionArn":{"Ref":"Check"}`, `"TargetFunctionArn":"Chess"`, "Chess"},
+		"no right to the URL":       {`"Action":"lambda:InvokeFunctionUrl"`, `"Action":"lambda:InvokeFunction"`, "lambda:InvokeFunctionUrl"},
+		"no right to the function":  {`"InvokedViaFunctionUrl":true`, `"InvokedViaFunctionUrl":false`, "InvokedViaFunctionUrl"},
+		"right of one account only": {`"InvokedViaFunctionUrl":true,"Principal":"*"`, `"InvokedViaFunctionUrl":true,"Principal":"111122223333"`, "lambda:InvokeFunction,"},
+		"another authentication":    {`"FunctionUrlAuthType":"NONE"`, `"FunctionUrlAuthType":"AWS_IAM"`, "FunctionUrlAuthType"},
+		"signed requests":           {`"AuthType":"NONE"`, `"AuthType":"AWS_IAM"`, "AWS_IAM"},
+		"CORS":                      {`"AuthType":"NONE"`, `"AuthType":"NONE","Cors":{"AllowOrigins":["*"]}`, "Cors"},
+		"a streamed answer":         {`"AuthType":"NONE"`, `"AuthType":"NONE","InvokeMode":"RESPONSE_STREAM"`, "InvokeMode"},
+		"an unknown function":       {`"TargetFunctionArn":{"Ref":"Check"}`, `"TargetFunctionArn":"Chess"`, "Chess"},
 	} {
 		changed, err := altered(t, tpl, c.old, c.new).Resolve(translated.Options{})
 		if err != nil {
@@ -108,14 +108,20 @@ Resources:
 	}
 	for _, c := range []struct {
 		function   string
-		own, other bool
-	}{{"Own", true, false}, {"Shared", true, true}, {"Bare", false, false}} {
+		own, other bool // may be asked for the template's own API, for another API
+	}{
+		{"Own", true, false},   // by the permission that SAM adds for its API
+		{"Shared", true, true}, // by AnyAPI
+		{"Bare", false, false}, // no permission
+	} {
 		if own, other := tpl.LetsAuthorize(c.function, ""), tpl.LetsAuthorize(c.function, "another"); own != c.own || other != c.other {
 			t.Errorf("%s: own API %v, another %v", c.function, own, other)
 		}
 	}
 	for _, change := range [][2]string{
+		// AnyAPI for another principal
 		{`"Principal":"apigateway.amazonaws.com","SourceArn":{"Fn::Sub":"arn:${AWS::P`, `"Principal":"*","SourceArn":{"Fn::Sub":"arn:${AWS::P`},
+		// AnyAPI for the methods of an API, not for its authorizers
 		{`:*/authorizers/*"`, `:*/live/*"`},
 	} {
 		changed, err := altered(t, tpl, change[0], change[1]).Resolve(translated.Options{})
@@ -123,7 +129,7 @@ Resources:
 			t.Fatal(err)
 		}
 		if changed.LetsAuthorize("Shared", "another") {
-			t.Errorf("%s lets it", change[1])
+			t.Errorf("with %s another API may ask the function", change[1])
 		}
 	}
 }

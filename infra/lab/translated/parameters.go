@@ -14,21 +14,21 @@ import (
 
 // Parameter is a parameter that a template declares.
 type Parameter struct {
-	Type    string `yaml:"Type"`
-	Default string `yaml:"Default"`
-
+	Type           string   `yaml:"Type"`
+	Default        string   `yaml:"Default"`
 	AllowedPattern string   `yaml:"AllowedPattern"`
 	AllowedValues  []string `yaml:"AllowedValues"`
 	MinValue       *float64 `yaml:"MinValue"`
 	MaxValue       *float64 `yaml:"MaxValue"`
 }
 
-// check returns an error for a value that CloudFormation would refuse. It does not look at a pattern that Go
-// cannot read: CloudFormation's are Java's.
+// check returns an error for a value that CloudFormation would refuse. It ignores a pattern that Go cannot compile:
+// CloudFormation's patterns are Java's.
 func (p Parameter) check(name, value string) error {
 	if p.Type == "Number" {
 		n, err := strconv.ParseFloat(value, 64)
-		if err != nil || p.MinValue != nil && n < *p.MinValue || p.MaxValue != nil && n > *p.MaxValue {
+		isLow, isHigh := p.MinValue != nil && n < *p.MinValue, p.MaxValue != nil && n > *p.MaxValue
+		if err != nil || isLow || isHigh {
 			return fmt.Errorf("parameter %s: %q is not a number in the range that the template allows", name, value)
 		}
 	}
@@ -63,8 +63,8 @@ func ReadParameters(path string) (map[string]Parameter, error) {
 	return doc.Parameters, nil
 }
 
-// lookUp checks the given parameters as CloudFormation does, and returns them, with the values of those that name a parameter in the Systems Manager.
-// The translator writes such a value into the document, as in AWS.
+// lookUp checks the given parameters as CloudFormation does, and returns them. A parameter that names one in the
+// Systems Manager gets the value from there: on AWS, too, the translator works with the value.
 func lookUp(declared map[string]Parameter, o Options) (map[string]string, error) {
 	out := make(map[string]string)
 	maps.Copy(out, o.Parameters)

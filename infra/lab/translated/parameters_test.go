@@ -17,7 +17,7 @@ Conditions:
 Resources:
   Check: {Type: AWS::Serverless::Function, Properties: {CodeUri: f/, Runtime: provided.al2023, Handler: bootstrap}}
   Named: {Type: AWS::SSM::Parameter, Properties: {Name: !Sub '/${AWS::StackName}/check', Type: String, Value: !GetAtt Check.Arn}}
-  Not: {Type: AWS::SSM::Parameter, Condition: IsHidden, Properties: {Name: /not, Type: String, Value: x}}
+  Absent: {Type: AWS::SSM::Parameter, Condition: IsHidden, Properties: {Name: /absent, Type: String, Value: x}}
 `
 
 const secondTemplate = `
@@ -45,7 +45,7 @@ Outputs:
   Other: {Value: !Ref Arn}
 `
 
-// TestTemplateNamesAFunctionOfAnother has functions of the same logical id in both.
+// TestTemplateNamesAFunctionOfAnother has a function Check in both templates: the prefix keeps them apart.
 func TestTemplateNamesAFunctionOfAnother(t *testing.T) {
 	first, err := translate(t, firstTemplate, translated.Options{StackName: "first"})
 	if err != nil {
@@ -70,6 +70,7 @@ func TestTemplateNamesAFunctionOfAnother(t *testing.T) {
 	if own := second.Outputs["Own"]; own != "arn:aws:lambda:us-east-1:000000000000:function:second-Check" || second.Outputs["Other"] != ssm["/first/check"] {
 		t.Errorf("%v", second.Outputs)
 	}
+	// The parameter Arn names another parameter in the Systems Manager than by default.
 	given, err := translate(t, secondTemplate, translated.Options{SSM: map[string]string{"/mine": ssm["/first/check"]}, Parameters: map[string]string{"Arn": "/mine"}})
 	if err != nil || given.Outputs["Other"] != ssm["/first/check"] {
 		t.Errorf("a name that is given: %v", err)
@@ -78,7 +79,7 @@ func TestTemplateNamesAFunctionOfAnother(t *testing.T) {
 
 func TestParameterOfNoValueStopsTheStart(t *testing.T) {
 	for text, says := range map[string]string{
-		secondTemplate: "/first/check",
+		secondTemplate: "/first/check", // the Systems Manager has no such parameter
 		strings.Replace(secondTemplate, "Value<String>", "Value<List<String>>", 1): "Value<List<String>>",
 		strings.Replace(secondTemplate, "Value<String>", "Name", 1):                "Parameter::Name",
 	} {
@@ -95,19 +96,19 @@ Parameters:
   Org: {Type: String, Default: '', AllowedPattern: '(org_[0-9a-z]{4})?'}
   Switch: {Type: String, Default: 'false', AllowedValues: ['true', 'false']}
   Days: {Type: Number, Default: 7, AllowedValues: [1, 7]}
-  Lid: {Type: Number, Default: 5, MinValue: 1, MaxValue: 9}
+  Limit: {Type: Number, Default: 5, MinValue: 1, MaxValue: 9}
   Names: {Type: CommaDelimitedList, Default: a, AllowedPattern: '[a-z]'}
-  Java: {Type: String, Default: '', AllowedPattern: '(?!x).*'}`
+  Java: {Type: String, Default: '', AllowedPattern: '(?!x).*'}` // Go's regexp cannot compile (?!
 	text := strings.Replace(firstTemplate, "\nParameters:", declared, 1)
 	for _, good := range []map[string]string{
-		{"Org": "", "Switch": "true", "Days": "1", "Lid": "1", "Names": "a", "Java": "anything"}, {"Org": "org_ab12", "Lid": "9", "Names": "a,b"},
+		{"Org": "", "Switch": "true", "Days": "1", "Limit": "1", "Names": "a", "Java": "anything"}, {"Org": "org_ab12", "Limit": "9", "Names": "a,b"},
 	} {
 		if _, err := translate(t, text, translated.Options{Parameters: good}); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}
 	}
 	for name, bad := range map[string][]string{
-		"Org": {"acme", "org_ab12x", "xorg_ab12", "org_ab12\n"}, "Switch": {"yes", ""}, "Days": {"2", "x"}, "Lid": {"0", "10", ""}, "Names": {"a,B", "a,"},
+		"Org": {"acme", "org_ab12x", "xorg_ab12", "org_ab12\n"}, "Switch": {"yes", ""}, "Days": {"2", "x"}, "Limit": {"0", "10", ""}, "Names": {"a,B", "a,"},
 	} {
 		for _, value := range bad {
 			if _, err := translate(t, text, translated.Options{Parameters: map[string]string{name: value}}); err == nil || !strings.Contains(err.Error(), "parameter "+name) {

@@ -18,11 +18,11 @@ type noValue struct{}
 // resolver replaces CloudFormation's functions by their values.
 type resolver struct {
 	parameters map[string]string
-	lists      map[string]bool // parameters that are comma lists
+	lists      map[string]bool // the parameters whose value is a list with commas
 	conditions map[string]any
 	resources  map[string]map[string]any // those whose condition holds
 	options    Options
-	evaluating map[string]bool // conditions, to find one that refers to itself
+	evaluating map[string]bool // the conditions that condition works on now, to find one that refers to itself
 }
 
 func newResolver(doc map[string]any, o Options) (*resolver, error) {
@@ -63,9 +63,9 @@ func (r *resolver) setParameters(declared map[string]any) error {
 	return errors.Join(wrong...)
 }
 
-// holds reports whether the condition of a resource or an output holds, or that it has none.
-func (r *resolver) holds(of map[string]any) (bool, error) {
-	name, ok := of["Condition"].(string)
+// holds reports whether a resource or an output has no condition, or one that holds.
+func (r *resolver) holds(declaration map[string]any) (bool, error) {
+	name, ok := declaration["Condition"].(string)
 	if !ok {
 		return true, nil
 	}
@@ -125,15 +125,16 @@ func (r *resolver) resolve(v any) (any, error) {
 	return v, nil
 }
 
-// function reports whether the object is a call of a function: it has one member, which is Ref, Fn::… or the
-// name of a Condition.
+// function reports whether the object is a call of a function: its one member is Ref, Fn::… or Condition with a name.
+// (The Condition of a policy's statement is an object.)
 func function(v map[string]any) (name string, arg any, ok bool) {
 	if len(v) != 1 {
 		return "", nil, false
 	}
 	for k, a := range v {
-		_, named := a.(string)
-		if k == "Ref" || strings.HasPrefix(k, "Fn::") || k == "Condition" && named {
+		_, isName := a.(string)
+		isCondition := k == "Condition" && isName
+		if k == "Ref" || strings.HasPrefix(k, "Fn::") || isCondition {
 			return k, a, true
 		}
 	}
@@ -168,7 +169,8 @@ func (r *resolver) call(name string, arg any) (any, error) {
 	return v, nil
 }
 
-// functions are the functions of resolved arguments. They return false for arguments that CloudFormation refuses.
+// functions are the functions whose arguments are resolved first. They return false for arguments that CloudFormation
+// refuses.
 var functions = map[string]func(args []any) (any, bool){
 	"Fn::Equals": func(args []any) (any, bool) {
 		return len(args) == 2 && scalar(args[0]) == scalar(args[1]), len(args) == 2
@@ -213,7 +215,7 @@ func conditions(args []any) bool {
 	return !slices.ContainsFunc(args, func(a any) bool { _, is := a.(bool); return !is })
 }
 
-// choose evaluates Fn::If. The value that is not chosen may refer to what is not there.
+// choose evaluates Fn::If. It does not resolve the other value, which may refer to a resource that does not exist.
 func (r *resolver) choose(arg any) (any, error) {
 	args := List(arg)
 	if len(args) != 3 {
@@ -229,6 +231,7 @@ func (r *resolver) choose(arg any) (any, error) {
 	return r.resolve(args[2])
 }
 
+// ref evaluates Ref, of a pseudo parameter, a parameter or a resource.
 func (r *resolver) ref(name string) (any, error) {
 	if name == "AWS::NoValue" {
 		return noValue{}, nil
@@ -276,25 +279,25 @@ func (r *resolver) pseudo(name string) (string, bool) {
 
 var subName = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// sub evaluates Fn::Sub, of a text or of a text and its own names.
+// sub evaluates Fn::Sub, of a text, or of a list of a text and variables.
 func (r *resolver) sub(arg any) (any, error) {
-	args := slices.Concat(List(arg), []any{nil, nil})
-	own := Object(args[1])
+	args := slices.Concat(List(arg), []any{nil, nil}) // so that args[1] exists
+	variables := Object(args[1])
 	var wrong error
 	out := subName.ReplaceAllStringFunc(scalar(args[0]), func(match string) string {
 		name := match[2 : len(match)-1]
-		if literal, ok := strings.CutPrefix(name, "!"); ok {
+		if literal, ok := strings.CutPrefix(name, "!"); ok { // ${!Literal} stands for ${Literal}
 			return "${" + literal + "}"
 		}
-		value, err := r.subValue(name, own)
+		value, err := r.subValue(name, variables)
 		wrong = errors.Join(wrong, err)
 		return scalar(value)
 	})
 	return out, wrong
 }
 
-func (r *resolver) subValue(name string, own map[string]any) (any, error) {
-	if v, ok := own[name]; ok {
+func (r *resolver) subValue(name string, variables map[string]any) (any, error) {
+	if v, ok := variables[name]; ok {
 		return r.resolve(v)
 	}
 	if strings.Contains(name, ".") {

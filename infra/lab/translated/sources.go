@@ -23,7 +23,7 @@ type EventSource struct {
 	Partial     bool // the function reports which records failed (ReportBatchItemFailures)
 	Concurrency int  // batches of a queue at once
 
-	Filters   []string // JSON patterns of a stream, of which one must fit; none: every record
+	Filters   []string // JSON patterns for records of a stream: one must fit; none: every record
 	Retries   int      // of a failed batch of a stream; -1: without end
 	Bisect    bool     // split a failed batch of a stream
 	OnFailure string   // URL of the queue for messages about records that were given up; "": none
@@ -31,10 +31,11 @@ type EventSource struct {
 
 // Lambda's defaults and limits.
 const (
-	streamBatch      = 100
-	queueBatch       = 10
-	queueConcurrency = 5 // Lambda begins with 5
+	streamBatch      = 100 // the default
 	mostStreamBatch  = 10000
+	mostRetries      = 10000
+	queueBatch       = 10 // the default, and the most messages of one receive
+	queueConcurrency = 5  // with which Lambda begins
 	mostConcurrency  = 1000
 )
 
@@ -55,6 +56,7 @@ func (t *Template) EventSources() ([]EventSource, error) {
 }
 
 func (t *Template) eventSource(name string) (s EventSource, enabled bool, err error) {
+	// Tags and MetricsConfig change nothing on one machine.
 	p := properties{all: t.Resources[name].Properties, used: map[string]bool{"Tags": true, "MetricsConfig": true}}
 	s = EventSource{Name: name, ARN: scalar(p.get("EventSourceArn"))}
 	s.Function = scalar(p.get("FunctionName"))
@@ -78,21 +80,21 @@ func (t *Template) eventSource(name string) (s EventSource, enabled bool, err er
 	default:
 		p.refuse("the local stack feeds functions from tables and queues only, not from %s", s.ARN)
 	}
-	on := p.truth("Enabled", true)
-	return s, on, p.wrong()
+	enabled = p.boolean("Enabled", true)
+	return s, enabled, p.wrong()
 }
 
 func (t *Template) streamSource(s *EventSource, p *properties) {
 	s.Table = tableOf(s.ARN)
-	if table, own := t.Tables()[s.Table]; own && Object(table["StreamSpecification"])["StreamViewType"] == nil {
+	if table, inTemplate := t.Tables()[s.Table]; inTemplate && Object(table["StreamSpecification"])["StreamViewType"] == nil {
 		p.refuse("table %s has no StreamViewType, so it has no stream", s.Table)
 	}
 	if s.Table == "" {
 		p.refuse("%s is the stream of no table", s.ARN)
 	}
 	s.BatchSize = p.number("BatchSize", streamBatch, 1, mostStreamBatch)
-	s.Retries = p.number("MaximumRetryAttempts", -1, -1, 10000)
-	s.Bisect = p.truth("BisectBatchOnFunctionError", false)
+	s.Retries = p.number("MaximumRetryAttempts", -1, -1, mostRetries)
+	s.Bisect = p.boolean("BisectBatchOnFunctionError", false)
 	if from := p.get("StartingPosition"); from != "TRIM_HORIZON" {
 		p.refuse("StartingPosition %v: the local stack knows only TRIM_HORIZON", from)
 	}
@@ -112,8 +114,7 @@ func (t *Template) queueSource(s *EventSource, p *properties) {
 		p.refuse("%s is no queue of the template", s.ARN)
 	}
 	t.checkVisibility(s, p)
-	// A batch larger than one receive needs a window and parallel polls, which the local stack does
-	// not have.
+	// A batch larger than one receive needs a batching window, which the local stack does not have.
 	s.BatchSize = p.number("BatchSize", queueBatch, 1, queueBatch)
 	s.Concurrency = queueConcurrency
 	if scaling := p.object("ScalingConfig", "MaximumConcurrency"); scaling["MaximumConcurrency"] != nil {
@@ -175,10 +176,11 @@ func (p *properties) get(name string) any {
 	return p.all[name]
 }
 
-func (p *properties) number(name string, unset, least, most int) int {
+// number returns a property that is a number in a range, or byDefault without the property.
+func (p *properties) number(name string, byDefault, least, most int) int {
 	v := p.get(name)
 	if v == nil {
-		return unset
+		return byDefault
 	}
 	n, err := strconv.Atoi(scalar(v))
 	if err != nil || n < least || n > most {
@@ -187,10 +189,10 @@ func (p *properties) number(name string, unset, least, most int) int {
 	return n
 }
 
-func (p *properties) truth(name string, unset bool) bool {
+func (p *properties) boolean(name string, byDefault bool) bool {
 	v := p.get(name)
 	if v == nil {
-		return unset
+		return byDefault
 	}
 	b, err := strconv.ParseBool(scalar(v))
 	if err != nil {
@@ -199,7 +201,7 @@ func (p *properties) truth(name string, unset bool) bool {
 	return b
 }
 
-// object returns a property that is an object with at most this member.
+// object returns a property that is an object. Any other member of it is refused.
 func (p *properties) object(name, member string) map[string]any {
 	v := Object(p.get(name))
 	for k := range v {
@@ -210,7 +212,7 @@ func (p *properties) object(name, member string) map[string]any {
 	return v
 }
 
-// wrong returns what was refused, and an error for each property that was not read.
+// wrong returns the refusals, and an error for each property that was not read. It is called last.
 func (p *properties) wrong() error {
 	for name := range p.all {
 		if !p.used[name] {

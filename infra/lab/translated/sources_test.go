@@ -92,7 +92,7 @@ func TestEventSourceThatIsNotUnderstoodIsNamed(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ old, new, says string }{
 		"another property":        {`"BatchSize":25`, `"BatchSize":25,"TumblingWindowInSeconds":5`, "TumblingWindowInSeconds"},
-		"another record age":      {`"BatchSize":25`, `"BatchSize":25,"MaximumRecordAgeInSeconds":60`, "MaximumRecordAgeInSeconds"},
+		"limit on a record's age": {`"BatchSize":25`, `"BatchSize":25,"MaximumRecordAgeInSeconds":60`, "MaximumRecordAgeInSeconds"},
 		"another destination":     {`"Destination":{"Fn::GetAtt":["Dead","Arn"]}`, `"Destination":"arn:aws:sns:us-east-1:000000000000:topic"`, "topic"},
 		"batch over the limit":    {`"BatchSize":7`, `"BatchSize":100`, "BatchSize is 100"},
 		"filter of a queue":       {`"BatchSize":7`, `"BatchSize":7,"FilterCriteria":{"Filters":[{"Pattern":"{}"}]}`, "FilterCriteria"},
@@ -101,8 +101,8 @@ func TestEventSourceThatIsNotUnderstoodIsNamed(t *testing.T) {
 		"another stream":          {`{"Fn::GetAtt":["Table","StreamArn"]}`, `"arn:aws:kinesis:us-east-1:000000000000:stream/x"`, "kinesis"},
 		"another starting point":  {`TRIM_HORIZON`, `AT_TIMESTAMP`, "AT_TIMESTAMP"},
 		"visible too early":       {`"VisibilityTimeout":180`, `"VisibilityTimeout":19`, "VisibilityTimeout"},
-		"queue of another kind":   {`"DelaySeconds":1`, `"FifoQueue":true`, "FifoQueue"},
-		"dead letters at no time": {`"maxReceiveCount":5`, `"maxReceiveCount":0`, "maxReceiveCount"},
+		"FIFO queue":              {`"DelaySeconds":1`, `"FifoQueue":true`, "FifoQueue"},
+		"dead after 0 receives":   {`"maxReceiveCount":5`, `"maxReceiveCount":0`, "maxReceiveCount"},
 	} {
 		tpl, err := altered(t, whole, c.old, c.new).Resolve(feedOptions())
 		if err != nil {
@@ -134,7 +134,7 @@ func errString(err error) string {
 	return err.Error()
 }
 
-// TestAStreamMayBeOfATableBesideTheTemplates has a restored table, which is no resource.
+// TestAStreamMayBeOfATableBesideTheTemplates has a restored table, which is not a resource of the template.
 func TestAStreamMayBeOfATableBesideTheTemplates(t *testing.T) {
 	const beside = "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026"
 	tpl, err := translate(t, strings.Replace(feedTemplate, "!GetAtt Table.StreamArn", "'"+beside+"'", 1), feedOptions())
@@ -144,7 +144,7 @@ func TestAStreamMayBeOfATableBesideTheTemplates(t *testing.T) {
 	if sources, err := tpl.EventSources(); err != nil || sources[1].Table != "restored" || sources[1].ARN != beside {
 		t.Errorf("%+v, %v", sources, err)
 	}
-	if keys := tpl.HashKeys(); len(keys) != 2 {
+	if keys := tpl.HashKeys(); len(keys) != 2 { // of the template's table and of the restored one
 		t.Errorf("tables %v", keys)
 	}
 }

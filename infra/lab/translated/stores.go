@@ -9,7 +9,7 @@ import (
 	"latchkey/infra/lab/backing"
 )
 
-// Queue is a queue of a template.
+// Queue is a queue of a template, with the addresses that the template's references resolve to.
 type Queue struct {
 	backing.Queue
 	ID  string // logical id
@@ -87,9 +87,9 @@ func (t *Template) Tables() map[string]map[string]any {
 	return out
 }
 
-// HashKeys returns the attribute of the partition key of each table, by the table's name, and of
-// each index, by <table>/index/<name>. A table that is not the template's, but whose stream feeds a
-// function, is taken for a copy of the template's only table.
+// HashKeys returns the attribute of the partition key of each table, by the table's name, and of each index, by
+// <table>/index/<name>. A table outside the template whose stream feeds a function counts as a copy of the
+// template's only table.
 func (t *Template) HashKeys() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::DynamoDB::Table") {

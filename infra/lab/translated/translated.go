@@ -1,7 +1,7 @@
 // Package translated reads a template as CloudFormation would get it: it runs the SAM translator
 // and resolves every reference. The local stack serves the result, and tests of the template read
-// it. A reference that cannot be resolved is an error, because lint accepts some that
-// CloudFormation refuses. The package is generic: it reads any template.
+// it. A reference that cannot be resolved is an error, because lint accepts some references
+// that CloudFormation refuses. The package is generic: it reads any template.
 package translated
 
 import (
@@ -24,7 +24,7 @@ import (
 //go:embed translate.py
 var script string
 
-// The local stack's account and API.
+// The ids of the account and of the API, for every template.
 const (
 	AccountID = "000000000000"
 	apiID     = "local"
@@ -36,11 +36,11 @@ type Options struct {
 	StackName string
 	// Parameters override the template's defaults. A parameter that the template does not have is an error.
 	Parameters map[string]string
-	// Physical has the names of existing resources: the values of Ref. The names of others are made up.
+	// Physical has the names of existing resources, by logical id: the values of Ref. Other names are made up.
 	Physical map[string]string
-	// Attributes has values of GetAtt, by "Resource.Attribute". Others are made up.
+	// Attributes has values of GetAtt, by "Resource.Attribute". Other values are made up.
 	Attributes map[string]string
-	// QueueEndpoint is the base URL of the queues, with which the Ref of a queue begins. "" is AWS's.
+	// QueueEndpoint is the base URL of the queues: the Ref of a queue is a URL below it. "" is AWS's.
 	QueueEndpoint string
 	// FunctionPrefix is what the names of functions begin with, before their logical ids.
 	FunctionPrefix string
@@ -55,13 +55,13 @@ type Options struct {
 type Template struct {
 	// Raw is the document as CloudFormation would get it, with references.
 	Raw map[string]any
-	// Code has the CodeUri of each function, which Raw has no more.
+	// Code has the CodeUri of each function, by logical id. The translator removes it from Raw.
 	Code map[string]string
 	// Resources are the resources whose condition holds, by logical id, with every reference resolved.
 	Resources map[string]Resource
 	// Outputs are resolved values by name.
 	Outputs map[string]string
-	// Parameters are the values in force, by name.
+	// Parameters are the values by name: those of Options, or the defaults.
 	Parameters map[string]string
 
 	options Options
@@ -95,7 +95,7 @@ func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 }
 
 // Resolve resolves the same document with other options: for example with the name of a resource
-// that was created since.
+// that was created after the translation.
 func (t *Template) Resolve(o Options) (*Template, error) {
 	r, err := newResolver(t.Raw, o)
 	if err != nil {
@@ -114,18 +114,18 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 func transform(ctx context.Context, path string, o Options) (map[string]any, map[string]string, error) {
 	python, errPython := parts.Python(ctx, o.Progress)
 	parameters, errParameters := json.Marshal(o.Parameters)
-	text, errText := os.ReadFile(path) // here, because Go's test cache does not see what another program reads
+	text, errText := os.ReadFile(path) // not in the script: Go's test cache does not see what another program reads
 	if err := errors.Join(errPython, errParameters, errText); err != nil {
 		return nil, nil, err
 	}
 	cmd := exec.CommandContext(ctx, python, "-c", script, string(parameters))
 	cmd.Stdin = bytes.NewReader(text)
 	cmd.Env = append(os.Environ(), "PYTHONWARNINGS=ignore")
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+		return nil, nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 	}
 	var answer struct {
 		Template map[string]any
@@ -154,8 +154,8 @@ func (t *Template) resolveResources(r *resolver) error {
 func (t *Template) resolveOutputs(r *resolver) error {
 	var wrong []error
 	for name, o := range Object(t.Raw["Outputs"]) {
-		keep, err := r.holds(Object(o))
-		if err != nil || !keep {
+		holds, err := r.holds(Object(o))
+		if err != nil || !holds {
 			wrong = append(wrong, err)
 			continue
 		}
@@ -169,7 +169,7 @@ func (t *Template) resolveOutputs(r *resolver) error {
 	return errors.Join(wrong...)
 }
 
-// Named returns the logical ids of the resources of a type, sorted.
+// Named returns the logical ids of the resources of a type whose conditions hold, sorted.
 func (t *Template) Named(typ string) []string {
 	return slices.DeleteFunc(t.Declared(typ), func(name string) bool { return t.Resources[name].Type == "" })
 }

@@ -88,8 +88,8 @@ func translate(t *testing.T, text string, o translated.Options) (*translated.Tem
 	return translated.Translate(context.Background(), path, o)
 }
 
-// altered returns the translated document with one text replaced by another. SAM does not change
-// the texts that the tests alter, so that they need not translate again.
+// altered returns the translated document with one text replaced by another. It does not run SAM again, because SAM
+// does not change these texts.
 func altered(t *testing.T, tpl *translated.Template, from, to string) *translated.Template {
 	t.Helper()
 	text, err := json.Marshal(tpl.Raw)
@@ -125,7 +125,7 @@ func TestEveryReferenceIsResolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	pets := functions["Pets"]
-	want := map[string]string{
+	want := map[string]string{ // without LOUD, whose value is AWS::NoValue
 		"TABLE": "rows", "KEY": "arn:key", "IDS": "a;b", "QUIET": "right",
 		"SUB": "live/given/${Literal}/arn:aws:dynamodb:us-east-1:000000000000:table/rows",
 	}

@@ -1,5 +1,5 @@
-// Command ctl has the verbs of the Makefile for this machine: it runs the stack, gets a token, stops and
-// starts the database and the KMS, calls a scheduled function, and deletes the table's data.
+// Command ctl is the local stack's part of the Makefile. Its verbs run the stack, get a token, stop and start the database
+// and the KMS, call a scheduled function, and delete the table's data.
 package main
 
 import (
@@ -26,12 +26,12 @@ import (
 
 const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data"
 
+// settings are the flags; main describes each.
 type settings struct {
-	port                   int
-	kind, email, name, sub string
-	function               string
-	template, parameters   string
-
+	port                         int
+	kind, email, name, sub       string
+	function                     string
+	template, parameters         string
 	consumer, consumerParameters string
 }
 
@@ -75,6 +75,7 @@ func do(ctx context.Context, verb string, o settings) error {
 	return errors.New(usage)
 }
 
+// token prints a token of the local issuer.
 func token(ctx context.Context, o settings) error {
 	kind := stack.Kind(o.kind)
 	if o.email == "" && kind != stack.Service {
@@ -89,6 +90,7 @@ func token(ctx context.Context, o settings) error {
 	return nil
 }
 
+// control posts to a path of the running stack's control endpoint.
 func control(ctx context.Context, port int, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -109,8 +111,7 @@ func control(ctx context.Context, port int, path string) error {
 	return nil
 }
 
-// cleanData deletes the table's data. It refuses while the stack runs: the database would keep a part
-// of the data.
+// cleanData deletes the table's data. It fails while the stack runs: a running database would keep a part of the data.
 func cleanData(port int) error {
 	client := http.Client{Timeout: time.Second}
 	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
@@ -152,11 +153,11 @@ func run(ctx context.Context, o settings) error {
 		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
-	tokens := "tokens are those of " + s.Issuer
+	tokenHint := "tokens are those of " + s.Issuer
 	if s.OwnIssuer() {
-		tokens = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
+		tokenHint = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
 	}
-	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokens)
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokenHint)
 	select {
 	case <-ctx.Done():
 		return s.Close()

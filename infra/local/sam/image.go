@@ -13,9 +13,9 @@ import (
 	"latchkey/infra/tools"
 )
 
-// The image in which SAM runs functions of provided.al2023.
+// The image in which SAM runs functions of the runtime provided.al2023.
 const (
-	image       = "public.ecr.aws/lambda/provided:al2023-"
+	image       = "public.ecr.aws/lambda/provided:al2023-" // and the architecture
 	pullTimeout = time.Minute
 	busybox     = "/bin/busybox"
 )
@@ -30,14 +30,14 @@ func ensureImage(ctx context.Context, say tools.Progress) error {
 	say("pulling " + name)
 	pull, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
-	pulled := exec.CommandContext(pull, "docker", "pull", "-q", name).Run()
-	if pulled == nil {
+	errPull := exec.CommandContext(pull, "docker", "pull", "-q", name).Run()
+	if errPull == nil {
 		return nil
 	}
 	say("it cannot be pulled; making a stand-in of busybox")
 	layer, err := busyboxLayer()
 	if err != nil {
-		return fmt.Errorf("the image %s cannot be pulled (%w), and a stand-in needs a static %s (Debian: busybox-static): %w", name, pulled, busybox, err)
+		return fmt.Errorf("the image %s cannot be pulled (%w), and a stand-in needs a static %s (Debian: busybox-static): %w", name, errPull, busybox, err)
 	}
 	load := exec.CommandContext(ctx, "docker", "import", "-c", "ENV PATH=/bin", "-c", "WORKDIR /var/task", "-", name)
 	load.Stdin = bytes.NewReader(layer)
@@ -47,8 +47,8 @@ func ensureImage(ctx context.Context, say tools.Progress) error {
 	return nil
 }
 
-// busyboxLayer returns a root file system, as a tar, with the programs that SAM's own layer calls and
-// the folders that Lambda has.
+// busyboxLayer returns a root file system as a tar: busybox under the names of the programs that SAM's own layer calls,
+// and the folders that Lambda has.
 func busyboxLayer() ([]byte, error) {
 	program, err := os.ReadFile(busybox)
 	if err != nil {

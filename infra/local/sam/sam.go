@@ -27,7 +27,7 @@ var ErrNoEngine = errors.New("sam local needs a Docker engine, and none answers 
 const (
 	host = "host.docker.internal" // a container's name for this machine
 
-	tryTimeout   = "4000" // milliseconds; a container on a busy machine is slow
+	tryTimeout   = "4000" // the parameter TryTimeout, in milliseconds: high, because a container may be slow
 	buildTimeout = 5 * time.Minute
 	startTimeout = 2 * time.Minute
 	stopGrace    = 30 * time.Second // for sam local to remove its containers
@@ -48,8 +48,8 @@ type SAM struct {
 	forwarder forwarder
 }
 
-// Start starts a local stack, builds the functions and serves them. It returns when a request succeeds.
-// Port 0 is a free one. Error: ErrNoEngine.
+// Start starts a local stack, builds the functions and serves them. It returns when a request succeeds. With port 0 it
+// takes free ports. The error is ErrNoEngine when no Docker engine answers.
 func Start(ctx context.Context, port int, say tools.Progress) (*SAM, error) {
 	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
 		return nil, ErrNoEngine
@@ -73,18 +73,18 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	if s.root, err = tools.Root(); err != nil {
 		return err
 	}
-	behind := stack.Options{Progress: say}
+	options := stack.Options{Progress: say}
 	if port != 0 {
-		behind.Port = port + BehindPort
+		options.Port = port + BehindPort
 	}
-	if s.Stack, err = stack.Start(ctx, behind); err != nil {
+	if s.Stack, err = stack.Start(ctx, options); err != nil {
 		return err
 	}
-	gateway, err := bridge()
+	address, err := bridge()
 	if err != nil {
 		return err
 	}
-	if s.forwarder, err = forward(gateway, s.Stack.DataPlane.DynamoDB, s.Stack.DataPlane.KMS, s.Stack.DataPlane.SQS, s.Stack.Issuer, s.Stack.Control); err != nil {
+	if s.forwarder, err = forward(address, s.Stack.DataPlane.DynamoDB, s.Stack.DataPlane.KMS, s.Stack.DataPlane.SQS, s.Stack.Issuer, s.Stack.Control); err != nil {
 		return err
 	}
 	built, err := s.build(ctx, cli, say)
@@ -100,8 +100,8 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	return s.await(ctx)
 }
 
-// build compiles the functions for this machine's processor into a folder of its own. It does not use
-// --cached, which misses changes under pkg.
+// build compiles the functions for this machine's processor, and returns the path of the built template. It does not use
+// --cached, by which sam build misses changes under pkg.
 func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (template string, err error) {
 	say("building the functions with sam build")
 	dir := filepath.Join(s.root, ".local", "sam", "build")
@@ -122,8 +122,8 @@ func architecture() string {
 	return "x86_64"
 }
 
-// serve starts sam local. Its containers reach this machine's services under the name host. Only the
-// issuer's name in tokens is not replaced.
+// serve starts sam local. Its containers reach this machine's services under the name host. Only Issuer keeps the name on
+// loopback, because it must equal the iss of the tokens.
 func (s *SAM) serve(cli, template string, port int) error {
 	vars := filepath.Join(s.Stack.LogDir, "sam-env.json")
 	text, err := json.Marshal(map[string]any{"Parameters": s.environment()})
@@ -167,8 +167,8 @@ func (s *SAM) serve(cli, template string, port int) error {
 	return nil
 }
 
-// environment returns the variables that sam local would make up: the names of the table and of the
-// queues. sam local gives a function only the variables that the template names for it.
+// environment returns variables for all functions: the table's name and the queues' URLs, because sam local has no table
+// and no queues to take them from. sam local gives a function only those that the template names for it.
 func (s *SAM) environment() map[string]string {
 	env := map[string]string{"TABLE": s.Stack.TableName}
 	for name, url := range s.Stack.QueueVariables() {
@@ -180,7 +180,7 @@ func (s *SAM) environment() map[string]string {
 // seen returns the URL by which a container reaches a URL on loopback.
 func seen(loopback string) string { return strings.Replace(loopback, "127.0.0.1", host, 1) }
 
-// await sends requests until a public route answers. The first request builds a container.
+// await sends requests until a public route answers. The first answer is slow, because sam local first builds a container.
 func (s *SAM) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -37,23 +37,21 @@ const (
 	Service Kind = "service"
 	// IDToken is an ID token with the claims of User.
 	IDToken Kind = "idtoken"
-	// Userinfo is a token without email and name. The userinfo endpoint has them
-	// (userinfoHandler).
+	// Userinfo is a token without email and name, which only the userinfo endpoint returns (userinfoHandler).
 	Userinfo Kind = "userinfo"
 	// OtherAudience is a User's token for another API.
 	OtherAudience Kind = "otheraudience"
 )
 
-// Claims of a Userinfo token that the userinfo endpoint returns as email and name. The product
-// reads neither.
+// Claims of a Userinfo token that the userinfo endpoint returns as email and name. Latchkey itself reads neither.
 const (
 	hiddenEmail = "userinfo_email"
 	hiddenName  = "userinfo_name"
 )
 
-// kinds returns what the local issuer makes of each kind.
+// kinds returns the types and claims of the local issuer's tokens. ${name} is a parameter of the request for a token.
 func kinds() []backing.TokenKind {
-	of := func(kind Kind, typ string, claims map[string]any) backing.TokenKind {
+	tokenKind := func(kind Kind, typ string, claims map[string]any) backing.TokenKind {
 		all := map[string]any{"sub": "${sub}", "aud": []string{Audience}, "client_id": "${client_id}"}
 		maps.Copy(all, claims)
 		return backing.TokenKind{Name: string(kind), Type: typ, Claims: all}
@@ -61,25 +59,25 @@ func kinds() []backing.TokenKind {
 	person := func(verified bool) map[string]any {
 		return map[string]any{"email": "${email}", "email_verified": verified, "name": "${name}"}
 	}
-	id := person(true)
-	id["token_use"], id["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng"
+	idToken := person(true)
+	idToken["token_use"], idToken["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng" // any at_hash: only ID tokens have this claim
 	other := person(true)
 	other["aud"] = []string{"https://another.test"}
 	return []backing.TokenKind{
-		of(User, "at+jwt", person(true)),
-		of(Unverified, "at+jwt", person(false)),
-		of(Service, "at+jwt", nil),
-		of(IDToken, "JWT", id),
-		of(Userinfo, "at+jwt", map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
-		of(OtherAudience, "at+jwt", other),
+		tokenKind(User, "at+jwt", person(true)),
+		tokenKind(Unverified, "at+jwt", person(false)),
+		tokenKind(Service, "at+jwt", nil),
+		tokenKind(IDToken, "JWT", idToken),
+		tokenKind(Userinfo, "at+jwt", map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
+		tokenKind(OtherAudience, "at+jwt", other),
 	}
 }
 
 // tokenTimeout bounds one request to the issuer.
 const tokenTimeout = time.Minute
 
-// IssueToken gets a token from the issuer at issuerURL (Stack.Issuer). If sub is empty it is the email,
-// so that the same email is the same person. A Service token needs no email.
+// IssueToken gets a token from the issuer at issuerURL (Stack.Issuer). With sub "" the token's subject is the email, so
+// that the same email is the same person. A Service token needs no email.
 func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()

@@ -26,11 +26,10 @@ import (
 	"latchkey/infra/tools"
 )
 
-// oidcProvider is an issuer that many products use, npm's oidc-provider, as testdata/oidcprovider
-// sets it up.
+// oidcProvider is a running oidc-provider, an issuer from npm that many products use. testdata/oidcprovider configures it.
 type oidcProvider struct{ issuer string }
 
-const audienceThere = "https://api.example.com"
+const providersAudience = "https://api.example.com" // the aud of its access tokens
 
 func startOIDCProvider(t *testing.T) *oidcProvider {
 	t.Helper()
@@ -52,21 +51,21 @@ func startOIDCProvider(t *testing.T) *oidcProvider {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "issuer.mjs"))
-	cmd.Env = append(os.Environ(), "AUDIENCE="+audienceThere)
+	cmd.Env = append(os.Environ(), "AUDIENCE="+providersAudience)
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Wait() }) // t.Context ends the process
-	first := bufio.NewScanner(out)
-	if !first.Scan() {
+	lines := bufio.NewScanner(out)       // the program prints its URL when it listens
+	if !lines.Scan() {
 		t.Fatal("oidc-provider did not start")
 	}
-	return &oidcProvider{issuer: first.Text()}
+	return &oidcProvider{issuer: lines.Text()}
 }
 
-// sign makes the provider publish keys. The first one signs from now on.
-func (p *oidcProvider) sign(t *testing.T, kids string) {
+// setKeys makes the provider publish new keys with these kids, separated by commas. The first one signs from now on.
+func (p *oidcProvider) setKeys(t *testing.T, kids string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPut, p.issuer+"/keys", strings.NewReader(kids))
 	if err != nil {
@@ -82,7 +81,7 @@ var (
 	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]+)"`)
 )
 
-// signIn signs a user in as a browser would, by code and PKCE, and returns the tokens.
+// signIn signs a user in as a browser would, by the authorization code flow with PKCE, and returns the tokens.
 func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -98,13 +97,13 @@ func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string
 	}}
 	verifier := rand.Text() + rand.Text()
 	challenge := sha256.Sum256([]byte(verifier))
-	client := url.Values{"client_id": {"console"}, "redirect_uri": {p.issuer + "/callback"}, "resource": {audienceThere}}
-	asked := url.Values{
+	client := url.Values{"client_id": {"console"}, "redirect_uri": {p.issuer + "/callback"}, "resource": {providersAudience}}
+	request := url.Values{
 		"response_type": {"code"}, "scope": {"openid email api"}, "code_challenge_method": {"S256"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])},
 	}
-	next, body := p.issuer+"/auth?"+client.Encode()+"&"+asked.Encode(), ""
-	for range 3 { // login, consent, and the redirect back
+	next, body := p.issuer+"/auth?"+client.Encode()+"&"+request.Encode(), ""
+	for range 3 { // gets the login page, sends the login, and sends the consent, which leads back with a code
 		form := url.Values{}
 		if prompt := formPrompt.FindStringSubmatch(body); prompt != nil {
 			form = url.Values{"prompt": {prompt[1]}, "login": {user}, "password": {"any"}}
@@ -160,7 +159,7 @@ func (p *oidcProvider) junk(t *testing.T) string {
 		t.Fatal(err)
 	}
 	now := time.Now().Unix()
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": p.issuer, "aud": audienceThere, "sub": "eve", "iat": now, "exp": now + 600})
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": p.issuer, "aud": providersAudience, "sub": "eve", "iat": now, "exp": now + 600})
 	token.Header["kid"], token.Header["typ"] = rand.Text(), "at+jwt"
 	signed, err := token.SignedString(key)
 	if err != nil {
@@ -169,12 +168,11 @@ func (p *oidcProvider) junk(t *testing.T) string {
 	return signed
 }
 
-// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 with Retry-After for a key that is
-// new to us, and never a 401.
+// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 for a key that the stack has not looked up yet, but no 401.
 func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)
-	s := start(t, stack.Options{Parameters: map[string]string{"Issuer": p.issuer, "Audience": audienceThere}})
+	s := start(t, stack.Options{Parameters: map[string]string{"Issuer": p.issuer, "Audience": providersAudience}})
 	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer() || s.Issuer != p.issuer {
 		t.Errorf("the stack's issuer is %s, and it has started its own: %v", s.Issuer, err)
 	}
@@ -197,7 +195,7 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	if status, body := orgs("GET", idToken, ""); status != 401 {
 		t.Errorf("an ID token: %d %s", status, body)
 	}
-	genuine := func(what string) {
+	goodSoon := func(what string) { // wants a new token to be accepted after any 503
 		token, _ := p.signIn(t, "ada")
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(250 * time.Millisecond) {
 			status, body := orgs("GET", token, "")
@@ -209,14 +207,14 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 			}
 		}
 	}
-	p.sign(t, "one,two")
-	p.sign(t, "two,one")
-	genuine("a key that was published ahead")
-	for range 20 {
+	p.setKeys(t, "one,two")
+	p.setKeys(t, "two,one")
+	goodSoon("a key that was published ahead")
+	for range 20 { // the first one makes the authorizer fetch the keys, and then it pauses for ten seconds
 		if status, body := orgs("GET", p.junk(t), ""); status != 401 && status != 503 {
 			t.Fatalf("junk: %d %s", status, body)
 		}
 	}
-	p.sign(t, "three")
-	genuine("a key that was not published ahead, after junk")
+	p.setKeys(t, "three")
+	goodSoon("a key that was not published ahead, after junk")
 }

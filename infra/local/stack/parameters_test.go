@@ -8,7 +8,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestNothingHereLooksAtAnAccountOfAWS wants no function that only comes with alarms: it would ask AWS.
+// TestNothingHereLooksAtAnAccountOfAWS wants the local stack to drop a given AlarmTopicArn, and only this parameter: the
+// function that the template adds for alarms would call AWS.
 func TestNothingHereLooksAtAnAccountOfAWS(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// keysOfKMS are the keys of the KMS behind the proxy, with their tags.
+// keysOfKMS has the tag of each key of the KMS behind the proxy, by the key's id.
 var keysOfKMS = map[string]string{
 	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the template's
 	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`,
@@ -30,7 +30,8 @@ var keysOfKMS = map[string]string{
 	"plain":      ``,
 }
 
-// service answers every call with success, and describes keysOfKMS.
+// service stands in for DynamoDB, KMS and SQS. It answers every call with success, except a call for a key that is not in
+// keysOfKMS. So only the proxy refuses a call.
 func service(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
@@ -54,9 +55,10 @@ func service(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clients calls AWS through a proxy, as the functions do.
+// clients calls AWS through a proxy, which decides by the roles of the template, as the functions do.
 type clients struct{ url string }
 
+// newClients starts a proxy on the template with replacements (see template).
 func newClients(t *testing.T, replace ...string) clients {
 	t.Helper()
 	tpl := template(t, replace...)
@@ -99,9 +101,10 @@ type values = map[string]types.AttributeValue
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
+// keyed returns the key of a row in a partition.
 func keyed(pk string) values { return values{"PK": text(pk), "SK": text("META")} }
 
-// table is the table's name without a physical one.
+// table is the table's name: its logical id, because the template is translated without a physical name.
 var table = aws.String("Table")
 
 func (c clients) get(function, pk string) error {
@@ -118,7 +121,7 @@ func (c clients) query(function, index, condition, partition string) error {
 	return err
 }
 
-// transact puts a row in each partition, in one transaction.
+// transact puts a row into each partition, in one transaction.
 func (c clients) transact(function string, partitions ...string) error {
 	in := &dynamodb.TransactWriteItemsInput{}
 	for _, pk := range partitions {
@@ -128,9 +131,9 @@ func (c clients) transact(function string, partitions ...string) error {
 	return err
 }
 
-func (c clients) sign(function, key string, as kmstypes.MessageType) error {
+func (c clients) sign(function, key string, kind kmstypes.MessageType) error {
 	_, err := c.kms(function).Sign(context.Background(), &kms.SignInput{
-		KeyId: &key, Message: []byte("m"), MessageType: as, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256,
+		KeyId: &key, Message: []byte("m"), MessageType: kind, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256,
 	})
 	return err
 }
@@ -189,9 +192,9 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
 		return err
 	}
-	use := func(function, what string) error {
+	use := func(function, attribute string) error { // writes the last use of a key, and one attribute more
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + what + " = :at"),
+			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + attribute + " = :at"),
 		})
 		return err
 	}
@@ -199,7 +202,7 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	const partition, due = "PK = :pk AND begins_with(SK, :at)", "due = :pk AND dueAt <= :at"
 	for what, call := range map[string]struct {
 		err  error
-		want string
+		want string // the code; "": the call is allowed
 	}{
 		"a read of its partition":                   {c.get("AppsFunction", "ORG#1"), ""},
 		"a read of another partition":               {c.get("AppsFunction", "KEYS#1"), denied},
@@ -209,18 +212,18 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		"a query of another partition":              {c.query("FanoutFunction", "", partition, "KEYS#1"), denied},
 		"a query that names no partition":           {c.query("FanoutFunction", "", "begins_with(SK, :at)", ""), denied},
 		"the index, by the sweep":                   {c.query("SweepFunction", "due", due, "DUE#link#1"), ""},
-		"the index, by another":                     {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
+		"the index, by another function":            {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
 		"a batch":                                   {batch("DeliverFunction", "DLV#1", "HOOKS#1"), ""},
 		"a batch with one row of another partition": {batch("DeliverFunction", "DLV#1", "KEYS#1"), denied},
 		"a transaction":                             {c.transact("KeysFunction", "KEYS#1", "EVTS#1"), ""},
-		"a transaction with an event it may not":    {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
-		"the same with the event first":             {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
+		"a transaction with an event, not allowed":  {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
+		"a transaction with that event first":       {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
 		"a write outside of a transaction":          {update("OrgsFunction", "ORG#1"), denied},
 		"a last use, outside of a transaction":      {update("AuthorizerFunction", "USED#1"), ""},
-		"a last use with what the index needs":      {use("AuthorizerFunction", "due"), denied},
-		"the same at a door":                        {use("KeyAuthorizerFunction", "dueAt"), denied},
-		"the same by a program of the owner":        {use("GuardPolicy", "due"), denied},
-		"a last use of a key that ends":             {use("GuardPolicy", "purgeAt"), ""},
+		"a last use with an attribute of the index": {use("AuthorizerFunction", "due"), denied},
+		"an attribute of the index, at a door":      {use("KeyAuthorizerFunction", "dueAt"), denied},
+		"an attribute of the index, by a program":   {use("GuardPolicy", "due"), denied},
+		"a last use with the time to delete it":     {use("GuardPolicy", "purgeAt"), ""},
 		"a scan":                                    {scan, denied},
 		"a signature":                               {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
 		"a signature over a message":                {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},
@@ -244,13 +247,14 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	}
 }
 
-// TestRotationTagsKeysOnlyWithTheExtraTags wants the stack's tag on each key, and the extra tags at most.
+// TestRotationTagsKeysOnlyWithTheExtraTags wants the stack's tag on each new key, and no other tags than those of the
+// parameter KeyTagNames.
 func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	plain := newClients(t)
 	extra := newClients(t, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)
 	for _, c := range []struct {
 		clients clients
-		tags    string
+		tags    string // the names, separated by blanks
 		allowed bool
 	}{
 		{plain, "latchkey:stack", true}, {plain, "latchkey:stack team", false},
@@ -268,8 +272,8 @@ func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	}
 }
 
-// TestWhatAWSMayNotKnowYetAllowsNothing plants roles that rely on the tag of a new key, or on a
-// condition key that a ConditionCheckItem does not have.
+// TestWhatAWSMayNotKnowYetAllowsNothing tries two calls with the template's roles, which allow them, and with roles that
+// rely on what AWS may not know: the tag of a key just made, and a condition key that a ConditionCheckItem does not have.
 func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
 	check := func(c clients) error {
@@ -278,12 +282,12 @@ func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 		}})
 		return err
 	}
-	first := func(c clients) error { return c.sign("DeliverFunction", "SigningKey", kmstypes.MessageTypeDigest) }
+	signByFirstKey := func(c clients) error { return c.sign("DeliverFunction", "SigningKey", kmstypes.MessageTypeDigest) }
 	for what, v := range map[string]struct {
 		call    func(clients) error
 		replace []string
 	}{
-		"the first key by its tag": {first, []string{`{"Fn::GetAtt":["SigningKey","Arn"]},"Sid":"SignByFirstKey"`, `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid":"SignByFirstKey"`}},
+		"the first key by its tag": {signByFirstKey, []string{`{"Fn::GetAtt":["SigningKey","Arn"]},"Sid":"SignByFirstKey"`, `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid":"SignByFirstKey"`}},
 		"a check in a transaction": {check, []string{`["dynamodb:ConditionCheckItem"]`, `["dynamodb:GetItem"]`, writes, strings.Replace(writes, `]`, `,"dynamodb:ConditionCheckItem"]`, 1)}},
 	} {
 		if got := code(t, v.call(newClients(t))); got != "" {

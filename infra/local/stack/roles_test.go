@@ -14,7 +14,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// repository is template.yaml, translated once for all tests.
+// repository returns template.yaml, translated once for all tests.
 var repository = sync.OnceValues(func() (*translated.Template, error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -27,8 +27,7 @@ func options() translated.Options {
 	return translated.Options{StackName: StackName, Parameters: map[string]string{"Issuer": "https://issuer.example"}}
 }
 
-// template returns the repository's template, with replacements (old, new) in its
-// resources.
+// template returns the repository's template. replace has pairs of old and new text, to be replaced in its JSON.
 func template(t *testing.T, replace ...string) *translated.Template {
 	t.Helper()
 	tpl, err := repository()
@@ -45,7 +44,7 @@ func template(t *testing.T, replace ...string) *translated.Template {
 	if len(replace) > 0 && changed == text.String() {
 		t.Fatalf("the template has none of %q", replace)
 	}
-	copied := *tpl
+	copied := *tpl // other tests use tpl, so only the copy gets the changed JSON
 	if copied.Raw = nil; json.Unmarshal([]byte(changed), &copied.Raw) != nil {
 		t.Fatalf("%q makes no JSON", replace)
 	}
@@ -58,12 +57,12 @@ func template(t *testing.T, replace ...string) *translated.Template {
 
 // TestAPolicyThatIsNotUnderstoodStopsTheStart plants parts of policies that the evaluator does not know.
 func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
-	for fault, replace := range map[string][2]string{
+	for fault, replace := range map[string][2]string{ // the unknown part, and the texts for template
 		"an operator":         {`"ForAnyValue:StringEquals"`, `"ForAnyValue:StringEqualsIgnoreCase"`},
 		"a key":               {`"dynamodb:EnclosingOperation"`, `"dynamodb:Select"`},
 		"a read's attributes": {`"Null":{"dynamodb:LeadingKeys":"false"}`, `"Null":{"dynamodb:Attributes":"false"}`},
 		"a deny":              {`"Effect":"Allow","Resource"`, `"Effect":"Deny","Resource"`},
-		"all but":             {`"Action":["dynamodb:Query"]`, `"NotAction":["dynamodb:Query"]`},
+		"a NotAction":         {`"Action":["dynamodb:Query"]`, `"NotAction":["dynamodb:Query"]`},
 		"a managed policy":    {`"Policies":[{`, `"ManagedPolicyArns":["arn:aws:iam::aws:policy/x"],"Policies":[{`},
 	} {
 		if _, err := iam.New(template(t, replace[0], replace[1])); err == nil {
@@ -75,7 +74,7 @@ func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestLambdaItselfNeedsItsRights replaces rights that only Lambda uses: for logs, streams and queues.
+// TestLambdaItselfNeedsItsRights replaces, one at a time, rights that only Lambda uses: for logs, streams and queues.
 func TestLambdaItselfNeedsItsRights(t *testing.T) {
 	for right, other := range map[string]string{
 		`"logs:PutLogEvents"`: `"logs:CreateLogStream"`, `"dynamodb:GetShardIterator"`: `"dynamodb:GetRecords"`,
@@ -96,14 +95,15 @@ func TestLambdaItselfNeedsItsRights(t *testing.T) {
 	}
 }
 
+// TestWhatNoCallNeededIsSpare wants a statement that no call needed to be spare, and after a read only its other action.
 func TestWhatNoCallNeededIsSpare(t *testing.T) {
 	a, err := iam.New(template(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const whole = "WebhookKeysRole ReadVerificationKeys: no call needed this statement"
-	if !slices.Contains(a.Spare(), whole) {
-		t.Fatalf("%q is not spare", whole)
+	const statement = "WebhookKeysRole ReadVerificationKeys: no call needed this statement"
+	if !slices.Contains(a.Spare(), statement) {
+		t.Fatalf("%q is not spare", statement)
 	}
 	get := iam.Need{Action: "dynamodb:GetItem", Resource: "arn:aws:dynamodb:us-east-1:000000000000:table/Table", Context: map[string][]string{"dynamodb:LeadingKeys": {"VKEYS"}}}
 	if err := a.Decide("WebhookKeysFunction", get); err != nil {

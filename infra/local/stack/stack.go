@@ -28,20 +28,20 @@ const StackName = "latchkey"
 // TableName is the name of the local table.
 const TableName = "latchkey"
 
-// Options are the options of a stack. Template is the repository's if it is missing, and Dir is .local/<port> for
-// a stack with a Port. Parameters go over the local stack's own; with an Issuer, the stack has none of its own.
+// Options are the options of a stack. By default Template is the repository's, and Dir is .local/<port> if there is a Port.
+// Parameters win over the local stack's own values. With the parameter Issuer the stack starts no issuer of its own.
 type Options = lab.Options
 
 // Stack is Latchkey, running in the lab.
 type Stack struct {
 	*lab.Stack
 
-	Issuer    string // iss of its tokens; "": the template takes none
+	Issuer    string // the iss of the tokens that the stack takes; "": it takes none
 	TableName string
 
-	ownIssuer bool
-	given     map[string]string // parameters that are not the stack's own
-	template  string
+	ownIssuer bool              // see OwnIssuer
+	given     map[string]string // the caller's parameters, of Start and of each Deploy
+	template  string            // its path
 }
 
 // Start starts a stack and returns when a request succeeds. It fails as lab.Start does.
@@ -94,7 +94,7 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 		return err
 	}
 	err = s.Stack.Deploy(ctx, all)
-	s.readTableName() // the stack may be on a restored table now
+	s.readTableName() // a parameter can move the stack to a restored table
 	return err
 }
 
@@ -102,12 +102,12 @@ func (s *Stack) readTableName() {
 	s.TableName = cmp.Or(s.Template().Outputs["TableName"], TableName)
 }
 
-// OwnIssuer reports whether the stack starts an issuer of its own. It does when the template has a
-// parameter Issuer that is not given.
+// OwnIssuer reports whether the stack has started an issuer of its own: the template has the parameter Issuer, and the
+// caller gave no value for it.
 func (s *Stack) OwnIssuer() bool { return s.ownIssuer }
 
-// parameters returns the values of parameters: the local stack's own, as far as the template
-// declares them, and over them the caller's. It sets the stack's issuer.
+// parameters sets Issuer and ownIssuer, and returns the values of the template's parameters: the local stack's own, as far
+// as the template declares them, and over them the caller's.
 func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	declared, err := translated.ReadParameters(s.template)
 	if err != nil {
@@ -129,17 +129,17 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
 	maps.Copy(own, s.given)
-	delete(own, "AlarmTopicArn") // nothing here raises an alarm, and what comes with alarms would ask AWS about other APIs
+	// No alarm works on this machine, and a function that the template adds for alarms would call AWS.
+	delete(own, "AlarmTopicArn")
 	return own, nil
 }
 
 // probeLimit bounds the wait for the first request to succeed.
 const probeLimit = time.Minute
 
-// probe makes one real request: GET /v1/orgs with a service's token, which makes no user. So
-// gateway, authorizer and issuer work together. An API without that route only has to answer.
-// Without an issuer of its own the stack has no token: the authorizer only has to start, and
-// refuses the request.
+// probe makes one real request, so that gateway, authorizer and issuer work when Start returns: GET /v1/orgs with a
+// service's token, which creates no user. Another template may answer 404. A stack without an issuer of its own has no
+// token to send, so there the authorizer may refuse the request.
 func (s *Stack) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -163,8 +163,8 @@ func (s *Stack) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A 401 would mean that the authorizer refuses tokens of the stack's own issuer.
-	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusUnauthorized && s.ownIssuer {
+	refusesOwnToken := res.StatusCode == http.StatusUnauthorized && s.ownIssuer
+	if res.StatusCode >= http.StatusInternalServerError || refusesOwnToken {
 		return errors.New("the first request was answered " + res.Status + ": " + string(body) + " (logs: " + s.LogDir + ")")
 	}
 	return nil

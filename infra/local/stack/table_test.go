@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-const toy = "../../lab/testdata/template.yaml"
+const toy = "../../lab/testdata/template.yaml" // a small template, which starts faster than Latchkey's
 
-// TestATableOfAnotherTemplateNamesTheRemedy starts with the rows of a template with another key.
+// TestATableOfAnotherTemplateNamesTheRemedy starts a stack on the rows of another one, whose template has another sort key.
 func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
 	o := stack.Options{Template: toy, Dir: t.TempDir()}
 	s, err := stack.Start(t.Context(), o)

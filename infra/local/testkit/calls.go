@@ -14,20 +14,21 @@ import (
 
 // dynamoCall is a call to DynamoDB by a function.
 type dynamoCall struct {
-	Function  string // its folder under functions/
-	Operation string
-	Body      []byte // names the table stack.TableName
+	Function  string // the function's folder under functions/
+	Operation string // such as GetItem
+	Body      []byte // of the request; in it the table has the name stack.TableName
 }
 
-// checkCalls reads calls as JSON from its input. For each it prints a JSON text: the right that the
-// function's role in template.yaml lacks, or "".
+// checkCalls reads calls as JSON from standard input. For each it prints a JSON text: the right that the function's role in
+// template.yaml lacks, or "".
 func checkCalls(ctx context.Context) error {
 	root, err := tools.Root()
 	if err != nil {
 		return err
 	}
 	o := translated.Options{
-		StackName: stack.StackName, Physical: map[string]string{"Table": stack.TableName}, Parameters: map[string]string{"Issuer": "https://issuer.example"},
+		StackName: stack.StackName, Physical: map[string]string{"Table": stack.TableName},
+		Parameters: map[string]string{"Issuer": "https://issuer.example"}, // a parameter without a default; any value
 	}
 	tpl, err := translated.Translate(ctx, filepath.Join(root, "template.yaml"), o)
 	if err != nil {
@@ -41,7 +42,7 @@ func checkCalls(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ids := map[string]string{} // by folder
+	ids := map[string]string{} // the functions' names in the template, by folder
 	for id, f := range functions {
 		ids[path.Base(f.CodeURI)] = id
 	}

@@ -1,5 +1,5 @@
-// Command testkit serves tests of pkg, which may not import infra: two verbs serve a database or a KMS, one checks
-// answers against infra/openapi.yaml, and one checks calls against the roles in template.yaml.
+// Command testkit serves the tests of pkg, which may not import infra. serve-db and serve-kms serve a database and a KMS,
+// check-answers checks answers against infra/openapi.yaml, and check-calls checks calls against the roles in template.yaml.
 package main
 
 import (

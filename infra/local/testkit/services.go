@@ -14,9 +14,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// serveDB starts a database if endpoint, the base URL of a running one, is empty. It prints
-// {"endpoint", "table"}; table is the schema of the table in template.yaml. It serves until its
-// input ends.
+// serveDB prints {"endpoint", "table"}: the base URL of a database, and the schema of the table in template.yaml. It starts
+// a database when endpoint is "", and returns when its input ends.
 func serveDB(ctx context.Context, endpoint string) error {
 	root, err := tools.Root()
 	if err != nil {
@@ -36,8 +35,7 @@ func serveDB(ctx context.Context, endpoint string) error {
 	return serve(map[string]any{"endpoint": endpoint, "table": table})
 }
 
-// serveKMS starts a KMS without keys, and prints {"endpoint"}: its base URL. It serves until its
-// input ends.
+// serveKMS starts a KMS without keys, and prints {"endpoint"}: its base URL. It returns when its input ends.
 func serveKMS(ctx context.Context) error {
 	p, err := backing.StartKMS(ctx, backing.Options{})
 	if err != nil {
@@ -46,8 +44,8 @@ func serveKMS(ctx context.Context) error {
 	return serve(map[string]any{"endpoint": p.Endpoint})
 }
 
-// serve prints what the caller needs as one line of JSON, and waits for the end of the input. The
-// services end with this process.
+// serve prints what the caller needs as one line of JSON, and waits for the end of the input. The services end with this
+// process.
 func serve(needed map[string]any) error {
 	if err := json.NewEncoder(os.Stdout).Encode(needed); err != nil {
 		return err
@@ -59,13 +57,13 @@ func serve(needed map[string]any) error {
 // exchange is a request and its answer.
 type exchange struct {
 	Method, Path  string // Path is escaped, and a query may follow it
-	Request, Body []byte
+	Request, Body []byte // the bodies of the request and of the answer
 	Status        int
 	Header        http.Header
 }
 
-// checkAnswers reads exchanges as JSON from its input. For each it prints a JSON text: what is not as
-// infra/openapi.yaml documents it, or "".
+// checkAnswers reads exchanges as JSON from standard input. For each it prints a JSON text: how the exchange differs from
+// infra/openapi.yaml, or "".
 func checkAnswers() error {
 	documented, err := contract.Load()
 	if err != nil {
@@ -99,14 +97,15 @@ func answerEach[T any](answer func(T) (string, error)) error {
 	}
 }
 
-// check checks the answer, and the body of a request that was accepted. The gateway answers paths that
-// are no route.
+// check checks the answer, and the body of a request that was accepted. It skips paths that are not in the document: the
+// gateway answers them.
 func check(documented *contract.Contract, e exchange) error {
 	if !documented.Has(e.Method, e.Path) {
 		return nil
 	}
 	err := documented.Check(e.Method, e.Path, e.Status, e.Header, e.Body)
-	if e.Status >= http.StatusOK && e.Status < http.StatusMultipleChoices {
+	accepted := e.Status >= http.StatusOK && e.Status < http.StatusMultipleChoices
+	if accepted {
 		err = errors.Join(err, documented.CheckRequest(e.Method, e.Path, e.Request))
 	}
 	return err

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Tree copies the files that git tracks or would track to a folder, which it empties first, and
-// shares the installed tools.
+// Tree empties the folder dir, and copies to it the files that git tracks or does not ignore. The copy has the installed
+// tools by a link.
 func Tree(ctx context.Context, root, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -24,12 +24,13 @@ func Tree(ctx context.Context, root, dir string) error {
 		return fmt.Errorf("git ls-files: %w", err)
 	}
 	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
-		if err := File(filepath.Join(root, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		err := File(filepath.Join(root, name), filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // git lists a deleted file too
 			return err
 		}
 	}
 	tools := filepath.Join(root, ".local", "tools")
-	if err := os.MkdirAll(tools, 0o755); err != nil { // a new clone has none yet
+	if err := os.MkdirAll(tools, 0o755); err != nil { // a new clone has no tools yet
 		return err
 	}
 	if tools, err = filepath.EvalSymlinks(tools); err != nil {
@@ -38,7 +39,7 @@ func Tree(ctx context.Context, root, dir string) error {
 	return errors.Join(os.MkdirAll(filepath.Join(dir, ".local"), 0o755), os.Symlink(tools, filepath.Join(dir, ".local", "tools")))
 }
 
-// File copies a file with its permissions, and makes the folders above it.
+// File copies a file with its permissions, and makes the folders above it. It skips a folder, such as a submodule.
 func File(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil || info.IsDir() {

@@ -12,9 +12,10 @@ import (
 	"latchkey/infra/mutants/copied"
 )
 
+// moved is the module's path after `make home`, as an owner chooses it.
 const moved = "example.com/acme/latchkey"
 
-// program receives webhooks in a module of its own; MODULE is Latchkey's path.
+// program is the main.go of another module, which imports Latchkey. MODULE stands for the path of Latchkey's module.
 const program = `package main
 
 import (
@@ -31,15 +32,16 @@ func main() {
 }
 `
 
-// files calls f with every file of the repository, by its path from the root.
+// files calls f with the path of every file under root, relative to root. It skips what git and the builds write.
 func files(t *testing.T, root string, f func(path string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(root, path)
+		isSkipped := rel == ".git" || rel == ".local" || rel == ".aws-sam"
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (rel == ".git" || rel == ".local" || rel == ".aws-sam"):
+		case d.IsDir() && isSkipped:
 			return fs.SkipDir
 		case d.Type().IsRegular():
 			f(rel)
@@ -61,18 +63,18 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// run runs a program, with variables over those of the environment, and returns what it
-// prints.
+// run runs a program and returns its standard output. env wins over this process's environment, in which make's own
+// variables must not reach a make in a copy.
 func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off"), env...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, said.String())
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, stderr.String())
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -90,8 +92,8 @@ func atHome(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestTheModuleMovesInOneStep wants every import to be found after the move, and the tests that
-// know the module's path to pass.
+// TestTheModuleMovesInOneStep wants every import to be found after the move, and the tests that know the module's path to
+// pass. It wants the same number of files, so that none is left behind or lost.
 func TestTheModuleMovesInOneStep(t *testing.T) {
 	dir := atHome(t)
 	if got := run(t, dir, nil, "go", "list", "-m"); got != moved {
@@ -99,29 +101,31 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	}
 	run(t, dir, nil, "go", "list", "-deps", "-test", "./...")
 	run(t, dir, nil, "go", "test", "./pkg", "./infra/tools")
-	if left := run(t, dir, nil, "make", "-n", "test"); strings.Contains(left, " latchkey/") {
-		t.Errorf("make test runs %.300s", left)
+	if commands := run(t, dir, nil, "make", "-n", "test"); strings.Contains(commands, " latchkey/") {
+		t.Errorf("make test runs %.300s", commands)
 	}
-	n := 0
+	after := 0
 	files(t, dir, func(path string) {
-		n++
+		after++
 		if strings.HasSuffix(path, ".bak") {
 			t.Errorf("%s is left behind", path)
 		}
 	})
 	before := 0
 	files(t, "../../..", func(string) { before++ })
-	if n != before {
-		t.Errorf("%d files became %d", before, n)
+	if after != before {
+		t.Errorf("%d files became %d", before, after)
 	}
 }
 
-// TestAnotherModuleImportsVerifyAndGuard imports them from a checkout, as the documentation shows, and after the move.
+// TestAnotherModuleImportsVerifyAndGuard imports both packages from a checkout by a replace directive, as the documentation
+// shows, before and after the move.
 func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The other module has an empty module cache. This machine's cache is its proxy, so that it needs no network.
 	cache := "file://" + filepath.ToSlash(run(t, ".", nil, "go", "env", "GOMODCACHE")) + "/cache/download"
 	env := []string{"GOPROXY=" + cache, "GOSUMDB=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOMODCACHE=" + t.TempDir()}
 	for module, checkout := range map[string]string{"latchkey": root, moved: atHome(t)} {

@@ -21,7 +21,7 @@ func recipe(t *testing.T, target string) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// TestTestsAskTheStacksThatTheyStart wants the variables of another stack to be unset.
+// TestTestsAskTheStacksThatTheyStart wants the variables to be unset that lead the tests to another deployment.
 func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 	for _, target := range []string{"test", "mutants"} {
 		for _, line := range recipe(t, target) {
@@ -32,7 +32,8 @@ func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 	}
 }
 
-// TestMakeTestRunsEveryTestAnew wants no result from Go's test cache, and no test left out.
+// TestMakeTestRunsEveryTestAnew wants no result from Go's test cache, and no test left out. The last one of its commands
+// runs infra/e2e, and the other one the other packages.
 func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	lines := recipe(t, "test")
 	for _, line := range lines {
@@ -50,7 +51,7 @@ func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	}
 }
 
-// TestATestProgramWithoutServicesHasAMinute: make test runs the programs by a script.
+// TestATestProgramWithoutServicesHasAMinute runs the script by which make test starts test programs. The last limit counts.
 func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 	script, err := filepath.Abs("minute")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 func main() { lambda.Start(list) }
 
-// list reads the principal that the authorizer wrote. A scope that a key has is what its customer
-// allows it; what a customer may do at all is this program's to decide, by the org.
+// list answers with the principal that the authorizer wrote. A key's scopes are what the customer allows this key to do.
+// What the customer may do at all, a real program decides itself, by the org.
 func list(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	field := func(name string) string { text, _ := e.RequestContext.Authorizer[name].(string); return text }
 	scopes := strings.Fields(field("scopes"))

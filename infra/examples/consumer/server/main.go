@@ -1,6 +1,6 @@
-// Command server is a plain HTTP server whose routes take Latchkey's API keys and roles, by package
-// guard. It is an example, and what the tests of that package run. On AWS a program
-// loads its aws.Config by config.LoadDefaultConfig; this one reads variables of the environment, to need no more modules.
+// Command server is an HTTP server whose routes use package guard: they take Latchkey's API keys, and users with a role.
+// It is an example, and the tests of that package run it. A program on AWS loads its aws.Config by
+// config.LoadDefaultConfig. This program reads environment variables instead, so that go.mod needs no further module.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	g := guard.New(guard.Config{
 		AWS:   cfg,
 		Table: os.Getenv("TABLE"),
-		// As the stack's parameters: Issuer, JwksUrl, Audience.
+		// The values of the deployment's parameters Issuer, JwksUrl and Audience.
 		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE")},
 		Report: func(r *http.Request, err error) {
 			slog.ErrorContext(r.Context(), "a credential was not checked", "path", r.URL.Path, "error", err)
@@ -50,7 +50,7 @@ func main() {
 // showCaller answers with the principal, where a real server has its invoices.
 func showCaller(w http.ResponseWriter, r *http.Request) {
 	p, ok := guard.FromContext(r.Context())
-	if !ok { // the route has no Handler of the guard
+	if !ok { // the route was registered without g.Handler
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}

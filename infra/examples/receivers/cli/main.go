@@ -37,7 +37,7 @@ This makes an org and a key, and prints the key:
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	context.AfterFunc(ctx, stop) // after the first Ctrl-C, so that a second one ends the program at once
 	base := cmp.Or(os.Getenv("BASE_URL"), "http://127.0.0.1:3000")
 	key := os.Getenv("KEY")
 	if key == "" {
@@ -51,28 +51,27 @@ func main() {
 	}
 }
 
-const farewell = 10 * time.Second // to answer running requests, and to delete the endpoint
+const shutdownTimeout = 10 * time.Second // to answer running requests, and again to delete the endpoint
 
 // receiver registers an endpoint and prints its webhooks.
 type receiver struct {
 	api    api
-	issuer string // "": api.base
+	issuer string // the iss that webhooks must have; "": api.base
 
 	mu   sync.Mutex
 	out  io.Writer
 	seen map[string]bool // ids of events that were printed
 }
 
-// run receives webhooks until ctx ends. It fails when it cannot register the endpoint, and when it
-// cannot delete it.
+// run receives webhooks until ctx ends. It fails when it cannot listen, and when it cannot register or delete the endpoint.
 func (r *receiver) run(ctx context.Context) (err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // an error: the server has closed it already
+	defer func() { _ = listener.Close() }() // it fails when the server has closed the listener already
 	address := "http://" + listener.Addr().String() + "/"
-	// Ctrl-C does not end this call: without the id the endpoint could not be deleted.
+	// Ctrl-C must not interrupt the call that creates the endpoint: without its id, run could not delete the endpoint.
 	var made struct{ ID string }
 	in := map[string]string{"url": address, "description": "make receiver"}
 	if err := r.api.call(context.WithoutCancel(ctx), "/webhook_endpoint/create", in, http.StatusCreated, &made); err != nil {
@@ -88,21 +87,21 @@ func (r *receiver) run(ctx context.Context) (err error) {
 	}
 	server := &http.Server{Handler: v.Handler(r.show), ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }() // webhooks that came before wait in the listener
+	go func() { ended <- server.Serve(listener) }() // a webhook sent since the registration waits in the listener's queue
 	r.print("Receiving webhooks for endpoint %s at %s. Ctrl-C ends it.", made.ID, address)
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	return server.Shutdown(ending)
 }
 
 // leave deletes the endpoint, even when ctx has ended.
 func (r *receiver) leave(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := r.api.call(ctx, "/webhook_endpoint/delete", map[string]string{"endpointId": id}, http.StatusOK, new(any)); err != nil {
 		return fmt.Errorf("deleting endpoint %s: %w", id, err)
@@ -119,7 +118,7 @@ func (r *receiver) show(_ context.Context, e verify.Event) error {
 	}
 	again := ""
 	r.mu.Lock()
-	if r.seen[e.ID] { // each event comes at least once
+	if r.seen[e.ID] { // an event is delivered at least once, so it may come again
 		again = "  (again)"
 	}
 	r.seen[e.ID] = true
@@ -130,8 +129,8 @@ func (r *receiver) show(_ context.Context, e verify.Event) error {
 
 func clock() string { return time.Now().Format(time.TimeOnly) }
 
-// print prints a line. Data comes from users of the app, so it replaces characters that could
-// control the terminal.
+// print prints a line. Users of the app write the data of an event, so print replaces characters that could control the
+// terminal.
 func (r *receiver) print(format string, args ...any) {
 	line := strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
@@ -141,17 +140,17 @@ func (r *receiver) print(format string, args ...any) {
 	}, fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = fmt.Fprintln(r.out, line) // an error: the terminal is gone
+	_, _ = fmt.Fprintln(r.out, line) // it fails when the terminal is closed
 }
 
-// apiTimeout is longer than the answer of a function takes that starts cold.
+// apiTimeout leaves time for the cold start of a function.
 const apiTimeout = 15 * time.Second
 
 // api calls Latchkey's API with an API key.
 type api struct{ base, key string }
 
-// call posts in and decodes the answer into out. An answer of another status than wanted is an
-// error with the API's problem.
+// call posts in as JSON and decodes the answer into out. Unless the answer has the status want, call returns the API's
+// problem as an error. It follows no redirect, which would send the API key elsewhere.
 func (a api) call(ctx context.Context, path string, in any, want int, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -168,7 +167,7 @@ func (a api) call(ctx context.Context, path string, in any, want int, out any) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = res.Body.Close() }() // an error does not matter after the read
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != want {
 		return problemOf(res)
 	}

@@ -16,20 +16,20 @@ import (
 	"latchkey/infra/examples/vectors"
 )
 
-// fakeAPI has the two routes that the receiver calls, and the key lookups.
+// fakeAPI has the two routes that the receiver calls, and passes lookups of verification keys on.
 type fakeAPI struct {
 	t      *testing.T
 	mu     sync.Mutex
-	status int               // the answer to create; 0: 201
-	bodies map[string]string // the last request by path
-	url    string            // the endpoint's; "": there is no endpoint
+	status int               // create is refused with this status; 0: it succeeds
+	bodies map[string]string // the body of the last request, by path
+	url    string            // of the registered endpoint; "": there is no endpoint
 	made   chan string       // gets the URL of a new endpoint
-	next   http.Handler
+	keys   http.Handler      // answers lookups of keys; nil: the test receives no webhook
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(r.URL.Path, "key") || strings.Contains(r.URL.Path, "jwks") {
-		f.next.ServeHTTP(w, r)
+		f.keys.ServeHTTP(w, r)
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
@@ -78,6 +78,7 @@ func (s *screen) String() string {
 	return s.b.String()
 }
 
+// start starts the API and returns a receiver for it, which does not run yet.
 func start(t *testing.T, f *fakeAPI) (r *receiver, out *screen) {
 	t.Helper()
 	f.t, f.bodies, f.made = t, map[string]string{}, make(chan string, 1)
@@ -97,11 +98,10 @@ func post(t *testing.T, url, body string) int {
 	return res.StatusCode
 }
 
-// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no
-// endpoint is left.
+// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no endpoint is left.
 func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	v := vectors.Mint(time.Now())
-	f := &fakeAPI{next: v.Handler()}
+	f := &fakeAPI{keys: v.Handler()}
 	r, out := start(t, f)
 	ctx, ctrlC := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -115,21 +115,22 @@ func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Errorf("it listens at %s", url)
 	}
-	byName := map[string]string{}
+	tokens := map[string]string{} // by the name of the case
 	for _, c := range v.Cases {
-		byName[c.Name] = c.Token
+		tokens[c.Name] = c.Token
 	}
-	if got := post(t, url, byName["a webhook"]); got != 204 {
+	if got := post(t, url, tokens["a webhook"]); got != 204 {
 		t.Errorf("good: %d", got)
 	}
 	const line = `link.claimed  evt_01k5vectors00000000000000b  {"id":"lnk_01k5vectors00000000000000c","status":"claimed"}`
 	if !strings.Contains(out.String(), line+"\n") {
 		t.Errorf("not printed: %s", out)
 	}
-	if got := post(t, url, byName["audience as an array of one"]); got != 204 || !strings.Contains(out.String(), line+"  (again)\n") {
+	// This case is another token for the same event.
+	if got := post(t, url, tokens["audience as an array of one"]); got != 204 || !strings.Contains(out.String(), line+"  (again)\n") {
 		t.Errorf("again: %d\n%s", got, out)
 	}
-	if got := post(t, url, byName["a stranger's signature"]); got != 401 || !strings.Contains(out.String(), "not taken: verify: the webhook is refused: wrong_signature") {
+	if got := post(t, url, tokens["a stranger's signature"]); got != 401 || !strings.Contains(out.String(), "not taken: verify: the webhook is refused: wrong_signature") {
 		t.Errorf("hostile: %d\n%s", got, out)
 	}
 	ctrlC()
@@ -145,6 +146,7 @@ func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 func TestDataDoesNotSteerTheTerminal(t *testing.T) {
 	out := &screen{}
 	r := &receiver{out: out}
+	// ESC [2J clears the screen, U+009B is ESC [ as one character, and U+202E turns the direction of the text.
 	r.print("%s", "a\x1b[2Jb\u009bc\u202ed\ne")
 	if got := strings.TrimSuffix(out.String(), "\n"); got != "a\ufffd[2Jb\ufffdc\ufffdd\ufffde" {
 		t.Errorf("%q", got)

@@ -1,5 +1,5 @@
-// Command install installs the parts of the lab. It runs beside the compiler: what fails here, the program that
-// needs the part tries again, and prints why.
+// Command install installs the parts of the lab while the rest is compiled. It prints no error: the program that
+// needs a part installs it again, and prints why that fails.
 package main
 
 import (

@@ -37,7 +37,7 @@ func attempt(ctx context.Context, db *dynamodb.Client, keys *kms.Client, table s
 	if _, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, ConsistentRead: aws.Bool(true), Key: key}); err != nil {
 		return err
 	}
-	for range 2 {
+	for range 2 { // the lease of the attempt, and its result
 		if _, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &table, Key: key}); err != nil {
 			return err
 		}
@@ -56,6 +56,6 @@ func attempt(ctx context.Context, db *dynamodb.Client, keys *kms.Client, table s
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, res.Body) // read to its end, or the connection is not kept
+	_, err = io.Copy(io.Discard, res.Body) // only a body that is read to its end lets the connection be used again
 	return errors.Join(err, res.Body.Close())
 }

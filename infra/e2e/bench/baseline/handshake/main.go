@@ -1,5 +1,5 @@
-// Command handshake is a small function that makes one TLS handshake while it starts, with the one
-// authority in the file CA.
+// Command handshake is a small function that makes one TLS handshake with ADDRESS while it starts. It
+// trusts only the authority in the file CA.
 package main
 
 import (

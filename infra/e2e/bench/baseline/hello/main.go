@@ -1,4 +1,4 @@
-// Command hello is the smallest function: what aws-lambda-go costs by itself.
+// Command hello is the smallest function. Its start shows what aws-lambda-go costs by itself.
 package main
 
 import "github.com/aws/aws-lambda-go/lambda"

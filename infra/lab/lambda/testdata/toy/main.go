@@ -25,7 +25,7 @@ type report struct {
 	Ticks    int64             // ticks of the copy's clock
 	LeftMs   int64             // to the deadline
 	ARN, ID  string            // of the call
-	Env      map[string]string // of interest
+	Env      map[string]string // the variables that a test looks at
 	HomeSeen bool
 }
 

@@ -117,7 +117,7 @@ func subject(id string) subjectBody {
 	return subjectBody{Type: names[prefix], ID: id}
 }
 
-// actorOf returns an actor with its type: user or api_key.
+// actorOf returns an actor with its type: user or api_key, which is key as a target.
 func actorOf(id string) subjectBody {
 	actor := subject(id)
 	if actor.Type == "key" {

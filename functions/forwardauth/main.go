@@ -19,8 +19,8 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
-		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))                       // whose keys may introspect; "": none may
-		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them; both "": none
+		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))                       // whose API keys may introspect; "": no key may
+		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them in its header; both "": it needs none
 		return func() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
 			lambda.StartURL(forwardauth.New(guard.On(a), owner, secret, old))

@@ -204,6 +204,7 @@ func (c *Contract) checkBody(response *openapi3.Response, status int, header htt
 	return nil
 }
 
+// visit returns the value of a JSON body, once its schema allows it.
 func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationOption) (value any, err error) {
 	if media == nil || media.Schema == nil {
 		return nil, errors.New("the document has no schema for it")

@@ -10,10 +10,11 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-func TestTheDoorsAreOpenToThoseWhomTheirParametersName(t *testing.T) { holds(t, doors) }
+func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { holds(t, doors) }
 
-// doorPermissions has every permission of the owner's doors: who may call which function. SAM
-// makes the two of the function URL, which AWS wants since October 2025.
+// doorPermissions has every permission to call the owner's doors, which are the functions that the owner's other
+// programs call directly: the two shared authorizers and forwardauth. SAM makes the two of the function URL, which
+// AWS wants since October 2025.
 var doorPermissions = map[string]string{
 	"KeyAuthorizerOfThisAccount": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]},"Principal":"apigateway.amazonaws.com",` +
 		`"SourceArn":{"Fn::Sub":"arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*/authorizers/*"}}`,
@@ -27,8 +28,8 @@ var doorPermissions = map[string]string{
 	"ForwardAuthFunctionURLInvokeAllowPublicAccess": `{"Action":"lambda:InvokeFunction","FunctionName":{"Ref":"ForwardAuthFunction"},"InvokedViaFunctionUrl":true,"Principal":"*"}`,
 }
 
-// doors wants exactly these permissions, one function URL, and the parameters that name the shared
-// authorizers to other stacks.
+// doors wants exactly these permissions, one function URL, and the SSM parameters in which other stacks find the ARNs of the
+// shared authorizers.
 func doors(tpl *translated.Template) (wrong []string) {
 	got := map[string]string{}
 	for _, name := range tpl.Named("AWS::Lambda::Permission") {

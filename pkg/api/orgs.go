@@ -258,7 +258,7 @@ func subject(id string) subjectBody {
 	return subjectBody{Type: names[prefix], ID: id}
 }
 
-// actorOf returns an actor with its type: user, api_key or service.
+// actorOf returns an actor with its type: user, service, or api_key, which is key as a target.
 func actorOf(id string) subjectBody {
 	if name, ok := principal.ServiceOf(id); ok {
 		return subjectBody{Type: string(principal.Service), Name: name}

@@ -70,7 +70,7 @@ func TestAnAPIKeyIsNoLinkTokenAndTheReverse(t *testing.T) {
 }
 
 func TestMalformedIDsMakeNoToken(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range []struct { // NoApp and NoLink are well formed, so that the other id is the malformed one
 		app id.App
 		l   id.Link
 	}{{"", ""}, {id.NoApp, "lnk_"}, {"app_x", id.NoLink}, {id.App(id.NoLink), id.NoLink}} {

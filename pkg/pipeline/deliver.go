@@ -73,7 +73,7 @@ func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	switch w.Step(w.To.Receiver, d.Store.Now()) {
 	case webhook.StepCancel:
 		return deliveries.Cancel(ctx, w.DeliveryID)
-	case webhook.StepHold: // a transaction on the endpoint's row, which may lose each race
+	case webhook.StepHold: // if others win each race for the endpoint's row, the sweep finds the delivery
 		return unlessBusy(ctx, deliveries.Hold(ctx, w.DeliveryID))
 	case webhook.StepGiveUp:
 		return deliveries.GiveUp(ctx, w.DeliveryID)

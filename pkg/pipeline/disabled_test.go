@@ -139,7 +139,7 @@ func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.deliver.Signer = s.signer
-	s.pass(15 * time.Second) // the attempt was given back for as long
+	s.pass(15 * time.Second) // signAgain: then the delivery is due again
 	s.pump(t)
 	r.wants("back", 1)
 }

@@ -10,8 +10,9 @@ import (
 
 // Handler returns a handler for the endpoint's URL. It calls do with each verified event, and
 // again when the event comes again. It answers 204 when do succeeds, 500 when do fails, 401 when
-// the webhook is refused, and 503 when the key cannot be looked up. After any
-// other answer than 204, the sender tries again.
+// the webhook is refused, and 503 when the key cannot be looked up; it reports these three errors (Config.Report). It
+// answers 405 to another method than POST, and 400 to a body that does not arrive whole. After any other answer than 204,
+// the sender tries again.
 func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

@@ -130,8 +130,8 @@ func TestLeewayIsHeld(t *testing.T) {
 	}
 }
 
-// TestConfigurationThatVerifiesNothingIsRefused: New refuses it, so that the first webhook does not have to show it.
-func TestConfigurationThatVerifiesNothingIsRefused(t *testing.T) {
+// TestNewRefusesABadConfiguration: the mistake shows at the start, and not at the first webhook.
+func TestNewRefusesABadConfiguration(t *testing.T) {
 	for _, c := range []verify.Config{
 		{},
 		{BaseURL: "https://api.example.com"},

@@ -58,7 +58,7 @@ type SigningKey struct {
 	CreatedAt   int64 // when it was published
 	ActivatedAt int64
 	RetiredAt   int64
-	ExpiredAt   int64 // of a retired key: its signatures from then on prove nothing
+	ExpiredAt   int64 // of a retired key: a signature made later proves nothing, an earlier one stays good
 	RevokedAt   int64
 	DisabledAt  int64 // when it was disabled in KMS
 }

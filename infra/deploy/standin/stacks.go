@@ -36,8 +36,11 @@ type template struct {
 	} `yaml:"Resources"`
 }
 
+// region is that of the deployments that are rehearsed.
+const region = "eu-central-1"
+
 func (k *Stack) id() string {
-	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:stack/%s/1", Account, k.Name)
+	return fmt.Sprintf("arn:aws:cloudformation:%s:%s:stack/%s/1", region, Account, k.Name)
 }
 
 // physical returns the physical id of a resource.
@@ -45,7 +48,7 @@ func (k *Stack) physical(logical string) string { return k.Name + "-" + logical 
 
 // Function returns the ARN of one of the stack's functions.
 func (k *Stack) Function(logical string) string {
-	return "arn:aws:lambda:eu-central-1:" + Account + ":function:" + k.physical(logical+"Function")
+	return "arn:aws:lambda:" + region + ":" + Account + ":function:" + k.physical(logical+"Function")
 }
 
 // now returns a time that is later than all that it returned before, for events.
@@ -101,7 +104,7 @@ func (s *Standin) outputs(k *Stack) [][2]string {
 	}
 	return [][2]string{
 		{"ApiUrl", s.URL + "/api/" + k.Name}, {"TableName", k.physical("Table")}, {"RotateFunctionName", k.physical("RotateFunction")},
-		{"SigningKeyArn", "arn:aws:kms:us-east-1:" + Account + ":key/" + k.physical("SigningKey")},
+		{"SigningKeyArn", "arn:aws:kms:" + region + ":" + Account + ":key/" + k.physical("SigningKey")},
 		{"KeyAuthorizerArn", k.Function("KeyAuthorizer")}, {"MemberAuthorizerArn", k.Function("MemberAuthorizer")},
 		{"GuardPolicyArn", "arn:aws:iam::" + Account + ":policy/" + k.physical("GuardPolicy")},
 	}

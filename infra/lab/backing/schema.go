@@ -151,7 +151,7 @@ type Queue struct {
 	MaxReceives int
 }
 
-// CreateQueues creates queues. It sets their dead letter queues last, because those must exist then.
+// CreateQueues creates all queues, and then connects each to its dead letter queue, which must exist.
 func CreateQueues(ctx context.Context, client *sqs.Client, queues []Queue) error {
 	urls := make(map[string]*string)
 	for _, q := range queues {

@@ -95,8 +95,9 @@ func TestLambdaItselfNeedsItsRights(t *testing.T) {
 	}
 }
 
-// TestWhatNoCallNeededIsSpare wants a statement that no call needed to be spare, and after a read only its other action.
-func TestWhatNoCallNeededIsSpare(t *testing.T) {
+// TestRightsThatNoCallNeededAreSpare: Spare lists a statement until a call uses it, and then the actions of the statement
+// that no call has used.
+func TestRightsThatNoCallNeededAreSpare(t *testing.T) {
 	a, err := iam.New(template(t))
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +114,7 @@ func TestWhatNoCallNeededIsSpare(t *testing.T) {
 	if want := []string{"WebhookKeysRole ReadVerificationKeys: dynamodb:Query"}; !slices.Equal(spare, want) {
 		t.Errorf("spare: %q, want %q", spare, want)
 	}
+	// Another statement allows this GetItem: ReadAppsAndAccess allows only BatchGetItem on the same rows, and stays unused.
 	if err := a.Decide("AppsFunction", iam.Need{Action: "dynamodb:GetItem", Resource: get.Resource, Context: map[string][]string{"dynamodb:LeadingKeys": {"ORG#1"}}}); err != nil {
 		t.Fatal(err)
 	}

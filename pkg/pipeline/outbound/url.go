@@ -112,8 +112,8 @@ func portLength(u *url.URL) int {
 	return len(u.Port()) + 1
 }
 
-// literal returns the address that is a URL's host: IPv6 in brackets, IPv4 without. ok is false
-// for an address with a zone.
+// literal returns the address that is a URL's host: IPv6 in brackets, IPv4 without. It returns false for a name, and for
+// an address with a zone.
 func literal(u *url.URL) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(u.Hostname())
 	if err != nil || addr.Zone() != "" || addr.Is6() != strings.HasPrefix(u.Host, "[") {

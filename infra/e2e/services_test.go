@@ -1,0 +1,45 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/infra/local/stack"
+)
+
+// aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
+func aService(t *testing.T, s *stack.Stack, tg *target) {
+	token, err := s.Token(t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	billing := &person{tg: tg, token: token}
+	zoe := tg.person(t, "zoe") // the subject of a local token is its email
+	made := billing.want(t, "POST", "/v1/orgs", `{"name":"Customer","externalId":"cus_1","admin":{"subject":"`+zoe.email+`","name":"Zoe"}}`, 201, "")
+	org := "/v1/orgs/" + made.str("id")
+	if found := billing.want(t, "GET", "/v1/orgs?externalId=cus_1", "", 200, "").list("orgs"); len(found) != 1 || found[0]["id"] != made.str("id") {
+		t.Fatalf("found: %v", found)
+	}
+	billing.want(t, "PATCH", org, `{"externalId":"cus_2"}`, 200, "")
+	billing.want(t, "POST", org+"/members", `{"subject":"`+tg.person(t, "ben").email+`","role":"viewer"}`, 201, "")
+	if r := zoe.want(t, "GET", org, "", 200, ""); r.str("externalId") != "cus_2" {
+		t.Errorf("its admin, at the first sign-in: %s", r.text)
+	}
+	key := billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")
+	good := call{method: "POST", path: "/app/get", bearer: key}
+	tg.want(t, good, 200, "")
+	audit := zoe.want(t, "GET", org+"/audit", "", 200, "")
+	if !strings.Contains(audit.text, `{"type":"service","name":"billing"}`) {
+		t.Errorf("the audit log: %s", audit.text)
+	}
+	billing.want(t, "POST", org+"/leave", `{}`, 403, "insufficient_role")
+	billing.want(t, "GET", "/v1/orgs", "", 400, "missing_parameter")
+	zoe.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 400, "unknown_parameter")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: token}, 401, "api_key_required")
+	billing.want(t, "DELETE", org, "", 204, "")
+	tg.want(t, good, 401, "key_revoked")
+	if left := billing.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 200, "").list("orgs"); len(left) != 0 {
+		t.Errorf("after its deletion: %v", left)
+	}
+	billing.want(t, "DELETE", org, "", 404, "org_not_found")
+}

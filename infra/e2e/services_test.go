@@ -26,6 +26,9 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("its admin, at the first sign-in: %s", r.text)
 	}
 	key := billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")
+	if keys := billing.want(t, "GET", org+"/keys", "", 200, "").list("keys"); len(keys) != 1 || keys[0]["createdBy"] != nil {
+		t.Errorf("its keys: %v", keys)
+	}
 	good := call{method: "POST", path: "/app/get", bearer: key}
 	tg.want(t, good, 200, "")
 	audit := zoe.want(t, "GET", org+"/audit", "", 200, "")

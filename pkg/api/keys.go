@@ -53,7 +53,7 @@ type keyBody struct {
 	AppID      id.App `json:"appId"`
 	LastUsedAt *int64 `json:"lastUsedAt"`
 
-	CreatedBy id.User `json:"createdBy"`
+	CreatedBy id.User `json:"createdBy,omitempty"` // none: a service
 
 	Scopes   []string          `json:"scopes"`
 	Metadata map[string]string `json:"metadata"`

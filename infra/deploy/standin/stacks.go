@@ -36,9 +36,6 @@ type template struct {
 	} `yaml:"Resources"`
 }
 
-// region is that of the deployments that are rehearsed.
-const region = "eu-central-1"
-
 func (k *Stack) id() string {
 	return fmt.Sprintf("arn:aws:cloudformation:%s:%s:stack/%s/1", region, Account, k.Name)
 }

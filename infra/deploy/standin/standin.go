@@ -19,6 +19,7 @@ import (
 
 // Account is the account of every credential.
 const Account = "123456789012"
+const region = "eu-central-1" // of the deployments that are rehearsed
 
 // Standin is a running stand-in. AWS_ENDPOINT_URL leads clients to its URL.
 type Standin struct {

@@ -18,9 +18,6 @@ import (
 // Audience is the aud of the local issuer's tokens.
 const Audience = "https://api.latchkey.test"
 
-// ServiceSubject is the sub of a Service token that names no other, and of the local stack's service billing.
-const ServiceSubject = "service"
-
 // IssuerURL returns the iss of the tokens of the stack's own issuer, which listens on the port.
 func IssuerURL(port int) string { return backing.IssuerURL(port, StackName) }
 
@@ -83,7 +80,7 @@ func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, na
 	defer cancel()
 	form := url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {"local"}, "client_secret": {"local"}, "kind": {string(kind)},
-		"sub": {cmp.Or(sub, email, ServiceSubject)}, "email": {email}, "name": {name},
+		"sub": {cmp.Or(sub, email, "service")}, "email": {email}, "name": {name},
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, issuerURL+"/token", strings.NewReader(form.Encode()))
 	if err != nil {

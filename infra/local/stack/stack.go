@@ -125,7 +125,7 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	if s.ownIssuer {
 		s.Issuer = IssuerURL(site.Ports.Issuer)
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", site.Control+"/userinfo", Audience
-		own["Services"] = "billing=" + s.Issuer + "#" + ServiceSubject
+		own["Services"] = "billing=" + s.Issuer + "#service" // the sub of a Service token that names no other
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
 	maps.Copy(own, s.given)

@@ -153,7 +153,7 @@ func TestADeletedOrgIsEndedWithinTenSweeps(t *testing.T) {
 	if _, err := b.ClaimLink(ctx, b.claim); !problem.Is(err, problem.LinkNotFound) {
 		t.Errorf("a claim before the first sweep: %v", err)
 	}
-	b.minutes(t, 2)
+	b.minutes(t, 1)
 	sent := len(b.down.all())
 	// Requests in flight make an endpoint, two links and an event.
 	late := b.receiver(t, nil)

@@ -83,10 +83,12 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 	admins := 0
 	if admin != "" {
 		admins = 1
-		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
 	}
 	t.Create(orgRow(o.ID),
 		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), more)
+	if admin != "" {
+		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
+	}
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
 	t.Create(activeKeysRow(o.ID), attrLive.Set(nil))
 	changes := Changes{"name": {To: o.Name}}

@@ -51,7 +51,7 @@ func (l *texts) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// match reports whether one of the patterns matches the given text; * stands for any text.
+// match reports whether one of the patterns matches the given text; * matches any text.
 func (l texts) match(given string) bool {
 	return slices.ContainsFunc(l, func(pattern string) bool {
 		return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(given)

@@ -14,7 +14,7 @@ import (
 )
 
 // responses are all types of API Gateway's own answers, by its documentation ("Gateway response
-// types"), each with the code that Latchkey gives it. "" stands for the code that the authorizer returns.
+// types"), each with the code that Latchkey gives it. "" is the code that the authorizer returns.
 var responses = map[string]problem.Code{
 	"ACCESS_DENIED":                  "",
 	"API_CONFIGURATION_ERROR":        problem.Internal,

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// row is a line of the matrix: a request to a route, and the callers for whom it succeeds. The callers are written by
+// row is a line of the matrix: a request to a route, and the callers who succeed. The callers are written by
 // hand and not read from the table of routes, because the matrix tests this table.
 type row struct {
 	body   string
@@ -82,7 +82,7 @@ type world struct {
 	*server
 	org     id.Org
 	byRole  map[org.Role]id.User
-	target  id.User // a viewer, whom the routes with {userId} change
+	target  id.User // a viewer: the member that the routes with {userId} change
 	outside id.User // admin of another org
 	orgless id.User // a user without any org
 	key     id.Key

@@ -102,8 +102,8 @@ func Origin(text string) string {
 			host = "[" + host + "]"
 		}
 	}
-	defaultPort := map[string]string{"https": "443", "http": "80"}[scheme]
-	if port == "" || port == defaultPort {
+	isDefault := scheme == "https" && port == "443" || scheme == "http" && port == "80"
+	if port == "" || isDefault {
 		return scheme + "://" + host
 	}
 	return scheme + "://" + host + ":" + port

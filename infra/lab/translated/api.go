@@ -18,7 +18,6 @@ type API struct {
 	Routes      []Route // sorted by path, then method
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
-	Throttles   map[string]Throttle        // by method and path, such as "GET /v1/pets", or AllMethods
 	Variables   map[string]string          // the stage's variables
 }
 
@@ -53,15 +52,6 @@ type GatewayResponse struct {
 	Templates  map[string]string // by content type
 }
 
-// Throttle limits the requests of a method.
-type Throttle struct {
-	Rate  float64 // a second
-	Burst int     // at once
-}
-
-// AllMethods is the key of the throttle that limits every method without a throttle of its own.
-const AllMethods = "* /*"
-
 // open is SAM's name for a route without an authorizer. It has no security scheme.
 const open = "NONE"
 
@@ -77,37 +67,11 @@ func (t *Template) API() (*API, error) {
 	}
 	a := &API{
 		Stage: scalar(stage["StageName"]), Variables: texts(stage["Variables"]),
-		Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{}, Throttles: map[string]Throttle{},
-	}
-	var wrong []error
-	for _, setting := range List(stage["MethodSettings"]) {
-		wrong = append(wrong, a.readThrottle(Object(setting)))
+		Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{},
 	}
 	body := Object(properties["Body"])
-	wrong = append(wrong, a.readAuthorizers(body)) // first: the routes name them
-	wrong = append(wrong, a.readRoutes(t, body), a.readResponses(body))
-	return a, errors.Join(wrong...)
-}
-
-// readThrottle reads one of the stage's method settings. There, a path follows a slash and has ~1 for each slash of
-// its own: /v1/pets is /~1v1~1pets.
-func (a *API) readThrottle(setting map[string]any) error {
-	rate, burst := setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"]
-	if rate == nil && burst == nil {
-		return nil
-	}
-	path := scalar(setting["ResourcePath"])
-	if escaped, ok := strings.CutPrefix(path, "/~1"); ok {
-		path = "/" + strings.ReplaceAll(escaped, "~1", "/")
-	}
-	name := scalar(setting["HttpMethod"]) + " " + path
-	r, errRate := strconv.ParseFloat(scalar(rate), 64)
-	b, errBurst := strconv.Atoi(scalar(burst))
-	if err := errors.Join(errRate, errBurst); err != nil {
-		return fmt.Errorf("the throttle of %s: %w", name, err)
-	}
-	a.Throttles[name] = Throttle{Rate: r, Burst: b}
-	return nil
+	wrong := a.readAuthorizers(body) // first: the routes name them
+	return a, errors.Join(wrong, a.readRoutes(t, body), a.readResponses(body))
 }
 
 // methods are the methods of routes, by their keys in an OpenAPI document.

@@ -286,7 +286,7 @@ func (r *resolver) sub(arg any) (any, error) {
 	var wrong error
 	out := subName.ReplaceAllStringFunc(scalar(args[0]), func(match string) string {
 		name := match[2 : len(match)-1]
-		if literal, ok := strings.CutPrefix(name, "!"); ok { // ${!Literal} stands for ${Literal}
+		if literal, ok := strings.CutPrefix(name, "!"); ok { // ${!Literal} is the text ${Literal}
 			return "${" + literal + "}"
 		}
 		value, err := r.subValue(name, variables)

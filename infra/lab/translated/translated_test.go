@@ -171,10 +171,6 @@ func TestAPIIsTheTranslatedTemplates(t *testing.T) {
 	if api.Stage != "live" || r.Status != 401 || r.Parameters["gatewayresponse.header.Content-Type"] != "'application/problem+json'" {
 		t.Errorf("stage %s, response %+v", api.Stage, r)
 	}
-	throttles := map[string]translated.Throttle{"* /*": {Rate: 10, Burst: 5}, "GET /v1/pets/{petId}": {Rate: 0.5, Burst: 2}}
-	if !maps.Equal(api.Throttles, throttles) {
-		t.Errorf("throttles %v, want %v", api.Throttles, throttles)
-	}
 	cached := strings.Replace(toyTemplate, "ReauthorizeEvery: 0", "ReauthorizeEvery: 300, Headers: [Authorization]", 1)
 	if tpl, err = translate(t, cached, options()); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ var keysOfKMS = map[string]string{
 	"plain":      ``,
 }
 
-// service stands in for DynamoDB, KMS and SQS. It answers every call with success, except a call for a key that is not in
+// service imitates DynamoDB, KMS and SQS. It answers every call with success, except a call for a key that is not in
 // keysOfKMS. So only the proxy refuses a call.
 func service(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)

@@ -15,7 +15,7 @@ import (
 // moved is the module's path after `make home`, as an owner chooses it.
 const moved = "example.com/acme/latchkey"
 
-// program is the main.go of another module, which imports Latchkey. MODULE stands for the path of Latchkey's module.
+// program is the main.go of another module, which imports Latchkey. MODULE is replaced by the path of Latchkey's module.
 const program = `package main
 
 import (

@@ -150,7 +150,7 @@ func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 	}
 }
 
-// TestAFetchIsForcedOnceInTenSeconds: a caller for whom the issuer was just asked forces no fetch.
+// TestAFetchIsForcedOnceInTenSeconds: a caller that has just had the issuer asked forces no fetch.
 func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	calls, fault := 0, error(nil)

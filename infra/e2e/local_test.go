@@ -63,6 +63,7 @@ func TestLocal(t *testing.T) {
 	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("APageOfTheConsoleReadsEachAnswerUnderV1", func(t *testing.T) { consolePages(t, tg) })
+	t.Run("FromYourServerDoesWhatItShows", func(t *testing.T) { fromYourServer(t, tg, base.Port()) })
 	t.Run("AServiceActsForTheOwner", func(t *testing.T) { aService(t, s, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })

@@ -109,6 +109,16 @@ func longWalk(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, steps, terminal)
 }
 
+// fromYourServer runs the commands of infra/docs/services.md for the local stack.
+func fromYourServer(t *testing.T, tg *target, port string) {
+	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
+	steps, terminal := stepsOf(t, local)
+	if len(steps) < 3 || terminal != "" {
+		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
+	}
+	pasted(t, tg, port, steps, terminal)
+}
+
 // pasted runs the steps in a shell, with only the base URL changed, and compares the output with the document.
 func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
 	second := filepath.Join(t.TempDir(), "terminal")

@@ -127,6 +127,11 @@ func deletionIsFound(r *rehearsal, printed string) {
 func unendedOrg(r *rehearsal) []string {
 	ada := r.tg.person(r.t, "ada")
 	org := ada.org(r.t)
+	token, err := r.s.Token(r.t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	(&person{tg: r.tg, token: token}).want(r.t, "PATCH", "/v1/orgs/"+org, `{"externalId":"cut-short"}`, http.StatusOK, "")
 	revoked, _ := ada.key(r.t, org, `{}`)
 	ada.want(r.t, "DELETE", "/v1/orgs/"+org+"/keys/"+revoked, "", http.StatusNoContent, "")
 	_, r.key = ada.key(r.t, org, `{}`)
@@ -143,6 +148,9 @@ func orgIsEnded(r *rehearsal, _ string) {
 	r.person.want(r.t, "GET", "/v1/orgs/"+r.org, "", http.StatusNotFound, "org_not_found")
 	if l := r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 0 {
 		r.t.Errorf("its admin has %v", l)
+	}
+	if row := getRow(r.t, r.s, rowKey{"EXT#cut-short", "META"}); row != nil {
+		r.t.Errorf("its external id is taken: %v", row)
 	}
 }
 

@@ -31,8 +31,8 @@ type mutant struct {
 // gremlins runs gremlins in a copy of the repository, on each package of floors that wanted chooses, and prints the
 // results. It returns an error for each package below its floor. seed chooses the sample of packages of the kind sampled.
 func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed int) error {
-	if len(equivalent) > mostEquivalent {
-		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), mostEquivalent)
+	if len(equivalent) > maxEquivalent {
+		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), maxEquivalent)
 	}
 	chosen := slices.DeleteFunc(slices.Clone(floors), func(f floor) bool { return !wanted(f) })
 	if len(chosen) == 0 {
@@ -195,11 +195,11 @@ func asGo(args []string) int {
 	return 0
 }
 
-// mostOutput bounds the output of a mutant's tests, in bytes: a mutant that loops may print without end.
-const mostOutput = 16 << 20
+// maxOutput bounds the output of a mutant's tests, in bytes: a mutant that loops may print without end.
+const maxOutput = 16 << 20
 
 // untilFailure runs a command and returns its output. If stop is set, it kills the command and its children when a test
-// fails, or when the output is longer than mostOutput.
+// fails, or when the output is longer than maxOutput.
 func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the kill below also ends the children
 	read, write, err := os.Pipe()
@@ -215,7 +215,7 @@ func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
 	var out strings.Builder
 	limited := &io.LimitedReader{R: read, N: math.MaxInt64}
 	if stop {
-		limited.N = mostOutput
+		limited.N = maxOutput
 	}
 	lines := bufio.NewReader(limited)
 	for {

@@ -41,7 +41,7 @@ func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey
 }
 
 var (
-	// errRevokedAlready is the refusal of a revocation that another request has made since the key was read.
+	// errRevokedAlready refuses to revoke a key that another request has revoked since it was read.
 	errRevokedAlready = errors.New("store: the key was revoked before")
 
 	// errNoMap is the refusal of a write to a map that its row lacks: the map of an org's active keys, or of a

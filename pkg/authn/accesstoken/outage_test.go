@@ -107,16 +107,16 @@ func flood(t *testing.T, i *issuer, v *accesstoken.Verifier, bad func(n int) str
 	return i.requests("/jwks")
 }
 
-// mostFetches is the limit in a minute: one because no keys are kept, then one in 10 seconds.
-const mostFetches = 1 + 6
+// maxFetches is the limit in a minute: one because no keys are kept, then one in 10 seconds.
+const maxFetches = 1 + 6
 
 func TestFloodOfUnknownKidsIsNoFloodAtTheIssuer(t *testing.T) {
 	i := newIssuer(t)
 	got := flood(t, i, i.verifier(), func(n int) string {
 		return i.token(with(i.header(), object{"kid": fmt.Sprint("kid", n)}), i.hourOld())
 	})
-	if got > mostFetches || got < 2 {
-		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)
+	if got > maxFetches || got < 2 {
+		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, maxFetches)
 	}
 }
 
@@ -125,8 +125,8 @@ func TestFloodOfBadSignaturesIsNoFloodAtTheIssuer(t *testing.T) {
 	got := flood(t, i, i.verifier(), func(int) string {
 		return signed(t, text(t, i.header()), text(t, i.payload()), jwt.SigningMethodES256, otherEC())
 	})
-	if got > mostFetches || got < 2 {
-		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, mostFetches)
+	if got > maxFetches || got < 2 {
+		t.Errorf("the issuer was asked %d times in a minute, want 2 to %d", got, maxFetches)
 	}
 }
 

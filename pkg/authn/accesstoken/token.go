@@ -180,7 +180,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 		return Claims{}, err
 	}
 	payload, keys, err := v.verify(ctx, v.tokenParser, raw, h, t.payload)
-	var noDecision *problem.Error // unavailable: all other errors of verify are the parser's
+	var noDecision *problem.Error // unavailable, the only problem that verify returns: its other errors are the parser's
 	switch {
 	case err == nil:
 		return v.remember(raw, payload, keys), nil
@@ -235,7 +235,8 @@ func (v *Verifier) verify(ctx context.Context, parser *jwt.Parser, raw string, h
 
 var (
 	errSignature = errors.New("token: no key of the issuer made the signature")
-	errPaused    = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
+	// errPaused wraps ErrAtWill because anyone can cause it, with a kid that does not exist.
+	errPaused = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
 )
 
 // couldBeNewer reports whether a token may be signed by a key that the issuer has published since the last call for its

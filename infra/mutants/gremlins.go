@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"latchkey/infra/mutants/copied"
+	"latchkey/infra/tools"
 )
 
 // mutant is a change that gremlins has made.
@@ -87,7 +88,7 @@ func (f floor) unleash(ctx context.Context, program, dir string, env []string) (
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments", "./"+f.pkg)
 	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gremlins %s: %w\n%s", f.pkg, err, tail(string(out)))
+		return nil, fmt.Errorf("gremlins %s: %w\n%s", f.pkg, err, tools.Tail(out))
 	}
 	text, err := os.ReadFile(report)
 	if err != nil {
@@ -198,11 +199,9 @@ func testMutant(pkg string) (int, error) {
 	}
 	cmd := exec.Command("sh", "-c", `ulimit -t $0 && exec "$@"`, processor,
 		program, "-test.v", "-test.failfast", "-test.paniconexit0", "-test.timeout="+clock)
-	pass, err := passes(cmd)
-	switch {
-	case err != nil:
+	if pass, err := passes(cmd); err != nil {
 		return 3, err
-	case !pass:
+	} else if !pass {
 		return 1, nil
 	}
 	return 0, nil

@@ -40,7 +40,7 @@ func testProgram(pkg string) (string, error) {
 	}
 	// When the mutant exports something else, the linker refuses the packages that were compiled for the old exports. They
 	// are compiled after the package.
-	if shell(work, link) != nil && shell(work, all[own+1:]...) != nil {
+	if shell(work, link) != nil && shell(append([]string{work}, all[own+1:]...)...) != nil {
 		return record(pkg)
 	}
 	_, after, _ := strings.Cut(link, "-o $WORK")
@@ -50,9 +50,7 @@ func testProgram(pkg string) (string, error) {
 
 func compiles(text, pkg string) bool { return strings.Contains(text, " -p "+pkg+" ") }
 
-func shell(first string, then ...string) error {
-	return exec.Command("sh", "-ec", first+"\n"+strings.Join(then, "\n")).Run()
-}
+func shell(lines ...string) error { return exec.Command("sh", "-ec", strings.Join(lines, "\n")).Run() }
 
 // record has the go command build a test program, and writes the recipe. It writes none when the go command had the package
 // in its cache.

@@ -13,7 +13,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		allowFor := e.Seconds("ALLOW_FOR_SECONDS")
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // how long a policy allows, if a gateway keeps it; 0: without end
 		return func() {
 			keysOnly := authn.New(table, nil) // without access tokens
 			lambda.StartSharedAuthorizer(guard.On(keysOnly).SharedKey, allowFor)

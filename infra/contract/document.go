@@ -11,17 +11,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Codes returns the x-error-codes in the extensions of an operation, or of the document, which lists the
-// codes that belong to no operation.
-func Codes(extensions map[string]any) []string {
-	values, _ := extensions["x-error-codes"].([]any)
-	var out []string
-	for _, v := range values {
-		out = append(out, fmt.Sprint(v))
-	}
-	return out
-}
-
 // find returns the operation of a method and a requested path, or nil. The path with the
 // fewest parameters wins. HEAD is looked up as GET.
 func find(doc *openapi3.T, method, path string) *openapi3.Operation {

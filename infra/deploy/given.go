@@ -73,9 +73,9 @@ func architecture(name string) (string, error) {
 	return known, nil
 }
 
-// mostTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have
+// maxTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have
 // webhook.StackTag too.
-const mostTags = 49
+const maxTags = 49
 
 // tag is a tag of the stack. CloudFormation puts it on the stack's resources.
 type tag struct{ Key, Value string }
@@ -114,8 +114,8 @@ func parseTags(text string) ([]tag, error) {
 		}
 		out = append(out, tag{name, value})
 	}
-	if len(out) > mostTags {
-		return nil, fmt.Errorf("TAGS has %d tags: %d are the most", len(out), mostTags)
+	if len(out) > maxTags {
+		return nil, fmt.Errorf("TAGS has %d tags: %d are the most", len(out), maxTags)
 	}
 	slices.SortFunc(out, func(a, b tag) int { return strings.Compare(a.Key, b.Key) })
 	return out, nil

@@ -108,7 +108,7 @@ func ask(ctx context.Context, client *http.Client, url string, want int) error {
 	return nil
 }
 
-// until repeats try, with pauses, while it fails and returns again, and the patience is not over. It
+// until calls try, with pauses, until it succeeds, says that it need not be called again, or the patience is over. It
 // returns the last error.
 func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
 	end := time.Now().Add(patience)

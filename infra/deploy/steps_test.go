@@ -244,7 +244,7 @@ func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 // CloudFormation or AWS's services do not take.
 func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	var many []string
-	for i := range mostTags + 1 {
+	for i := range maxTags + 1 {
 		many = append(many, fmt.Sprintf("t%d=x", i))
 	}
 	r := newRig(t)

@@ -11,7 +11,7 @@ import (
 
 // undeploy deletes the stack, and prints what stays.
 func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
-	if now.StackStatus != reviewed && !now.isOurs() {
+	if now.StackStatus != reviewed && !now.isOurs() { // a stack that was only reviewed has nothing yet that shows whose it is
 		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
 	}
 	tables, err := p.tables(now)
@@ -32,7 +32,8 @@ func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
 	return nil
 }
 
-// tables returns the stack's own table, if it has one, and the restored table in its place.
+// tables returns the tables that stay: the one that the stack made, if there is one, and the restored one, if the
+// parameter TableStreamArn names one.
 func (p *program) tables(now *deployedStack) ([]string, error) {
 	var out struct {
 		StackResources []struct{ LogicalResourceID, PhysicalResourceID string }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"latchkey/infra/lab/backing"
+	"latchkey/infra/local/stack"
 )
 
 // prints wants the output to have these words in this order.

@@ -30,8 +30,8 @@ const (
 
 	loadCopies = 100 // the most copies of the deliver function, as in an account with a raised quota
 
-	mostMedian = 2 * time.Second // of the healthy receiver
-	mostDrain  = 4 * time.Minute // after the last event, until every breaker is closed
+	maxMedian = 2 * time.Second // of the healthy receiver
+	maxDrain  = 4 * time.Minute // after the last event, until every breaker is closed
 )
 
 // groups counts the messages of the queue: right ones have their org as group.
@@ -64,7 +64,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 		if err != nil || n < int(loadFor.Seconds()) {
 			t.Fatalf("LOAD_SECONDS is %q, want a whole number of at least %.0f", seconds, loadFor.Seconds())
 		}
-		rate, during = mostRate(), time.Duration(n)*time.Second
+		rate, during = maxRate(), time.Duration(n)*time.Second
 	}
 	deadUntil := during * 3 / 4
 	var g groups
@@ -102,7 +102,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	t.Parallel() // the rest of the test mostly waits
 
 	receivers := map[string]*receiver{"healthy": healthy, "half": half, "slow": slow, "dead": dead}
-	drained := drain(t, s, c, caused, receivers, "half", mostDrain)
+	drained := drain(t, s, c, caused, receivers, "half", maxDrain)
 	t.Logf("all but the failing one have settled %s after the last event; the dead one was back %s before that", drained.Sub(ended), during-deadUntil)
 	for name, r := range receivers {
 		medianDelay(t, name, r)
@@ -117,9 +117,9 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	lastOnes(t, s, c, half)
 }
 
-// mostRate returns the events a second of `make load`, which has the machine for itself: 3 for each core, and 10 at
+// maxRate returns the events a second of `make load`, which has the machine for itself: 3 for each core, and 10 at
 // most. A local stack on two cores is busy at 8 a second, and with more the test would measure the machine.
-func mostRate() int { return min(10, 3*runtime.NumCPU()) }
+func maxRate() int { return min(10, 3*runtime.NumCPU()) }
 
 // memoryDir returns a folder for the data of DynamoDB Local, in memory where the machine has /dev/shm. On a busy disk
 // DynamoDB Local's writes take seconds, and the product then answers 503.
@@ -214,7 +214,7 @@ func medianDelay(t *testing.T, name string, r *receiver) {
 	median := all[len(all)/2]
 	t.Logf("%s: %d events, %d arrivals; first arrival after %s (median), %s (95 of 100), %s (latest)",
 		name, len(all), len(r.arrivals()), median, all[len(all)*95/100], all[len(all)-1])
-	if name == "healthy" && median >= mostMedian {
+	if name == "healthy" && median >= maxMedian {
 		t.Errorf("the healthy receiver's median delay is %s", median)
 	}
 }
@@ -292,8 +292,8 @@ func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	}
 	t.Logf("%d deliveries wait for the failing receiver", len(waiting))
 	for begun := time.Now(); len(waiting) > 0; waiting = c.deliveries(t, r.endpoint, "pending") {
-		if time.Since(begun) > mostDrain {
-			t.Fatalf("%d deliveries are left %s after their time", len(waiting), mostDrain)
+		if time.Since(begun) > maxDrain {
+			t.Fatalf("%d deliveries are left %s after their time", len(waiting), maxDrain)
 		}
 		for _, d := range waiting {
 			event, _ := d["eventId"].(string)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"latchkey/infra/mutants/copied"
+	"latchkey/infra/tools"
 	"latchkey/pkg/servicetest"
 )
 
@@ -188,10 +188,8 @@ func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	run := exec.CommandContext(ctx, t.binary, "-test.run", exactly(b.pattern), "-test.failfast")
 	run.Dir = filepath.Join(t.dir, b.pkg)
 	run.Env = append(os.Environ(), "LATCHKEY_DYNAMODB="+t.database.Endpoint)
-	var out bytes.Buffer
-	run.Stdout, run.Stderr = &out, &out
-	err := run.Run()
-	return tail(out.String()), err
+	out, err := run.CombinedOutput()
+	return tools.Tail(out), err
 }
 
 // exactly returns the pattern for -test.run that matches only the whole names. Go splits it at each / before it matches.
@@ -204,5 +202,3 @@ func exactly(pattern string) string {
 }
 
 func alternatives(pattern string) []string { return strings.Split(pattern, "|") }
-
-func tail(s string) string { return s[max(0, len(s)-4000):] }

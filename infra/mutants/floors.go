@@ -44,4 +44,4 @@ var equivalent = map[string]string{
 	"pkg/webhook/signature.go INVERT_LOGICAL if errX != nil || errY != nil || err != nil {": "p256.PublicKey refuses the short coordinate that a failed decoding returns",
 }
 
-const mostEquivalent = 40 // so that the list does not become a way around the floors
+const maxEquivalent = 40 // so that the list does not become a way around the floors

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"latchkey/infra/mutants/copied"
+	"latchkey/infra/tools"
 )
 
 // mutant is a change that gremlins has made.
@@ -31,8 +32,8 @@ type mutant struct {
 // gremlins runs gremlins in a copy of the repository, on each package of floors that wanted chooses, and prints the
 // results. It returns an error for each package below its floor. seed chooses the sample of packages of the kind sampled.
 func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed int) error {
-	if len(equivalent) > mostEquivalent {
-		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), mostEquivalent)
+	if len(equivalent) > maxEquivalent {
+		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), maxEquivalent)
 	}
 	chosen := slices.DeleteFunc(slices.Clone(floors), func(f floor) bool { return !wanted(f) })
 	if len(chosen) == 0 {
@@ -74,7 +75,7 @@ func prepare(ctx context.Context, root, bin string) (env []string, program strin
 	if err := errors.Join(errTool, errSelf, errGo, os.MkdirAll(bin, 0o755), os.Symlink(self, filepath.Join(bin, "go"))); err != nil {
 		return nil, "", err
 	}
-	return append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), realGoEnv+"="+goCommand, "GOFLAGS=-vet=off -ldflags=-s -gcflags=-l"),
+	return append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), realGoEnv+"="+goCommand, "GOFLAGS=-vet=off -trimpath -ldflags=-s -gcflags=-l"),
 		strings.TrimSpace(string(out)), nil
 }
 
@@ -87,7 +88,7 @@ func (f floor) unleash(ctx context.Context, program, dir string, env []string) (
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments", "./"+f.pkg)
 	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gremlins %s: %w\n%s", f.pkg, err, tail(string(out)))
+		return nil, fmt.Errorf("gremlins %s: %w\n%s", f.pkg, err, tools.Tail(out))
 	}
 	text, err := os.ReadFile(report)
 	if err != nil {
@@ -160,76 +161,83 @@ const (
 // asGo calls the real go command for gremlins, and corrects three errors of gremlins. For a mutant that does not compile,
 // it returns 2: otherwise gremlins takes the mutant for killed. It has coverGaps cover code that has no block in Go's
 // coverage (constants, the conditions of cases). And it bounds only the tests: gremlins' own limit includes the
-// compilation, so that a busy machine kills mutants. To save time, asGo ends a mutant's tests when the first one fails.
-func asGo(args []string) int {
-	if i := slices.Index(args, "-timeout") + 1; i > 0 { // the index of the flag's value
-		args[i] = "30s"
-		if os.Getenv(sampleEnv) != "" { // the tests use a database
-			args[i] = "10m"
-		}
-	}
+// compilation, so that a busy machine kills mutants.
+func asGo(args []string) (int, error) {
 	profile := slices.Index(args, "-coverprofile") + 1
-	ofMutant := args[0] == "test" && profile == 0 // before the mutants, gremlins measures the coverage once
-	if ofMutant {
-		args = slices.Insert(args, 1, "-v") // prints at once that a test has failed
+	if args[0] == "test" && profile == 0 { // before the mutants, gremlins measures the coverage once
+		return testMutant(args[len(args)-1])
 	}
-	out, err := untilFailure(exec.Command(os.Getenv(realGoEnv), args...), ofMutant)
-	_, _ = os.Stdout.WriteString(out)
+	cmd := exec.Command(os.Getenv(realGoEnv), args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	err := cmd.Run()
 	var failed *exec.ExitError
 	switch {
-	case errors.As(err, &failed) && strings.Contains(out, "[build failed]"):
-		return 2
-	case errors.As(err, &failed) && failed.ExitCode() < 0: // killed by untilFailure
-		return 1
 	case errors.As(err, &failed):
-		return failed.ExitCode()
-	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		return 2
-	case profile > 0:
-		if err := coverGaps(args[profile], os.Getenv(sampleEnv)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 2
-		}
+		return failed.ExitCode(), nil
+	case err == nil && profile > 0:
+		err = coverGaps(args[profile], os.Getenv(sampleEnv))
 	}
-	return 0
+	if err != nil {
+		return 2, err
+	}
+	return 0, nil
 }
 
-// mostOutput bounds the output of a mutant's tests, in bytes: a mutant that loops may print without end.
-const mostOutput = 16 << 20
+// testMutant runs the tests of pkg, the package in the current folder. It returns 0 when they pass, 1 when they fail, 2 when
+// they do not compile, and 3 with an error. For gremlins, a mutant with 3 lives.
+func testMutant(pkg string) (int, error) {
+	program, err := testProgram(pkg)
+	if errors.Is(err, errNoProgram) {
+		return 2, nil
+	}
+	if err != nil {
+		return 3, err
+	}
+	processor, clock := "5", "30s"  // limits: seconds of processor time, which end a loop also on a busy machine, and time in all
+	if os.Getenv(sampleEnv) != "" { // the tests use a database
+		processor, clock = "120", "10m"
+	}
+	cmd := exec.Command("sh", "-c", `ulimit -t $0 && exec "$@"`, processor,
+		program, "-test.v", "-test.failfast", "-test.paniconexit0", "-test.timeout="+clock)
+	if pass, err := passes(cmd); err != nil {
+		return 3, err
+	} else if !pass {
+		return 1, nil
+	}
+	return 0, nil
+}
 
-// untilFailure runs a command and returns its output. If stop is set, it kills the command and its children when a test
-// fails, or when the output is longer than mostOutput.
-func untilFailure(cmd *exec.Cmd, stop bool) (string, error) {
+// maxOutput bounds the output of a mutant's tests, in bytes: a mutant that loops may print without end.
+const maxOutput = 16 << 20
+
+// passes runs a test program, and reports whether all tests pass. It kills the program and its children when a test fails,
+// or when the output is longer than maxOutput.
+func passes(cmd *exec.Cmd) (bool, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the kill below also ends the children
-	read, write, err := os.Pipe()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	cmd.Stdout, cmd.Stderr = write, write
-	err = cmd.Start()
-	_ = write.Close()
-	if err != nil {
-		return "", err
+	if err := cmd.Start(); err != nil {
+		return false, err
 	}
-	var out strings.Builder
-	limited := &io.LimitedReader{R: read, N: math.MaxInt64}
-	if stop {
-		limited.N = mostOutput
-	}
+	limited := &io.LimitedReader{R: out, N: maxOutput}
 	lines := bufio.NewReader(limited)
 	for {
-		line, errEnd := lines.ReadString('\n')
-		out.WriteString(line)
-		if stop && (strings.HasPrefix(line, "--- FAIL: ") || limited.N == 0) {
+		line, err := lines.ReadString('\n')
+		if strings.HasPrefix(line, "--- FAIL: ") || limited.N == 0 {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			break
 		}
-		if errEnd != nil {
+		if err != nil {
 			break
 		}
 	}
-	return out.String(), cmd.Wait()
+	var failed *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) {
+		return false, err
+	}
+	return failed == nil, nil
 }
 
 // block is a line of a coverage profile: the code between two positions, and how often it ran.

@@ -26,7 +26,11 @@ const workers = 2
 
 func main() {
 	if filepath.Base(os.Args[0]) == "go" { // gremlins calls this program as its go command
-		os.Exit(asGo(os.Args[1:]))
+		code, err := asGo(os.Args[1:])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(code)
 	}
 	short := flag.Bool("short", false, "only the short form")
 	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.go")

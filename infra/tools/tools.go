@@ -27,8 +27,8 @@ const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-d
 
 const leastJava = 17
 
-// mostOutput is how many bytes of a program's output an error has at most.
-const mostOutput = 4000
+// maxOutput is how many bytes of a program's output an error has at most.
+const maxOutput = 4000
 
 // MissingError names programs that are not installed on this machine.
 type MissingError struct{ Programs []string }
@@ -175,7 +175,7 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 }
 
 // Tail returns the end of a program's output, enough to see its error.
-func Tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-mostOutput):])) }
+func Tail(b []byte) string { return string(bytes.TrimSpace(b[max(0, len(b)-maxOutput):])) }
 
 // SAMBuildEnvironment returns the environment in which the SAM CLI builds and deploys: the flags of the
 // functions, and no telemetry.

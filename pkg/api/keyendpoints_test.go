@@ -69,8 +69,8 @@ func (w *thief) isRevoked(t *testing.T) bool {
 	return k.RevokedAt != 0
 }
 
-// TestEndpointsNameTheKeysThatSetThem: createdByKey stays, and urlSetByKey is the key that last changed the URL or the
-// events.
+// TestEndpointsNameTheKeysThatSetThem: createdByKey stays, and urlSetByKey, which is only shown, is the key that made the
+// last change of either the URL or the events.
 func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	w := newThief(t)
 	h := w.create(t, w.stolen)
@@ -96,7 +96,7 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 }
 
 // TestRevokingDisablesWhatTheKeySet: each endpoint that the key created, or whose URL or events it set last, and no
-// other. In the names of the cases, the stolen key acts unless another is named.
+// other. The key that set the URL last and the key that set the events last are kept apart. In the names of the cases, the stolen key acts unless another is named.
 func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 	w := newThief(t)
 	want := map[string]any{}
@@ -178,7 +178,7 @@ func TestOnlyAnAdminEnablesWhatAnAdminDisabled(t *testing.T) {
 	}
 }
 
-func TestARevocationTakesNoOtherQueryThanDisable(t *testing.T) {
+func TestARevocationTakesOnlyItsOwnQueries(t *testing.T) {
 	w := newThief(t)
 	w.create(t, w.stolen)
 	for _, query := range []string{
@@ -195,7 +195,8 @@ func TestARevocationTakesNoOtherQueryThanDisable(t *testing.T) {
 }
 
 // TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks each transaction after that of step 0, which revokes the
-// key. Step 1 bars the key, and steps 2 to 4 disable an endpoint each. A repetition does the rest.
+// key. Step 1 writes the key's bar row, so that a request that the key began before changes no endpoint. Steps 2 to 4
+// disable one endpoint each. A repetition does the rest.
 func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 	for step := 1; step <= 4; step++ {
 		w := newThief(t)

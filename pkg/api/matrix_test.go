@@ -233,7 +233,7 @@ type outcome struct {
 	code   problem.Code
 }
 
-// expected returns every caller's outcome by the row of the route. caller has the principals of the names.
+// expected returns what each kind of caller gets from the route of a row, by the caller's name in world.caller.
 func expected(r row) map[string]outcome {
 	fine := outcome{r.status, ""}
 	// A route that gets a credential of another kind has lost its authorizer: a fault of ours, so a 500.

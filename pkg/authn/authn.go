@@ -167,7 +167,8 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string)
 		return Member{}, NoRole()
 	}
 	m := Member{UserID: known.UserID, Role: role}
-	// known has the address of an earlier token. This token must show no address, or the same one as verified.
+	// known has the address of an earlier token. It counts when this token has no address, or has the same one and says
+	// that it is verified. Otherwise, the member has no address.
 	isSameAddress := claims.EmailVerified && claims.Email == known.Email
 	if claims.Email == "" || isSameAddress {
 		m.Email = known.ProvedEmail()
@@ -217,7 +218,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 		if isKnown {
 			return principal.Principal{Kind: principal.User, UserID: known.UserID, SignedInAt: claims.SignedInAt}, nil
 		}
-		return principal.Principal{Kind: principal.None}, nil
+		return principal.Principal{Kind: principal.None}, nil // without an address there is no new user; routes refuse None
 	}
 	u, err := a.table.SignIn(ctx, known, isKnown, seen)
 	if err != nil {

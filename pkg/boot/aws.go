@@ -12,17 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// With the SDK's own defaults, a call waits 25 s for a database that hangs. These let the caller have its 503
-// within 3 s.
+// With the SDK's own defaults, a call waits 25 s for a database that hangs. With these values, the caller
+// gets its 503 within 3 s.
 const (
 	tryTimeout = 700 * time.Millisecond // the longest time of one try, unless AWS_TRY_TIMEOUT_MS sets another
 	tries      = 3
 	maxBackoff = 100 * time.Millisecond // the longest pause before the next try
 )
 
-// AWS makes the configuration from what the Lambda runtime sets: region and credentials from
+// AWS returns the configuration for calls to AWS, from what the Lambda runtime sets: region and credentials from
 // the environment. The HTTP client and the retries are not the SDK's own; AWS_TRY_TIMEOUT_MS bounds
-// one try. AWS makes no request.
+// one try. No request is made.
 func (r *Reader) AWS() aws.Config {
 	credentials := aws.Credentials{
 		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),

@@ -35,8 +35,8 @@ const (
 func NewHTTPClient() *http.Client { return newHTTPClient(tryTimeout) }
 
 func newHTTPClient(try time.Duration) *http.Client {
-	// net/http goes on with a dial whose try has timed out, and the next try uses its connection. A dial may
-	// therefore take longer than a try.
+	// When a try times out, net/http still finishes its dial, and the next try uses that connection. So a dial may take
+	// longer than a try.
 	dialer := &net.Dialer{Timeout: max(connectTimeout, try)}
 	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 		return handshake(ctx, dialer, network, addr, pool)

@@ -23,7 +23,7 @@ func loggerTo(w io.Writer) *slog.Logger {
 				return slog.Time("timestamp", a.Value.Time().UTC())
 			case slog.LevelKey:
 				if level, ok := a.Value.Any().(slog.Level); ok {
-					a.Value = slog.StringValue(level.String()) // as a slog.Level, encoding/json writes it, and a start takes 1 % longer
+					a.Value = slog.StringValue(level.String()) // slog writes a Level with encoding/json, which makes a cold start 1 % slower
 				}
 			case slog.MessageKey:
 				a.Key = "message"

@@ -28,7 +28,7 @@ type Search struct {
 
 	Seen    int // authorizers in all
 	Ours    int // authorizers that call a function of Shared
-	Wrong   int // findings: authorizers and stages that could keep an answer
+	Wrong   int // findings: authorizers and stages that could keep an answer, or refuse everyone
 	Unknown int // authorizers whose function a stage variable names, so that the search cannot know it
 }
 
@@ -42,7 +42,8 @@ func (s *Search) Run(ctx context.Context) error {
 	return nil
 }
 
-// ErrGone means that API Gateway does not have the requested object, which may have been deleted since it was listed.
+// ErrGone means that API Gateway does not have the requested object, which may have been deleted since it was listed. The
+// rest of an API that loses an object during the search is left to the next search.
 var ErrGone = errors.New("consumers: it is not there")
 
 // lookAtEach calls look for all APIs of a list and returns the errors, except ErrGone.
@@ -70,7 +71,7 @@ func (s *Search) usesOurs(api, name, uri string) bool {
 	return ours
 }
 
-// report counts and says one finding, unless nothing is wrong. mend is the command that mends it.
+// report counts and says one finding, unless wrong is empty. mend is the command that mends it, or advice.
 func (s *Search) report(where string, wrong []string, mend string) {
 	if len(wrong) == 0 {
 		return

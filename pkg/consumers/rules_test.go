@@ -17,8 +17,8 @@ import (
 
 func number(n int) *int { return &n }
 
-// TestWhatCouldKeepAnAnswerIsWrong tries the settings of authorizers of REST APIs and HTTP APIs.
-func TestWhatCouldKeepAnAnswerIsWrong(t *testing.T) {
+// TestWrongSettingsAreFound tries settings with which an API would keep answers, or refuse everyone.
+func TestWrongSettingsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		authorizer interface{ wrong() []string }
@@ -33,7 +33,7 @@ func TestWhatCouldKeepAnAnswerIsWrong(t *testing.T) {
 		"REST, TOKEN by default":   {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "kept for 300 seconds"}},
 		"HTTP, 1.0":                {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0"}, nil},
 		"HTTP, 2.0 and simple":     {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", EnableSimpleResponses: true}, nil},
-		"HTTP, 2.0 and a policy":   {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
+		"HTTP, 2.0, not simple":    {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
 		"HTTP, an identity source": {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", IdentitySource: []string{"$request.header.Authorization"}}, []string{"source $request.header.Auth"}},
 		"HTTP, a time":             {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"kept for 60 seconds"}},
 		"HTTP, every fault":        {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
@@ -106,7 +106,7 @@ func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
 	}{
 		"nothing is kept": {account{authorizer: authorizer("0")}, ""},
 		"kept a minute":   {account{authorizer: authorizer("60")}, "1 authorizers or stages could keep"},
-		"no right":        {account{err: errors.New("not authorized")}, "cannot be read: not authorized"},
+		"not allowed":     {account{err: errors.New("not authorized")}, "cannot be read: not authorized"},
 	} {
 		err := Daily{API: c.api, Region: "eu-central-1", Shared: []string{key}}.Run(t.Context())
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -115,8 +115,8 @@ func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
 	}
 }
 
-// busy is an API Gateway that is busy until a time. It refuses requests without a signature. Its one item is the path
-// and query of the request.
+// busy is an API Gateway that is busy until a time. It refuses requests without a signature. A page of it has one
+// item, the path and query of the request, so that the test sees what was asked.
 type busy struct{ until time.Time }
 
 func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {

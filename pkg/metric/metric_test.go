@@ -73,10 +73,10 @@ func TestACounterWritesOneLineAMinute(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	var c Counter
 	var got []float64
-	for _, passed := range []time.Duration{ // since the Add before
-		0, time.Second, 58 * time.Second, time.Second, // a minute is over: 4
-		0, 59 * time.Second, time.Hour, // 3
-		time.Second, -time.Minute, // the clock is set back: 2
+	for _, passed := range []time.Duration{ // since the Add before; the last Add of each row writes a line
+		0, time.Second, 58 * time.Second, time.Second, // a minute has passed: a line with 4
+		0, 59 * time.Second, time.Hour, // more than a minute: 3
+		time.Second, -time.Minute, // the clock was set back: 2
 	} {
 		now = now.Add(passed)
 		for _, line := range logged(t, func() { c.Add(context.Background(), CredentialsAccepted, now) }) {

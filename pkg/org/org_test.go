@@ -46,7 +46,7 @@ func TestANameIsOneToHundredPrintableCharacters(t *testing.T) {
 	}
 }
 
-func TestANameIsTheIssuersOrThatOfTheAddress(t *testing.T) {
+func TestAUsersNameIsFromTheIssuerOrElseFromTheAddress(t *testing.T) {
 	for _, c := range []struct{ name, email, want string }{
 		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"", "", ""}, {"A\x00B", "a@b.c", "A B"},
 		{"\u3164", "ada@b.c", "ada"}, // a letter that looks like a space
@@ -75,7 +75,7 @@ func TestAStrongerRoleMayDoAllThatAWeakerOneMay(t *testing.T) {
 			}
 		}
 		if c.role.AtLeast("owner") {
-			t.Errorf("%q for a role that does not exist", c.role)
+			t.Errorf("%q is at least a role that does not exist", c.role)
 		}
 	}
 }

@@ -234,12 +234,12 @@ func num(v int64) types.AttributeValue {
 // puts writes n rows directly into the table. rowOf makes each of them.
 func (s *stack) puts(t *testing.T, n int, rowOf func(i int) row) {
 	t.Helper()
-	const mostOfACall = 25 // BatchWriteItem
+	const maxPuts = 25 // BatchWriteItem
 	var puts []types.WriteRequest
 	for i := range n {
 		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: rowOf(i)}})
 	}
-	for part := range slices.Chunk(puts, mostOfACall) {
+	for part := range slices.Chunk(puts, maxPuts) {
 		if _, err := s.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.Name: part}}); err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func build() (p program, err error) {
 	if err != nil {
 		return p, err
 	}
-	// With the commit in it (buildvcs), the program would be linked again after each commit.
+	// Without -buildvcs=false, the program would contain the commit, and be linked again after each one.
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/testkit")
 	cmd.Dir = p.root
 	if out, err := cmd.CombinedOutput(); err != nil {

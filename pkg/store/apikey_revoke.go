@@ -30,7 +30,7 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 	return err
 }
 
-// keyFor reads a key for a caller who has one of the roles. Errors: org_not_found,
+// keyFor reads a key for a caller who has one of the roles of a. Errors: org_not_found,
 // insufficient_role, key_not_found.
 func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey, error) {
 	rows, err := s.readAs(ctx, a, o, apiKeyRow(o, k))
@@ -41,7 +41,7 @@ func (s *Store) keyFor(ctx context.Context, a Actor, o id.Org, k id.Key) (APIKey
 }
 
 var (
-	// errRevokedAlready is the refusal of a revocation that another request has made since the key was read.
+	// errRevokedAlready refuses to revoke a key that another request has revoked since it was read.
 	errRevokedAlready = errors.New("store: the key was revoked before")
 
 	// errNoMap is the refusal of a write to a map that its row lacks: the map of an org's active keys, or of a
@@ -81,8 +81,8 @@ func (t *txn) revokeKey(o id.Org, k id.Key, now int64, refusal table.Refusal) {
 	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), refusal, attrRevokedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
 }
 
-// purgeUse lets the row of a key's last use be deleted with the row of the key, which ended at died. The
-// key leaves the index, so that no one is warned of its expiry.
+// purgeUse has a key's row of uses (see usedRow) deleted together with the key's own row. died is when the key ended. The row
+// of uses is also what is due when the key is about to expire: it is due no longer, so that nobody is warned.
 func (t *txn) purgeUse(o id.Org, k id.Key, died int64) {
 	t.Update(usedRow(o, k), nil, nil, attrPurgeAt.Set(purgeAfter(died)), notDue())
 }

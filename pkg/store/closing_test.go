@@ -182,6 +182,7 @@ func TestTheTwoMinutesOfAnEndedOrgBeginWithTheEndOfItsKeys(t *testing.T) {
 	s.pass(2*time.Minute - time.Millisecond)
 	late := s.endpoint(t) // by a request that was let in before
 	s.sweepOrg(t)
+	// It deletes an endpoint at once; the apps stay for the two minutes.
 	if len(s.apps(t)) == 0 || !s.dueOrg(t) {
 		t.Error("the org's end is over before requests in flight are")
 	}
@@ -288,10 +289,10 @@ func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
 	wants(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
-// TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked: the deletion of an org leaves a key that expired more than
+// TestOnlyAKeyThatExpiredWithinTheLastMinuteIsRevoked: the deletion of an org leaves a key that expired more than
 // a minute ago. A key that expired a second ago is revoked, because an authorizer whose clock is slow still
 // accepts it.
-func TestAnExpiredKeyIsLeftAndOneAboutToExpireRevoked(t *testing.T) {
+func TestOnlyAKeyThatExpiredWithinTheLastMinuteIsRevoked(t *testing.T) {
 	c := connect(t)
 	early, late := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
 	c.pass(time.Hour + 2*time.Minute + time.Second)

@@ -205,20 +205,20 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	changed := c.enable(t, h.ID, true)
 	count(changed, 3, "as the enabling returned it")
 	count(c.seen(t, h.ID), 3, "enabled")
-	now, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID) // the sweep's calls begin here
+	due, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID) // this and what follows are the sweep's calls
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
-	waiting, next, err := c.Deliveries().WaitingFor(ctx, now, 2)
+	waiting, next, err := c.Deliveries().WaitingFor(ctx, due, 2)
 	if err != nil || len(waiting) != 2 || next == "" {
 		t.Fatalf("%d wait, %q, %v", len(waiting), next, err)
 	}
 	for _, d := range waiting {
-		if ok, err := c.Deliveries().Release(ctx, now, d.DeliveryID); !ok || err != nil {
+		if ok, err := c.Deliveries().Release(ctx, due, d.DeliveryID); !ok || err != nil {
 			t.Errorf("Release = %v, %v", ok, err)
 		}
 	}
-	wants(t, c.Deliveries().LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
+	wants(t, c.Deliveries().LookedAt(ctx, due, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	count(c.seen(t, h.ID), 1, "two released")
 	count(c.enable(t, h.ID, false), 1, "disabled again")
 	count(c.enable(t, h.ID, true), 1, "and enabled again")
@@ -300,7 +300,7 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 			t.Errorf("%s: %+v, was %+v", url, got, was)
 		}
 	}
-	// Five days of failures that began at the old path disable the endpoint.
+	// The deliver function calls this after five days of failures, which began at the old path.
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	if got := c.seen(t, h.ID); got.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", got)

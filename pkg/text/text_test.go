@@ -16,10 +16,14 @@ func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
 		}
 	}
 	for _, s := range []string{ // not plain
-		"a\x00b", "a\nb", "a\u0085b", "\xff", "a\u200bb", "\u202eevil", "a\u2066b", "a\u00adb", "\ufeffname", "a\u2028b", "a\u2029b",
-		"\ue000", "\U000f0000", "a\u200db", "👩\u200d", "\u200d🚀", "👩\u200d\u200d🚀", "👩\u200da", "\U000e0041",
-		"a\ufe0fb", "\ufe0f", "a\ufe0f", "1\ufe0f", "❤\ufe0f\ufe0f", "❤\ufe0e", "葛\U000e0100", "a\u034fb", "a\u115fb", "a\u17b4b", "a\u180bb", "a\u2065b", "a\u3164b", "a\uffa0b",
-		"a\ufff0b", "a\ufe00b", "a\U000e01f0b",
+		"a\x00b", "a\nb", "a\u0085b", "\xff", // controls, and what is not UTF-8
+		"a\u200bb", "\u202eevil", "a\u2066b", "a\u00adb", "\ufeffname", "\U000e0041", // format characters
+		"a\u2028b", "a\u2029b", // separators of lines and paragraphs
+		"\ue000", "\U000f0000", // private use
+		"a\u200db", "👩\u200d", "\u200d🚀", "👩\u200d\u200d🚀", "👩\u200da", // a joiner that is not between two emoji
+		"a\ufe0fb", "\ufe0f", "a\ufe0f", "1\ufe0f", "❤\ufe0f\ufe0f", // a presentation that makes no emoji
+		"❤\ufe0e", "葛\U000e0100", "a\u180bb", "a\ufe00b", // other variation selectors
+		"a\u034fb", "a\u115fb", "a\u17b4b", "a\u2065b", "a\u3164b", "a\uffa0b", "a\ufff0b", "a\U000e01f0b", // what fonts do not show
 	} {
 		if text.Plain(s) {
 			t.Errorf("%+q is taken", s)
@@ -40,7 +44,8 @@ func TestANameNeedsACharacterThatCanBeSeen(t *testing.T) {
 
 func TestHiddenCharactersAreShownAsSpaces(t *testing.T) {
 	for s, want := range map[string]string{
-		"Ada": "Ada", "A\u202eB": "A B", "A\x00B": "A B", "👩\u200d🚀": "👩\u200d🚀", "A\ufffdB": "A\ufffdB", "A\ufffd\u200bB": "A  B",
+		"Ada": "Ada", "👩\u200d🚀": "👩\u200d🚀", "A\ufffdB": "A\ufffdB", // plain texts stay as they are
+		"A\u202eB": "A B", "A\x00B": "A B", "A\ufffd\u200bB": "A  B", // in others, U+FFFD becomes a space too
 	} {
 		if got := text.Shown(s); got != want {
 			t.Errorf("%+q: %+q, want %+q", s, got, want)

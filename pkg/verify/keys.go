@@ -19,18 +19,18 @@ import (
 
 const (
 	lookupTimeout = 5 * time.Second
-	mostOfAnswer  = 64 << 10 // bytes of a lookup's answer
-	mostKept      = 256      // keys in memory
+	maxAnswer     = 64 << 10 // bytes of a lookup's answer
+	maxKept       = 256      // keys in memory
 
 	// How long an answer is kept: as long as its Cache-Control allows, but at most longestKept;
 	// unknownKept when the kid is unknown or there is no max-age.
 	longestKept = 24 * time.Hour
 	unknownKept = time.Minute
 
-	// Invented kids can cause at most mostAtOnce lookups at a time and, over time, one a second.
+	// Invented kids can cause at most maxAtOnce lookups at a time and, over time, one a second.
 	// A kid that was once good does not count.
-	mostAtOnce = 4
-	mostInARow = 10 // after a quiet time; then one a second
+	maxAtOnce = 4
+	maxBurst  = 10 // after a quiet time; then one a second
 )
 
 // key is the issuer's answer about a kid.
@@ -75,7 +75,7 @@ func newKeys(url string, client *http.Client, now func() time.Time) *keys {
 			return errors.New("a lookup does not redirect")
 		}}
 	}
-	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: mostInARow, allowedT: now()}
+	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: maxBurst, allowedT: now()}
 }
 
 // get returns the key of a kid. Calls for the same kid share one lookup.
@@ -110,7 +110,7 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	if isNew && !k.mayAsk(now) {
 		return nil, false, false
 	}
-	if len(k.byKid) >= mostKept {
+	if len(k.byKid) >= maxKept {
 		k.forget(now)
 	}
 	a = &answer{done: make(chan struct{})}
@@ -125,9 +125,9 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 
 // mayAsk takes one of the lookups that are allowed for new kids, and reports whether there was one.
 func (k *keys) mayAsk(now time.Time) bool {
-	k.allowed = min(mostInARow, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
+	k.allowed = min(maxBurst, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
 	k.allowedT = now
-	if k.atOnce >= mostAtOnce || k.allowed < 1 {
+	if k.atOnce >= maxAtOnce || k.allowed < 1 {
 		return false
 	}
 	k.atOnce++
@@ -144,7 +144,7 @@ func (k *keys) forget(now time.Time) {
 				delete(k.byKid, kid)
 			}
 		}
-		if len(k.byKid) < mostKept {
+		if len(k.byKid) < maxKept {
 			return
 		}
 	}
@@ -188,7 +188,7 @@ func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Dur
 		return key{}, 0, unavailable(err)
 	}
 	defer func() { _ = res.Body.Close() }() // the body was read to its end, or is not needed
-	said, err := io.ReadAll(io.LimitReader(res.Body, mostOfAnswer))
+	said, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return key{}, 0, unavailable(err)
 	}

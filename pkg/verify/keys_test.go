@@ -19,18 +19,18 @@ import (
 
 // lookups serves key lookups by a handler that a test may change, and counts them.
 type lookups struct {
-	mu         sync.Mutex
-	n          int // lookups so far
-	running    int // lookups that have no answer yet
-	mostAtOnce int // the largest number that were running
-	next       http.Handler
+	mu        sync.Mutex
+	n         int // lookups so far
+	running   int // lookups that have no answer yet
+	maxAtOnce int // the largest number that were running
+	next      http.Handler
 }
 
 func (l *lookups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.n++
 	l.running++
-	l.mostAtOnce = max(l.mostAtOnce, l.running)
+	l.maxAtOnce = max(l.maxAtOnce, l.running)
 	next := l.next
 	l.mu.Unlock()
 	next.ServeHTTP(w, r)
@@ -267,8 +267,8 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 		}
 	})
 	all.Wait()
-	if got := w.count() - before; got == 0 || got > 10 || w.mostAtOnce != 4 {
-		t.Errorf("200 made-up kids at once caused %d lookups, %d at a time", got, w.mostAtOnce)
+	if got := w.count() - before; got == 0 || got > 10 || w.maxAtOnce != 4 {
+		t.Errorf("200 made-up kids at once caused %d lookups, %d at a time", got, w.maxAtOnce)
 	}
 }
 

@@ -25,8 +25,8 @@ func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
 }
 
 // TestEveryKeyAndSignatureKeepsItsLeadingZeros makes keys and signatures until each of x, y, r
-// and s has had a leading zero, and verifies all of them. Without padding, one in a hundred
-// would fail, and a short test would not show it.
+// and s has had a leading zero, and verifies all of them. Without padding, about one round
+// in a hundred would fail, and a test of few rounds would not show it.
 func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 	zeros := map[string]int{}       // by number: how often it had a leading zero, about once in 256 rounds
 	const least, most = 300, 20_000 // rounds
@@ -124,7 +124,7 @@ func TestAKidHasOneShape(t *testing.T) {
 		t.Errorf("%s is refused", good)
 	}
 	for _, bad := range []string{
-		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // "t" in place of "s" sets a bit behind the 32nd byte
+		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // 43 characters have 258 bits, and "t" sets the last of them, behind the 32 bytes
 		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:],
 		strings.Repeat("é", 22)[:43],                // 43 bytes, but not 43 characters
 		good + "\n", good[:20] + "\r\n" + good[20:], // encoding/base64 skips line breaks

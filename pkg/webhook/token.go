@@ -46,7 +46,7 @@ func (a Attempt) Draft(kid string) (Draft, error) {
 	}
 	claims, err := json.Marshal(struct {
 		Issuer    string      `json:"iss"`
-		Audience  id.Endpoint `json:"aud"` // so that no receiver can pass its webhook on to another tenant's
+		Audience  id.Endpoint `json:"aud"` // so that no receiver can pass its webhook on to another tenant's receiver
 		IssuedAt  int64       `json:"iat"` // seconds, as exp
 		ExpiresAt int64       `json:"exp"`
 		ID        string      `json:"jti"`

@@ -24,9 +24,9 @@ type exercise struct {
 	env   []string          // for the tests
 }
 
-// mostFiles is how many files an exercise changes beside its tests. What `make generate` writes does not count:
+// maxFiles is how many files an exercise changes beside its tests. What `make generate` writes does not count:
 // it is in no patch.
-const mostFiles = 7
+const maxFiles = 7
 
 // exercises come in the order in which they are tried. The patch of the event leaves out pkg/store/testdata, because a
 // new row gives every later row another id, and the written rights of infra/template. With UPDATE_GOLDEN the tests
@@ -118,8 +118,8 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := productFiles(string(text)); n == 0 || n > mostFiles {
-				t.Errorf("the patch changes %d files beside tests, want %d at most", n, mostFiles)
+			if n := productFiles(string(text)); n == 0 || n > maxFiles {
+				t.Errorf("the patch changes %d files beside tests, want %d at most", n, maxFiles)
 			}
 			if err := copied.Tree(t.Context(), c.root, c.dir); err != nil {
 				t.Fatal(err)

@@ -123,7 +123,6 @@ const (
 type cost struct {
 	calls int64
 	units float64 // as DynamoDB counts them
-	took  time.Duration
 }
 
 // counting adds up what calls cost.
@@ -185,34 +184,15 @@ func grow(ctx context.Context) (map[string]cost, error) {
 		err := w.clone(ctx, rows, string(w.keyID), ids[had:])
 		slices.Sort(ids)
 		if err == nil {
-			out[step.name], err = counted.cost(step.read)
+			counted.sum = cost{}
+			err = step.read()
+			out[step.name] = counted.sum
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
 	return out, nil
-}
-
-// cost returns the middle cost of a read, after some to warm up: DynamoDB Local compiles what runs often.
-func (c *counting) cost(read func() error) (cost, error) {
-	const warm, all = 400, 600 // reads; the first 400 do not count
-	var times []time.Duration
-	var last cost
-	for i := range all {
-		c.sum = cost{}
-		begun := time.Now()
-		if err := read(); err != nil {
-			return cost{}, err
-		}
-		if i >= warm {
-			times = append(times, time.Since(begun))
-		}
-		last = c.sum
-	}
-	slices.Sort(times)
-	last.took = times[len(times)/2]
-	return last, nil
 }
 
 // units compares two reads of grow by their read units. Units and calls must not grow with the number of keys.
@@ -224,13 +204,5 @@ func units(many, few string) measurement {
 			err = fmt.Errorf("%d calls of %g units for a %s, and %d of %g for a %s", x.calls, x.units, many, y.calls, y.units, few)
 		}
 		return int64(math.Ceil(x.units)), int64(math.Ceil(y.units)), err
-	}
-}
-
-// times compares two reads of grow by their time, in microseconds.
-func times(many, few string) measurement {
-	return func(_ context.Context, b *bench) (int64, int64, error) {
-		all, err := b.grown()
-		return all[many].took.Microseconds(), all[few].took.Microseconds(), err
 	}
 }

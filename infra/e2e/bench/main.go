@@ -93,17 +93,6 @@ func run(ctx context.Context, gate bool, only string) error {
 	return os.WriteFile(resultsFile, append(text, '\n'), 0o644)
 }
 
-func functions() []string {
-	folders, err := filepath.Glob("functions/*")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	for i, folder := range folders {
-		folders[i] = filepath.Base(folder)
-	}
-	return folders
-}
-
 // prepare builds the functions, and the baselines under out with the same flags. It starts the services that they call.
 func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 	builds := filepath.Join(root, ".local/build")

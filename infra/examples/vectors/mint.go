@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// mint makes the cases. Its issuer has all keys but those of strangers.
+// mint makes the cases. Its issuer answers lookups of all keys but stranger and p384. Its JWKS lacks revoked too.
 type mint struct {
 	Vectors
 	active, next, retired, revoked signer // keys in these states
@@ -47,8 +47,8 @@ func newMint(now time.Time) *mint {
 	return m
 }
 
-// add adds a case. In its name, "it" is the token, "a blank" is a space, and "a member" is one of a JSON object. status is
-// the answer that a receiver must give.
+// add adds a case. status is the answer that a receiver must give. In the names of cases, "it" means the token, "a blank"
+// means a space, and "a member" means a member of a JSON object.
 func (m *mint) add(name, token string, status int, reason string) {
 	m.Cases = append(m.Cases, Case{Name: name, Token: token, Valid: status == 204, Status: status, Reason: reason})
 }

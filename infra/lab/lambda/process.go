@@ -25,7 +25,7 @@ type process struct {
 	pool     *pool
 	id       int
 	cmd      *exec.Cmd
-	events   chan event    // to the copy's request for its next event
+	events   chan event    // call sends to it, and the copy's request for its next event receives
 	asked    chan struct{} // closed when the copy first asks for an event
 	gone     chan struct{} // closed when the process has ended
 	answered atomic.Int64
@@ -172,7 +172,8 @@ func (c *process) kill() {
 func (c *process) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
 func (c *process) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
 
-// failure returns the *FunctionError in a report of the Runtime API. Another text is the error's message.
+// failure returns the *FunctionError in a report of the Runtime API. A body that is no such report is
+// the error's message.
 func failure(body []byte) error {
 	var e FunctionError
 	if json.Unmarshal(body, &e) != nil || e == (FunctionError{}) {
@@ -203,7 +204,7 @@ func Interpreted(f Function, python bool, folder, handler string) (Function, err
 	path, err := exec.LookPath("node")
 	f.Args, f.Handler = []string{"--input-type=module", "--eval", nodeRuntime}, handler
 	if python {
-		// A python3 that is a script would not run in the environment of a function.
+		// python3 may be a script that starts the interpreter (pyenv's is), and needs variables that a function lacks.
 		var out []byte
 		out, err = exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 		path, f.Args = strings.TrimSpace(string(out)), []string{"-u", "-B", "-c", pythonRuntime}

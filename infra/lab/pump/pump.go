@@ -41,13 +41,13 @@ type Watcher struct {
 const (
 	pollEvery = 50 * time.Millisecond  // of a stream
 	askLimit  = 10 * time.Second       // for one answer of the database or the queue
-	firstWait = 100 * time.Millisecond // after an error; doubled for each further one, up to mostWait
-	mostWait  = 5 * time.Second
+	firstWait = 100 * time.Millisecond // after an error; doubled for each further one, up to maxWait
+	maxWait   = 5 * time.Second
 )
 
 // backoff returns how long to wait after one or more errors in a row.
 func backoff(errors int) time.Duration {
-	return min(mostWait, firstWait<<min(errors-1, 10)) // 10: an unlimited shift would overflow
+	return min(maxWait, firstWait<<min(errors-1, 10)) // 10: an unlimited shift would overflow
 }
 
 // sleep waits. It returns the context's error when the context ends first.

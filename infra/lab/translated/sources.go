@@ -32,11 +32,11 @@ type EventSource struct {
 // Lambda's defaults and limits.
 const (
 	streamBatch      = 100 // the default
-	mostStreamBatch  = 10000
-	mostRetries      = 10000
+	maxStreamBatch   = 10000
+	maxRetries       = 10000
 	queueBatch       = 10 // the default, and the most messages of one receive
 	queueConcurrency = 5  // with which Lambda begins
-	mostConcurrency  = 1000
+	maxConcurrency   = 1000
 )
 
 // EventSources returns the enabled event source mappings of the template. A setting that the local
@@ -92,8 +92,8 @@ func (t *Template) streamSource(s *EventSource, p *properties) {
 	if s.Table == "" {
 		p.refuse("%s is the stream of no table", s.ARN)
 	}
-	s.BatchSize = p.number("BatchSize", streamBatch, 1, mostStreamBatch)
-	s.Retries = p.number("MaximumRetryAttempts", -1, -1, mostRetries)
+	s.BatchSize = p.number("BatchSize", streamBatch, 1, maxStreamBatch)
+	s.Retries = p.number("MaximumRetryAttempts", -1, -1, maxRetries)
 	s.Bisect = p.boolean("BisectBatchOnFunctionError", false)
 	if from := p.get("StartingPosition"); from != "TRIM_HORIZON" {
 		p.refuse("StartingPosition %v: the local stack knows only TRIM_HORIZON", from)
@@ -119,7 +119,7 @@ func (t *Template) queueSource(s *EventSource, p *properties) {
 	s.Concurrency = queueConcurrency
 	if scaling := p.object("ScalingConfig", "MaximumConcurrency"); scaling["MaximumConcurrency"] != nil {
 		inner := properties{all: scaling, used: map[string]bool{}}
-		s.Concurrency = inner.number("MaximumConcurrency", 0, 2, mostConcurrency)
+		s.Concurrency = inner.number("MaximumConcurrency", 0, 2, maxConcurrency)
 		p.errors = append(p.errors, inner.errors...)
 	}
 }

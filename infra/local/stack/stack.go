@@ -29,7 +29,8 @@ const StackName = "latchkey"
 const TableName = "latchkey"
 
 // Options are the options of a stack. By default Template is the repository's, and Dir is .local/<port> if there is a Port.
-// Parameters win over the local stack's own values. With the parameter Issuer the stack starts no issuer of its own.
+// Parameters win over the local stack's own values, but AlarmTopicArn is always dropped. With the parameter Issuer the stack
+// starts no issuer of its own.
 type Options = lab.Options
 
 // Stack is Latchkey, running in the lab.
@@ -68,7 +69,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
 	}
 	if s.Stack, err = lab.Start(ctx, o); errors.Is(err, backing.ErrOtherTable) {
-		return nil, fmt.Errorf("%w (make stack DO=clean-data forgets it)", err)
+		return nil, fmt.Errorf("%w (make stack DO=clean-data deletes the data of that table)", err)
 	} else if err != nil {
 		return nil, err
 	}

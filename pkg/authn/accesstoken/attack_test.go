@@ -154,6 +154,7 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 		"alg is a list":            {"alg": []string{"ES256"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			// With an unknown kid, a new token would be answered unavailable: its key may be new too.
 			raw := signed(t, text(t, with(i.header(), edits)), text(t, i.hourOld()), jwt.SigningMethodES256, ecKey())
 			_, err := v.Verify(t.Context(), raw)
 			refused(t, err, problem.TokenInvalid, raw)
@@ -231,7 +232,7 @@ func (fixed) Alg() string                        { return "ES256" }
 func TestOnlyAGenuineTokenIsReportedAsExpired(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	payload := with(i.payload(), object{"exp": i.clock.now().Unix() - 30}) // the leeway is just over
+	payload := with(i.payload(), object{"exp": i.clock.now().Unix() - 30}) // the leeway of 30 s has just ended
 	raw := i.token(i.header(), payload)
 	_, err := v.Verify(t.Context(), raw)
 	refused(t, err, problem.TokenExpired, raw)

@@ -200,7 +200,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 		return Claims{}, err
 	}
 	payload, keys, err := by.verify(ctx, by.parser, raw, h, t.payload)
-	var noDecision *problem.Error // unavailable: all other errors of verify are the parser's
+	var noDecision *problem.Error // unavailable, the only problem that verify returns: its other errors are the parser's
 	switch {
 	case err == nil:
 		claims := v.claims(payload)
@@ -257,7 +257,8 @@ func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h he
 
 var (
 	errSignature = errors.New("token: no key of the issuer made the signature")
-	errPaused    = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
+	// errPaused wraps ErrAtWill because anyone can cause it, with a kid that does not exist.
+	errPaused = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
 )
 
 // couldBeNewer reports whether a token may be signed by a key that the issuer has published since the last call for its

@@ -12,7 +12,7 @@ var (
 		"10.0.0.0/8",       // private
 		"100.64.0.0/10",    // carrier-grade NAT; a cloud's metadata at 100.100.100.200
 		"127.0.0.0/8",      // loopback
-		"168.63.129.16/32", // Azure's platform service, public by its number only
+		"168.63.129.16/32", // Azure's platform service, although its number is a public one
 		"169.254.0.0/16",   // link-local; metadata at 169.254.169.254, task credentials at .170.2
 		"172.16.0.0/12",    // private
 		"192.0.0.0/24",     // protocol assignments
@@ -43,7 +43,7 @@ func prefixes(list ...string) []netip.Prefix {
 }
 
 // public reports whether an address is a unicast address of the public internet. An IPv4 address in IPv6 form is
-// not public. The dialer gives the guard the IPv4 address itself.
+// not public. No good receiver is refused by that: the dialer makes a plain IPv4 address of it before it asks the guard.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

@@ -90,6 +90,8 @@ func counting(t *testing.T) (l net.Listener, accepts *atomic.Int64) {
 	return l, accepts
 }
 
+// TestNamesThatResolveToHostileAddressesAreRefused: also to an address that is allowed, because a guard allows addresses only
+// in a URL itself.
 func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
 	for _, addr := range hostileAddresses {
 		for name, g := range map[string]*Guard{"nothing allowed": NewGuard(nil), "loopback allowed": onLoopback(t)} {
@@ -173,9 +175,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	for name, g := range map[string]*Guard{"nothing allowed": NewGuard(nil), "loopback allowed": onLoopback(t)} {
 		rebind := &answers{list: [][]string{{"93.184.216.34"}, {"127.0.0.1"}}}
-		s := NewSender(g, WithResolver(rebind))
-		var home stayHome
-		s.permitted = home.stop
+		s, home := homebound(g, rebind)
 
 		// The check: the URL is fine, and so is the address of its name.
 		u, err := g.parse("https://rebind.example.com/")
@@ -237,8 +237,8 @@ func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
 	}
 }
 
-// net/http reads the environment once in a process, so setting it here would prove nothing. A
-// transport without a proxy function does.
+// TestTheEnvironmentsProxyIsNotUsed wants a transport without a proxy function. A test cannot set the environment's proxy:
+// net/http reads it once in a process.
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	if tr := NewSender(onLoopback(t)).transport(&attempt{}); tr.Proxy != nil || tr.OnProxyConnectResponse != nil {
 		t.Error("the transport asks for a proxy")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,30 @@ func TestNoCallerIsMadeOfSomethingElse(t *testing.T) {
 	}
 	if text := principal.MisconfiguredError("no org").Error(); text != "authorizer_misconfigured: no org" {
 		t.Error(text)
+	}
+}
+
+func TestASubjectIsShortTextWithoutControls(t *testing.T) {
+	for sub, want := range map[string]bool{
+		"a": true, "é|日": true, strings.Repeat("s", 255): true, "": false, strings.Repeat("s", 256): false, "a\nb": false, "a\ufffdb": false,
+	} {
+		if principal.IsSubject(sub) != want {
+			t.Errorf("%q: %v", sub, !want)
+		}
+	}
+}
+
+func TestTheNameOfAServiceHasTheCharactersOfTheContract(t *testing.T) {
+	for c := range 256 {
+		text := string([]byte{byte(c)})
+		isLetterOrDigit := strings.Contains("abcdefghijklmnopqrstuvwxyz0123456789", text)
+		if principal.IsServiceName(text) != isLetterOrDigit || principal.IsServiceName("a"+text) != (isLetterOrDigit || text == "-") {
+			t.Errorf("%q: %v, %v", text, principal.IsServiceName(text), principal.IsServiceName("a"+text))
+		}
+	}
+	for n, want := range map[int]bool{0: false, 32: true, 33: false} {
+		if principal.IsServiceName(strings.Repeat("a", n)) != want {
+			t.Errorf("%d characters: %v", n, !want)
+		}
 	}
 }

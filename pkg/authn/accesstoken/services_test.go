@@ -1,6 +1,7 @@
 package accesstoken_test
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -197,7 +198,15 @@ func TestServicesAreRead(t *testing.T) {
 	if none, err := accesstoken.ParseServices(""); none != nil || err != nil {
 		t.Errorf("of nothing: %v, %v", none, err)
 	}
-	ten := strings.TrimSuffix(strings.Repeat("a#", 10), "#")
+	var ten []string
+	for n := range 10 {
+		ten = append(ten, fmt.Sprintf("s%d=http://id.example#%d", n, n))
+	}
+	most := strings.Join(ten, ",")
+	most += strings.Repeat(" ", 2<<10-len(most))
+	if got, err := accesstoken.ParseServices(most); len(got) != 10 || err != nil {
+		t.Errorf("ten of 2 KB: %d, %v", len(got), err)
+	}
 	for name, bad := range map[string]string{
 		"no issuer": "billing", "no subject": "billing=https://id.example", "an empty subject": "billing=https://id.example#",
 		"a name in capitals": "Billing=https://id.example#s", "an empty name": "=https://id.example#s", "a name of 33": strings.Repeat("a", 33) + "=https://id.example#s",
@@ -205,7 +214,8 @@ func TestServicesAreRead(t *testing.T) {
 		"a % alone": "billing=https://id.example#100%", "two #": "billing=https://id.example#a#b", "a control character": "billing=https://id.example#a%0A",
 		"a name twice": "a=https://id.example#s,a=https://id.example#t", "a pair twice": "a=https://id.example#s,b=https://id.example#s",
 		"an empty part": "a=https://id.example#s,", "a long subject": "a=https://id.example#" + strings.Repeat("s", 256),
-		"2 KB and a byte": "a=https://id.example#s" + strings.Repeat(" ", 2<<10), "eleven": strings.Repeat("a=https://id.example#s,", 10) + ten,
+		"2 KB and a byte": most + " ", "eleven": strings.Join(ten, ",") + ",s=http://id.example#s", "no host": "billing=https:///id#s",
+		"no #": "billing=https://id.example,a=b", "no =": "billing#s",
 	} {
 		if got, err := accesstoken.ParseServices(bad); err == nil {
 			t.Errorf("%s: taken: %+v", name, got)

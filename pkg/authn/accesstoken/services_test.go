@@ -141,6 +141,23 @@ func TestWithoutAnAudienceTheClientOfAServiceIsListed(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
+// TestAnotherIssuersClientIsAskedForOnlyWithoutAnAudience: its tokens of roles and jobs name none.
+func TestAnotherIssuersClientIsAskedForOnlyWithoutAnAudience(t *testing.T) {
+	for _, c := range []struct {
+		audience    string
+		aud, client any // of the token
+		want        bool
+	}{{"", nil, nil, false}, {"", nil, "m2m", true}, {"services", "services", nil, true}, {"services", "services", "m2m", true}} {
+		v, _, other := served(t, func(to *accesstoken.Config) {
+			to.Audience, to.ServiceAudience, to.ClientIDs = "", c.audience, []string{"m2m"}
+		})
+		raw := other.token(other.header(), with(other.ofRole(), object{"aud": c.aud, "client_id": c.client, "token_use": "access"}))
+		if _, err := v.Verify(t.Context(), raw); (err == nil) != c.want {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // TestAHangingIssuerOfServicesHoldsUpNoUser: of many callers with made-up tokens, those of ten seconds wait together for
 // one, and users do not.
 func TestAHangingIssuerOfServicesHoldsUpNoUser(t *testing.T) {

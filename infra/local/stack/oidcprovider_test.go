@@ -124,15 +124,30 @@ func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string
 	for name, value := range client {
 		exchange[name] = value
 	}
-	var tokens struct {
+	return p.tokens(t, exchange)
+}
+
+// serviceToken returns an access token of the client billing, which stands for no person.
+func (p *oidcProvider) serviceToken(t *testing.T) string {
+	t.Helper()
+	access, _ := p.tokens(t, url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {"billing"}, "client_secret": {"secret"}, "scope": {"api"}, "resource": {providersAudience},
+	})
+	return access
+}
+
+// tokens returns what the provider gives for a grant. The ID token is "" when it gives none.
+func (p *oidcProvider) tokens(t *testing.T, grant url.Values) (access, idToken string) {
+	t.Helper()
+	var given struct {
 		Access string `json:"access_token"`
 		ID     string `json:"id_token"`
 	}
-	answer := p.post(t, browser, p.issuer+"/token", exchange)
-	if err := json.Unmarshal([]byte(answer), &tokens); err != nil || tokens.Access == "" || tokens.ID == "" {
+	answer := p.post(t, http.DefaultClient, p.issuer+"/token", grant)
+	if err := json.Unmarshal([]byte(answer), &given); err != nil || given.Access == "" {
 		t.Fatalf("no tokens: %s, %v", answer, err)
 	}
-	return tokens.Access, tokens.ID
+	return given.Access, given.ID
 }
 
 // post sends a form, or gets the page when the form is empty.
@@ -172,7 +187,9 @@ func (p *oidcProvider) junk(t *testing.T) string {
 func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)
-	s := start(t, stack.Options{Parameters: map[string]string{"Issuer": p.issuer, "Audience": providersAudience}})
+	s := start(t, stack.Options{Parameters: map[string]string{
+		"Issuer": p.issuer, "Audience": providersAudience, "Services": "billing=" + p.issuer + "#billing",
+	}})
 	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer() || s.Issuer != p.issuer {
 		t.Errorf("the stack's issuer is %s, and it has started its own: %v", s.Issuer, err)
 	}
@@ -192,8 +209,15 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	if status, body := orgs("POST", access, `{"name":"Acme"}`); status != 201 {
 		t.Fatalf("the first token: %d %s", status, body)
 	}
-	if status, body := orgs("GET", idToken, ""); status != 401 {
+	if status, body := orgs("GET", idToken, ""); idToken == "" || status != 401 {
 		t.Errorf("an ID token: %d %s", status, body)
+	}
+	if status, body := orgs("POST", p.serviceToken(t), `{"name":"Customer","externalId":"cus_1"}`); status != 201 || !strings.Contains(body, "cus_1") {
+		t.Errorf("a service: %d %s", status, body)
+	}
+	alias, _ := p.signIn(t, "billing")
+	if status, body := orgs("GET", alias, ""); status != 401 || !strings.Contains(body, "person") {
+		t.Errorf("a user whose subject is the service's: %d %s", status, body)
 	}
 	goodSoon := func(what string) { // wants a new token to be accepted after any 503
 		token, _ := p.signIn(t, "ada")

@@ -24,16 +24,20 @@ async function provide(kids) {
     clients: [{
       client_id: 'console', token_endpoint_auth_method: 'none', application_type: 'native',
       redirect_uris: [`${issuer}/callback`], id_token_signed_response_alg: 'ES256',
+    }, {
+      client_id: 'billing', client_secret: 'secret', token_endpoint_auth_method: 'client_secret_post',
+      grant_types: ['client_credentials'], response_types: [], redirect_uris: [], id_token_signed_response_alg: 'ES256',
     }],
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...person(id) }) }),
     features: {
+      clientCredentials: { enabled: true },
       devInteractions: { enabled: true },
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: () => ({ scope: 'api', audience, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } } }),
       },
     },
-    extraTokenClaims: (_, token) => person(token.accountId),
+    extraTokenClaims: (_, token) => token.accountId && person(token.accountId),
   })
   handle = provider.callback()
 }

@@ -44,7 +44,7 @@ func (f figure) alone() bool { return f.Name == "drain" }
 // gated reports whether `make bench-gate` measures a figure. It leaves out the figures that take long, and
 // those that depend on the machine.
 func (f figure) gated() bool {
-	return f.Name != "drain" && f.Name != "resident" && !strings.HasPrefix(f.Name, "grown/")
+	return !f.alone() && f.Name != "resident" && !strings.HasPrefix(f.Name, "grown/")
 }
 
 // result is a measured figure.

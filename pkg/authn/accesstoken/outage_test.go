@@ -89,12 +89,12 @@ func TestRemovedKeyIsForgottenAfter15Minutes(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
-// flood verifies 5 bad tokens a second for a minute. bad returns a token that differs for each n. flood returns how
+// flood verifies 20 bad tokens a second for a minute. bad returns a token that differs for each n. flood returns how
 // often the issuer was called for its keys.
 func flood(t *testing.T, i *issuer, v *accesstoken.Verifier, bad func(n int) string) int {
 	t.Helper()
 	for second := range 60 {
-		for n := range 5 {
+		for n := range 20 {
 			raw := bad(second*100 + n)
 			_, err := v.Verify(t.Context(), raw)
 			refused(t, err, problem.TokenInvalid, raw)

@@ -18,7 +18,7 @@ const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REG
 // given has the settings that make passes on.
 type given struct {
 	stack        string
-	region       string            // "": of the environment or the profile
+	region       string            // "": the profile's
 	architecture string            // "": that of the deployed stack, or the default
 	parameters   map[string]string // of the template, without Architecture
 	tags         []tag             // of the stack and of its keys

@@ -31,7 +31,7 @@ const (
 	loadCopies = 100 // the most copies of the deliver function, as in an account with a raised quota
 
 	maxMedian = 2 * time.Second // of the healthy receiver
-	maxDrain  = 4 * time.Minute // after the last event, until every breaker is closed
+	maxDrain  = 4 * time.Minute // after the last event, until nothing waits but for the receiver that fails
 )
 
 // groups counts the messages of the queue: right ones have their org as group.

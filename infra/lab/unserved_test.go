@@ -24,7 +24,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Parameters, o.SSM = whole.Parameters, nil
+	o.Parameters, o.SSM = whole.Parameters, nil // Resolve takes the values that Translate has looked up
 	var said []string
 	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { said = append(said, line) }}, dir: t.TempDir(), template: first}
 	if s.sources.functions, err = first.Functions(); err != nil {

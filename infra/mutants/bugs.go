@@ -39,7 +39,7 @@ func (e edit) apply(text string) (string, error) {
 	return strings.Replace(text, e.old, e.new, 1), nil
 }
 
-// readBugs reads every list in a folder. It fails after the last list, with the errors of all.
+// readBugs reads every list in a folder. Its error has the faults of all lists.
 func readBugs(dir string) ([]bug, error) {
 	lists, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -176,7 +176,7 @@ func (t *tree) restore(b bug) {
 }
 
 // test compiles and runs the tests of b, and returns the end of their output. The error is an *exec.ExitError only for a
-// failed test. Code that does not compile is another error, because no test has found the bug.
+// test that failed, or took longer than testLimit. Code that does not compile is another error, because no test has found the bug.
 func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testLimit)
 	defer cancel()

@@ -15,7 +15,11 @@ import (
 // an error.
 func parseFilter(pattern string) (any, error) {
 	var tree any
-	if err := errors.Join(json.Unmarshal([]byte(pattern), &tree), checkFilter(tree)); err != nil {
+	err := json.Unmarshal([]byte(pattern), &tree)
+	if err == nil {
+		err = checkFilter(tree)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("filter %s: %w", pattern, err)
 	}
 	return tree, nil

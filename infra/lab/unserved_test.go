@@ -38,7 +38,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		"no change":         {`x`, `x`, ""},
 		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
-		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
+		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway call EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"java21"`, "function NodeFunction"},
 		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the lab serves no AWS::Lambda::EventSourceMapping"},
 		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the lab serves no AWS::Lambda::Url"},

@@ -30,7 +30,7 @@ type bug struct {
 // edit replaces text that occurs in the file exactly once.
 type edit struct{ file, old, new string }
 
-// apply returns text, the file's, with the replacement. It fails when the bug no longer fits the code: text must have the
+// apply returns the file's text with the replacement made. It fails when the bug no longer fits the code: text must have the
 // old text exactly once.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
@@ -122,7 +122,7 @@ func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	return &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}, nil
 }
 
-// passes returns an error when the tests of b fail without a planted bug: their failure would then find nothing.
+// passes returns an error when the tests of b fail without a planted bug: their failure would not show that they find it.
 func (t *tree) passes(ctx context.Context, b bug) error {
 	out, err := t.test(ctx, b)
 	if err != nil {

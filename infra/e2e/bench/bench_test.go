@@ -43,7 +43,7 @@ func TestAWorseFigureFailsTheGate(t *testing.T) {
 // TestMakeGenerateChangesNothing makes the table of infra/docs/speed.md from the committed figures.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	t.Chdir("../../..")
-	committed, err := read()
+	committed, err := readCommitted()
 	if err != nil {
 		t.Fatal(err)
 	}

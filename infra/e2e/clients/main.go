@@ -116,9 +116,9 @@ type generator struct {
 
 func generators() []generator {
 	return []generator{
-		{"oapi-codegen", true, buildOapiCodegen},
+		{"oapi-codegen", false, buildOapiCodegen},
 		{"openapi-python-client", true, buildPythonClient},
-		{"openapi-typescript", false, buildTypeScriptTypes},
+		{"openapi-typescript", true, buildTypeScriptTypes},
 		{"openapi-generator-java-okhttp", false, buildJava},
 	}
 }

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,11 +16,8 @@ import (
 // an error.
 func parseFilter(pattern string) (any, error) {
 	var tree any
-	err := json.Unmarshal([]byte(pattern), &tree)
-	if err == nil {
-		err = checkFilter(tree)
-	}
-	if err != nil {
+	errJSON := json.Unmarshal([]byte(pattern), &tree)
+	if err := cmp.Or(errJSON, checkFilter(tree)); err != nil {
 		return nil, fmt.Errorf("filter %s: %w", pattern, err)
 	}
 	return tree, nil

@@ -107,11 +107,9 @@ func (t *Template) Schedules() ([]Schedule, error) {
 			target := Object(v)
 			_, function, isFunction := strings.Cut(scalar(target["Arn"]), ":function:")
 			if !isFunction || target["Input"] != nil {
-				err = errors.Join(err, fmt.Errorf("the target %v is no function, or has an input", target))
+				err = errors.Join(err, fmt.Errorf("schedule %s: the target %v is no function, or has an input", name, target))
 			}
-			if err != nil {
-				wrong = append(wrong, fmt.Errorf("schedule %s: %w", name, err))
-			}
+			wrong = append(wrong, err)
 			out = append(out, Schedule{name, ARN("events", "rule/"+name), function, every})
 		}
 	}

@@ -24,14 +24,14 @@ export BASE_URL TOKEN_CMD STACK
 # Recipes read these from the environment, so that a quote in a name is only a quote.
 export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
-# ctl and tests are compiled as the functions are, so that all share what is compiled. ctl takes the place of the shell:
-# "go run" would not pass SIGTERM on.
+# ctl, tests and what linters read are compiled as the functions are, so that all share what is compiled. ctl takes the
+# place of the shell: "go run" would not pass SIGTERM on.
 AS_DEPLOYED = CGO_ENABLED=0 GOFLAGS='-trimpath -tags=lambda.norpc -ldflags=-s'
 BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/local/ctl
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test t e2e load smoke doors exercises mutants clients bench bench-gate lint deploy undeploy check-consumers build generate home
+.PHONY: help run token receiver stack sam test t e2e load smoke doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy undeploy check-consumers build generate home
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,29 +91,35 @@ exercises: ## applies the worked examples of infra/docs/exercises to copies of t
 
 mutants: export MUTANTS = 300
 mutants: ## plants bugs, and mutants that no one chose, and wants tests to find them: [RUN=a promise or a package] [SHORT=1] [SAMPLE=a seed: those that need a database]
-	@$(ALONE) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
-	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
+	@$(ALONE) $(AS_DEPLOYED) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
+	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) $(AS_DEPLOYED) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
 clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
-	@go run ./infra/e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
+	@$(AS_DEPLOYED) go run ./infra/e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
 
 bench: ## measures what the functions cost against baselines, and writes infra/e2e/bench/results.json and its table: [RUN=words a figure's name begins with]
-	@go run ./infra/e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
+	@$(AS_DEPLOYED) go run ./infra/e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
 
 bench-gate: ## the same, and fails where a figure misses its goal or is more than 5 % worse than the committed one
-	@go run ./infra/e2e/bench -gate
+	@$(AS_DEPLOYED) go run ./infra/e2e/bench -gate
 
-LINTER = go tool -modfile=infra/tools/lint/tools.mod
+LINTER = $(AS_DEPLOYED) go tool -modfile=infra/tools/lint/tools.mod
 lint: ## linters, pinned, and the template; each of them runs, whichever fails
-	@failed=; \
-	$(LINTER) golangci-lint run --allow-parallel-runners ./... || failed=1; \
-	go mod tidy -diff || failed=1; \
-	unused=$$($(LINTER) deadcode -test ./...) && [ -z "$$unused" ] || { echo "$$unused"; failed=1; }; \
-	if grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)'; then echo 'not pinned by its commit, and a tag can be moved'; failed=1; fi; \
-	go run ./infra/deploy validate || failed=1; \
-	if [ -n "$$CI" ] || command -v shellcheck >/dev/null; then shellcheck .ci/run || failed=1; \
-	else echo 'SKIPPED: shellcheck is not installed. CI never skips it.' >&2; fi; \
-	[ -z "$$failed" ]
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint-template lint-go lint-modules lint-unused lint-pins lint-shell
+
+lint-template: # first: it waits for the SAM CLI's installation
+	@$(AS_DEPLOYED) go run ./infra/deploy validate
+lint-go:
+	@$(LINTER) golangci-lint run --allow-parallel-runners ./...
+lint-modules:
+	@go mod tidy -diff
+lint-unused:
+	@unused=$$($(LINTER) deadcode -test ./...) && [ -z "$$unused" ] || { echo "$$unused"; false; }
+lint-pins:
+	@! grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)' || { echo 'not pinned by its commit, and a tag can be moved'; false; }
+lint-shell:
+	@if [ -n "$$CI" ] || command -v shellcheck >/dev/null; then shellcheck .ci/run; \
+	else echo 'SKIPPED: shellcheck is not installed. CI never skips it.' >&2; fi
 
 ##@ Deploy it
 

@@ -1,4 +1,4 @@
-// Command keyauthorizer lets the owner's other APIs take API keys: their API Gateway calls it as
+// Command keyauthorizer lets other APIs of Latchkey's owner take API keys: their API Gateway calls it as
 // their authorizer.
 package main
 
@@ -13,7 +13,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // how long a policy allows, if a gateway keeps it; 0: without end
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // an Allow ends then, should a gateway keep it; 0: it has no end
 		return func() {
 			keysOnly := authn.New(table, nil) // without access tokens
 			lambda.StartSharedAuthorizer(guard.On(keysOnly).SharedKey, allowFor)

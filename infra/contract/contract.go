@@ -1,7 +1,7 @@
 // Package contract checks the API's answers against infra/openapi.yaml, and makes the
 // document of OpenAPI 3.1 from it. Tests use the package; the product does not.
 //
-// Clients must let answers gain members. The tests of this repository must not. So the
+// A client must accept a member that it does not know. A test of this repository must not. So the
 // document is read twice: once as it is, and once with every answer closed. A closed answer
 // fails for a member that the document does not name, and for a value that is not in the
 // list of its x-extensible-enum or x-known-values.
@@ -73,7 +73,7 @@ func Parse(text []byte) (*Contract, error) {
 	return &Contract{doc, strict}, nil
 }
 
-// read applies change before the validation, which must see the changed schemas.
+// read reads the document, applies change, and validates what this makes of it.
 func read(text []byte, change func(*openapi3.T) error) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(text)

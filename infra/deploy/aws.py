@@ -1,4 +1,5 @@
-"""Makes one call of AWS by the SAM CLI's own boto3, and so with the credentials that the SAM CLI finds.
+"""Makes one call of AWS by the SAM CLI's own boto3, and so with the credentials that the SAM CLI finds. A list is read to its
+last page.
 
 Arguments: a region or "", a service, an operation, and its parameters as JSON. Prints the result as JSON. Without a
 service the result is the region in use; without an operation, the service's URL and the credentials.
@@ -21,6 +22,8 @@ def call(region, service, operation, parameters):
     if not service:
         return session.region_name
     client = session.client(service, config=Config(connect_timeout=10, read_timeout=60))
+    if operation and client.can_paginate(operation):
+        return client.get_paginator(operation).paginate(**json.loads(parameters)).build_full_result()
     if operation:
         return getattr(client, operation)(**json.loads(parameters))
     who = session.get_credentials().get_frozen_credentials()

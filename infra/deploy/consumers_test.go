@@ -16,11 +16,11 @@ func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
 
-// consumers fills the account with APIs. Some of their authorizers call ours, and some of these are wrong. They
-// could keep an answer: a time above 0 (for a REST API also no time, which means 300 seconds), the type TOKEN, or for an
-// HTTP API an identity source. Or they refuse everyone: payload 2.0 without simple responses. In their ids, g is good, t the type TOKEN or
-// a time, d the default time, s an identity source, p the payload. The deployed authorizers of a REST API's stage may
-// differ from its present ones.
+// consumers fills the account with APIs. Some of their authorizers call ours, and some of these are wrong. They could
+// keep an answer: a time above 0 (for a REST API also no time, which means 300 seconds), the type TOKEN, or for an HTTP API
+// an identity source. Or they refuse everyone: payload 2.0 without simple responses. In their ids, g is good, t the type
+// TOKEN or a time, d the default time, s an identity source, p the payload. The deployed authorizers of a REST API's stage
+// may differ from its present ones.
 func (r *rig) consumers() {
 	stack := &standin.Stack{Name: "latchkey"}
 	key, member := uri(stack.Function("KeyAuthorizer")), uri(stack.Function("MemberAuthorizer"))

@@ -15,10 +15,10 @@ import (
 
 const usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
 
-// given has the settings that make passes on.
+// given has the settings of `make deploy`, which come in the environment.
 type given struct {
 	stack        string
-	region       string            // "": of the environment or the profile
+	region       string            // "": the profile's
 	architecture string            // "": that of the deployed stack, or the default
 	parameters   map[string]string // of the template, without Architecture
 	tags         []tag             // of the stack and of its keys

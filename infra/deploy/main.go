@@ -46,8 +46,10 @@ func start(ctx context.Context, args []string) error {
 	case slices.Equal(args, []string{"validate"}):
 		p.environment = tools.SAMEnvironment() // has made-up credentials: validating needs no account
 		return p.run(ctx, "validate", "--lint", "--template-file", "template.yaml")
-	default:
+	case len(args) == 0:
 		return p.deploy(ctx)
+	default:
+		return fmt.Errorf("%q is no command: give undeploy, check-consumers, validate, or nothing to deploy", args)
 	}
 }
 

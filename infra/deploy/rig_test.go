@@ -83,7 +83,8 @@ Resources:
 `
 }
 
-// warmEnd is the input of warm's process, which ends when this process does.
+// warmEnd is the input of warm's process, which ends when its input is closed. Nothing reads warmEnd: it keeps the pipe open
+// until this process ends.
 var warmEnd io.Closer
 
 // warm starts a process that loads the SAM CLI once for all tests. It returns the command that runs
@@ -109,6 +110,7 @@ var warm = sync.OnceValues(func() (string, error) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "READY\n" {
 		return "", fmt.Errorf("the SAM CLI said %q: %w", line, err)
 	}
+	// warm.py has written the program socket.py, which passes its call on to the process. It needs no package but Python's own.
 	return fmt.Sprintf("%s -I -S %s.py %s", python, at, at), nil
 })
 

@@ -165,8 +165,9 @@ func TestUndeployNeedsAYes(t *testing.T) {
 	}
 }
 
-// TestUndeployWaitsForThePolicysLastRole wants the command that detaches it, and nothing to be deleted.
-func TestUndeployWaitsForThePolicysLastRole(t *testing.T) {
+// TestUndeployIsRefusedWhileARoleHasThePolicy: the refusal has the command that detaches GuardPolicy from the role, and
+// nothing is deleted.
+func TestUndeployIsRefusedWhileARoleHasThePolicy(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 	r.aws.Set(standin.Faults{PolicyRoles: []string{"invoices"}})

@@ -36,13 +36,13 @@ func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
 // parameter TableStreamArn names one.
 func (p *program) tables(now *deployedStack) ([]string, error) {
 	var out struct {
-		StackResources []struct{ LogicalResourceID, PhysicalResourceID string }
+		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
 	}
-	if err := p.aws.call("cloudformation", "describe_stack_resources", params{"StackName": p.stack}, &out); err != nil {
+	if err := p.aws.call("cloudformation", "list_stack_resources", params{"StackName": p.stack}, &out); err != nil {
 		return nil, fmt.Errorf("the resources of %s cannot be read: %w", p.stack, err)
 	}
 	var tables []string
-	for _, r := range out.StackResources {
+	for _, r := range out.StackResourceSummaries {
 		if r.LogicalResourceID == "Table" {
 			tables = append(tables, r.PhysicalResourceID)
 		}

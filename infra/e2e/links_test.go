@@ -8,6 +8,12 @@ import (
 	"time"
 )
 
+// isText reports whether a member of an answer is a text that is not empty.
+func isText(v any) bool {
+	s, _ := v.(string)
+	return s != ""
+}
+
 // number returns a whole number of an answer, or -1 for any other value.
 func number(v any) int64 {
 	n, ok := v.(json.Number)

@@ -19,8 +19,8 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// patient are parameters for a busy machine: a call of the database may take 4 s. A test that measures how soon a
-// function gives up a hanging database must not use them.
+// patient are parameters for the tests of both ways to run the stack. A call of the database may take 4 s, for a busy machine:
+// a test that measures how soon a function gives up a hanging database must not use them.
 var patient = map[string]string{"TryTimeout": "4000", "ConsoleOrigins": "http://127.0.0.1:5173, " + consoleOrigin}
 
 // startLocal starts the stack of `make run` on free ports.

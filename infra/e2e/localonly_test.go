@@ -37,7 +37,7 @@ func tokenKinds(t *testing.T, tg *target) {
 	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
 }
 
-// copiesOf returns how many calls each copy of a function has answered, by the copy's id.
+// copiesOf returns a function that counts the calls each copy of a function has answered, by the copy's id.
 func copiesOf(s *stack.Stack, function string) func() map[int]int {
 	return func() map[int]int {
 		out := map[int]int{}

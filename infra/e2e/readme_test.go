@@ -79,8 +79,8 @@ func normal(s string) string {
 const (
 	between = "-- next step --"
 
-	// elsewhere runs the command that a step printed in the background, as the reader runs it in the other terminal,
-	// until the script ends. Both %s are the file of that terminal's output.
+	// elsewhere runs the command that a step printed, as the reader runs it in the other terminal: in the background, until
+	// the script ends. Both %s are the file of that terminal's output. Later steps use the KEY of that command.
 	elsewhere = `eval "KEY=${paste#*KEY=}"
 $paste >%s 2>&1 &
 receiver=$!

@@ -213,13 +213,14 @@ func onlyDeliverSigns(r *rehearsal, _ string) {
 			}
 		}
 	}
-	if refused == 0 || refused != len(keys.Keys)-1 { // not the key that an earlier section revoked
+	if refused == 0 || refused != len(keys.Keys)-1 { // all but the key that an earlier section revoked: the block leaves it out
 		r.t.Errorf("%d of %d keys refuse others", refused, len(keys.Keys))
 	}
 	r.arrives()
 }
 
-// secondSigningKey revokes the active key, so that there is an old key to delete.
+// secondSigningKey revokes the active key, so that there is an old key to delete. The one that an earlier section revoked is
+// the stack's first, which may not be deleted.
 func secondSigningKey(r *rehearsal) {
 	r.kid = signingKeys(r.t, r.s).ActiveKid
 	revoke(r.t, r.s, r.kid)

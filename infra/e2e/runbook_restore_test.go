@@ -19,7 +19,7 @@ import (
 // restored has what the restore must undo or keep.
 type restored struct {
 	since                  string // the restore point, as the runbook writes it
-	revoked, rotated, lost string // keys that were revoked, rotated and made since then
+	revoked, rotated, next string // keys that were revoked and rotated since then, and the one that the rotation made
 	kid                    string // the signing key that was revoked since then
 }
 
@@ -48,9 +48,9 @@ func damage(r *rehearsal) {
 	r.restore()
 	keys := "/v1/orgs/" + r.owner.org + "/keys/"
 	r.owner.owner.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
-	r.past.lost = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
-	lostID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // the restored table does not have this key
-	r.owner.owner.want(r.t, "DELETE", keys+lostID, "", http.StatusNoContent, "")
+	r.past.next = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
+	laterID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // another key that the restored table does not have
+	r.owner.owner.want(r.t, "DELETE", keys+laterID, "", http.StatusNoContent, "")
 	revoke(r.t, r.s, r.past.kid)
 }
 
@@ -168,7 +168,7 @@ func apiIsOpen(r *rehearsal, printed string) {
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	r.keyIs(r.past.revoked, http.StatusUnauthorized, "key_revoked")
 	r.keyIs(r.past.rotated, http.StatusUnauthorized, "key_revoked")
-	r.keyIs(r.past.lost, http.StatusUnauthorized, "invalid_credentials")
+	r.keyIs(r.past.next, http.StatusUnauthorized, "invalid_credentials")
 	forgetKeys(r)
 	r.tg.lookUp(r.t, r.past.kid, http.StatusGone, "kid_revoked")
 	if kid := r.arrives().kid(); kid == r.past.kid {

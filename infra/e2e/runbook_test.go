@@ -45,8 +45,8 @@ type rehearsal struct {
 	person         *person
 }
 
-// rehearsals are the sections with commands, in the order in which the test runs them. Every block without the mark has
-// a trial. A trial of {} only wants its block to run.
+// rehearsals are the sections with commands, in the order in which the test runs them. Every block has
+// a trial, unless it begins with mark. A trial of {} only wants its block to run.
 var rehearsals = []struct {
 	title  string
 	trials []trial
@@ -68,7 +68,8 @@ var rehearsals = []struct {
 	{"Dead letters", []trial{{before: deadLetter, after: lettersAreShown}, {after: lettersAreGone}}},
 	{"Restoring the table", []trial{
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
-		{may: `transact-write-items|since \$action`}, // fails for a key that the restored table does not have
+		// A key that the restored table does not have cannot be revoked: the write fails, and so does its loop, since $action.
+		{may: `transact-write-items|since \$action`},
 		{after: signingKeysAreBack},
 		{before: useRestored, after: apiIsOpen},
 	}},

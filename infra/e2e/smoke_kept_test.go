@@ -52,7 +52,7 @@ func keptAllowEnds(ctx context.Context, keeping *target, key string, allowFor ti
 	first := time.Now()
 	for status, err := ask(); status != http.StatusOK; status, err = ask() { // a new deployment takes a moment
 		if err != nil || time.Since(first) > time.Minute {
-			return fmt.Errorf("the API that keeps answers: %d, %w", status, err)
+			return errors.Join(err, fmt.Errorf("the API that keeps answers says %d", status))
 		}
 		time.Sleep(time.Second)
 	}
@@ -175,7 +175,7 @@ func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Du
 		}
 	}
 	if code, err := ask(other); code != "invalid_credentials" {
-		return fmt.Errorf("another credential from the same address: %s %w", code, err)
+		return errors.Join(err, fmt.Errorf("another credential from the same address is answered %s", code))
 	}
 	return nil
 }

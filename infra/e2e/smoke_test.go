@@ -310,7 +310,13 @@ func (p awsPlatform) described(t *testing.T, kind, name string) string {
 func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
 	name := p.physical(t, "AuthorizerFunction")
 	p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", "0")
-	mend := func() { p.cli(t, "lambda", "delete-function-concurrency", "--function-name", name) }
+	mend := func() {
+		if kept := p.parameter(t, "AuthorizerConcurrency"); kept != "0" {
+			p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", kept)
+			return
+		}
+		p.cli(t, "lambda", "delete-function-concurrency", "--function-name", name)
+	}
 	t.Cleanup(func() {
 		if t.Failed() { // perhaps before the test called mend
 			mend()

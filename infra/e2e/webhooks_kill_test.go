@@ -32,7 +32,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	stop := make(chan struct{})
 	var caused map[string]bool
 	var run sync.WaitGroup
-	run.Go(func() { caused = c.until(t, stop) })
+	run.Go(func() { caused = c.makeEventsUntil(t, stop) })
 	time.Sleep(2 * time.Second)
 	for _, fault := range []struct {
 		name   string
@@ -68,8 +68,8 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
 }
 
-// until causes events at killRate until stop is closed, and returns the ids of their links.
-func (c *server) until(t *testing.T, stop <-chan struct{}) map[string]bool {
+// makeEventsUntil makes events at killRate until stop is closed, and returns the ids of their links.
+func (c *server) makeEventsUntil(t *testing.T, stop <-chan struct{}) map[string]bool {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	defer wg.Wait()

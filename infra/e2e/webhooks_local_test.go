@@ -22,7 +22,7 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 		{"ATokenIsForItsEndpointAndForNothingElse", tokensAreBound},
 		{"AKeysEventsArrive", keyEvents},
 		{"A410DisablesAndEnablingReleases", goneAndBack},
-		{"AnAttackersRound", attackersRound},
+		{"AStolenKey", stolenKey},
 		{"TheDocumentedReceiversTakeWhatIsDelivered", documentedReceivers},
 		{"RotatedAndRevokedKeys", rotation},
 	} {

@@ -11,10 +11,11 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// attackersRound has a stolen key register an endpoint and an honest key rename it. The admin sees both changes, and
+// stolenKey has a stolen key register an endpoint and an honest key rename it. The admin sees both changes, and
 // revokes the stolen key with its endpoints while events happen. No attempt begins after the answer to the revocation,
-// and no other key can enable the endpoint.
-func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
+// and no other key can enable the endpoint. Then the admin revokes the thief's links and enables the endpoint, which gets
+// what was held.
+func stolenKey(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil)
 	thief := &server{tg: tg, owner: c.owner, org: c.org, appID: c.appID}
@@ -32,8 +33,8 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 	var caused map[string]bool
 	var run sync.WaitGroup
 	stop := make(chan struct{})
-	run.Go(func() { caused = c.until(t, stop) })
-	// The thief's endpoint gets the events that until causes.
+	run.Go(func() { caused = c.makeEventsUntil(t, stop) })
+	// The thief's endpoint gets the events of makeEventsUntil.
 	within(t, "the thief listens", func() bool { return len(evil.about("link.revoked", "")) > 1 })
 	c.owner.want(t, "DELETE", base+"/keys/"+thief.keyID+"?endpoints=disable", "", 204, "")
 	answered := time.Now()
@@ -71,7 +72,7 @@ func attackersRound(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("enabled by the admin: %s", r.text)
 	}
 	runScheduled(t, s, "SweepFunction")
-	within(t, "what was held, when the admin wants it", func() bool { return len(evil.arrivals()) > before })
+	within(t, "what was held arrives, once the admin has enabled the endpoint", func() bool { return len(evil.arrivals()) > before })
 	within(t, "the thief's link is revoked", func() bool { return c.ok(t, "/link/get", members{"linkId": thiefsID}).str("status") == "revoked" })
 	evil.noneRefused(t)
 	hook.noneRefused(t)

@@ -63,9 +63,9 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		switch {
 		case !own && !shared:
 			wrong = append(wrong, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
-		// The function is the consumer's, which permits its own API, or the stack's, which must permit another API.
-		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "another"):
-			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway ask %s for another API", name, a.Function))
+		// The template that has the function must permit the call: the consumer's for its own API (""), the stack's for any other.
+		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "any-other"):
+			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway call %s as an authorizer of this API", name, a.Function))
 		case shared && a.TTL > 0:
 			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
 		}

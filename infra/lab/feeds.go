@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -112,21 +111,6 @@ func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
 func (s *Stack) QueueURL(queue string) (string, error) {
 	q, err := s.queueNamed(queue)
 	return q.URL, err
-}
-
-// QueueVariables returns those environment variables of the functions whose value is the URL of a queue.
-func (s *Stack) QueueVariables() map[string]string {
-	functions, _ := s.template.Functions() // the stack has started, so there is no error
-	queues, _ := s.template.Queues()
-	out := make(map[string]string)
-	for _, f := range functions {
-		for name, value := range f.Env {
-			if slices.ContainsFunc(queues, func(q translated.Queue) bool { return q.URL == value }) {
-				out[name] = value
-			}
-		}
-	}
-	return out
 }
 
 func (s *Stack) queueNamed(id string) (translated.Queue, error) {

@@ -135,7 +135,7 @@ func (s *Stack) compile(ctx context.Context, c sources, functions []string) erro
 }
 
 // run returns the functions as package lambda runs them. The defaults are variables that a function gets unless the
-// template sets them.
+// template gives them a value.
 func (c sources) run(defaults map[string]string) ([]lambda.Function, error) {
 	var out []lambda.Function
 	for _, name := range slices.Sorted(maps.Keys(c.functions)) {

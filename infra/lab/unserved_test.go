@@ -24,7 +24,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Parameters, o.SSM = whole.Parameters, nil
+	o.Parameters, o.SSM = whole.Parameters, nil // Resolve takes the values that Translate has looked up
 	var said []string
 	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { said = append(said, line) }}, dir: t.TempDir(), template: first}
 	if s.sources.functions, err = first.Functions(); err != nil {
@@ -38,7 +38,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		"no change":         {`x`, `x`, ""},
 		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
-		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway ask EchoFunction"},
+		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway call EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"java21"`, "function NodeFunction"},
 		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the lab serves no AWS::Lambda::EventSourceMapping"},
 		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the lab serves no AWS::Lambda::Url"},

@@ -30,7 +30,7 @@ type bug struct {
 // edit replaces text that occurs in the file exactly once.
 type edit struct{ file, old, new string }
 
-// apply returns text, the file's, with the replacement. It fails when the bug no longer fits the code: text must have the
+// apply returns the file's text with the replacement made. It fails when the bug no longer fits the code: text must have the
 // old text exactly once.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
@@ -39,7 +39,7 @@ func (e edit) apply(text string) (string, error) {
 	return strings.Replace(text, e.old, e.new, 1), nil
 }
 
-// readBugs reads every list in a folder. It fails after the last list, with the errors of all.
+// readBugs reads every list in a folder. Its error has the faults of all lists.
 func readBugs(dir string) ([]bug, error) {
 	lists, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -122,7 +122,7 @@ func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	return &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}, nil
 }
 
-// passes returns an error when the tests of b fail without a planted bug: their failure would then find nothing.
+// passes returns an error when the tests of b fail without a planted bug: their failure would not show that they find it.
 func (t *tree) passes(ctx context.Context, b bug) error {
 	out, err := t.test(ctx, b)
 	if err != nil {
@@ -176,7 +176,7 @@ func (t *tree) restore(b bug) {
 }
 
 // test compiles and runs the tests of b, and returns the end of their output. The error is an *exec.ExitError only for a
-// failed test. Code that does not compile is another error, because no test has found the bug.
+// test that failed, or took longer than testLimit. Code that does not compile is another error, because no test has found the bug.
 func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testLimit)
 	defer cancel()

@@ -108,8 +108,8 @@ func (f floor) unleash(ctx context.Context, program, dir string, env []string) (
 	return found, err
 }
 
-// check prints how many mutants of a package were killed, lived or were not covered, and each that was not killed. It
-// returns an error when the package is below its floor.
+// check prints how many mutants of a package were killed, lived or were not covered, and each that lived, without the
+// equivalent ones. It returns an error when the package is below its floor.
 func (f floor) check(root string, found map[string][]mutant) error {
 	var killed, lived, uncovered int
 	var notKilled []string
@@ -184,7 +184,7 @@ func asGo(args []string) (int, error) {
 }
 
 // testMutant runs the tests of pkg, the package in the current folder. It returns 0 when they pass, 1 when they fail, 2 when
-// they do not compile, and 3 with an error. For gremlins, a mutant with 3 lives.
+// they do not compile, and 3 with an error. Gremlins takes 3 for a mutant that lived.
 func testMutant(pkg string) (int, error) {
 	program, err := testProgram(pkg)
 	if errors.Is(err, errNoProgram) {

@@ -159,7 +159,7 @@ func secret(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// otherNames are the variables that a parameter has under another name.
+// otherNames are the variables whose name does not follow from what they refer to, mostly a parameter.
 var otherNames = map[string]string{
 	"EndpointDynamoDB": "AWS_ENDPOINT_URL_DYNAMODB", "EndpointKMS": "AWS_ENDPOINT_URL_KMS", "EndpointSQS": "AWS_ENDPOINT_URL_SQS",
 	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET", "ForwardAuthOldSecret": "OLD_SECRET",

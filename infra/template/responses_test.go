@@ -27,7 +27,7 @@ var responses = map[string]problem.Code{
 	"EXPIRED_TOKEN":                  problem.RouteNotFound,
 	"INTEGRATION_FAILURE":            problem.Unavailable,
 	"INTEGRATION_TIMEOUT":            problem.Unavailable,
-	"INVALID_API_KEY":                problem.RequestBlocked,
+	"INVALID_API_KEY":                problem.RequestBlocked, // of API Gateway's own keys, which Latchkey does not use
 	"INVALID_SIGNATURE":              problem.RouteNotFound,
 	"MISSING_AUTHENTICATION_TOKEN":   problem.RouteNotFound,
 	"QUOTA_EXCEEDED":                 problem.RateLimited,
@@ -43,7 +43,7 @@ func TestEveryAnswerOfTheGatewayIsAProblemOfOurs(t *testing.T) { holds(t, proble
 
 func TestTheGatewaysAnswersCarryTheHeadersOfTheirStatus(t *testing.T) { holds(t, headers) }
 
-func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { holds(t, silent) }
+func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { holds(t, noEcho) }
 
 // each calls see with every gateway response. It also reports a missing response, and one that AWS does not have.
 func each(tpl *translated.Template, see func(name string, code problem.Code, r translated.GatewayResponse) []string) (wrong []string) {
@@ -141,9 +141,9 @@ func headers(tpl *translated.Template) []string {
 	})
 }
 
-// silent permits only variables without text from the client, because templates do not escape: AWS
-// makes the request's id, and the others are our constants.
-func silent(tpl *translated.Template) []string {
+// noEcho permits only variables that have no text from the client, because templates do not escape. AWS makes the request's
+// id, and the authorizer's values are constants of ours.
+func noEcho(tpl *translated.Template) []string {
 	return each(tpl, func(_ string, code problem.Code, r translated.GatewayResponse) (wrong []string) {
 		for _, text := range r.Templates {
 			for _, v := range variable.FindAllString(text, -1) {

@@ -11,7 +11,7 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-func TestQueuesAlarmsAndTheStageHaveTheseSettings(t *testing.T) { holds(t, settings) }
+func TestTheAPIQueuesAndRetriesHaveTheseSettings(t *testing.T) { holds(t, settings) }
 
 func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionProperties) }
 
@@ -27,7 +27,7 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 	`"waf":"$context.wafResponseCode"}`
 
 // settingsList has every property of these resources, except texts, the names that SAM makes of the
-// API's content, and the settings of methods, which the check throttled reads.
+// API's content, and the settings of methods, which another check reads (throttled).
 //
 // The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
 // change back takes the API down for a quarter of an hour.
@@ -62,7 +62,7 @@ func settings(tpl *translated.Template) []string {
 			if typ == "AWS::ApiGateway::Deployment" {
 				key = "the deployment"
 			}
-			got[key] = without(rawProperties(tpl, name), "Description", "AlarmDescription", "Body", "DeploymentId", "Id", "MethodSettings")
+			got[key] = without(rawProperties(tpl, name), "Description", "Body", "DeploymentId", "Id", "MethodSettings")
 		}
 	}
 	return differences("resource", got, settingsList())

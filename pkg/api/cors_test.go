@@ -83,7 +83,7 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 	}
 }
 
-// TestEveryPathUnderV1HasAPreflight: exactly one. No other path that takes a credential has one.
+// TestEveryPathUnderV1HasAPreflight: no other path that takes a credential has one.
 func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
 	paths, preflights := map[string]bool{}, map[string]bool{}
 	for _, r := range route.All() {

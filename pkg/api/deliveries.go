@@ -35,9 +35,7 @@ func (w webhooks) events(ctx context.Context, c *call, in eventsIn) (list[webhoo
 	}
 	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since))) // the later one: ids of events sort by time
 	found, next, err := w.store.Events(ctx, c.caller.AppID, after, p.Limit)
-	page := listOf("events", found, string(next), func(e webhook.Event) webhook.Event { return e })
-	page.feed = true
-	return page, err
+	return listOf("events", found, string(next), func(e webhook.Event) webhook.Event { return e }), err
 }
 
 // eventIn is a body that names an event.

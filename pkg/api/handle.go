@@ -39,8 +39,8 @@ func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error
 	}
 }
 
-// parsed is a request that makes from its values what its use case takes. The error is that of a value
-// that is not valid.
+// parsed is a request that makes the input of its use case from its values. parse returns an error when a value is
+// not valid.
 type parsed[Wanted any] interface {
 	parse(c *call) (Wanted, error)
 }
@@ -95,8 +95,7 @@ func created[Made any](c store.Created[Made], err error) (answer, error) {
 type list[Item any] struct {
 	name  string // of the JSON member that holds the items
 	items []Item
-	next  string // the cursor of the next page, "" at the end
-	feed  bool   // the list never ends: the last page has a cursor too, because later items follow it
+	next  string // the cursor of the next page, "" at the end; the list of events has no end
 }
 
 // listOf makes the page of a list from the rows that the store found. next is the id after
@@ -117,7 +116,7 @@ func (l list[Item]) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	out := append([]byte(`{"`+l.name+`":`), items...)
-	if l.next != "" || l.feed {
+	if l.next != "" {
 		out = append(out, `,"nextCursor":"`+l.next+`"`...)
 	}
 	return append(out, '}'), nil

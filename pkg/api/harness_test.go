@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// withoutHandler returns a route that no function serves, "" when there is none.
+// withoutHandler returns a sentence about a route that no function serves, "" when there is none.
 func withoutHandler() (missing string) {
 	defer func() {
 		if wrong := recover(); wrong != nil {

@@ -69,7 +69,7 @@ func (w *thief) isRevoked(t *testing.T) bool {
 	return k.RevokedAt != 0
 }
 
-// TestEndpointsNameTheKeysThatSetThem: createdByKey stays, and urlSetByKey, which is only shown, is the key that made the
+// TestEndpointsNameTheKeysThatSetThem: createdByKey stays, and urlSetByKey is the key that made the
 // last change of either the URL or the events.
 func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	w := newThief(t)

@@ -139,14 +139,15 @@ func (c *call) option(name, value string) (bool, error) {
 
 // createdBy reads the user of the query parameter createdBy, "" without one. Error: validation_failed.
 func (c *call) createdBy() (id.User, error) {
-	switch values := c.URL.Query()["createdBy"]; len(values) {
-	case 0:
+	values := c.URL.Query()["createdBy"]
+	if len(values) == 0 {
 		return "", nil
-	case 1:
-		return idOr(id.NoUser, id.ParseUser, values[0]), nil
-	default:
+	}
+	user, err := id.ParseUser(values[0])
+	if err != nil || len(values) > 1 {
 		return "", problem.Invalid("?createdBy", "format", "createdBy must be the id of one user.")
 	}
+	return user, nil
 }
 
 // pageOrAll reads the page as page does. A query without limit and cursor is for the whole list.

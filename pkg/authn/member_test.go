@@ -2,6 +2,7 @@ package authn_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -66,8 +67,9 @@ func TestAMemberNeedsAnAccessToken(t *testing.T) {
 	if table.Reads != 0 {
 		t.Errorf("%d reads", table.Reads)
 	}
-	if _, refused := ask(nil, "Bearer "+jwt).(*problem.Error); refused { //nolint:errorlint // no wrapped one either
-		t.Error("without an issuer, which is our own fault, the caller is refused")
+	var refused *problem.Error
+	if err := ask(nil, "Bearer "+jwt); err == nil || errors.As(err, &refused) {
+		t.Errorf("no issuer is configured, which is our own fault: %v", err)
 	}
 	table.Down = problem.New(problem.Unavailable, "down")
 	wants(t, ask(&authntest.Tokens{}, "Bearer "+jwt), problem.Unavailable)

@@ -52,8 +52,9 @@ type restAuthorizer struct {
 	AuthorizerResultTTLInSeconds  *int // nil: 300, AWS's default
 }
 
-// wrong returns the reasons why API Gateway could keep an answer. An identity source is not such a reason for a REST
-// API: when the time is 0, API Gateway only refuses requests that lack this source.
+// wrong returns what is wrong with the authorizer. An event of type TOKEN does not show whether API Gateway keeps answers, so
+// ours answers none. An identity source is not wrong in a REST API: when the time is 0, API Gateway only refuses requests
+// that lack this source.
 func (a restAuthorizer) wrong() (all []string) {
 	if strings.EqualFold(a.Type, "TOKEN") { // an export has it in lower case
 		all = append(all, "its type is TOKEN, which the authorizer does not answer")
@@ -77,7 +78,8 @@ type httpAuthorizer struct {
 	IdentitySource                    []string
 }
 
-// wrong returns the reasons why API Gateway could keep an answer, or cannot use our answers.
+// wrong returns what is wrong with the authorizer: API Gateway could keep an answer, gets none because it could keep it, or
+// cannot use ours.
 func (a httpAuthorizer) wrong() (all []string) {
 	if len(a.IdentitySource) > 0 {
 		all = append(all, fmt.Sprintf("it has the identity source %s, and the authorizer does not answer then", strings.Join(a.IdentitySource, ", ")))

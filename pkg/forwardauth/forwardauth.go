@@ -141,9 +141,9 @@ func (s *server) check(r *http.Request, authorization []string, wanted requireme
 	return s.guard.Key(r.Context(), authorization, wanted.scopes...)
 }
 
-// requirementsOf reads the requirements from the query, which the proxy's configuration writes. Envoy appends the path
-// and the query of its client to /authorize. A query below this path therefore counts for nothing: any good API key
-// passes. With only a slash behind it, the path is still that of the configuration.
+// requirementsOf reads the requirements from the query, which the proxy's configuration writes. But Envoy appends the path
+// and the query of its client to /authorize. So the query of a path below /authorize/ counts for nothing: any good API key
+// passes. That of /authorize/ itself counts, because a configuration may end in a slash, and its scope must be asked for.
 func requirementsOf(r *http.Request) (requirements, error) {
 	if strings.HasPrefix(r.URL.Path, keyPath+"/") && r.URL.Path != keyPath+"/" {
 		return requirements{}, nil

@@ -61,7 +61,8 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// formOf reads the body: application/x-www-form-urlencoded with one token. The URL's query counts for nothing. Errors:
+// formOf reads the body: application/x-www-form-urlencoded with one token. The URL's query counts for nothing, but must be
+// well-formed. Errors:
 // invalid_request.
 func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/x-www-form-urlencoded" {

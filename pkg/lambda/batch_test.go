@@ -114,7 +114,7 @@ func TestOnlyWhatFailsIsLogged(t *testing.T) {
 	defer slog.SetDefault(before)
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r1"})
 	for name, c := range map[string]struct {
-		run  func(failing func(string) error) error // handles the items e1 and e2, each by failing
+		run  func(failing func(string) error) error // handles the items of a batch, each by failing
 		want []string                               // parts of the line of e2
 	}{
 		"a stream": {func(failing func(string) error) error {

@@ -21,7 +21,7 @@ func StartHTTP(h http.Handler) { start(HTTP(h)) }
 // id, the principal (when the route has an authorizer) and a deadline.
 func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		defer slowEnough()()
+		defer slowEnough()() // under SAM local, at the end: see there
 		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID)
 		defer cancel()
 		w := core.NewProxyResponseWriter()
@@ -39,9 +39,9 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 	}
 }
 
-// request builds the net/http request of an event. It avoids the traps of aws-lambda-go-api-proxy:
-// it removes the headers in which a client could send an authorizer's context, and does not use the
-// accessor that trusts them; it takes any path; a body that should be base64 and is not is an error.
+// request builds the net/http request of an event. It avoids the traps of aws-lambda-go-api-proxy: it removes the headers in
+// which a client could send an authorizer's context, and takes the principal from the event; it takes any path; a body that
+// should be base64 and is not is an error.
 func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, error) {
 	var accessor core.RequestAccessor
 	// The accessor puts the path, which the gateway may have decoded, into a URL. Any escaped

@@ -21,12 +21,12 @@ func URL(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (
 		ctx, cancel := prepared(ctx, e.RequestContext.RequestID)
 		defer cancel()
 		w := core.NewProxyResponseWriterV2()
-		// Any escaped path parses. The path only chooses the handler.
+		// Any escaped path parses; a client's own escape, such as %zz, may not. The path only chooses the handler.
 		e.RawPath = (&url.URL{Path: e.RawPath}).EscapedPath()
 		var accessor core.RequestAccessorV2
 		r, err := accessor.EventToRequest(e)
 		if err == nil {
-			r.Header.Del(core.APIGwContextHeader)
+			r.Header.Del(core.APIGwContextHeader) // only a client can have sent these two
 			r.Header.Del(core.APIGwStageVarsHeader)
 			err = guarded(ctx, func() error {
 				h.ServeHTTP(w, r.WithContext(ctx))

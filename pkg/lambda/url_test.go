@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/problem"
@@ -27,7 +28,7 @@ func serveURL(t *testing.T, e events.APIGatewayV2HTTPRequest, h http.HandlerFunc
 // urlEvent returns the event of a POST to a path.
 func urlEvent(path string) (e events.APIGatewayV2HTTPRequest) {
 	e.RawPath, e.RawQueryString = path, "scope=a&scope=b%20c"
-	e.Headers = map[string]string{"authorization": "Bearer a,Bearer b", "content-type": "application/x-www-form-urlencoded", "x-apigateway-event": "forged"}
+	e.Headers = map[string]string{"authorization": "Bearer a,Bearer b", "content-type": "application/x-www-form-urlencoded", "x-golambdaproxy-apigw-context": "forged"}
 	e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("token=x")), true
 	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.SourceIP = "POST", "192.0.2.1"
 	e.RequestContext.RequestID, e.RequestContext.DomainName = "r-1", "u.lambda-url.us-east-1.on.aws"
@@ -49,6 +50,9 @@ func TestAFunctionURLsEventIsARequest(t *testing.T) {
 			}
 			if got := r.Header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer a,Bearer b" {
 				t.Errorf("Authorization %q", got)
+			}
+			if got := r.Header.Get(core.APIGwContextHeader); got != "" { // the proxy library would read what a caller sent
+				t.Errorf("the context of the gateway is %q", got)
 			}
 			w.Header().Set("X-Empty", "")
 			w.WriteHeader(http.StatusForbidden)

@@ -68,8 +68,8 @@ func FoldEmail(s string) (string, bool) {
 	return strings.ToLower(s), true
 }
 
-// NameFor returns the display name of a user: the issuer's name without hidden characters and cut to
-// MaxNameLen, or else the part of email before the @. email must be verified, or "".
+// NameFor returns the display name of a user: the name that the issuer gives, without hidden characters and
+// cut to MaxNameLen, or else the part of email before the @. email is "" when it is not verified.
 func NameFor(name, email string) string {
 	const lost = "\ufffd" // a decoder writes it for a character that it cannot read
 	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, lost, " ")))

@@ -22,7 +22,8 @@ func Each[T any](atOnce int, items []T, do func(i int, item T) error) []error {
 	return errs
 }
 
-// Work runs atOnce workers. Every worker calls do again and again until it returns false. Work returns when all workers have ended.
+// Work runs atOnce workers. Every worker calls do again and again until it returns false. Work returns when all
+// workers have ended.
 func Work(atOnce int, do func() bool) {
 	var wg sync.WaitGroup
 	for range atOnce {

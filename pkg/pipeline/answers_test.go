@@ -88,7 +88,7 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	for status, want := range map[int]string{199: outbound.ErrProtocol, 300: "redirect", 301: "redirect", 304: "redirect"} {
+	for status, want := range map[int]string{199: outbound.FailProtocol, 300: "redirect", 301: "redirect", 304: "redirect"} {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 		over, end := context.WithCancel(ctx)
 		post := answering{outbound.Result{Status: status}, end}
 		if status == noAnswer {
-			post.Err = outbound.ErrTimeout
+			post.Err = outbound.FailTimeout
 		}
 		e, err := r.attempt(over, post)
 		w := r.work(e)
@@ -147,7 +147,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 			continue
 		}
 		answered := status != noAnswer && *w.Last.Status == status
-		timedOut := status == noAnswer && *w.Last.Error == outbound.ErrTimeout
+		timedOut := status == noAnswer && *w.Last.Error == outbound.FailTimeout
 		if !answered && !timedOut {
 			t.Errorf("%d: the last attempt is %+v", status, w.Last)
 		}

@@ -26,8 +26,8 @@ func (s *stack) trip(t *testing.T, n int) *receiver {
 	}
 	s.stream(t)
 	for i, m := range s.queue.ready()[:5] {
-		if i == 4 { // the breaker opens only if the five failures span BreakOver
-			s.pass(webhook.BreakOver)
+		if i == 4 { // the breaker opens only if the five failures span BreakSpan
+			s.pass(webhook.BreakSpan)
 		}
 		if err := s.deliver.Message(ctx, m); err != nil {
 			t.Fatal(err)

@@ -60,7 +60,8 @@ func (s *stack) endpoints(t *testing.T, o id.Org, a id.App, n int) {
 	}
 }
 
-// TestWhatWasNotPaidIsADebt makes links while there is no endpoint, then endpoints, then revokes the links.
+// TestWhatWasNotPaidIsADebt makes links while there is no endpoint, then endpoints, then revokes the links. The org's debt
+// makes deliveries late. The app's debt only refuses new links.
 func TestWhatWasNotPaidIsADebt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -114,7 +115,7 @@ func TestWhatWasNotPaidIsADebt(t *testing.T) {
 		t.Errorf("an event of a key is delayed: %v", late)
 	}
 	s.queue.lose()
-	s.pass(10*time.Minute + 90*time.Second) // longer than any debt lasts
+	s.pass(10*time.Minute + 90*time.Second) // a debt lasts for ten minutes at most, and then the budgets fill
 	if made := s.priced(t, s.org, s.app, 1); len(made) != 1 {
 		t.Error("the debt is not paid off")
 	}
@@ -171,9 +172,9 @@ func TestWhatPersonsDoIsADebtToo(t *testing.T) {
 	}
 }
 
-// TestAChargeThatFailsHoldsUpNoEvent: the row of a budget may be too busy. The first attempts are then as late as
-// for the largest debt, except of events of keys.
-func TestAChargeThatFailsHoldsUpNoEvent(t *testing.T) {
+// TestAChargeThatFailsLosesNoEvent: the row of a budget may be too busy to be charged. The first attempts are then ten
+// minutes late, as with the largest debt, but those of a key's event are not.
+func TestAChargeThatFailsLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	links := s.priced(t, s.org, s.app, 1)

@@ -234,7 +234,7 @@ func (p *poison) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r)
 }
 
-// TestTheSweepGoesOnPastRowsThatFail has due rows of four kinds. The first of each kind fails, the others are done.
+// TestTheSweepGoesOnPastRowsThatFail has due rows of four kinds. One of each kind fails, the others are done.
 func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -133,7 +133,7 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
 	if err != nil || len(raw) != len(webhook.Signature{}) {
-		return got, fmt.Errorf("a signature of %d bytes, %w", len(raw), err)
+		return got, errors.Join(err, fmt.Errorf("a signature of %d bytes", len(raw)))
 	}
 	now := r.stack.Now()
 	expired := key.ExpiredAt != 0 && claims.Iat*1000 >= key.ExpiredAt

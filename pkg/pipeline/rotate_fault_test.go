@@ -145,8 +145,8 @@ func TestARunThatWaitsEndsWithItsTime(t *testing.T) {
 	w.wants(t, "nothing", "")
 }
 
-// TestKeysThatKMSForgotAreReplacedAtOnce restarts the local KMS, which loses its keys, at every
-// step. The stack creates the template's key again.
+// TestKeysThatKMSForgotAreReplacedAtOnce gives the rotation an empty KMS at every step, as after a restart of the local one.
+// The next run creates a key. In the last case the stack has made the template's key again, and the run takes this one.
 func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		after  []time.Duration // runs before the restart

@@ -140,7 +140,7 @@ func TestAKeyThatKMSRefusesIsAskedForAnewAtOnce(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatIsSentIsSigned: a delivery that is done, held, cancelled or leased by another
+// TestOnlyWhatIsSentIsSigned: a delivery that is done, held or leased by another
 // process is not signed.
 func TestOnlyWhatIsSentIsSigned(t *testing.T) {
 	t.Parallel()

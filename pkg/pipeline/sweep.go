@@ -80,11 +80,12 @@ type run struct {
 
 	mu     sync.Mutex
 	moved  []webhook.Message     // overdue deliveries, to be queued
-	parked map[id.Endpoint]int64 // parkedUpTo
+	parked map[id.Endpoint]int64 // how far each endpoint's parked deliveries are processed: see parkedUpTo
 }
 
-// parkedUpTo returns how far this run has processed the parked deliveries of an endpoint: the time (milliseconds)
-// when the round of the last one began; 0: it has processed none.
+// parkedUpTo returns how far this run has processed the parked deliveries of an endpoint. They are listed by the time
+// (milliseconds) when their round of attempts began: it returns that of the last one, 0 when none is processed. The list
+// may still have deliveries that are processed, so the run does not begin it again.
 func (r *run) parkedUpTo(h id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

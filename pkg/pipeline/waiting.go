@@ -84,7 +84,7 @@ func (b *batch) parked(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// handleParked processes a parked delivery. ok is false when it stays parked.
+// handleParked processes a parked delivery. ok is false when it stays parked, or was none.
 func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err error) {
 	if d.Kind == store.DueStray {
 		return false, b.Store.DropStray(ctx, d)

@@ -15,7 +15,7 @@ import (
 // The errors of Mint and Parse.
 var (
 	ErrMalformed = errors.New("secret: malformed") // the text has another form, or a wrong checksum
-	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 letters or digits")
+	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 lower-case letters or digits")
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 const LinkPrefix = "lkt"
 
 // ValidPrefix reports whether a text can be a prefix: a lower-case letter and up to 15 more
-// letters or digits.
+// lower-case letters or digits.
 func ValidPrefix(prefix string) bool {
 	if len(prefix) < 1 || len(prefix) > maxPrefix {
 		return false

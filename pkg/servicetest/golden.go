@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Golden fails the test if a text differs from a file, and prints every difference. With update, it writes the text
-// into the file before.
+// Golden fails the test if a text differs from a file, and prints every difference. With update, it first writes
+// the text into the file, so that nothing differs.
 func Golden(t testing.TB, path, text string, update bool) {
 	t.Helper()
 	if update {
@@ -28,7 +28,7 @@ func Golden(t testing.TB, path, text string, update bool) {
 	diff := exec.Command("diff", "-U1", path, "-")
 	diff.Stdin = strings.NewReader(text)
 	out, err := diff.CombinedOutput()
-	t.Errorf("%s (-) differs from what is (+): %v\n%s", path, err, out) // err: diff exits with 1
+	t.Errorf("the file %s (-) differs from the text (+): %v\n%s", path, err, out) // err: diff exits with 1
 }
 
 // Generated is Golden for a file of which a part is generated. generate returns the file's text with this part made

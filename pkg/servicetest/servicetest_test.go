@@ -61,8 +61,9 @@ func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 	child.Wait()
 }
 
-// TestCtlIsLinkedOnce: testkit is linked once, even when several test programs build it at the same time.
-func TestCtlIsLinkedOnce(t *testing.T) {
+// TestTestkitIsLinkedOnce: builds at the same time do not link testkit again when nothing has changed. Several test programs
+// build it so.
+func TestTestkitIsLinkedOnce(t *testing.T) {
 	first, err := build()
 	if err != nil {
 		t.Fatal(err)

@@ -20,9 +20,9 @@ const keyPages = 10
 // although more keys follow. Errors: org_not_found, insufficient_role.
 func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page) (keys []APIKey, next string, err error) {
 	for range keyPages {
-		found, behind, err := s.keys(ctx, a, o, p)
+		found, end, err := s.keys(ctx, a, o, p)
 		if err != nil || by == "" {
-			return found, behind, err
+			return found, end, err
 		}
 		for _, k := range found {
 			isFull := p.Limit > 0 && len(keys) == p.Limit
@@ -34,7 +34,7 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page)
 				keys = append(keys, k)
 			}
 		}
-		next = behind
+		next = end
 		if next == "" {
 			break
 		}
@@ -90,13 +90,13 @@ func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses l
 // last key of the page, because it also finds uses of keys whose own rows are deleted already. Then a
 // batch reads the last uses of the keys behind its end.
 func (u lastUses) fill(ctx context.Context, s *Store, o id.Org, keys []APIKey) error {
-	var behind []table.Key
+	var unread []table.Key
 	for _, k := range keys {
 		if k.ID < u.end { // the newest keys, with the greatest ids, come first
-			behind = append(behind, usedRow(o, k.ID))
+			unread = append(unread, usedRow(o, k.ID))
 		}
 	}
-	rest, err := batch(ctx, s, behind, attrLastUsed.OrZero)
+	rest, err := batch(ctx, s, unread, attrLastUsed.OrZero)
 	maps.Copy(u.at, rest)
 	for i, k := range keys {
 		keys[i].LastUsedAt = u.at[usedRow(o, k.ID)]

@@ -81,8 +81,8 @@ func (t *txn) revokeKey(o id.Org, k id.Key, now int64, refusal table.Refusal) {
 	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), refusal, attrRevokedAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
 }
 
-// purgeUse has a key's row of uses (see usedRow) deleted together with the key's own row. died is when the key ended. The row
-// of uses is also what is due when the key is about to expire: it is due no longer, so that nobody is warned.
+// purgeUse has the row of a key's last use deleted together with the key's own row. died is when the key ended. The row
+// leaves the index, where announce made it due, so that the key's expiry is not announced.
 func (t *txn) purgeUse(o id.Org, k id.Key, died int64) {
 	t.Update(usedRow(o, k), nil, nil, attrPurgeAt.Set(purgeAfter(died)), notDue())
 }

@@ -97,8 +97,8 @@ func someMetadata(m map[string]string) map[string]string {
 	return m
 }
 
-// changes returns what differs between two states of a key, of the values that an admin can change. No
-// scopes and no metadata are null.
+// changes returns what differs between two states of a key, of the values that an admin can change. A key without scopes
+// or metadata has null there.
 func (k APIKey) changes(to APIKey) Changes {
 	changes := Changes{}
 	if k.Name != to.Name {

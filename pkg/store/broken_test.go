@@ -150,7 +150,7 @@ func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 				t.Errorf("%s without %s: %v", e.name, name, absent)
 			}
 			mustFail := map[string]error{
-				"with another": readBroken(func(r dbRow) { r[name] = &types.AttributeValueMemberNULL{Value: true} }),
+				"with another type of": readBroken(func(r dbRow) { r[name] = &types.AttributeValueMemberNULL{Value: true} }),
 			}
 			if !optional {
 				mustFail["without"] = absent

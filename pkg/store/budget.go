@@ -44,7 +44,7 @@ const (
 	// spendTries bounds the tries of a charge that loses races.
 	spendTries = 4
 
-	// maxCost is more than any single charge.
+	// maxCost is more than any single charge. The burst does not limit a charge after everything was refilled.
 	maxCost = 10_000
 
 	// spreadOver bounds how late the first attempts of an org in debt are made. A debt that takes longer
@@ -55,14 +55,14 @@ const (
 // now returns a time in the unit of attrSpent, deliveries since the epoch. at is in milliseconds.
 func (b Budget) now(at int64) int64 { return at * int64(b.PerSecond) / 1000 }
 
-// deepest returns the largest number that is written at a time: all of the burst is spent, and the debt
-// takes spreadOver to refill.
+// deepest returns the largest number that a charge may add up to: all of the burst is spent, and the debt
+// takes spreadOver to refill. A charge after everything was refilled adds to the present, whatever it is.
 func (b Budget) deepest(now int64) int64 {
 	return now + int64(b.Burst) + int64(b.PerSecond)*int64(spreadOver/time.Second)
 }
 
-// beyond returns the number above which no number can be of this rate: it was written when PerSecond was
-// greater, and says nothing now.
+// beyond returns a number that no charge at this PerSecond reaches. A row with a greater number was written when PerSecond
+// was greater, and says nothing now.
 func (b Budget) beyond(now int64) int64 { return b.deepest(now) + maxCost }
 
 // refilled is the condition that everything was refilled, or that the number says nothing.

@@ -160,12 +160,18 @@ func (d DeliverySpan) choose(found, page []Delivery) (_ []Delivery, looked int) 
 	return found, looked
 }
 
-// HeldCount counts the deliveries that are held for an endpoint. It looks only at the first Limits.Held
-// deliveries that the sweep has not released, so that its cost is bounded.
+// HeldCount counts the deliveries that are held for an endpoint. So that its cost is bounded, it looks only at the newest
+// Limits.Held deliveries: a disabled endpoint delivers nothing, and the oldest are released first.
 func (ds Deliveries) HeldCount(ctx context.Context, h Endpoint) (int, error) {
 	if h.Enabled && !h.Releasing {
 		return 0, nil
 	}
-	held, _, err := ds.deliveries(ctx, DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryHeld, After: h.ReleaseFrom, Limit: ds.s.Limits.Held, OnePage: true})
-	return len(held), err
+	newest, _, err := list(ctx, ds.s, table.Span{PK: pkDelivery + string(h.ID), Reverse: true, Limit: ds.s.Limits.Held}, deliveryFrom)
+	held := 0
+	for _, d := range newest {
+		if d.Status == webhook.DeliveryHeld {
+			held++
+		}
+	}
+	return held, err
 }

@@ -219,15 +219,18 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
 	c.enable(t, h.ID, false)
-	c.Limits.Held = 50 // HeldCount searches as many, but at least 100
+	c.Limits.Held = 50 // at which HeldCount looks
 	var rows []map[string]string
 	for i := range 400 {
 		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "delivered"))
 	}
+	for i := range 3 {
+		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", 400+i), "held"))
+	}
 	write(t, c.Table, rows)
 	disabled := c.seen(t, h.ID)
 	c.forgetCalls()
-	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 0 || err != nil {
+	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	if calls := c.Faults.Calls(); len(calls) != 1 {

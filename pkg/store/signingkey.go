@@ -29,10 +29,11 @@ func (s *Store) VerificationKey(ctx context.Context, kid string) (webhook.Signin
 	return find(ctx, s, signingKeyRow(kid), signingKeyFrom, errUnknownKid)
 }
 
-// SigningKey is the active signing key.
+// SigningKey is the signing key that was activated last.
 type SigningKey struct{ Kid, ARN string }
 
-// ActiveSigningKey returns the active key, in one strong read. ok is false before the first rotation.
+// ActiveSigningKey returns the active key, in one strong read, also when it was revoked since. ok is false before the first
+// rotation.
 func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, err error) {
 	k, _, err = lookup(ctx, s, signingStateRow(), func(r *table.Reading) SigningKey {
 		return SigningKey{attrKid.OrZero(r), attrARN.OrZero(r)}
@@ -151,11 +152,11 @@ func (s *Store) ReleaseSigningKeys(ctx context.Context, l Lease) error {
 	return nil
 }
 
-// leased adds to a transaction the condition that the lease l is not lost, and that when holds on the row
-// STATE. It also adds the changes of this row, if there are any. Call it first, so that ErrLeaseLost comes
+// leased adds two conditions on the row STATE to a transaction: the lease l is not lost, and the condition unchanged, if it is
+// not nil. It also adds the changes of this row, if there are any. Call it first, so that ErrLeaseLost comes
 // before all other refusals.
-func (t *txn) leased(l Lease, when table.Condition, changes ...table.Change) {
-	held := table.All(attrLeaseOwner.Is(l.owner), when)
+func (t *txn) leased(l Lease, unchanged table.Condition, changes ...table.Change) {
+	held := table.All(attrLeaseOwner.Is(l.owner), unchanged)
 	refusal := func(found table.Row) error {
 		r := table.Read(found)
 		if attrLeaseOwner.OrZero(&r) != l.owner {

@@ -155,8 +155,8 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 		return false, nil
 	}
 	t.Put(email, table.All(attrUserID.Is(holder), attrIssuedAt.Is(iat)), table.Raced, claim)
-	// Another user with this same identity was made by another request just now. The transaction then
-	// fails on the identity's row, which it may name only once.
+	// The holder loses the address, unless it has this very identity: another request made it just now. Then the put of
+	// the identity fails, and a transaction may name a row only once.
 	if anotherHolds && identity != own.PK {
 		t.Update(table.Key{PK: identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
 	}

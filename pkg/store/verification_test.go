@@ -39,9 +39,8 @@ func signingKeys(t *testing.T, tb *storetest.Table) store.SigningKeys {
 	return keys
 }
 
-// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is kept until the key is activated. Otherwise the
-// next rotation would take the active key for a made one, and publish it again. The activation of another key
-// leaves the ARN.
+// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is forgotten when the key is activated. If it stayed, the next
+// rotation would take the active key for one that is not published yet. The activation of another key leaves the ARN.
 func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)

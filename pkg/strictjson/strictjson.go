@@ -152,7 +152,7 @@ func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	}
 	known = make(map[string]reflect.Type, t.NumField())
 	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
 			known[name] = t.Field(i).Type
 		}
 	}

@@ -106,7 +106,10 @@ func (jsonFormat[T]) encode(v T) types.AttributeValue {
 
 func (jsonFormat[T]) decode(v types.AttributeValue) (out T, ok bool) {
 	s, ok := v.(*types.AttributeValueMemberS)
-	return out, ok && json.Unmarshal([]byte(s.Value), &out) == nil
+	if ok {
+		ok = json.Unmarshal([]byte(s.Value), &out) == nil
+	}
+	return out, ok
 }
 
 type mapFormat[T ~int | ~int64] struct{}

@@ -265,9 +265,9 @@ func SetSum[T ~int | ~int64](a Number[T], x, y Operand) Change {
 	return func(e *Expression) { e.sets = append(e.sets, e.name(string(a))+" = "+x(e)+" + "+y(e)) }
 }
 
-// put returns an error when the changes are no whole row: each must be a Set of another attribute.
+// onlySets returns an error when the changes are no whole row: each must be a Set of another attribute.
 // Only Set adds to both sets and row.
-func (e *Expression) put() error {
+func (e *Expression) onlySets() error {
 	if len(e.sets) != len(e.row) || e.removes != nil || e.adds != nil {
 		return errors.Join(e.err, errors.New("table: a row is put by other changes than Set"))
 	}

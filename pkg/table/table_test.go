@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"math"
@@ -203,8 +204,19 @@ func testAUseCaseThatIsAlwaysRacedIsBusy(t *testing.T) {
 }
 
 func TestAPauseIsShortAndEndsWithItsRequest(t *testing.T) {
-	began := time.Now()
-	if err := pause(t.Context(), 0); err != nil || time.Since(began) > 5*time.Millisecond {
-		t.Errorf("the first try waits %v, %v", time.Since(began), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if err := pause(t.Context(), 0); err != nil || time.Since(began) != 0 {
+			t.Errorf("the first try waits %v, %v", time.Since(began), err)
+		}
+		err := pause(t.Context(), 1)
+		if waited := time.Since(began); err != nil || waited < 10*time.Millisecond || waited > 100*time.Millisecond {
+			t.Errorf("the second try waits %v, %v", waited, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := pause(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a pause outlives its request: %v", err)
+		}
+	})
 }

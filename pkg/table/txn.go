@@ -78,7 +78,7 @@ func (t *Txn) Check(k Key, when Condition, refuse Refusal) {
 func (t *Txn) Put(k Key, when Condition, refuse Refusal, changes ...Change) {
 	// A put has the attributes as a row and not as an expression, so only the condition's names and values are sent.
 	e, set := render(when), render(nil, changes...)
-	t.Fail(set.put())
+	t.Fail(set.onlySets())
 	row := k.attributes()
 	maps.Copy(row, set.row)
 	e.proof = set.proof

@@ -59,10 +59,11 @@ func (t *Table) change(ctx context.Context, k Key, e *Expression, returns types.
 }
 
 // Create writes a row whose key was made for it. It is one write, which costs half as much as a
-// transaction with this write alone. As with Txn.Create, the whole row is the proof for a later try.
+// transaction with this write alone. As with Txn.Create, the whole row is the proof for a later try,
+// so each change must be a Set.
 func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
-	whole := func(e *Expression) { e.proof, e.err = e.row, e.put() }
-	_, err := t.Mark(ctx, k, Absent, func(Row) error { return errTaken }, Changes(changes...), whole)
+	asProof := func(e *Expression) { e.proof, e.err = e.row, e.onlySets() }
+	_, err := t.Mark(ctx, k, Absent, func(Row) error { return errTaken }, Changes(changes...), asProof)
 	return err
 }
 

@@ -22,10 +22,10 @@ const (
 	maxAnswer     = 64 << 10 // bytes of a lookup's answer
 	maxKept       = 256      // keys in memory
 
-	// How long an answer is kept: as long as its Cache-Control allows, but at most longestKept;
-	// unknownKept when the kid is unknown or there is no max-age.
-	longestKept = 24 * time.Hour
-	unknownKept = time.Minute
+	// How long an answer is kept, also that a kid is unknown or revoked: its max-age, but at most longestKept, or
+	// noMaxAgeKept without one.
+	longestKept  = 24 * time.Hour
+	noMaxAgeKept = time.Minute
 
 	// Invented kids can cause at most maxAtOnce lookups at a time and, over time, one a second.
 	// A kid that was once good does not count.
@@ -238,11 +238,11 @@ var maxAgeIn = regexp.MustCompile(`(?i)(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])`)
 func keepFor(cacheControl string) time.Duration {
 	m := maxAgeIn.FindStringSubmatch(cacheControl)
 	if m == nil {
-		return unknownKept
+		return noMaxAgeKept
 	}
 	seconds, err := strconv.Atoi(m[1])
 	if err != nil {
-		return unknownKept
+		return noMaxAgeKept
 	}
 	return min(time.Duration(seconds)*time.Second, longestKept)
 }

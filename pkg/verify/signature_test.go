@@ -35,14 +35,27 @@ func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 			anotherKey = string(a.Body)
 		}
 	}
+	// goodKeyBut returns the key of the webhook with another value.
+	goodKeyBut := func(member, value string) string {
+		key := map[string]any{}
+		if err := json.Unmarshal(v.Lookups[kid].Body, &key); err != nil {
+			t.Fatal(err)
+		}
+		key[member] = value
+		b, err := json.Marshal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
 	for name, body := range map[string]string{ // KID is replaced by the webhook's kid
 		"another key":        anotherKey,
 		"not on the curve":   `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}`,
 		"the point of zeros": `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`,
 		"short coordinates":  `{"kid":"KID","kty":"EC","crv":"P-256","x":"AA","y":"AA"}`,
 		"a symmetric key":    `{"kid":"KID","kty":"oct","k":"AAAA"}`,
-		"for encryption":     `{"kid":"KID","kty":"EC","crv":"P-256","use":"enc","x":"AA","y":"AA"}`,
-		"of another alg":     `{"kid":"KID","kty":"EC","crv":"P-256","alg":"ECDH-ES","x":"AA","y":"AA"}`,
+		"for encryption":     goodKeyBut("use", "enc"),
+		"of another alg":     goodKeyBut("alg", "ECDH-ES"),
 	} {
 		w := newWorld(t)
 		w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

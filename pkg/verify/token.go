@@ -14,7 +14,7 @@ import (
 // MaxBody is the largest webhook, in bytes.
 const MaxBody = 256 << 10
 
-// maxDepth bounds the levels of nested objects and arrays in a token, below the outer object.
+// maxDepth bounds the levels of a token below the outer object: nested objects and arrays, and the values in them.
 const maxDepth = 64
 
 const (

@@ -2,19 +2,19 @@ package webhook
 
 import "time"
 
-// waits are the times to wait before each attempt. The first attempt is made at once, each other wait begins
-// at the attempt before. The last wait makes the sum about 72 hours.
+// waits are the times to wait before each attempt. The first attempt is made at once. Each later wait begins
+// at the attempt before it. The last wait makes the sum about 72 hours.
 var waits = [...]time.Duration{
 	0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 	3 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 20 * time.Hour,
 }
 
-// An endpoint's breaker opens after BreakAfter failures in a row that span at least BreakOver. The number alone
+// An endpoint's breaker opens after BreakAfter failures in a row that span at least BreakSpan. The number alone
 // proves little: when many attempts are made at once and the endpoint takes half of them, five may fail in a row
 // within a moment.
 const (
 	BreakAfter = 5
-	BreakOver  = 10 * time.Second
+	BreakSpan  = 10 * time.Second
 )
 
 const (
@@ -46,11 +46,11 @@ func Next(made int, retryAfter time.Duration, random float64) (wait time.Duratio
 	return max(wait, min(retryAfter, 2*step)), true
 }
 
-// Break returns how long to stop sending to an endpoint after this number of failures in a row, which span the
-// time failing: 0 for fewer than BreakAfter failures or for less than BreakOver, 30 s at the fifth failure, a
+// Break returns how long to stop sending to an endpoint after this number of failures in a row. failing is the time from
+// the first of them to the last. It returns 0 for fewer than BreakAfter failures or for less than BreakSpan, 30 s at the fifth failure, a
 // minute from the sixth on.
 func Break(failures int, failing time.Duration) time.Duration {
-	if failures < BreakAfter || failing < BreakOver {
+	if failures < BreakAfter || failing < BreakSpan {
 		return 0
 	}
 	doublings := min(failures-BreakAfter, 10) // enough for longestBreak, and the shift cannot overflow

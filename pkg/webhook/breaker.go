@@ -13,7 +13,7 @@ type Breaker struct {
 }
 
 // Fail returns the number of failures after one more failure, and how long the breaker opens (0: it stays
-// closed). ok is false when BreakAfter failures were reached in less than BreakOver. The caller then leaves the
+// closed). ok is false when BreakAfter failures were reached in less than BreakSpan. The caller then leaves the
 // state as it is, so that the next failure is judged in the same way.
 func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok bool) {
 	failures = b.Failures + 1
@@ -23,8 +23,8 @@ func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok boo
 }
 
 // Probe returns how long the breaker stays open for all other attempts while the probe is made. The failures of an
-// open breaker span at least BreakOver.
-func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakOver) }
+// open breaker span at least BreakSpan.
+func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakSpan) }
 
 // Disables returns why an endpoint is disabled after a failed attempt with this status: the endpoint has answered
 // 410 Gone, or every attempt has failed for DisableAfter. It returns "" for an endpoint that stays enabled.

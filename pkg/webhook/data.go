@@ -16,7 +16,7 @@ type DisabledReason string
 
 // The reasons.
 const (
-	DisabledByUser    DisabledReason = "user"
+	DisabledByUser    DisabledReason = "user"    // its app disabled it, with an API key
 	DisabledByGone    DisabledReason = "gone"    // it answered 410
 	DisabledByFailing DisabledReason = "failing" // every attempt failed for five days
 	DisabledByAdmin   DisabledReason = "admin"   // only an admin can enable it

@@ -13,7 +13,7 @@ import (
 // Type is the type of an event.
 type Type string
 
-// The types of events. A new type begins here. infra/openapi.yaml describes the data of each.
+// The types of events. A new one is also added to AllTypes, and its data to infra/openapi.yaml.
 const (
 	LinkClaimed      Type = "link.claimed"
 	LinkExpired      Type = "link.expired"

@@ -111,15 +111,19 @@ func (s *Standin) describeEvents(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"StackEvents", k.events}}), nil
 }
 
-func (s *Standin) describeResources(k *Stack, _ url.Values) (string, error) {
-	var all []fields
-	for _, logical := range slices.Sorted(maps.Keys(k.parts.Resources)) {
-		all = append(all, fields{
-			{"LogicalResourceId", logical}, {"PhysicalResourceId", k.physical(logical)}, {"ResourceType", k.parts.Resources[logical].Type},
-			{"Timestamp", "2026-01-01T00:00:00Z"}, {"ResourceStatus", "CREATE_COMPLETE"},
-		})
+// listResources answers a page of one resource. On AWS a page has a hundred, and Latchkey has more.
+func (s *Standin) listResources(k *Stack, in url.Values) (string, error) {
+	names := slices.Sorted(maps.Keys(k.parts.Resources))
+	at := max(slices.Index(names, in.Get("NextToken")), 0)
+	var shown []fields
+	for _, name := range names[at:min(at+1, len(names))] {
+		shown = append(shown, fields{{"LogicalResourceId", name}, {"PhysicalResourceId", k.physical(name)}})
 	}
-	return xml(fields{{"StackResources", all}}), nil
+	page := fields{{"StackResourceSummaries", shown}}
+	if at+1 < len(names) {
+		page = append(page, field{"NextToken", names[at+1]})
+	}
+	return xml(page), nil
 }
 
 func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {

@@ -203,19 +203,19 @@ func (s *Standin) act(service, action string, in url.Values) (string, error) {
 
 func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 	return map[string]func(url.Values) (string, error){
-		"GetCallerIdentity":      s.getCallerIdentity,
-		"DescribeStacks":         s.onStack(s.describeStack),
-		"DescribeStackEvents":    s.onStack(s.describeEvents),
-		"DescribeStackResources": s.onStack(s.describeResources),
-		"GetTemplate":            s.onStack(s.getTemplate),
-		"GetTemplateSummary":     s.onStack(s.getTemplateSummary),
-		"DeleteStack":            s.onStack(s.deleteStack),
-		"CreateChangeSet":        s.createChangeSet,
-		"DescribeChangeSet":      s.onStack(s.describeChangeSet),
-		"ExecuteChangeSet":       s.onStack(s.executeChangeSet),
-		"ListChangeSets":         s.onStack(s.listChangeSets),
-		"DeleteChangeSet":        s.onStack(s.deleteChangeSet),
-		"ListEntitiesForPolicy":  s.listEntitiesForPolicy,
+		"GetCallerIdentity":     s.getCallerIdentity,
+		"DescribeStacks":        s.onStack(s.describeStack),
+		"DescribeStackEvents":   s.onStack(s.describeEvents),
+		"ListStackResources":    s.onStack(s.listResources),
+		"GetTemplate":           s.onStack(s.getTemplate),
+		"GetTemplateSummary":    s.onStack(s.getTemplateSummary),
+		"DeleteStack":           s.onStack(s.deleteStack),
+		"CreateChangeSet":       s.createChangeSet,
+		"DescribeChangeSet":     s.onStack(s.describeChangeSet),
+		"ExecuteChangeSet":      s.onStack(s.executeChangeSet),
+		"ListChangeSets":        s.onStack(s.listChangeSets),
+		"DeleteChangeSet":       s.onStack(s.deleteChangeSet),
+		"ListEntitiesForPolicy": s.listEntitiesForPolicy,
 	}
 }
 

@@ -5,7 +5,7 @@ package cost
 // us-east-1 in dollars, without any free tier, for functions on arm64.
 const PricesOf = "June 2026"
 
-// The lower-case prices, and Firewall, are of a million units. The names with Month are of one unit for a month.
+// The prices of a million units.
 const (
 	gatewayRequests = 3.50  // a REST API's, the first 333 million a month
 	invocations     = 0.20  // of Lambda functions
@@ -14,14 +14,18 @@ const (
 	writes          = 0.625 // DynamoDB's request units, on demand
 	signatures      = 15.00 // of an ECC key, by KMS
 	queueRequests   = 0.40  // of a standard queue
-	logs            = 500.0 // of MB taken in by CloudWatch Logs
+	logs            = 500.0 // of MB taken in by CloudWatch Logs: $0.50 a GB
 
+	Firewall = 0.60 // of requests that the firewall looks at, the blocked ones too
+)
+
+// The prices of one unit for a month.
+const (
 	KeyMonth       = 1.00 // of a key in KMS
 	AlarmMonth     = 0.10 // for each metric that an alarm reads
 	DashboardMonth = 3.00 // of a dashboard of CloudWatch
 	SeriesMonth    = 0.30 // of a metric, or of one value of its dimension
 	WebACLMonth    = 8.00 // of a firewall with three rules
-	Firewall       = 0.60 // of requests that the firewall looks at, the blocked ones too
 )
 
 // Use counts what one call uses of AWS's services.
@@ -41,7 +45,7 @@ func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
 		u.Invocations*invocations + u.GBSeconds*gbSecond,
 		u.Reads*reads + u.Writes*writes,
 		u.Signatures*signatures + u.QueueRequests*queueRequests,
-		u.LogKB * logs / 1000 // logs is a price of MB
+		u.LogKB / 1000 * logs // in MB
 }
 
 // Million returns the dollars for a million calls of this use, in total.

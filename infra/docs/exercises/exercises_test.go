@@ -28,9 +28,9 @@ type exercise struct {
 // it is in no patch.
 const maxFiles = 7
 
-// exercises come in the order in which they are tried. The patch of the event leaves out pkg/store/testdata, because a
-// new row gives every later row another id, and the written rights of infra/template. With UPDATE_GOLDEN the tests
-// write both.
+// exercises come in the order in which they are tried. The patch of the event leaves out two golden files, which the tests
+// write with UPDATE_GOLDEN: the one of pkg/store, where a new row gives every later row another id, and the rights of
+// infra/template.
 var exercises = []exercise{
 	{"route", map[string]string{
 		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",

@@ -20,7 +20,8 @@ import (
 )
 
 // cold measures the instructions until the first answer, with a service behind TLS whose chain has three
-// certificates, as AWS's have. The function reads all authorities that it embeds, and the root of this chain.
+// certificates, as AWS's have. The function reads as many authorities as on AWS: those that it
+// embeds, here from a file, and the root of this chain.
 func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {

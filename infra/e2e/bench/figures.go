@@ -22,14 +22,14 @@ type bench struct {
 	gogc     string // the GOGC that the template sets for the functions
 
 	// Several figures use these measurements. The first figure that needs one makes it, once.
-	hello, read func() (int64, error)
-	grown       func() (map[string]cost, error)
+	hello, getItem func() (int64, error)
+	grown          func() (map[string]cost, error)
 }
 
 // measurement returns the value of a figure and the value of its baseline: 0 without a baseline.
 type measurement func(context.Context, *bench) (value, base int64, err error)
 
-// figure is one number of the table, or its ratio to a baseline.
+// figure is a number that is measured and, with a baseline, its ratio to it.
 type figure struct {
 	Name    string // in results.json
 	What    string
@@ -44,7 +44,7 @@ func (f figure) alone() bool { return f.Name == "drain" }
 // gated reports whether `make bench-gate` measures a figure. It leaves out the figures that take long, and
 // those that depend on the machine.
 func (f figure) gated() bool {
-	return f.Name != "drain" && f.Name != "resident" && !strings.HasPrefix(f.Name, "grown/")
+	return !f.alone() && f.Name != "resident" && !strings.HasPrefix(f.Name, "grown/")
 }
 
 // result is a measured figure.
@@ -137,7 +137,8 @@ func perCall(ctx context.Context, calls int, with func(calls int) program) (int6
 	return (all - few) / int64(calls-calls/3), err
 }
 
-// loop returns a program of the folder baseline, which makes n calls by itself and gets no events.
+// loop returns a program of the folder baseline, which makes n calls by itself and gets no events. All of them but guard are
+// baselines.
 func (b *bench) loop(name string, env ...string) func(int) program {
 	return func(n int) program {
 		return program{path: b.baseline + "/" + name, env: slices.Concat(b.env(), env, []string{fmt.Sprint("COUNT=", n)})}
@@ -171,7 +172,7 @@ func guarded(ctx context.Context, b *bench) (int64, int64, error) {
 // against returns the instructions of one call, and as its baseline those of one GetItem.
 func (b *bench) against(ctx context.Context, with func(calls int) program) (value, base int64, err error) {
 	if value, err = perCall(ctx, checks, with); err == nil {
-		base, err = b.read()
+		base, err = b.getItem()
 	}
 	return value, base, err
 }

@@ -25,7 +25,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// The numbers of deliveries that wait. One run of the sweep queues fewWaiting of them, in both cases.
+// drain is measured with few deliveries that wait, and with many. One run of the sweep queues at most fewWaiting of them.
 const fewWaiting, manyWaiting = 5_000, 100_000
 
 // draining is the sweep and the deliver function over one table, with a queue in memory.

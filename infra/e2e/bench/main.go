@@ -77,7 +77,7 @@ func run(ctx context.Context, gate bool, only string) error {
 		return err
 	}
 	if gate {
-		committed, err := read()
+		committed, err := readCommitted()
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 	b.hello = sync.OnceValues(func() (int64, error) {
 		return least(ctx, 3*startRuns, program{path: b.baseline + "/hello"}) // more runs: it divides every other start
 	})
-	b.read = sync.OnceValues(func() (int64, error) { return perCall(ctx, checks, b.loop("getitem")) })
+	b.getItem = sync.OnceValues(func() (int64, error) { return perCall(ctx, checks, b.loop("getitem")) })
 	b.grown = sync.OnceValues(func() (map[string]cost, error) { return grow(ctx) })
 	if b.gogc, err = gogc(); err == nil {
 		b.world, err = newWorld(ctx)
@@ -161,7 +161,7 @@ func compare(committed, measured map[string]result, list []figure) error {
 	return worse
 }
 
-func read() (results, error) {
+func readCommitted() (results, error) {
 	text, err := os.ReadFile(resultsFile)
 	if err != nil {
 		return results{}, err

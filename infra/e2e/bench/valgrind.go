@@ -78,28 +78,29 @@ func parse(path string) (int64, error) {
 // that its requests come one by one. After the last event it calls ended, and answers an error, by which a function
 // ends. A program that asks for no event ends by itself. serve returns why the program did not do its work.
 func (p program) serve(cmd *exec.Cmd, ended func()) error {
-	left, asked := p.calls, false
+	unsent, unanswered, asked := p.calls, p.calls, false
 	var wrong error
 	api := http.NewServeMux()
 	api.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, _ *http.Request) {
 		asked = true
-		if left == 0 || wrong != nil {
+		if unsent == 0 || wrong != nil {
 			ended()
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		left--
+		unsent--
 		h := w.Header()
 		h.Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:bench")
-		_, _ = w.Write(p.event) // a function that has ended takes no more events: left is then not 0
+		_, _ = w.Write(p.event) // a function that has ended takes no more events: this one is then not answered
 	})
 	api.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{result}", func(w http.ResponseWriter, r *http.Request) {
 		answer, err := io.ReadAll(r.Body)
 		if err != nil || r.PathValue("result") != "response" || !p.good(answer) {
 			wrong = errors.Join(wrong, err, fmt.Errorf("the answer is not the expected one: %s %s", r.PathValue("result"), answer))
 		}
+		unanswered--
 		w.WriteHeader(http.StatusAccepted)
 	})
 	server := httptest.NewServer(api)
@@ -113,11 +114,11 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	if !asked {    // a program that asked was ended by the API's error, so its own failure is expected
 		wrong = failed
 	}
-	if left > 0 {
-		wrong = errors.Join(wrong, fmt.Errorf("%d events are left", left))
+	if asked && unanswered > 0 {
+		wrong = errors.Join(wrong, fmt.Errorf("%d events have no answer", unanswered))
 	}
 	if wrong != nil {
-		return fmt.Errorf("%s: %w (%w)\n%s", p.path, wrong, failed, out)
+		return fmt.Errorf("%s: %w\n%s", p.path, errors.Join(wrong, failed), out)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package consumer holds the documents and the proxies' configurations of this folder against the code: what an owner's
-// API learns of a caller, and what a check costs. The end-to-end tests run the example programs (`make doors`).
+// Package consumer tests that the documents and the proxies' configurations of this folder agree with the code: what an
+// owner's API learns of a caller, and what a check costs. The end-to-end tests run the example programs (`make doors`).
 package consumer
 
 import (

@@ -39,7 +39,7 @@ func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
 }
 
 // TestLockFileNamesNoHost wants no address of a package, so that npm installs from the registry that the user has set, and
-// the hash of each, so that no registry can replace it.
+// hashes, so that no registry can replace one.
 func TestLockFileNamesNoHost(t *testing.T) {
 	b, err := os.ReadFile("node/package-lock.json")
 	if err != nil {

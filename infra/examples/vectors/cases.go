@@ -17,8 +17,8 @@ func (m *mint) good() {
 	m.ok("r begins with a zero byte", m.zeroAt(0))
 	m.ok("s begins with a zero byte", m.zeroAt(32))
 	m.ok("the key that is next", m.next.webhook(m.claims()))
-	m.ok("a retired key, signed just before", m.retired.webhook(m.claimsAt(m.retiredAt-1, m.retiredAt+299)))
-	m.ok("a retired key, signed long before", m.retired.webhook(m.claimsAt(m.retiredAt-120, m.retiredAt+180)))
+	m.ok("a retired key, signed just before", m.retired.webhook(m.claimsAt(m.expiredAt-1, m.expiredAt+299)))
+	m.ok("a retired key, signed long before", m.retired.webhook(m.claimsAt(m.expiredAt-120, m.expiredAt+180)))
 	m.ok("half a minute before its expiry", m.active.webhook(m.claimsAt(m.Now-270, m.Now+30)))
 	m.ok("the sender's clock is ahead", m.active.webhook(m.claimsAt(m.Now+20, m.Now+320)))
 	m.ok("members that are not known", m.active.sign(strings.Replace(header(m.active.kid), "{", `{"x-new":1,`, 1),
@@ -210,7 +210,7 @@ func (m *mint) badKey() {
 	m.bad("a kid that is not known", m.stranger.webhook(m.claims()), "unknown_key")
 	m.bad("a revoked key", m.revoked.webhook(m.claims()), "revoked_key")
 	m.bad("a revoked key, signed long before", m.revoked.webhook(m.claimsAt(m.Now-290, m.Now+10)), "revoked_key")
-	m.bad("a retired key, signed as it was retired", m.retired.webhook(m.claimsAt(m.retiredAt, m.retiredAt+300)), "retired_key")
+	m.bad("a retired key, signed as it was retired", m.retired.webhook(m.claimsAt(m.expiredAt, m.expiredAt+300)), "retired_key")
 	m.bad("a retired key, signed now", m.retired.webhook(m.claims()), "retired_key")
 	m.add("a key whose lookup answers 503", m.down.webhook(m.claims()), 503, "")
 

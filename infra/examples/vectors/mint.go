@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// mint makes the cases. Its issuer answers lookups of all keys but stranger and p384. Its JWKS lacks revoked too.
+// mint makes the cases. Its issuer does not know the keys stranger and p384. Its JWKS lacks revoked too.
 type mint struct {
 	Vectors
 	active, next, retired, revoked signer // keys in these states
 	down                           signer // its lookup answers 503
-	stranger                       signer
+	stranger                       signer // another issuer's
 	p384                           signer // a stranger's, on another curve
-	retiredAt                      int64  // seconds since the epoch
+	expiredAt                      int64  // of retired, in seconds since the epoch
 }
 
 func newMint(now time.Time) *mint {
@@ -30,7 +30,7 @@ func newMint(now time.Time) *mint {
 	m := &mint{
 		active: newSigner("active", p256), next: newSigner("next", p256), retired: newSigner("retired", p256),
 		revoked: newSigner("revoked", p256), down: newSigner("down", p256), stranger: newSigner("stranger", p256),
-		p384: newSigner("p384", elliptic.P384()), retiredAt: now.Unix() - 60,
+		p384: newSigner("p384", elliptic.P384()), expiredAt: now.Unix() - 60,
 	}
 	m.Vectors = Vectors{
 		Note: note, Now: now.Unix(), Issuer: Issuer, EndpointID: EndpointID, Otherwise: fault(404, 60, "unknown_kid"),
@@ -39,7 +39,7 @@ func newMint(now time.Time) *mint {
 	m.Lookups = map[string]Answer{
 		m.active.kid:  m.active.answer(300, made, 0),
 		m.next.kid:    m.next.answer(300, made, 0),
-		m.retired.kid: m.retired.answer(86_400, made, m.retiredAt*1000),
+		m.retired.kid: m.retired.answer(86_400, made, m.expiredAt*1000),
 		m.revoked.kid: fault(410, 300, "kid_revoked"),
 		m.down.kid:    fault(503, 0, "unavailable"),
 	}

@@ -44,7 +44,6 @@ func TestAFunctionIsBuilt(t *testing.T) {
 func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "go.mod", "module toy\n")
-	write(t, root, "pkg/pkg.go", "package pkg\n")
 	var programs []string
 	for _, word := range []string{"one", "two"} {
 		write(t, root, "functions/a/main.go", says(word))

@@ -35,9 +35,9 @@ func TestTokenAuthorizerSeesOnlyTheToken(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutItsIdentityIsRefusedUncalled has the statuses of the developer guide, "Configure an API Gateway
+// TestWithoutItsIdentitySourceTheAuthorizerIsNotCalled has the statuses of the developer guide, "Configure an API Gateway
 // Lambda authorizer".
-func TestRequestWithoutItsIdentityIsRefusedUncalled(t *testing.T) {
+func TestWithoutItsIdentitySourceTheAuthorizerIsNotCalled(t *testing.T) {
 	token := translated.Authorizer{Token: true, Identity: []string{authorizationHeader}}
 	two := translated.Authorizer{Identity: []string{authorizationHeader, "method.request.header.X-Key"}}
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
 			effect string // of the authorizer from now on
 			key    string // the credential
 			path   string
-			status int
+			status int // 401 for a Deny: testAPI maps ACCESS_DENIED to it
 			asked  int // calls of the authorizer so far
 		}{
 			{0, "Allow", "a", "/v1/pets", 200, 1},

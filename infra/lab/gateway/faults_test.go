@@ -92,8 +92,8 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 	}
 }
 
-// TestFunctionsHeadersAreRemapped has headers that the gateway renames, drops, and takes from both maps, and a body in
-// base64 that it does not decode.
+// TestFunctionsHeadersAreRemapped has headers that the gateway renames, a header that is in both maps, of which only
+// multiValueHeaders counts, and a body in base64 that the gateway does not decode.
 func TestFunctionsHeadersAreRemapped(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	f.answer["Open"] = func(map[string]any) (any, error) {

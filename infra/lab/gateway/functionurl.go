@@ -47,7 +47,7 @@ func (u *FunctionURL) answer(x *exchange, w http.ResponseWriter) {
 	x.body = body
 	payload, errEvent := x.urlEvent()
 	if err := errors.Join(err, errEvent); err != nil || len(payload) > maxPayload {
-		x.failure = fmt.Sprint("over the limit: ", err)
+		x.failure = fmt.Sprintf("an event of %d bytes: %v", len(payload), err)
 		x.refuse(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 		return
 	}

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,8 @@ import (
 // an error.
 func parseFilter(pattern string) (any, error) {
 	var tree any
-	if err := errors.Join(json.Unmarshal([]byte(pattern), &tree), checkFilter(tree)); err != nil {
+	errJSON := json.Unmarshal([]byte(pattern), &tree)
+	if err := cmp.Or(errJSON, checkFilter(tree)); err != nil {
 		return nil, fmt.Errorf("filter %s: %w", pattern, err)
 	}
 	return tree, nil

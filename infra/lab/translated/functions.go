@@ -106,9 +106,10 @@ func (t *Template) Schedules() ([]Schedule, error) {
 		for _, v := range List(p["Targets"]) {
 			target := Object(v)
 			_, function, isFunction := strings.Cut(scalar(target["Arn"]), ":function:")
-			if err != nil || !isFunction || target["Input"] != nil {
-				wrong = append(wrong, fmt.Errorf("schedule %s: the target %v, of a function without an input: %w", name, target, err))
+			if !isFunction || target["Input"] != nil {
+				err = errors.Join(err, fmt.Errorf("schedule %s: the target %v is no function, or has an input", name, target))
 			}
+			wrong = append(wrong, err)
 			out = append(out, Schedule{name, ARN("events", "rule/"+name), function, every})
 		}
 	}

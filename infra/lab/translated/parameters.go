@@ -64,7 +64,7 @@ func ReadParameters(path string) (map[string]Parameter, error) {
 }
 
 // lookUp checks the given parameters as CloudFormation does, and returns them. A parameter that names one in the
-// Systems Manager gets the value from there: on AWS, too, the translator works with the value.
+// Systems Manager is not checked. It gets the value from there: on AWS, too, the translator works with the value.
 func lookUp(declared map[string]Parameter, o Options) (map[string]string, error) {
 	out := make(map[string]string)
 	maps.Copy(out, o.Parameters)

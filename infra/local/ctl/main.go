@@ -31,7 +31,7 @@ type settings struct {
 	port                         int
 	kind, email, name, sub       string
 	function                     string
-	template, parameters         string
+	parameters                   string
 	consumer, consumerParameters string
 }
 
@@ -43,7 +43,6 @@ func main() {
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
 	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
-	flag.StringVar(&o.template, "template", "", "run: another template than the repository's")
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
 	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
@@ -134,7 +133,7 @@ func run(ctx context.Context, o settings) error {
 	}
 	begun := time.Now()
 	s, err := stack.Start(ctx, stack.Options{
-		Port: o.port, Template: o.template, Parameters: given, Reload: true, Requests: os.Stdout,
+		Port: o.port, Parameters: given, Reload: true, Requests: os.Stdout,
 		Consumer: o.consumer, ConsumerParameters: consumers,
 	})
 	var missing *tools.MissingError

@@ -31,9 +31,10 @@ func bridge() (string, error) {
 	return "", fmt.Errorf("docker0 has no IPv4 address: %v", addresses)
 }
 
-// forward starts a forwarder for the given base URLs. Without a gateway it has nothing to do.
-func forward(gateway string, bases ...string) (f forwarder, err error) {
-	if gateway == "" {
+// forward starts a forwarder for the given base URLs, which listens on bridgeAddress (see bridge). Without a bridge it has
+// nothing to do.
+func forward(bridgeAddress string, bases ...string) (f forwarder, err error) {
+	if bridgeAddress == "" {
 		return nil, nil
 	}
 	for _, base := range bases {
@@ -41,7 +42,7 @@ func forward(gateway string, bases ...string) (f forwarder, err error) {
 		if err != nil {
 			return f, err
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(gateway, u.Port()))
+		l, err := net.Listen("tcp", net.JoinHostPort(bridgeAddress, u.Port()))
 		if err != nil {
 			return f, err
 		}

@@ -126,8 +126,10 @@ func architecture() string {
 // loopback, because it must equal the iss of the tokens.
 func (s *SAM) serve(cli, template string, port int) error {
 	vars := filepath.Join(s.Stack.LogDir, "sam-env.json")
-	text, err := json.Marshal(map[string]any{"Parameters": s.environment()})
-	if err != nil {
+	queue, errQueue := s.Stack.QueueURL("DeliveryQueue")
+	// sam local has no table and no queue to take these from. It gives a function only those that the template names for it.
+	text, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Stack.TableName, "QUEUE_URL": seen(queue)}})
+	if err := errors.Join(errQueue, err); err != nil {
 		return err
 	}
 	if err := os.WriteFile(vars, text, 0o600); err != nil {
@@ -165,16 +167,6 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}()
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
 	return nil
-}
-
-// environment returns variables for all functions: the table's name and the queues' URLs, because sam local has no table
-// and no queues to take them from. sam local gives a function only those that the template names for it.
-func (s *SAM) environment() map[string]string {
-	env := map[string]string{"TABLE": s.Stack.TableName}
-	for name, url := range s.Stack.QueueVariables() {
-		env[name] = seen(url)
-	}
-	return env
 }
 
 // seen returns the URL by which a container reaches a URL on loopback.

@@ -64,7 +64,8 @@ func startOIDCProvider(t *testing.T) *oidcProvider {
 	return &oidcProvider{issuer: lines.Text()}
 }
 
-// setKeys makes the provider publish new keys with these kids, separated by commas. The first one signs from now on.
+// setKeys sets the keys that the provider publishes, by their kids, separated by commas. A kid that was there before keeps
+// its key. The first key signs from now on.
 func (p *oidcProvider) setKeys(t *testing.T, kids string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPut, p.issuer+"/keys", strings.NewReader(kids))
@@ -232,6 +233,9 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 		}
 	}
 	p.setKeys(t, "one,two")
+	if status, body := orgs("GET", p.junk(t), ""); status != 401 { // the authorizer fetches the keys again
+		t.Errorf("junk: %d %s", status, body)
+	}
 	p.setKeys(t, "two,one")
 	goodSoon("a key that was published ahead")
 	for range 20 { // the first one makes the authorizer fetch the keys, and then it pauses for ten seconds

@@ -30,7 +30,7 @@ const TableName = "latchkey"
 
 // Options are the options of a stack. By default Template is the repository's, and Dir is .local/<port> if there is a Port.
 // Parameters win over the local stack's own values, but AlarmTopicArn is always dropped. With the parameter Issuer the stack
-// starts no issuer of its own.
+// starts no issuer of its own. Site, Name, Names and Marker are the stack's own.
 type Options = lab.Options
 
 // Stack is Latchkey, running in the lab.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,11 +28,20 @@ func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Template = strings.Replace(toy, "template.yaml", "another-table.tmp.yaml", 1)
-	if err := os.WriteFile(o.Template, []byte(strings.ReplaceAll(string(text), "AttributeName: SK", "AttributeName: Other")), 0o600); err != nil {
+	here, err := filepath.Abs(filepath.Dir(toy))
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Remove(o.Template) })
+	dir := t.TempDir() // other tests read the repository's files meanwhile
+	functions, err := filepath.Rel(dir, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer("AttributeName: SK", "AttributeName: Other", "CodeUri: ", "CodeUri: "+functions+"/").Replace(string(text))
+	o.Template = filepath.Join(dir, "template.yaml")
+	if err := os.WriteFile(o.Template, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if s, err := stack.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
 		t.Errorf("the rows of another template: %v", err)
 		if err == nil {

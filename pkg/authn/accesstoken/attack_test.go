@@ -88,8 +88,8 @@ func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		typ              any
 		claims           object
-		wantByDefault    bool // whether the token is accepted
-		wantWhenUnmarked bool // the same, with AllowUnmarkedTokens
+		accepted         bool
+		acceptedUnmarked bool // with Config.AllowUnmarkedTokens
 	}{
 		"no mark":                   {"JWT", object{}, false, true},
 		"no mark and no typ":        {nil, object{}, false, true},
@@ -110,7 +110,7 @@ func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
 	} {
 		payload := with(i.payload(), object{"scope": nil})
 		raw := i.token(with(i.header(), object{"typ": c.typ}), with(payload, c.claims))
-		for allowUnmarked, want := range map[bool]bool{false: c.wantByDefault, true: c.wantWhenUnmarked} {
+		for allowUnmarked, want := range map[bool]bool{false: c.accepted, true: c.acceptedUnmarked} {
 			config := i.config()
 			config.AllowUnmarkedTokens = allowUnmarked
 			_, err := i.verifierOf(config).Verify(t.Context(), raw)
@@ -154,7 +154,7 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 		"alg is a list":            {"alg": []string{"ES256"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// With an unknown kid, a new token would be answered unavailable: its key may be new too.
+			// The token is an hour old. A new one with an unknown kid would be 503, because its key may be new too.
 			raw := signed(t, text(t, with(i.header(), edits)), text(t, i.hourOld()), jwt.SigningMethodES256, ecKey())
 			_, err := v.Verify(t.Context(), raw)
 			refused(t, err, problem.TokenInvalid, raw)

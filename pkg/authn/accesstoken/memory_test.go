@@ -10,7 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-func TestFloodOfRefusedTokensTakesBoundedMemory(t *testing.T) {
+func TestAFloodOfTokensTakesBoundedMemory(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	m := newMemory[int](func() time.Time { return at })
 	const rememberFor = 5 * time.Minute
@@ -22,7 +22,7 @@ func TestFloodOfRefusedTokensTakesBoundedMemory(t *testing.T) {
 		}
 	}
 	if n, ok := m.get(strconv.Itoa(flood - maxRemembered)); !ok || n != flood-maxRemembered {
-		t.Error("a token of the youngest 4096 is forgotten")
+		t.Errorf("one of the youngest %d tokens is forgotten", maxRemembered)
 	}
 	if _, ok := m.get("0"); ok {
 		t.Error("the oldest token is still remembered")

@@ -234,9 +234,10 @@ func TestASignedUserinfoThatIsNotTheIssuersIs503(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
-			i.userinfo = saysSigned(forge(i))
+			forged := forge(i)
+			i.userinfo = saysSigned(forged)
 			_, err := i.verifier().Userinfo(t.Context(), i.good(), "alice")
-			refused(t, err, problem.Unavailable, forge(i))
+			refused(t, err, problem.Unavailable, forged)
 		})
 	}
 }

@@ -68,8 +68,8 @@ func (s Snapshot) At() time.Time { return s.view.gotAt }
 // unknown or its key is for another algorithm, and more than one when the issuer published several under this id.
 func (s Snapshot) Find(kid, alg string) []crypto.PublicKey { return s.view.value[ref{kid, alg}] }
 
-// Keys returns the keys. An error means that the issuer cannot be called and that no keys
-// younger than 24 hours are kept.
+// Keys returns the keys. An error means that the issuer cannot be called, or ctx has ended, and that no keys are kept which
+// may still be used.
 func (s *Source) Keys(ctx context.Context) (Snapshot, error) {
 	v, err := s.keys.get(ctx)
 	return Snapshot{v}, err

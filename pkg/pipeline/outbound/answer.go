@@ -17,7 +17,7 @@ const MaxRetryAfter = 7 * 24 * time.Hour
 // bytes, white space as spaces, and U+FFFD for each character that controls a terminal or the
 // direction of a line.
 func printable(b []byte) string {
-	// A character that the limit has cut is left out, not replaced.
+	// So many bytes may have been cut from more. A character that was cut is left out, not replaced.
 	if len(b) == maxAnswer {
 		b = withoutCutRune(b)
 	}
@@ -37,7 +37,7 @@ func printable(b []byte) string {
 	return clean
 }
 
-// withoutCutRune drops the beginning of a character at the end of b.
+// withoutCutRune drops an incomplete character from the end of b.
 func withoutCutRune(b []byte) []byte {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

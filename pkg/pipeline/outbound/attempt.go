@@ -46,7 +46,7 @@ var (
 // address is hostile. A second call is an error: the transport must not try again by itself.
 func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if a.dialed.Swap(true) {
-		return nil, &classError{ErrProtocol, errAgain}
+		return nil, &classError{FailProtocol, errAgain}
 	}
 	// The context ends an attempt first, and its error says why. The deadline of the
 	// socket is for code that does not obey the context.
@@ -56,12 +56,12 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, &classError{ErrProtocol, err}
+		return nil, &classError{FailProtocol, err}
 	}
 	host, isLiteral := hostOf(a.url)
 	addrs, err := a.resolve(ctx, host, isLiteral)
 	if err != nil {
-		return nil, &classError{ErrDNS, err}
+		return nil, &classError{FailDNS, err}
 	}
 	for i, addr := range addrs {
 		d := a.dialer(isLiteral)
@@ -73,17 +73,17 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 		}
 		var refused *Refused
 		if errors.As(err, &refused) {
-			return nil, &classError{ErrRefused, err}
+			return nil, &classError{FailRefused, err}
 		}
 	}
-	return nil, &classError{ErrConnect, err}
+	return nil, &classError{FailConnect, err}
 }
 
 // dialer returns the dialer for one address, with the guard in it.
 func (a *attempt) dialer(isLiteral bool) *net.Dialer {
 	hook := a.sender.guard.Control(a.url.Scheme, isLiteral)
-	if permitted := a.sender.permitted; permitted != nil {
-		hook = then(hook, permitted)
+	if before := a.sender.beforeConnect; before != nil {
+		hook = then(hook, before)
 	}
 	return &net.Dialer{ControlContext: hook, KeepAlive: -1}
 }
@@ -145,13 +145,13 @@ func (a *attempt) class(ctx context.Context, err error) string {
 	var known *classError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return ErrTimeout
+		return FailTimeout
 	case ctx.Err() != nil:
-		return ErrCanceled
+		return FailCanceled
 	case errors.As(err, &known):
 		return known.class
 	case a.inTLS.Load():
-		return ErrTLS
+		return FailTLS
 	}
-	return ErrProtocol
+	return FailProtocol
 }

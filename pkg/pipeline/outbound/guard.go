@@ -57,7 +57,7 @@ func NewGuard(allow []netip.Prefix) *Guard {
 	return g
 }
 
-// linkLocal are the networks in which a cloud gives its machines their credentials.
+// linkLocal are the link-local networks, in which a cloud gives its machines their credentials.
 var linkLocal = prefixes("169.254.0.0/16", "fe80::/10")
 
 // widest is the shortest prefix that may be allowed. A shorter prefix has addresses that no one meant to allow.

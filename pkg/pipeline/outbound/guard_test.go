@@ -160,7 +160,7 @@ func TestAnAllowedAddressIsReachedAsALiteralOnly(t *testing.T) {
 		{"http", true, "10.0.0.1:80", ReasonAddress},
 		{"http", true, "8.8.8.8:80", ReasonScheme},
 		{"https", true, "8.8.8.8:8443", ReasonPort},
-		// Loopback by another scheme, and on port 0: parse refuses both before, so that decide needs no reason of its own.
+		// Another scheme, and port 0. A URL with either gets no further than parse, so decide has no reason of its own.
 		{"ftp", true, "127.0.0.1:21", ReasonPort},
 		{"http", true, "127.0.0.1:0", ReasonPort},
 	} {

@@ -110,24 +110,24 @@ func hostileReceivers(sent *atomic.Int64) map[string]hostileReceiver {
 		"slow body":            {drip(ok+"Content-Length: 1000\r\n\r\n", 20*time.Millisecond), false, 200, ""},
 		"body that never ends": {afterRequest(func(c net.Conn) { io.WriteString(c, ok+"Content-Length: 99\r\n\r\n"); silent(c) }), false, 200, ""},
 		"body that breaks off": {afterRequest(func(c net.Conn) { io.WriteString(c, ok+"Content-Length: 99\r\n\r\nab") }), false, 200, ""},
-		"slow headers":         {drip(ok+"A: ", 20*time.Millisecond), false, 0, ErrTimeout},
-		"slow status":          {drip("", 20*time.Millisecond), false, 0, ErrTimeout},
-		"one long header":      {flood(ok+"A: ", block, sent), false, 0, ErrProtocol},
-		"many headers":         {flood(ok, "A: b\r\n", sent), false, 0, ErrProtocol},
-		"a long status":        {flood("HTTP/1.1 200 ", block, sent), false, 0, ErrProtocol},
-		"endless 103":          {flood("", "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n", sent), false, 0, ErrProtocol},
-		"silence":              {silent, false, 0, ErrTimeout},
-		"closes at once":       {func(net.Conn) {}, false, 0, ErrProtocol},
-		"another protocol":     {func(c net.Conn) { io.WriteString(c, "220 mail ESMTP\r\n"); silent(c) }, false, 0, ErrProtocol},
+		"slow headers":         {drip(ok+"A: ", 20*time.Millisecond), false, 0, FailTimeout},
+		"slow status":          {drip("", 20*time.Millisecond), false, 0, FailTimeout},
+		"one long header":      {flood(ok+"A: ", block, sent), false, 0, FailProtocol},
+		"many headers":         {flood(ok, "A: b\r\n", sent), false, 0, FailProtocol},
+		"a long status":        {flood("HTTP/1.1 200 ", block, sent), false, 0, FailProtocol},
+		"endless 103":          {flood("", "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n", sent), false, 0, FailProtocol},
+		"silence":              {silent, false, 0, FailTimeout},
+		"closes at once":       {func(net.Conn) {}, false, 0, FailProtocol},
+		"another protocol":     {func(c net.Conn) { io.WriteString(c, "220 mail ESMTP\r\n"); silent(c) }, false, 0, FailProtocol},
 		"switches protocols": {afterRequest(func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 101 S\r\nUpgrade: a\r\nConnection: upgrade\r\n\r\n")
 			silent(c)
 		}), false, 101, ""},
-		"hung handshake":    {silent, true, 0, ErrTLS},
-		"handshake cut off": {func(c net.Conn) { c.Read(make([]byte, 1)) }, true, 0, ErrTLS},
-		"no TLS":            {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); silent(c) }, true, 0, ErrTLS},
+		"hung handshake":    {silent, true, 0, FailTLS},
+		"handshake cut off": {func(c net.Conn) { c.Read(make([]byte, 1)) }, true, 0, FailTLS},
+		"no TLS":            {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); silent(c) }, true, 0, FailTLS},
 		// The five bytes are the beginning of a TLS record of 16 KB.
-		"slow handshake": {trickle("\x16\x03\x03\x40\x00", 20*time.Millisecond), true, 0, ErrTLS},
+		"slow handshake": {trickle("\x16\x03\x03\x40\x00", 20*time.Millisecond), true, 0, FailTLS},
 	}
 }
 
@@ -181,10 +181,10 @@ func TestTheRealLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
 		least  time.Duration
 		most   time.Duration
 	}{
-		"headers, a byte a second": {raw(t, drip(ok+"A: ", time.Second)), ErrTimeout, 0, 9 * time.Second, 12 * time.Second},
-		"silence":                  {raw(t, silent), ErrTimeout, 0, 9 * time.Second, 12 * time.Second},
+		"headers, a byte a second": {raw(t, drip(ok+"A: ", time.Second)), FailTimeout, 0, 9 * time.Second, 12 * time.Second},
+		"silence":                  {raw(t, silent), FailTimeout, 0, 9 * time.Second, 12 * time.Second},
 		"body, a byte a second":    {raw(t, drip(ok+"\r\n", time.Second)), "", 200, time.Second, 4 * time.Second},
-		"hung handshake":           {strings.Replace(raw(t, silent), "http:", "https:", 1), ErrTLS, 0, 4 * time.Second, 7 * time.Second},
+		"hung handshake":           {strings.Replace(raw(t, silent), "http:", "https:", 1), FailTLS, 0, 4 * time.Second, 7 * time.Second},
 	} {
 		wg.Go(func() {
 			r := s.Post(context.Background(), c.to, nil, nil)
@@ -197,7 +197,7 @@ func TestTheRealLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
 	wg.Go(func() {
 		slow := NewSender(NewGuard(nil), WithResolver(hanging{}))
 		r := slow.Post(context.Background(), "https://hook.example.com/", nil, nil)
-		if r.Err != ErrDNS || r.Took < 2*time.Second || r.Took > 4*time.Second {
+		if r.Err != FailDNS || r.Took < 2*time.Second || r.Took > 4*time.Second {
 			t.Errorf("a name server that hangs: %+v", r)
 		}
 	})

@@ -29,7 +29,7 @@ func TestMemoryStaysFlatUnderHostileAnswers(t *testing.T) {
 				wg.Go(func() { s.Post(context.Background(), to, nil, nil) })
 			}
 			wg.Wait()
-			sent.Store(0) // the receivers flood again
+			sent.Store(0) // the receivers stop after so many bytes in all, and begin again
 		}
 		burst() // what is allocated once is not measured
 		before, goroutinesBefore := settled()

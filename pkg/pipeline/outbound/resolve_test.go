@@ -64,7 +64,7 @@ func (s *stayHome) stop(_ context.Context, to string) error {
 func homebound(g *Guard, r Resolver) (*Sender, *stayHome) {
 	home := &stayHome{}
 	s := NewSender(g, WithResolver(r))
-	s.permitted = home.stop
+	s.beforeConnect = home.stop
 	return s, home
 }
 
@@ -101,7 +101,7 @@ func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
 			}
 			s, home := homebound(g, &answers{list: [][]string{{addr}}})
 			got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
-			refused := got.Err == ErrRefused || unreachable(addr, got)
+			refused := got.Err == FailRefused || unreachable(addr, got)
 			if !refused || got.Status != 0 || len(home.permitted) != 0 {
 				t.Errorf("%s, %s: %+v, permitted %v", name, addr, got, home.permitted)
 			}
@@ -111,7 +111,7 @@ func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
 
 // unreachable reports that the machine has no IPv6 socket for the test, so nothing was connected.
 func unreachable(addr string, r Result) bool {
-	return netip.MustParseAddr(addr).Is6() && r.Err == ErrConnect && !hasIPv6()
+	return netip.MustParseAddr(addr).Is6() && r.Err == FailConnect && !hasIPv6()
 }
 
 var hasIPv6 = sync.OnceValue(func() bool {
@@ -134,7 +134,7 @@ func TestANameOfAPublicAddressPassesTheGuardAtItsSocket(t *testing.T) {
 		resolver := &answers{list: [][]string{{addr}}}
 		s, home := homebound(NewGuard(nil), resolver)
 		got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
-		if got.Err != ErrConnect || len(home.permitted) != 1 || home.permitted[0] != want {
+		if got.Err != FailConnect || len(home.permitted) != 1 || home.permitted[0] != want {
 			t.Errorf("%s: %+v, permitted %v", addr, got, home.permitted)
 		}
 		if len(resolver.names) != 1 || resolver.names[0] != "hook.example.com." {
@@ -154,7 +154,7 @@ func TestANameWithOneHostileAddressAmongGoodOnesNeverReachesIt(t *testing.T) {
 	} {
 		s, home := homebound(onLoopback(t), &answers{list: [][]string{c.answer}})
 		got := s.Post(context.Background(), "https://hook.example.com/", nil, nil)
-		if got.Err != ErrRefused || !slices.Equal(home.permitted, c.permitted) {
+		if got.Err != FailRefused || !slices.Equal(home.permitted, c.permitted) {
 			t.Errorf("%v: %+v, permitted %v", c.answer, got, home.permitted)
 		}
 	}
@@ -162,7 +162,7 @@ func TestANameWithOneHostileAddressAmongGoodOnesNeverReachesIt(t *testing.T) {
 
 func TestANameOfManyAddressesIsTriedAFewTimes(t *testing.T) {
 	s, home := homebound(NewGuard(nil), &answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4", "1.1.1.5", "1.1.1.6"}}})
-	if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != ErrConnect || len(home.permitted) != maxAddresses {
+	if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != FailConnect || len(home.permitted) != maxAddresses {
 		t.Errorf("%+v, permitted %v", got, home.permitted)
 	}
 }
@@ -187,7 +187,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 			t.Fatalf("the first answer is refused: %v, %v", first, err)
 		}
 		// The dial: first the whole Post, then to the listener's own port.
-		if got := s.Post(context.Background(), u.String(), nil, nil); got.Err != ErrRefused {
+		if got := s.Post(context.Background(), u.String(), nil, nil); got.Err != FailRefused {
 			t.Errorf("%s: %+v", name, got)
 		}
 		a := &attempt{sender: s, url: u}
@@ -266,7 +266,7 @@ func TestHostileURLsAreRefusedBeforeALookup(t *testing.T) {
 	resolver := &answers{list: [][]string{{"93.184.216.34"}}}
 	s, home := homebound(NewGuard(nil), resolver)
 	for _, c := range hostileURLs {
-		if got := s.Post(context.Background(), c.url, nil, nil); got.Err != ErrRefused || got.Status != 0 {
+		if got := s.Post(context.Background(), c.url, nil, nil); got.Err != FailRefused || got.Status != 0 {
 			t.Errorf("%.80q: %+v", c.url, got)
 		}
 	}
@@ -281,7 +281,7 @@ func TestANameWithoutAddressIsADNSFailure(t *testing.T) {
 	} {
 		s, _ := homebound(NewGuard(nil), r)
 		s.connect = 50 * time.Millisecond
-		if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != ErrDNS || got.Took > time.Second {
+		if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != FailDNS || got.Took > time.Second {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -22,13 +22,13 @@ const (
 
 // The classes of a failure, short and public: none shows an address.
 const (
-	ErrRefused  = "address_blocked" // the guard refused the URL or what its host resolves to
-	ErrDNS      = "dns_failed"      // the name has no address, or none in time
-	ErrConnect  = "connect_failed"  // no connection, or none in time
-	ErrTLS      = "tls_failed"      // the handshake failed, or took too long
-	ErrTimeout  = "timeout"         // no status within the time of the attempt
-	ErrCanceled = "canceled"        // the caller ended the call
-	ErrProtocol = "protocol_error"  // the answer is no HTTP, or its headers are too large; or the request is not valid
+	FailRefused  = "address_blocked" // the guard refused the URL or what its host resolves to
+	FailDNS      = "dns_failed"      // the name has no address, or none in time
+	FailConnect  = "connect_failed"  // no connection, or none in time
+	FailTLS      = "tls_failed"      // the handshake failed, or took too long
+	FailTimeout  = "timeout"         // no status within the time of the attempt
+	FailCanceled = "canceled"        // the caller ended the call
+	FailProtocol = "protocol_error"  // the answer is no HTTP, or its headers are too large; or the request is not valid
 )
 
 // Result is the result of an attempt. A status that arrived counts, whatever happened to the
@@ -59,9 +59,9 @@ type Sender struct {
 	handshake time.Duration // of TLS
 	answer    time.Duration // to read the body, once there is a status
 
-	// permitted runs at each socket that the guard permits, before it connects. Its context ends when
-	// the time for this address is over. Tests set it, so that none of them leaves the machine.
-	permitted func(ctx context.Context, to string) error
+	// beforeConnect runs at each socket that the guard permits. Its context ends when the time for this address is over, and
+	// its error ends the connection. Tests set it, so that none of them leaves the machine.
+	beforeConnect func(ctx context.Context, to string) error
 }
 
 // Option changes a Sender.
@@ -108,7 +108,7 @@ func (s *Sender) Post(ctx context.Context, rawURL string, header http.Header, bo
 func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, body []byte) Result {
 	u, err := s.guard.parse(rawURL)
 	if err != nil {
-		return Result{Err: ErrRefused}
+		return Result{Err: FailRefused}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.total)
 	defer cancel()
@@ -116,7 +116,7 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	a := &attempt{sender: s, url: u}
 	req, err := http.NewRequestWithContext(a.trace(ctx), http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return Result{Err: ErrProtocol}
+		return Result{Err: FailProtocol}
 	}
 	if header != nil {
 		req.Header = header.Clone()

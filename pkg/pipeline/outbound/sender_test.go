@@ -74,7 +74,7 @@ func TestTLSIsVerified(t *testing.T) {
 	if r := s.Post(context.Background(), receiver.URL, nil, nil); r.Status != 200 || r.Answer != "HTTP/1.1" {
 		t.Errorf("a known authority: %+v", r)
 	}
-	if r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, nil, nil); r.Err != ErrTLS || r.Status != 0 {
+	if r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, nil, nil); r.Err != FailTLS || r.Status != 0 {
 		t.Errorf("the system's authorities: %+v", r)
 	}
 	// The certificate is for 127.0.0.1, not for its neighbour.
@@ -87,7 +87,7 @@ func TestTLSIsVerified(t *testing.T) {
 	wrong.TLS = &tls.Config{Certificates: receiver.TLS.Certificates}
 	wrong.StartTLS()
 	defer wrong.Close()
-	if r := s.Post(context.Background(), other, nil, nil); r.Err != ErrTLS {
+	if r := s.Post(context.Background(), other, nil, nil); r.Err != FailTLS {
 		t.Errorf("another's certificate: %+v", r)
 	}
 }
@@ -99,7 +99,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 	defer receiver.Close()
 	known := x509.NewCertPool()
 	known.AddCert(receiver.Certificate())
-	if r := NewSender(onLoopback(t), WithRoots(known)).Post(context.Background(), receiver.URL, nil, nil); r.Err != ErrTLS {
+	if r := NewSender(onLoopback(t), WithRoots(known)).Post(context.Background(), receiver.URL, nil, nil); r.Err != FailTLS {
 		t.Errorf("%+v", r)
 	}
 }
@@ -126,7 +126,7 @@ func TestAReceiverThatIsNotThereIsAConnectFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if r := NewSender(onLoopback(t)).Post(context.Background(), "http://"+l.Addr().String(), nil, nil); r.Err != ErrConnect {
+	if r := NewSender(onLoopback(t)).Post(context.Background(), "http://"+l.Addr().String(), nil, nil); r.Err != FailConnect {
 		t.Errorf("%+v", r)
 	}
 }
@@ -135,7 +135,7 @@ func TestAReceiverThatIsNotThereIsAConnectFailure(t *testing.T) {
 func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
 	s := NewSender(NewGuard(nil), WithResolver(&answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}), WithTimeouts(time.Second, 300*time.Millisecond))
 	var asked []string
-	s.permitted = func(ctx context.Context, to string) error {
+	s.beforeConnect = func(ctx context.Context, to string) error {
 		asked = append(asked, to)
 		if len(asked) < 3 { // the first two addresses never answer
 			<-ctx.Done()
@@ -159,13 +159,13 @@ func TestACallerThatGivesUpEndsTheAttempt(t *testing.T) {
 	to := raw(t, silent)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != ErrCanceled || r.Took > time.Second {
+	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != FailCanceled || r.Took > time.Second {
 		t.Errorf("%+v", r)
 	}
 	// The deadline of a caller is a timeout.
 	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != ErrTimeout || r.Took > time.Second {
+	if r := NewSender(onLoopback(t)).Post(ctx, to, nil, nil); r.Err != FailTimeout || r.Took > time.Second {
 		t.Errorf("%+v", r)
 	}
 }
@@ -174,7 +174,7 @@ func TestAHeaderThatWouldSplitTheRequestIsNotSent(t *testing.T) {
 	l, accepts := counting(t)
 	to := "http://" + l.Addr().String()
 	r := NewSender(onLoopback(t)).Post(context.Background(), to, http.Header{"A": {"b\r\nC: d"}}, nil)
-	if r.Err != ErrProtocol || accepts.Load() != 0 {
+	if r.Err != FailProtocol || accepts.Load() != 0 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -37,10 +37,10 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fault := eventual(operationOf(r), body); fault != "" {
+	if wrong := eventual(operationOf(r), body); wrong != "" {
 		c.mu.Lock()
 		if c.t != nil {
-			c.t.Errorf("%s", fault)
+			c.t.Errorf("%s", wrong)
 		}
 		c.mu.Unlock()
 	}
@@ -64,7 +64,7 @@ func eventual(operation string, body []byte) string {
 	switch operation {
 	case "GetItem", "Query", "BatchGetItem":
 	case "Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction":
-		return operation + " is no read of the store"
+		return "the store must not use " + operation
 	default:
 		return ""
 	}
@@ -109,8 +109,8 @@ func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
 	return body, again, err
 }
 
-// withBody returns a call like r with another body. Only ctx ends the call. A clone of r would also end by
-// r.Cancel, a channel that an http.Client with a time-out closes.
+// withBody returns a call like r with another body. Only ctx ends the call: the fault Late makes it after its client has
+// given up. A clone of r would then be cancelled, by the channel r.Cancel that a client with a time-out closes.
 func withBody(ctx context.Context, r *http.Request, body []byte) (*http.Request, error) {
 	out, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(body))
 	if err != nil {

@@ -72,7 +72,7 @@ func TestAnEventualReadFailsTheTest(t *testing.T) {
 		"eventual Query":         {func() error { return query(nil, nil) }, "Query without ConsistentRead of {\":pk\":{\"S\":\"KEYS#org_1\"}}"},
 		"eventual BatchGetItem":  {func() error { return batch(nil) }, "BatchGetItem without ConsistentRead of [{\"PK\":{\"S\":\"KEYS#org_1\"}}]"},
 		"Query of another index": {func() error { return query(aws.String("byName"), nil) }, "Query of the index byName"},
-		"strong Scan":            {scan, "Scan is no read of the store"},
+		"strong Scan":            {scan, "the store must not use Scan"},
 	} {
 		failed.errors = nil
 		if err := c.read(); err != nil {

@@ -231,7 +231,7 @@ func (f *Faults) interposed(operation string) func() {
 // Arrive sends the calls of the fault Delayed, and drops their answers.
 func (f *Faults) Arrive() error {
 	f.mu.Lock()
-	f.late, f.delayed = f.delayed, nil
+	f.late, f.delayed = append(f.late, f.delayed...), nil
 	f.mu.Unlock()
 	return f.doLate()
 }

@@ -1,4 +1,5 @@
-// Command echo answers an HTTP request with the request's event. With the header x-slow it takes half a second.
+// Command echo answers an HTTP request with the request's event. With the header x-slow it takes half a second. The answer's
+// header X-Door is the variable DOOR, which shows a test what a reference in the template became.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command hello is a function for the tests of the lab. When a schedule calls it, it asks KMS for its key and then writes a
 // row, so the row shows that both work. An HTTP request is answered 200 if there is the row, 404 if there is none, and 503
-// if the database does not answer before the function's own time is up.
+// if the read fails, or takes so long that the function's own time would be up.
 package main
 
 import (

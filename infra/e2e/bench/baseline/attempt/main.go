@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,9 +26,9 @@ func main() {
 	db, keys := r.DynamoDB(config), signing.Client(config, r.Required("AWS_ENDPOINT_URL_KMS"))
 	table, pk, sk, url := r.Required("TABLE"), r.Required("PK"), r.Required("SK"), r.Required("URL")
 	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk}}
-	for range r.Int("COUNT", 0, 1) {
+	for range r.Int("COUNT", 1, 1) {
 		if err := attempt(context.Background(), db, keys, table, key, url); err != nil {
-			os.Exit(1)
+			log.Fatal(err)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"context"
-	"os"
+	"log"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,13 +16,13 @@ func main() {
 	r := boot.New()
 	db := r.DynamoDB(r.AWS())
 	table, pk, sk := r.Required("TABLE"), r.Required("PK"), r.Required("SK")
-	for range r.Int("COUNT", 0, 1) {
+	for range r.Int("COUNT", 1, 1) {
 		out, err := db.GetItem(context.Background(), &dynamodb.GetItemInput{
 			TableName: &table, ConsistentRead: aws.Bool(true),
 			Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk}},
 		})
 		if err != nil || len(out.Item) == 0 {
-			os.Exit(1)
+			log.Fatal(err)
 		}
 	}
 }

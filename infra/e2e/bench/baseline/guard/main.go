@@ -15,7 +15,7 @@ func main() {
 	config, endpoint := r.AWS(), r.Required("AWS_ENDPOINT_URL_DYNAMODB")
 	config.BaseEndpoint = &endpoint
 	g, headers := guard.New(guard.Config{AWS: config, Table: r.Required("TABLE")}), []string{"Bearer " + r.Required("KEY")}
-	for range r.Int("COUNT", 0, 1) {
+	for range r.Int("COUNT", 1, 1) {
 		if _, err := g.Key(context.Background(), headers); err != nil {
 			log.Fatal(err)
 		}

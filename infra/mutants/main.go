@@ -87,10 +87,11 @@ func planted(ctx context.Context, root string, short bool, wanted *regexp.Regexp
 	return errors.Join(survivors...)
 }
 
-// fit returns an error for each bug that no longer fits the code. It checks all bugs, also those that -run leaves out.
+// fit returns an error for each bug that no longer fits the code, and for each test that is not there. It checks all bugs, also those that -run leaves out.
 func fit(root string, bugs []bug) error {
 	var wrong []error
 	for _, b := range bugs {
+		wrong = append(wrong, b.hasTests(root))
 		for _, e := range b.edits {
 			text, err := os.ReadFile(filepath.Join(root, e.file))
 			if err == nil {

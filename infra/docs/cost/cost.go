@@ -5,7 +5,7 @@ package cost
 // us-east-1 in dollars, without any free tier, for functions on arm64.
 const PricesOf = "June 2026"
 
-// The prices of a million units.
+// The prices of a million units or, if the name ends in Month, of one unit for a month.
 const (
 	gatewayRequests = 3.50  // a REST API's, the first 333 million a month
 	invocations     = 0.20  // of Lambda functions
@@ -15,12 +15,8 @@ const (
 	signatures      = 15.00 // of an ECC key, by KMS
 	queueRequests   = 0.40  // of a standard queue
 	logs            = 500.0 // of MB taken in by CloudWatch Logs: $0.50 a GB
+	Firewall        = 0.60  // of requests that the firewall looks at, the blocked ones too
 
-	Firewall = 0.60 // of requests that the firewall looks at, the blocked ones too
-)
-
-// The prices of one unit for a month.
-const (
 	KeyMonth       = 1.00 // of a key in KMS
 	AlarmMonth     = 0.10 // for each metric that an alarm reads
 	DashboardMonth = 3.00 // of a dashboard of CloudWatch

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -17,6 +18,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,15 +170,15 @@ func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, 
 	return body
 }
 
-// junk returns a token like the provider's, but of a key that the provider never had.
-func (p *oidcProvider) junk(t *testing.T) string {
+// junk returns a token of an issuer's subject, by a key that the issuer never had.
+func junk(t *testing.T, issuer, subject string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().Unix()
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": p.issuer, "aud": providersAudience, "sub": "eve", "iat": now, "exp": now + 600})
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": issuer, "aud": providersAudience, "sub": subject, "iat": now, "exp": now + 600})
 	token.Header["kid"], token.Header["typ"] = rand.Text(), "at+jwt"
 	signed, err := token.SignedString(key)
 	if err != nil {
@@ -184,12 +187,48 @@ func (p *oidcProvider) junk(t *testing.T) string {
 	return signed
 }
 
+// noKeyWaits has 16 callers send a made-up token of a service whose issuer hangs, so that they wait for a second. Meanwhile
+// each check of a key is good, and hardly any takes so long.
+func noKeyWaits(t *testing.T, call func(method, path, token, body string) (int, string), key, madeUp string) {
+	t.Helper()
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			if status, body := call("GET", "/v1/orgs", madeUp, ""); status != 503 {
+				t.Errorf("a made-up token of an issuer that hangs: %d %s", status, body)
+			}
+		})
+	}
+	var waiting atomic.Bool
+	waiting.Store(true)
+	go func() { callers.Wait(); waiting.Store(false) }()
+	checks, slow := 0, 0
+	for ; waiting.Load(); checks++ {
+		begun := time.Now()
+		if status, body := call("POST", "/app/get", key, ""); status != 200 {
+			t.Errorf("a key, meanwhile: %d %s", status, body)
+		}
+		if time.Since(begun) > 900*time.Millisecond {
+			slow++
+		}
+	}
+	if checks < 10 || slow > checks/10 {
+		t.Errorf("%d of %d checks of a key waited", slow, checks)
+	}
+}
+
 // TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 for a key that the stack has not looked up yet, but no 401.
 func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)
+	hung, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nothing answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hung.Close() }()
+	hangs := "http://" + hung.Addr().String()
 	s := start(t, stack.Options{Parameters: map[string]string{
-		"Issuer": p.issuer, "Audience": providersAudience, "Services": "billing=" + p.issuer + "#billing",
+		"Issuer": p.issuer, "Audience": providersAudience, "Services": "billing=" + p.issuer + "#billing,deploy=" + hangs + "#role",
 	}})
 	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer() || s.Issuer != p.issuer {
 		t.Errorf("the stack's issuer is %s, and it has started its own: %v", s.Issuer, err)
@@ -197,8 +236,8 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	if _, err := s.Token(t.Context(), stack.User, "", "ada@example.com", "Ada"); err == nil || !strings.Contains(err.Error(), p.issuer) {
 		t.Errorf("a token of the stack: %v", err)
 	}
-	orgs := func(method, token, body string) (int, string) {
-		req, err := http.NewRequest(method, s.URL+"/v1/orgs", strings.NewReader(body))
+	call := func(method, path, token, body string) (int, string) {
+		req, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,6 +245,7 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 		req.Header.Set("Content-Type", "application/json")
 		return do(t, http.DefaultClient, req)
 	}
+	orgs := func(method, token, body string) (int, string) { return call(method, "/v1/orgs", token, body) }
 	access, idToken := p.signIn(t, "ada")
 	if status, body := orgs("POST", access, `{"name":"Acme"}`); status != 201 {
 		t.Fatalf("the first token: %d %s", status, body)
@@ -213,9 +253,15 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	if status, body := orgs("GET", idToken, ""); idToken == "" || status != 401 {
 		t.Errorf("an ID token: %d %s", status, body)
 	}
-	if status, body := orgs("POST", p.serviceToken(t), `{"name":"Customer","externalId":"cus_1"}`); status != 201 || !strings.Contains(body, "cus_1") {
-		t.Errorf("a service: %d %s", status, body)
+	service := p.serviceToken(t)
+	var made struct{ ID, Key string }
+	if status, body := orgs("POST", service, `{"name":"Customer","externalId":"cus_1"}`); status != 201 || json.Unmarshal([]byte(body), &made) != nil {
+		t.Fatalf("a service: %d %s", status, body)
 	}
+	if status, body := call("POST", "/v1/orgs/"+made.ID+"/keys", service, `{}`); status != 201 || json.Unmarshal([]byte(body), &made) != nil {
+		t.Fatalf("a service's key: %d %s", status, body)
+	}
+	noKeyWaits(t, call, made.Key, junk(t, hangs, "role"))
 	alias, _ := p.signIn(t, "billing")
 	if status, body := orgs("GET", alias, ""); status != 401 || !strings.Contains(body, "person") {
 		t.Errorf("a user whose subject is the service's: %d %s", status, body)
@@ -233,13 +279,13 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 		}
 	}
 	p.setKeys(t, "one,two")
-	if status, body := orgs("GET", p.junk(t), ""); status != 401 { // the authorizer fetches the keys again
+	if status, body := orgs("GET", junk(t, p.issuer, "eve"), ""); status != 401 { // the authorizer fetches the keys again
 		t.Errorf("junk: %d %s", status, body)
 	}
 	p.setKeys(t, "two,one")
 	goodSoon("a key that was published ahead")
 	for range 20 { // the first one makes the authorizer fetch the keys, and then it pauses for ten seconds
-		if status, body := orgs("GET", p.junk(t), ""); status != 401 && status != 503 {
+		if status, body := orgs("GET", junk(t, p.issuer, "eve"), ""); status != 401 && status != 503 {
 			t.Fatalf("junk: %d %s", status, body)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/local/stack"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -114,8 +116,12 @@ func (d *door) said(t *testing.T, n int, key string) string {
 }
 
 // outsiders wants each door to answer a user about a foreign org as about an org that does not exist, and to refuse
-// credentials of the other kind.
+// credentials of the other kind and services.
 func (f *frontDoor) outsiders(t *testing.T) {
+	service, err := f.Token(t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	eve := f.tg.person(t, "eve")
 	eve.org(t)
 	stranger := f.tg.person(t, "stranger") // has never signed in
@@ -133,6 +139,8 @@ func (f *frontDoor) outsiders(t *testing.T) {
 			t.Errorf("%s: %s, and %s where there is no org", d.name, foreign.text, unknown.text)
 		}
 		d.want(t, d.member(f.org), key, 401, "user_token_required")
+		d.want(t, d.member(f.org), service, d.noMember, "insufficient_role")
+		d.want(t, d.keyPath, service, 401, "api_key_required")
 		d.want(t, d.keyPath, f.ada.token, 401, "api_key_required")
 		d.want(t, d.keyPath, "", 401, "missing_credentials")
 	}

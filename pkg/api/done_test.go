@@ -139,14 +139,16 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 }
 
 // hits makes a fault hit a write of the creation: its transaction or, for a link without an
-// Idempotency-Key, which needs no transaction, its second update.
+// Idempotency-Key, which needs no transaction, the update that writes it.
 func (c *creation) hits(fault storetest.Fault, key string) {
 	inOneWrite := c.route.Name() == "POST /link/create" && key == ""
 	if !inOneWrite {
 		c.Faults.Plan("TransactWriteItems", fault, 1)
 		return
 	}
-	c.Faults.Before("UpdateItem", func() {})
+	for range 2 { // the app and its org are charged
+		c.Faults.Before("UpdateItem", func() {})
+	}
 	c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", fault, 1) })
 }
 

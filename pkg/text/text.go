@@ -16,7 +16,7 @@ const (
 )
 
 // otherEmoji has the emoji that are not in Unicode's category So (other symbols).
-const otherEmoji = "‼⁉ℹ↔⤴⤵◻◼◽◾〰"
+const otherEmoji = "‼⁉ℹ↔⤴⤵◻◼◽◾〰〽"
 
 // blank has letters and symbols that look like a space.
 const blank = "\u115f\u1160\u2800\u3164\uffa0"
@@ -30,7 +30,7 @@ func Plain(s string) bool {
 	var before rune
 	for i, r := range s {
 		after, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
-		isBeforeEmoji := size > 0 && unicode.Is(unicode.So, after) // size 0: r is the last character
+		isBeforeEmoji := size > 0 && isSymbol(after) // size 0: r is the last character
 		joinsEmoji := r == zeroWidthJoiner && isEmojiPart(before) && isBeforeEmoji
 		showsEmoji := r == presentation && hasPresentation(before, after)
 		if hidden(r) && !joinsEmoji && !showsEmoji {
@@ -54,10 +54,12 @@ func hidden(r rune) bool {
 // hasPresentation reports whether a presentation between r and after makes an emoji of r: r is a symbol, or the sign on
 // a keycap.
 func hasPresentation(r, after rune) bool {
-	isSymbol := unicode.Is(unicode.So, r) || strings.ContainsRune(otherEmoji, r)
 	isOnKeycap := after == keycap && strings.ContainsRune("#*0123456789", r)
-	return isSymbol || isOnKeycap
+	return isSymbol(r) || isOnKeycap
 }
+
+// isSymbol reports whether a character can be an emoji: a symbol of the category So, or one of otherEmoji.
+func isSymbol(r rune) bool { return unicode.Is(unicode.So, r) || strings.ContainsRune(otherEmoji, r) }
 
 // isEmojiPart reports whether a character can stand before a joiner, as the end of an emoji: a symbol, a skin tone
 // (category Sk) or the presentation.

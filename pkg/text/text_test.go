@@ -10,6 +10,7 @@ func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
 	for _, s := range []string{ // plain
 		"", "Ada Lovelace", "Zoë", "Ω≈ç", "日本語", "नमस्ते", "O'Neil & Söhne (1)", "a\u0301",
 		"❤\ufe0f", "©\ufe0f", "‼\ufe0f", "1\ufe0f\u20e3 Team", "🏳\ufe0f\u200d🌈", "♂\ufe0f", "👩\u200d🚀", "👩🏽\u200d🚀", "❤\ufe0f\u200d🔥", "👨\u200d👩\u200d👧\u200d👦 Ltd",
+		"〽\ufe0f", "🙂\u200d↔\ufe0f", // emoji of other categories
 	} {
 		if !text.Plain(s) {
 			t.Errorf("%+q is refused", s)

@@ -139,6 +139,12 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
+	start := c.Now()
+	c.Now = func() time.Time { return start.Add(time.Minute) } // the first charge of a full budget is another update
+	for range 2 {
+		spends(3)
+	}
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 }
 
 func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {

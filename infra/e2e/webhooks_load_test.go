@@ -58,7 +58,6 @@ func crowded() map[string]string {
 // TestWebhooksUnderLoad sends events to four receivers: one is down for a while, one fails half the
 // time, one is slow and one is healthy.
 func TestWebhooksUnderLoad(t *testing.T) {
-	t.Parallel()
 	rate, during := loadRate, loadFor
 	if seconds := os.Getenv("LOAD_SECONDS"); seconds != "" {
 		n, err := strconv.Atoi(seconds)
@@ -99,6 +98,8 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	caused := steady(t, c, rate, during)
 	ended := time.Now()
 	t.Logf("%d events in %s; %d requests were answered 503 and sent again", len(caused), during, c.unavailable.Load())
+
+	t.Parallel() // the rest of the test mostly waits
 
 	receivers := map[string]*receiver{"healthy": healthy, "half": half, "slow": slow, "dead": dead}
 	drained := drain(t, s, c, caused, receivers, "half", maxDrain)

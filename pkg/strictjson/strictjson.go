@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -103,8 +104,8 @@ func (w walker) object(into reflect.Type, pointer string, depth int) error {
 	return w.closing()
 }
 
-// value reads the value at a pointer. into is as in object; elements of arrays may have any member. depth is the level
-// of the object or array that has the value.
+// value reads the value at a pointer. into is as in object, or the slice into which an array will be decoded. depth is the
+// level of the object or array that has the value.
 func (w walker) value(into reflect.Type, pointer string, depth int) error {
 	t, err := w.Token()
 	if err != nil {
@@ -117,8 +118,8 @@ func (w walker) value(into reflect.Type, pointer string, depth int) error {
 		if depth >= w.rules.Depth {
 			return ErrDepth
 		}
-		for w.More() {
-			if err := w.value(nil, pointer, depth+1); err != nil {
+		for i := 0; w.More(); i++ {
+			if err := w.value(elementOf(into), PointerTo(pointer, strconv.Itoa(i)), depth+1); err != nil {
 				return err
 			}
 		}
@@ -139,6 +140,14 @@ func (w walker) closing() error {
 // PointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section 3).
 func PointerTo(parent, member string) string {
 	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
+}
+
+// elementOf returns the type of the elements of a slice, nil for any other type.
+func elementOf(t reflect.Type) reflect.Type {
+	if t == nil || t.Kind() != reflect.Slice {
+		return nil
+	}
+	return t.Elem()
 }
 
 // fieldsOf returns the JSON names of the fields of a struct, or of the struct behind a pointer, with their types. A

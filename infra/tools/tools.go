@@ -128,7 +128,8 @@ func program(ctx context.Context, env, requirements, name string, say Progress) 
 		name: env, recipe: []string{requirements}, missing: missingPython,
 		build: func(ctx context.Context, dir string) error {
 			list := filepath.Join(dir, "requirements.txt")
-			args := []string{"install", "-q", "--disable-pip-version-check", "-r", list}
+			// Python compiles what is imported, when it is: that is a small part.
+			args := []string{"install", "-q", "--disable-pip-version-check", "--no-compile", "-r", list}
 			if strings.Contains(requirements, "--hash=") { // such a list has every package, with its hash
 				args = append(args, "--require-hashes", "--no-deps")
 			}

@@ -21,8 +21,12 @@ func main() {
 		tokens := accesstoken.ConfigFrom(e)
 		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))                       // whose API keys may introspect; "": no key may
 		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them in its header; both "": it needs none
+		takesImported := e.Bool("IMPORTED_KEYS", false)
 		return func() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
+			if takesImported {
+				a.TakeImported(nil, 0)
+			}
 			lambda.StartURL(forwardauth.New(guard.On(a), owner, secret, old))
 		}
 	})

@@ -14,8 +14,12 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // an Allow ends then, should a gateway keep it; 0: it has no end
+		takesImported := e.Bool("IMPORTED_KEYS", false)
 		return func() {
 			keysOnly := authn.New(table, nil) // without access tokens
+			if takesImported {
+				keysOnly.TakeImported(nil, 0)
+			}
 			lambda.StartSharedAuthorizer(guard.On(keysOnly).SharedKey, allowFor)
 		}
 	})

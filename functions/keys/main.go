@@ -2,6 +2,8 @@
 package main
 
 import (
+	"time"
+
 	"latchkey/pkg/api"
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/boot"
@@ -18,6 +20,7 @@ func main() {
 		}
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
-		return func() { lambda.StartHTTP(api.Keys(table, prefix, consoleOrigins, maxAuthAge)) }
+		maxLife := time.Duration(e.Int("MAX_KEY_DAYS", 0, 0)) * 24 * time.Hour // 0: keys need not expire
+		return func() { lambda.StartHTTP(api.Keys(table, prefix, maxLife, consoleOrigins, maxAuthAge)) }
 	})
 }

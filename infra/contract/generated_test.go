@@ -111,13 +111,17 @@ func generate(text string) (string, error) {
 func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error) {
 	schemes := map[principal.Credential]string{principal.UserToken: "{ userToken: [] }", principal.APIKey: "{ apiKey: [] }"}
 	lines := list("      security", []string{schemes[r.Takes]}) // [] for a public route
-	if roles := r.May.List(); len(roles) > 0 {
+	roles, words := r.May.List(), joined(r.May.List())
+	if r.May == route.ServicesOnly {
+		words = "none, only services"
+	}
+	if words != "" {
 		lines += list("      x-roles", roles)
 		at := roleSentence.FindStringIndex(rest)
 		if at == nil {
 			return "", fmt.Errorf("%s: the description does not begin with the roles", r.Name())
 		}
-		rest = rest[:at[0]] + "Roles: " + joined(roles) + "." + rest[at[1]:]
+		rest = rest[:at[0]] + "Roles: " + words + "." + rest[at[1]:]
 	}
 	var codes []problem.Code
 	for _, code := range problem.Codes() {
@@ -190,6 +194,9 @@ func setEnums(text string) (string, error) {
 // list returns a list of YAML in lines of up to 120 characters.
 func list[T ~string](key string, values []T) string {
 	out, line := "", key+": ["
+	if len(values) == 0 {
+		return line + "]\n"
+	}
 	for i, v := range values {
 		item := string(v) + ", "
 		if i == len(values)-1 {
@@ -225,6 +232,8 @@ func routeTable(doc *openapi3.T) string {
 		switch {
 		case r.May == route.AnyMember:
 			role = "any member"
+		case r.May == route.ServicesOnly:
+			role = "service"
 		case r.Takes == principal.UserToken:
 			role = cmp.Or(role, "any user") // a route outside orgs has no roles
 		}

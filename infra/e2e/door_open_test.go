@@ -58,6 +58,9 @@ type frontDoor struct {
 	doors []*door
 	ada   *person
 	org   string // ada's org, which is also the parameter OwnerOrgId: its keys may introspect
+
+	billing *person // a service
+	earlier earlierSystem
 }
 
 // openDoors starts the stack with the owner's API beside it, and the servers. The org must be there before a second
@@ -66,10 +69,11 @@ func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{
 		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/examples/consumer/template.yaml"),
-		Parameters: map[string]string{"ForwardAuth": "true"},
+		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true"},
 	})
 	f := &frontDoor{Stack: s, tg: tg, ada: tg.person(t, "ada")}
-	f.org = f.ada.org(t)
+	f.org, f.billing = f.ada.org(t), serviceOf(t, s, tg)
+	f.earlier.listen(t)
 	if err := s.Deploy(t.Context(), map[string]string{"OwnerOrgId": f.org}); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +114,8 @@ func (f *frontDoor) servers(t *testing.T) *door {
 	for i := range served {
 		address := freeAddress(t)
 		cmd := exec.CommandContext(t.Context(), program)
-		cmd.Env = f.documentedEnvironment(t, address)
+		cmd.Env = append(f.documentedEnvironment(t, address),
+			"IMPORTED_KEYS=true", "EARLIER_SYSTEM="+f.earlier.url, "LATCHKEY_API="+f.URL, "SERVICE_TOKEN="+f.billing.token)
 		serve(t, cmd)
 		tg := newTarget("go", "http://"+address, nil)
 		tg.client.Transport = counting{tg.client.Transport, &served[i]}

@@ -21,6 +21,8 @@ import (
 func TestFrontDoor(t *testing.T) {
 	f := openDoors(t)
 	t.Run("ARevokedKeyIsRefusedAtEveryDoorAtOnce", f.revoked)
+	t.Run("AnImportedKeyDiesAtEveryDoorAtOnce", f.imported)
+	t.Run("AFallbackOnlyImports", f.fallsBack)
 	t.Run("AnOutsiderLearnsNothing", f.outsiders)
 	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
 	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)

@@ -53,6 +53,7 @@ func TestLocal(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: memoryDir(t), Parameters: patient})
 	t.Run("ItCostsWhatTheDocumentationSays", func(t *testing.T) { costs(t, s, tg) })
+	t.Run("ImportedKeysAreTakenWithTheirParameterOnly", func(t *testing.T) { takenWithParameter(t, s, tg) })
 	suite(t, tg)
 	base, err := url.Parse(s.URL)
 	if err != nil {
@@ -73,6 +74,8 @@ func TestLocal(t *testing.T) {
 	t.Run("ExpiredKeysMakeRoomForNewOnes", func(t *testing.T) { expiredMakeRoom(t, s, tg) })
 	t.Run("TheSweepTakesUpWhatIsDue", func(t *testing.T) { whatIsDue(t, s, tg) })
 	t.Run("Webhooks", func(t *testing.T) { webhooks(t, s, tg) })
+	t.Run("ImportedKeysLiveAndDieAsOthersDo", func(t *testing.T) { importedKeys(t, s, tg) })
+	t.Run("MovingInDoesWhatItShows", func(t *testing.T) { movingIn(t, tg, base.Port()) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range s.Access().Spare() {

@@ -158,12 +158,14 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	c.path = strings.Replace(c.path, "/keys", "/keys/"+made.str("id")+"/rotate", 1)
 	c.body = `{"graceSeconds":60}`
 	rotated := tg.want(t, c, 201, "").str("key")
-	answers := tg.do(t, call{method: "POST", path: "/app/get", bearer: key}).text +
+	foreign := foreignKey()
+	serviceOf(t, s, tg).imports(t, org, "", foreign)
+	answers := tg.do(t, call{method: "POST", path: "/app/get", bearer: key}).text + tg.do(t, call{method: "POST", path: "/app/get", bearer: foreign}).text +
 		tg.do(t, call{method: "POST", path: "/app/get", bearer: key[:len(key)-1]}).text +
 		ada.do(t, "GET", "/v1/orgs/"+org+"/keys", "").text + ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text +
 		tg.do(t, call{method: "GET", path: "/v1/orgs", bearer: key}).text
 	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s)}
-	for name, secret := range map[string]string{"key": key, "rotated key": rotated, "Idempotency-Key": once, "access token": ada.token} {
+	for name, secret := range map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token} {
 		for place, text := range places {
 			if form := findSecret(text, secret); form != "" {
 				t.Errorf("the %s is, %s, in the %s", name, form, place)

@@ -119,6 +119,15 @@ func fromYourServer(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, steps, terminal)
 }
 
+// movingIn runs the commands of infra/docs/moving.md, on a stack that takes imported keys.
+func movingIn(t *testing.T, tg *target, port string) {
+	steps, terminal := stepsOf(t, repositoryFile(t, "infra/docs/moving.md"))
+	if len(steps) < 3 || terminal != "" {
+		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
+	}
+	pasted(t, tg, port, steps, terminal)
+}
+
 // pasted runs the steps in a shell, with only the base URL changed, and compares the output with the document.
 func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
 	second := filepath.Join(t.TempDir(), "terminal")

@@ -28,6 +28,15 @@ func millis(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
+// deleteRow deletes a row without the product.
+func deleteRow(t *testing.T, s *stack.Stack, k rowKey) {
+	t.Helper()
+	in := &dynamodb.DeleteItemInput{TableName: &s.TableName, Key: k.attributes()}
+	if _, err := backing.NewDynamoDBClient(s.DataPlane.DynamoDB).DeleteItem(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // setRow changes a row without the product, so that a test need not wait for days. An update writes the attribute
 // state as #state, and status as #status, because these are reserved words of DynamoDB. It may have one of them.
 func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {

@@ -7,13 +7,19 @@ import (
 	"latchkey/infra/local/stack"
 )
 
-// aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
-func aService(t *testing.T, s *stack.Stack, tg *target) {
+// serviceOf returns the service of the local stack.
+func serviceOf(t *testing.T, s *stack.Stack, tg *target) *person {
+	t.Helper()
 	token, err := s.Token(t.Context(), stack.Service, "", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	billing := &person{tg: tg, token: token}
+	return &person{tg: tg, token: token}
+}
+
+// aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
+func aService(t *testing.T, s *stack.Stack, tg *target) {
+	billing := serviceOf(t, s, tg)
 	zoe := tg.person(t, "zoe") // the subject of a local token is its email
 	made := billing.want(t, "POST", "/v1/orgs", `{"name":"Customer","externalId":"cus_1","admin":{"subject":"`+zoe.email+`","name":"Zoe"}}`, 201, "")
 	org := "/v1/orgs/" + made.str("id")
@@ -38,7 +44,7 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "POST", org+"/leave", `{}`, 403, "insufficient_role")
 	billing.want(t, "GET", "/v1/orgs", "", 400, "missing_parameter")
 	zoe.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 400, "unknown_parameter")
-	tg.want(t, call{method: "POST", path: "/app/get", bearer: token}, 401, "api_key_required")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.token}, 401, "api_key_required")
 	billing.want(t, "DELETE", org, "", 204, "")
 	tg.want(t, good, 401, "key_revoked")
 	if left := billing.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 200, "").list("orgs"); len(left) != 0 {

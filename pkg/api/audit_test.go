@@ -157,6 +157,10 @@ func (a *audited) keys(t *testing.T, app string) {
 	short := create(`{"name":"server","expiresIn":3600,"appId":"` + app + `"}`)
 	end := ends(time.Hour)
 	a.expect("key.created", short, `{"appId":{"from":null,"to":"`+app+`"},"expiresAt":{"from":null,"to":`+end+`},"name":{"from":null,"to":"server"}}`)
+	imports := request{as: service(), method: "POST", path: base + "/import", body: `{"keys":[{"sha256":"` + strings.Repeat("0a", 32) + `","prefix":"sk"}]}`}
+	a.expect("key.imported", a.send(t, imports).each("keys", "id")[0], `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
+	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
+	a.send(t, imports) // the hash was imported before
 	to := rotate(k, `{"graceSeconds":60}`)
 	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":`+ends(time.Minute)+`},"rotatedTo":{"from":null,"to":"`+to+`"}}`)
 	last := rotate(short, `{"graceSeconds":604800}`) // short expires before the grace would end, and keeps its expiry

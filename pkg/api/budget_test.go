@@ -42,15 +42,18 @@ func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 		w := newWorld(t, s, suffix)
 		w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin may leave: the last one may not
 		w.connect(t)
+		r := good()[route.Name()]
 		as := user(w.byRole[org.Admin])
-		if route.Takes == principal.APIKey {
+		switch r.may {
+		case withAKey:
 			as = w.caller("key")
+		case services:
+			as = service()
 		}
 		s.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 		now := s.Now()
 		s.Now = func() time.Time { return now }
 		s.empty(t, w.org, id.DefaultApp(w.org))
-		r := good()[route.Name()]
 		out := s.do(t, w.request(route.Method, route.Pattern, as, r.body))
 		s.Now = time.Now
 		s.Limits = store.DefaultLimits()

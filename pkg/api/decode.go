@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -17,14 +18,11 @@ import (
 	"latchkey/pkg/strictjson"
 )
 
-// maxBody is the largest body taken, in bytes (infra/docs/api.md, "Requests and answers").
-const maxBody = 16 << 10
-
-// readBody reads the body of a request, "{}" for an empty one. A body with a content
+// readBody reads the body of a request, "{}" for an empty one, up to most bytes. A body with a content
 // coding, such as gzip, is refused by its header: the gateway has turned its bytes into
 // text, which cannot be decoded any more. Errors: body_too_large, unsupported_media_type,
 // invalid_json for a body that cannot be read.
-func readBody(r *http.Request) ([]byte, error) {
+func readBody(r *http.Request, most int) ([]byte, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions: // a body of these has no meaning (RFC 9110, section 9.3)
 		return []byte("{}"), nil
@@ -32,13 +30,13 @@ func readBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil {
 		return []byte("{}"), nil
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(most)+1))
 	if err != nil {
 		return nil, problem.Wrap(problem.InvalidJSON, "The body cannot be read.", err)
 	}
 	switch {
-	case len(body) > maxBody:
-		return nil, problem.New(problem.BodyTooLarge, "The body is larger than 16 KB.")
+	case len(body) > most:
+		return nil, problem.New(problem.BodyTooLarge, fmt.Sprintf("The body is larger than %d KB.", most>>10))
 	case len(body) == 0:
 		return []byte("{}"), nil
 	}

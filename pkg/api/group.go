@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,11 +19,12 @@ import (
 // call is one request on its way through a handler.
 type call struct {
 	*http.Request
-	route  route.Route
-	caller principal.Principal // the zero value on a public route
-	body   []byte              // unchanged from the request; "{}" for an empty body
-	maxAge time.Duration       // group.maxAge
-	org    id.Org              // the org in the path; "" when the path names no org
+	route   route.Route
+	caller  principal.Principal // the zero value on a public route
+	body    []byte              // unchanged from the request; "{}" for an empty body
+	maxAge  time.Duration       // group.maxAge
+	maxLife time.Duration       // group.maxLife
+	org     id.Org              // the org in the path; "" when the path names no org
 }
 
 // answer is the result of a handler.
@@ -47,6 +49,7 @@ type group struct {
 	routes   map[string]route.Route // by Route.Name
 	console  []string               // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
+	maxLife  time.Duration // the longest life of a new API key; 0: it need not expire
 	maxAge   time.Duration // the greatest age of a recent sign-in (call.needRecentSignIn); 0: any age
 }
 
@@ -106,7 +109,7 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer runs the handler of a route, after the checks that all routes share. It also returns
 // the caller, for the log.
 func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, rt route.Route) (answer, principal.Principal, error) {
-	c := &call{Request: r, route: rt, maxAge: g.maxAge}
+	c := &call{Request: r, route: rt, maxAge: g.maxAge, maxLife: g.maxLife}
 	w.Header().Set("Cache-Control", "no-store") // unless the handler's answer sets another
 	if rt.Takes != principal.Public {
 		var err error
@@ -117,7 +120,7 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err := checkQuery(r, rt); err != nil {
 		return answer{}, c.caller, err
 	}
-	body, err := readBody(r)
+	body, err := readBody(r, cmp.Or(rt.MaxBody, route.DefaultMaxBody))
 	if err != nil {
 		return answer{}, c.caller, err
 	}

@@ -57,14 +57,16 @@ func withoutHandler() (missing string) {
 // handlers returns the handler of every function that serves HTTP, by the name of the function's
 // folder. console has the template's parameter ConsoleOrigins.
 func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
-	return handlersFor(s, woken, console, 0)
+	return handlersFor(s, woken, console, settings{})
 }
 
-// handlersFor returns the handlers of a deployment that has a MaxAuthAge; 0: none.
-func handlersFor(s *store.Store, woken *wakes, console []string, maxAge time.Duration) map[string]http.Handler {
+// settings are parameters of a deployment; 0: none.
+type settings struct{ maxAuthAge, maxKeyLife time.Duration }
+
+func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console, issuer), "deleteorg": api.DeleteOrg(s, console, maxAge), "members": api.Members(s, console, maxAge, issuer),
-		"keys": api.Keys(s, "lk", console, maxAge), "apps": api.Apps(s, console),
+		"orgs": api.Orgs(s, console, issuer), "deleteorg": api.DeleteOrg(s, console, of.maxAuthAge), "members": api.Members(s, console, of.maxAuthAge, issuer),
+		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.maxAuthAge), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken),
 	}
 }
@@ -102,14 +104,14 @@ func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...webhook.Mes
 
 func newServer(t *testing.T, console ...string) *server {
 	t.Helper()
-	return newServerFor(t, 0, console...)
+	return newServerFor(t, settings{}, console...)
 }
 
-// newServerFor returns a server that has a MaxAuthAge; 0: none.
-func newServerFor(t *testing.T, maxAge time.Duration, console ...string) *server {
+// newServerFor returns a server of a deployment with these settings.
+func newServerFor(t *testing.T, of settings, console ...string) *server {
 	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
-	functions := handlersFor(tb.Store, woken, console, maxAge)
+	functions := handlersFor(tb.Store, woken, console, of)
 	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next} // a call beyond its function's role fails the test
 	mux := http.NewServeMux()
 	for _, r := range route.All() {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -28,18 +29,20 @@ type keys struct {
 	prefix string
 }
 
-// Keys returns the handler of functions/keys. Every new key begins with prefix. console lists
-// origins, as for Orgs. A caller who creates or rotates a key must have signed in within maxAge; 0: at any time.
-func Keys(s *store.Store, prefix string, console []string, maxAge time.Duration) http.Handler {
+// Keys returns the handler of functions/keys. Every new key begins with prefix, and must expire within maxLife; 0: it need
+// not expire. console lists origins, as for Orgs. A caller who creates or rotates a key must have signed in within maxAge; 0:
+// at any time.
+func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, maxAge time.Duration) http.Handler {
 	k := keys{s, prefix}
 	g := newGroup("keys", map[string]handler{
-		"listKeys":  handle(k.list),
-		"createKey": handleAs[keyIn](k.create),
-		"updateKey": handleAs[keyChangeIn](k.update),
-		"revokeKey": handleAs[revokeIn](k.revoke),
-		"rotateKey": handleAs[rotateIn](k.rotate),
+		"listKeys":   handle(k.list),
+		"createKey":  handleAs[keyIn](k.create),
+		"importKeys": handleAs[importIn](k.imports),
+		"updateKey":  handleAs[keyChangeIn](k.update),
+		"revokeKey":  handleAs[revokeIn](k.revoke),
+		"rotateKey":  handleAs[rotateIn](k.rotate),
 	}, console)
-	g.maxAge = maxAge
+	g.maxAge, g.maxLife = maxAge, maxLife
 	return g
 }
 
@@ -93,12 +96,19 @@ func newKeyBodyOf(k store.MintedKey) newKeyBody {
 }
 
 // lifetime checks the member expiresIn, which has seconds. It returns 0 for nil: the member was not sent.
-func lifetime(seconds *int64) (time.Duration, error) {
+func (c *call) lifetime(seconds *int64) (time.Duration, error) {
+	most := int64(maxExpiresIn)
+	if c.maxLife != 0 {
+		if err := required("/expiresIn", seconds); err != nil {
+			return 0, err
+		}
+		most = min(most, int64(c.maxLife/time.Second))
+	}
 	if seconds == nil {
 		return 0, nil
 	}
-	if *seconds < 1 || *seconds > maxExpiresIn {
-		return 0, problem.Invalid("/expiresIn", "range", "The value must be from 1 to 315360000 seconds.")
+	if *seconds < 1 || *seconds > most {
+		return 0, problem.Invalid("/expiresIn", "range", fmt.Sprintf("The value must be from 1 to %d seconds.", most))
 	}
 	return time.Duration(*seconds) * time.Second, nil
 }
@@ -123,7 +133,7 @@ func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
 	if in.AppID != nil { // otherwise the store takes the org's default app
 		wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
-	wanted.ExpiresIn, err = lifetime(in.ExpiresIn)
+	wanted.ExpiresIn, err = c.lifetime(in.ExpiresIn)
 	return wanted, err
 }
 
@@ -186,7 +196,7 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 	if r.KeyChange, err = keyChangeOf(c, nil, in.Scopes, in.Metadata); err != nil {
 		return r, err
 	}
-	r.ExpiresIn, err = lifetime(in.ExpiresIn)
+	r.ExpiresIn, err = c.lifetime(in.ExpiresIn)
 	return r, err
 }
 

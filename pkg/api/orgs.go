@@ -79,7 +79,7 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 // a service has.
 func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgOfUserBody], error) {
 	values := c.URL.Query()["externalId"]
-	if len(values) != 1 || !validExternalID(values[0]) {
+	if len(values) != 1 || !isVisible(values[0], 1, maxExternalID) {
 		return list[orgOfUserBody]{}, problem.New(problem.MissingParameter,
 			"Send one externalId of an org. There is no list of all orgs: it would take a read of the whole table.")
 	}
@@ -149,18 +149,8 @@ func (in personIn) parse(at string) (*store.Enrolled, error) {
 // maxExternalID is the most characters of an externalId.
 const maxExternalID = 128
 
-// validExternalID reports whether a text has 1 to 128 visible ASCII characters.
-func validExternalID(s string) bool {
-	for _, b := range []byte(s) {
-		if b <= ' ' || b > '~' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxExternalID
-}
-
 func parseExternalID(s string) (string, error) {
-	if !validExternalID(s) {
+	if !isVisible(s, 1, maxExternalID) {
 		return "", problem.Invalid("/externalId", "format", "The value must have 1 to 128 visible ASCII characters.")
 	}
 	return s, nil

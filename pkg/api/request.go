@@ -207,17 +207,22 @@ func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made],
 		return once, nil
 	}
 	key := values[0]
-	ok := len(values) == 1 && len(key) >= minIdempotencyKey && len(key) <= maxIdempotencyKey
-	for _, b := range []byte(key) {
-		visible := b > ' ' && b < 0x7f // 0x7f is DEL
-		ok = ok && visible
-	}
-	if !ok {
+	if len(values) != 1 || !isVisible(key, minIdempotencyKey, maxIdempotencyKey) {
 		return once, problem.New(problem.InvalidIdempotencyKey,
 			"An Idempotency-Key is one value of 32 to 255 visible ASCII characters; use a random UUID.")
 	}
 	once.Request = store.Request{Key: secret.New(key), Principal: c.caller.ID(), Method: c.Method, Path: c.URL.Path, Body: c.body}
 	return once, nil
+}
+
+// isVisible reports whether a text has visible ASCII characters only, at least and at most so many.
+func isVisible(s string, least, most int) bool {
+	for _, b := range []byte(s) {
+		if b <= ' ' || b > '~' {
+			return false
+		}
+	}
+	return len(s) >= least && len(s) <= most
 }
 
 // nameIn is a body with a name.

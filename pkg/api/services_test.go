@@ -23,7 +23,7 @@ func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 		"GET /v1/orgs":                {400, problem.MissingParameter}, // there is no list of all orgs
 		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // it is no member
 	}
-	s := newServerFor(t, time.Minute) // who signs in is asked for a recent sign-in, a service never
+	s := newServerFor(t, settings{maxAuthAge: time.Minute}) // who signs in is asked for a recent sign-in, a service never
 	s.NewUser(t, "spare@example.com")
 	rows := good()
 	for _, r := range route.All() {

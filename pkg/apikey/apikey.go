@@ -28,6 +28,9 @@ func ValidPrefix(prefix string) bool {
 // Hash is the SHA-256 of a key's whole text. The table stores the hash in place of the key.
 type Hash = secret.Hash
 
+// HashOf returns the hash of the text of a key that was made elsewhere, of any form.
+func HashOf(text string) Hash { return secret.HashOf(text) }
+
 // Minted is a new key. Key is its whole text, which is shown once and never stored. Prefix is the public beginning of
 // the text, by which people recognise the key.
 type Minted struct {
@@ -69,6 +72,13 @@ func Parse(text string) (Parsed, error) {
 		return Parsed{}, ErrMalformed
 	}
 	return Parsed{Org: id.OrgFromBits(p.Owner), Key: id.KeyFromBits(p.Item), Hash: p.Hash}, nil
+}
+
+// IsForeign reports whether a text has neither the form of a key nor that of a link's token. It may then be a key that was
+// imported.
+func IsForeign(text string) bool {
+	_, err := secret.Parse(text)
+	return err != nil
 }
 
 // The bounds of the scopes and the metadata that a key carries for the owner's own API (infra/docs/api.md, "Limits").

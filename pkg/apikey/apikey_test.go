@@ -81,6 +81,9 @@ func TestALinksTokenIsNoKey(t *testing.T) {
 		if _, err := apikey.Parse(m.Text.Reveal()); (err == nil) != want || apikey.ValidPrefix(prefix) != want {
 			t.Errorf("%s: %v", prefix, err)
 		}
+		if text := m.Text.Reveal(); apikey.IsForeign(text) || !apikey.IsForeign(text+"0") {
+			t.Errorf("%s: a foreign text", prefix)
+		}
 	}
 	for _, prefix := range []string{"", "LK", "l_k"} {
 		if apikey.ValidPrefix(prefix) {

@@ -25,6 +25,8 @@ import (
 type Table interface {
 	// APIKey reads a key's row, strongly consistent. ok is false when there is no row.
 	APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error)
+	// Imported reads, strongly, as which key a text was imported. ok is false for a text that was never imported.
+	Imported(ctx context.Context, h apikey.Hash) (at store.Imported, ok bool, err error)
 	// NoteUse writes that a key was used. It never fails a request.
 	NoteUse(ctx context.Context, k store.APIKey, at int64)
 	// Role reads which role a user has in an org, strongly consistent. ok is false when the user has none.
@@ -47,6 +49,8 @@ type Authorizer struct {
 	tokens Tokens
 	Now    func() time.Time
 	used   hourly // so that a key's use is written once an hour, not at each request
+
+	imported *imported // nil: imported keys are not taken
 }
 
 // New returns an authorizer. Without tokens (nil) it decides on API keys only.
@@ -99,19 +103,12 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	if err != nil {
 		return store.APIKey{}, err
 	}
-	parsed, err := apikey.Parse(raw)
-	if err != nil {
-		if accesstoken.LooksLikeJWT(raw) {
-			return store.APIKey{}, problem.New(problem.APIKeyRequired, "This route takes an API key, not an access token.")
-		}
-		return store.APIKey{}, errInvalid()
-	}
-	row, ok, err := a.table.APIKey(ctx, parsed.Org, parsed.Key)
+	row, hash, ok, err := a.rowOf(ctx, raw)
 	if err != nil {
 		return store.APIKey{}, err
 	}
 	// Only a caller who has a key's secret may learn the key's state.
-	if !ok || !row.Hash.Equal(parsed.Hash) {
+	if !ok || !row.Hash.Equal(hash) {
 		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
@@ -122,10 +119,27 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	default:
 		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
 	}
-	if a.used.first(parsed.Key, now) {
+	if a.used.first(row.ID, now) {
 		a.table.NoteUse(ctx, row, now)
 	}
 	return row, nil
+}
+
+// rowOf reads the row of a key, and returns the hash of the key's text. ok is false when there is no row.
+func (a *Authorizer) rowOf(ctx context.Context, raw string) (row store.APIKey, hash apikey.Hash, ok bool, err error) {
+	parsed, err := apikey.Parse(raw)
+	switch {
+	case err == nil:
+		row, ok, err = a.table.APIKey(ctx, parsed.Org, parsed.Key)
+		return row, parsed.Hash, ok, err
+	case accesstoken.LooksLikeJWT(raw):
+		return row, hash, false, problem.New(problem.APIKeyRequired, "This route takes an API key, not an access token.")
+	case a.imported == nil || !apikey.IsForeign(raw):
+		return row, hash, false, nil
+	}
+	hash = apikey.HashOf(raw)
+	row, ok, err = a.imported.row(ctx, a.table, raw, hash)
+	return row, hash, ok, err
 }
 
 // errInvalid returns the same refusal for a malformed key, an unknown key and a wrong secret.

@@ -30,6 +30,9 @@ import (
 // AnswersWithin bounds a check. It leaves half a second of the 3 s within which a caller must get its 503.
 const AnswersWithin = 2500 * time.Millisecond
 
+// fallbacksAtOnce bounds the calls of Config.Fallback that run at the same time, since unknown texts cost a caller nothing.
+const fallbacksAtOnce = 16
+
 // Config has the settings of a Guard.
 type Config struct {
 	// AWS has the region and the credentials, and may have the endpoint. Its HTTP client and its
@@ -43,6 +46,14 @@ type Config struct {
 	// RequireRole always fail.
 	Tokens *Tokens
 
+	// ImportedKeys makes the Guard take imported API keys too, as the parameter of the same name does.
+	ImportedKeys bool
+	// Fallback is asked for a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet:
+	// it looks for the key in an earlier system of yours, and if the key is good there, imports it by the API (importKeys),
+	// with the token of a service. What it returns decides nothing: the imported key's row is read then. Its error makes the
+	// check fail, so that the caller gets 503. At most 16 calls run at the same time; others wait. It should end when the
+	// context does. nil: a text that was not imported is refused. It needs ImportedKeys.
+	Fallback func(ctx context.Context, text string) error
 	// Report is called with the error when Handler answers 503; nil: no report.
 	Report func(*http.Request, error)
 
@@ -63,14 +74,17 @@ type Guard struct {
 	reportRefusal func(*http.Request, *problem.Error)
 }
 
-// New returns a Guard. It makes no request. It panics without a Table, and for Tokens without an Issuer:
-// otherwise every request would be refused for a mistake in the settings.
+// New returns a Guard. It makes no request. It panics without a Table, for Tokens without an Issuer, and for a
+// Fallback without ImportedKeys: otherwise every request would be refused for a mistake in the settings.
 func New(c Config) *Guard {
 	if c.Table == "" {
 		panic("guard: Config.Table is empty")
 	}
 	if c.Tokens != nil && c.Tokens.Issuer == "" {
 		panic("guard: Config.Tokens.Issuer is empty")
+	}
+	if c.Fallback != nil && !c.ImportedKeys {
+		panic("guard: Config.Fallback imports keys, and Config.ImportedKeys is false")
 	}
 	db := dynamodb.NewFromConfig(c.AWS, func(o *dynamodb.Options) {
 		o.HTTPClient = boot.NewHTTPClient()
@@ -80,7 +94,11 @@ func New(c Config) *Guard {
 	if c.Tokens != nil {
 		tokens = accesstoken.New(*c.Tokens, boot.NewIssuerClient(), time.Now)
 	}
-	g := On(authn.New(store.New(db, c.Table), tokens))
+	checks := authn.New(store.New(db, c.Table), tokens)
+	if c.ImportedKeys {
+		checks.TakeImported(c.Fallback, fallbacksAtOnce)
+	}
+	g := On(checks)
 	g.report, g.reportRefusal = c.Report, c.ReportRefusal
 	return g
 }

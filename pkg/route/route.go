@@ -22,7 +22,12 @@ type Route struct {
 	Takes     principal.Credential
 	May       Roles    // of a UserToken route under an org; NoOrg for all others
 	Query     []string // the names of the query parameters that the route takes
+	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
 }
+
+// DefaultMaxBody is the largest body of a request, in bytes, unless the route takes a larger one (infra/docs/api.md,
+// "Requests and answers").
+const DefaultMaxBody = 16 << 10
 
 // Preflight is the operation of every OPTIONS route.
 const Preflight = "preflight"
@@ -30,21 +35,24 @@ const Preflight = "preflight"
 // Name returns the route's name in logs: "GET /v1/orgs/{orgId}".
 func (r Route) Name() string { return r.Method + " " + r.Pattern }
 
-// ForConsole reports whether only pages of the console's origins may call the route.
-func (r Route) ForConsole() bool { return strings.HasPrefix(r.Pattern, "/v1/") }
+// ForConsole reports whether only pages of the console's origins may call the route. No page calls a route for services.
+func (r Route) ForConsole() bool {
+	return strings.HasPrefix(r.Pattern, "/v1/") && r.May != ServicesOnly
+}
 
 // Roles is a set of roles.
 type Roles uint8
 
 // The sets of roles that routes use.
 const (
-	NoOrg      Roles = iota // the route is not about one org: any user
-	AnyMember               // admin, member or viewer
-	MayRead                 // admin or member
-	AdminsOnly              // admin
+	NoOrg        Roles = iota // the route is not about one org: any user
+	AnyMember                 // admin, member or viewer
+	MayRead                   // admin or member
+	AdminsOnly                // admin
+	ServicesOnly              // no user, only a service of the owner
 )
 
-// List returns the roles of the set, nil for NoOrg.
+// List returns the roles of the set, nil for NoOrg and ServicesOnly.
 func (r Roles) List() []org.Role {
 	switch r {
 	case AnyMember:
@@ -79,6 +87,7 @@ var routes = [...]Route{
 
 	{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, May: MayRead, Query: []string{"limit", "cursor", "createdBy"}},
 	{Operation: "createKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "importKeys", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/import", Function: "keys", Takes: principal.UserToken, May: ServicesOnly, MaxBody: 128 << 10},
 	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
 	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly, Query: []string{"endpoints", "links"}},
 	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},

@@ -74,7 +74,7 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 // TestASetOfRolesIsOneForNoWeakerRole: a set has exactly these roles, and none that may do less.
 func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
 	for set, want := range map[route.Roles][]org.Role{
-		route.NoOrg: nil, route.AdminsOnly: {org.Admin}, route.MayRead: {org.Admin, org.Member}, route.AnyMember: {org.Admin, org.Member, org.Viewer},
+		route.NoOrg: nil, route.ServicesOnly: nil, route.AdminsOnly: {org.Admin}, route.MayRead: {org.Admin, org.Member}, route.AnyMember: {org.Admin, org.Member, org.Viewer},
 	} {
 		if got := set.List(); !slices.Equal(got, want) {
 			t.Errorf("%d: %v", set, got)

@@ -50,6 +50,9 @@ func ValidPrefix(prefix string) bool {
 // Hash is the SHA-256 of a whole text. The table stores the hash in place of the text.
 type Hash [sha256.Size]byte
 
+// HashOf returns the hash of a text.
+func HashOf(text string) Hash { return sha256.Sum256([]byte(text)) }
+
 // Equal reports whether two hashes are the same, in constant time.
 func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
@@ -79,7 +82,7 @@ func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error)
 	text := body + checksum(body)
 	return Minted{
 		Text: New(text), Prefix: prefix + "_" + locator[:shownLen],
-		Hash: sha256.Sum256([]byte(text)),
+		Hash: HashOf(text),
 	}, nil
 }
 
@@ -115,7 +118,7 @@ func Parse(text string) (Parsed, error) {
 		return Parsed{}, err
 	}
 	item, owner := unpack(word)
-	return Parsed{Prefix: prefix, Item: item, Owner: owner, Hash: sha256.Sum256([]byte(text))}, nil
+	return Parsed{Prefix: prefix, Item: item, Owner: owner, Hash: HashOf(text)}, nil
 }
 
 // pack makes the word of a locator: the 80 random bits of the item's ULID, then the ULID's 48 bits of time, then the

@@ -121,12 +121,17 @@ func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // app_not_found, limit_reached.
 func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey, once Once[MintedKey]) (Created[MintedKey], error) {
-	var made Created[MintedKey]
 	k, err := s.mint(o, wanted)
 	if err != nil {
-		return made, err
+		return Created[MintedKey]{}, err
 	}
-	if made, err = once.render(k); err != nil {
+	return s.addKey(ctx, a, o, k, once, "key.created", func(*txn) {})
+}
+
+// addKey writes a new key. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
+func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (Created[MintedKey], error) {
+	made, err := once.render(k)
+	if err != nil {
 		return made, err
 	}
 	create := func() error {
@@ -136,13 +141,14 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 		if k.AppID != id.DefaultApp(o) { // which exists as long as the org
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
 		}
+		also(t)
 		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
 		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unless(keysClosed, refuse(errKeyLimit)),
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
 		changes := APIKey{}.changes(APIKey{Scopes: k.Scopes, Metadata: k.Metadata}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
-		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: "key.created", actor: a.id(), target: string(k.ID), changes: changes})
+		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
 	}
 	err = create()

@@ -19,6 +19,7 @@ var (
 	errKeyRotated       = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key was rotated meanwhile. Its successor may be the one to change."}
 	errKeyDead          = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key is revoked or has expired."}
 	errKeyBarred        = &problem.Error{Code: problem.KeyNotActive, Detail: "The API key was revoked, and its webhook endpoints were disabled."}
+	errKeyImported      = &problem.Error{Code: problem.Conflict, Detail: "A key with this hash was imported before."}
 	errKeyLimit         = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many active API keys as one may have. Revoke one first."}
 	errLinkNotFound     = &problem.Error{Code: problem.LinkNotFound, Detail: "There is no such link."}
 	errLinkRevoked      = &problem.Error{Code: problem.LinkRevoked, Detail: "The link was revoked."}

@@ -86,6 +86,9 @@ func changes() []change {
 		{"a key with an Idempotency-Key", func(s *populated) error {
 			return createKey(s, "", once[store.MintedKey](s.connected, idempotencyKey, "{}", "{}"))
 		}, false},
+		{"an imported key", func(s *populated) error {
+			return second(s.ImportKeys(ctx, admin(s.eve), s.org, foreign("sk_a"), store.Once[store.MintedKey]{}))
+		}, false},
 		{"a key's scopes", func(s *populated) error {
 			return second(s.UpdateKey(ctx, admin(s.eve), s.org, s.key.ID, store.KeyChange{Scopes: ptr("a")}))
 		}, false},

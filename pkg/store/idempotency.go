@@ -44,6 +44,12 @@ type Once[Made any] struct {
 	Render  func(Made) ([]byte, error)
 }
 
+// part returns the Once of one of several things that a request creates, each in a transaction of its own.
+func (o Once[Made]) part(i int) Once[Made] {
+	o.Request.Path += "#" + strconv.Itoa(i) // in no path
+	return o
+}
+
 // Created is the result of a create, with its answer.
 type Created[Made any] struct {
 	Made     Made          // the zero value when Replayed

@@ -75,6 +75,7 @@ func howLong() []kept {
 		{"ORG#<orgId>", "META", "being deleted", has("deletedAt", "due"), "", never},
 		{"ORG#<orgId>", "META", "deleted", has("deletedAt", "!due"), "deletedAt", keptAudit},
 		{"EXT#<externalId>", "META", "", nil, "", never},
+		{"IMP#<sha-256>", "META", "", nil, "", never},
 		{"ORG#<orgId>", "MEM#<userId>", "", nil, "", never},
 		{"ORG#<orgId>", "APP#<appId>", "", nil, "", never},
 
@@ -220,7 +221,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 	c.everyLink(t)
 	c.everyDelivery(t)
 	c.everyEnd(t)
-	c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
+	c.imports(t, c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), foreign("sk_a"), store.Once[store.MintedKey]{})
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	c.pass(time.Hour + 1234*time.Millisecond)
 	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, idempotencyKey, "{}", "{}"))), "")

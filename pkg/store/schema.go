@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/table"
@@ -32,6 +33,7 @@ const (
 	attrUserID    = table.Text[id.User]("userId")
 	attrOrgID     = table.Text[id.Org]("orgId")
 	attrAppID     = table.Text[id.App]("appId")
+	attrKeyID     = table.Text[id.Key]("keyId")
 	attrEmail     = table.Text[string]("email")
 	attrCount     = table.Number[int64]("count") // of an app's endpoints
 
@@ -160,6 +162,7 @@ const (
 	pkExternal  = "EXT#"
 	pkKeys      = "KEYS#"
 	pkUsed      = "USED#"
+	pkImport    = "IMP#"
 	pkIdem      = "IDEM#"
 	pkAudit     = "AUD#"
 	pkVerify    = "VKEYS"
@@ -203,6 +206,7 @@ func appRow(o id.Org, a id.App) table.Key           { return keyOf(pkOrg, o, skA
 func apiKeyRow(o id.Org, k id.Key) table.Key        { return keyOf(pkKeys, o, skKey, k) }
 func activeKeysRow(o id.Org) table.Key              { return keyOf(pkKeys, o, skMeta, "") }
 func usedRow(o id.Org, k id.Key) table.Key          { return keyOf(pkUsed, o, skKey, k) }
+func importRow(h apikey.Hash) table.Key             { return keyOf(pkImport, hex.EncodeToString(h[:]), skMeta, "") }
 func auditRow(o id.Org, a id.Audit) table.Key       { return keyOf(pkAudit, o, "", a) }
 func signingKeyRow(kid string) table.Key            { return keyOf(pkVerify, "", skKey, kid) }
 func signingStateRow() table.Key                    { return keyOf(pkVerify, "", skState, "") }
@@ -231,6 +235,7 @@ func AccessPatterns() []AccessPattern {
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
 		{"API key (hash, expiry, revocation, scopes, metadata)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
 		{"Active keys (map of key id → expiry; closed)", "KEYS#<orgId>", "META", "the limit on active keys"},
+		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},

@@ -57,6 +57,8 @@ var listed = []noFault{
 		"Unicode says which characters are hidden or visible. No pattern that every tool reads can say it."},
 	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys|PATCH /v1/orgs/\{orgId\}/keys/\{keyId\}|Stateful tests).* 422 validation_failed /metadata length`,
 		"Metadata is measured in bytes of its JSON; a schema counts members and characters only."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys/import|Stateful tests) 422 validation_failed /keys/\d+/(expiresAt range|name length|metadata length)`,
+		"A key that is imported ends in the future; names and metadata are as above."},
 	{"schemathesis", "response_schema_conformance", `GET /openapi.yaml 200`,
 		"The answer is YAML. The schema says text, as generators take it; Schemathesis reads an object out of it."},
 	{"schemathesis", "ensure_resource_availability", `Stateful tests 404 [a-z_]+ after a replay`,

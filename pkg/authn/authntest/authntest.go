@@ -27,6 +27,9 @@ type Table struct {
 	InRole org.Role        // the role of every known user in Org; "": none
 	Down   error           // the error of every read
 
+	Imports map[apikey.Hash]store.Imported
+	Looked  int // calls of Imported
+
 	Reads  int         // calls that read
 	Noted  int         // calls of NoteUse
 	Signed *store.Seen // what the last SignIn recorded; nil: there was none
@@ -36,6 +39,13 @@ type Table struct {
 func (t *Table) APIKey(_ context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
 	t.Reads++
 	return t.Key, o == t.Key.OrgID && k == t.Key.ID, t.Down
+}
+
+// Imported returns an entry of Imports.
+func (t *Table) Imported(_ context.Context, h apikey.Hash) (store.Imported, bool, error) {
+	t.Looked++
+	at, ok := t.Imports[h]
+	return at, ok, t.Down
 }
 
 // NoteUse counts its calls.

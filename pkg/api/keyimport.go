@@ -1,0 +1,156 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+const (
+	maxImports        = 25 // keys of one request
+	maxImportedPrefix = 12 // characters
+)
+
+// importIn is a body that describes API keys which the owner made elsewhere.
+type importIn struct {
+	Keys []importedKeyIn `json:"keys"`
+}
+
+type importedKeyIn struct {
+	SHA256    *string `json:"sha256"`
+	Prefix    *string `json:"prefix"`
+	Name      *string `json:"name"`
+	AppID     *string `json:"appId"`
+	ExpiresAt *int64  `json:"expiresAt"`
+
+	Scopes   []string                   `json:"scopes"`
+	Metadata map[string]json.RawMessage `json:"metadata"`
+}
+
+func (in importIn) parse(c *call) ([]store.NewImport, error) {
+	if len(in.Keys) < 1 || len(in.Keys) > maxImports {
+		return nil, problem.Invalid("/keys", "length", "The value must have 1 to 25 keys.")
+	}
+	out := make([]store.NewImport, len(in.Keys))
+	for i, k := range in.Keys {
+		var err error
+		if out[i], err = k.parse(c); err != nil {
+			return nil, below("/keys/"+strconv.Itoa(i), err)
+		}
+	}
+	return out, nil
+}
+
+// below puts a pointer before the pointers of a validation_failed.
+func below(pointer string, err error) error {
+	var invalid *problem.Error
+	if errors.As(err, &invalid) {
+		for i := range invalid.Fields {
+			invalid.Fields[i].Pointer = pointer + invalid.Fields[i].Pointer
+		}
+	}
+	return err
+}
+
+func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
+	if err := cmp.Or(required("/sha256", in.SHA256), required("/prefix", in.Prefix)); err != nil {
+		return n, err
+	}
+	hash, ok := parseHash(*in.SHA256)
+	if !ok {
+		return n, problem.Invalid("/sha256", "format", "The value must be a SHA-256 in hex or base64.")
+	}
+	if !isVisible(*in.Prefix, 1, maxImportedPrefix) {
+		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 12, all of them visible ASCII.")
+	}
+	change, err := keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
+	if err != nil {
+		return n, err
+	}
+	n = store.NewImport{Hash: hash, Prefix: *in.Prefix, Name: orZero(change.Name), Scopes: orZero(change.Scopes), Metadata: change.Metadata}
+	if in.AppID != nil {
+		n.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
+	}
+	n.ExpiresAt, err = c.expiry(in.ExpiresAt)
+	return n, err
+}
+
+// expiry checks the member expiresAt, which has milliseconds: its key lives as long as a new one may. It returns 0 for nil:
+// the member was not sent.
+func (c *call) expiry(at *int64) (int64, error) {
+	if at == nil {
+		if c.maxLife != 0 {
+			return 0, required("/expiresAt", at)
+		}
+		return 0, nil
+	}
+	left := (*at - time.Now().UnixMilli() + 999) / 1000 // seconds, begun ones too
+	if _, err := c.lifetime(&left); err != nil {
+		return 0, problem.Invalid("/expiresAt", "range", "The value must be a time to come, not later than a key may live.")
+	}
+	return *at, nil
+}
+
+// parseHash reads a SHA-256 in hexadecimal digits or in base64, in either alphabet, with or without padding.
+func parseHash(s string) (hash apikey.Hash, ok bool) {
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+		b, err = base64.RawStdEncoding.DecodeString(standard)
+	}
+	if err != nil || len(b) != len(hash) {
+		return hash, false
+	}
+	return apikey.Hash(b), true
+}
+
+// importBody has what became of each key of an import, in the order of the request.
+type importBody struct {
+	Keys []any `json:"keys"` // each an importedBody, rendered, or a refusedBody
+}
+
+type importedBody struct {
+	ID id.Key `json:"id"`
+}
+
+type refusedBody struct {
+	Error struct {
+		Code   problem.Code `json:"code"`
+		Detail string       `json:"detail"`
+	} `json:"error"`
+}
+
+func (k keys) imports(ctx context.Context, c *call, wanted []store.NewImport) (answer, error) {
+	once, err := onceOf(c, func(m store.MintedKey) importedBody { return importedBody{m.ID} })
+	if err != nil {
+		return answer{}, err
+	}
+	results, err := k.store.ImportKeys(ctx, c.actor(), c.org, wanted, once)
+	body := importBody{make([]any, len(results))}
+	out := ok(&body)
+	if err == nil && !slices.ContainsFunc(results, func(r store.ImportResult) bool { return !r.Replayed }) {
+		out.header = map[string]string{"Idempotency-Replayed": "true"}
+	}
+	for i, r := range results {
+		if r.Refusal == nil {
+			body.Keys[i] = json.RawMessage(r.Answer.Reveal())
+			continue
+		}
+		var refused refusedBody
+		refused.Error.Code, refused.Error.Detail = r.Refusal.Code, r.Refusal.Detail
+		body.Keys[i] = refused
+	}
+	return out, err
+}

@@ -1,0 +1,116 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/problem"
+)
+
+const (
+	importPath = "/v1/orgs/{orgId}/keys/import"
+	tenYears   = 315_360_000 // seconds
+)
+
+// TestAHashIsTakenInEachOfItsForms, and a repeated import answers the same: one text in hex, and others in base64, of either alphabet, with and without padding.
+func TestAHashIsTakenInEachOfItsForms(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	forms := []func([]byte) string{
+		hex.EncodeToString, func(b []byte) string { return strings.ToUpper(hex.EncodeToString(b)) },
+		base64.StdEncoding.EncodeToString, base64.RawStdEncoding.EncodeToString, base64.URLEncoding.EncodeToString, base64.RawURLEncoding.EncodeToString,
+	}
+	var sent []string
+	for i, form := range forms {
+		sum := sha256.Sum256(fmt.Appendf(nil, "sk_live_%d", i))
+		sum[0] |= 0xfc // so that its base64 begins with a character that only one of the alphabets has
+		sent = append(sent, `{"sha256":"`+form(sum[:])+`","prefix":"sk_live_`+fmt.Sprint(i)+`"}`)
+	}
+	imports := w.request("POST", importPath, service(), `{"keys":[`+strings.Join(sent, ",")+`]}`)
+	imports.header = map[string]string{"Idempotency-Key": "6f2d9b0c-1111-4222-8333-444455556666"}
+	first, again := w.want(t, imports, 200, ""), w.want(t, imports, 200, "")
+	if first.text != again.text || first.header.Get("Idempotency-Replayed") != "" || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s, and when it is repeated %s", first.text, again.text)
+	}
+	made := first.each("keys", "id")
+	listed := w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "")
+	for i, id := range made {
+		if !strings.Contains(listed.text, `"id":"`+id+`","keyPrefix":"sk_live_`+fmt.Sprint(i)+`"`) {
+			t.Errorf("%s is not listed: %s", id, listed.text)
+		}
+	}
+	if len(made) != len(forms) {
+		t.Errorf("%d keys", len(made))
+	}
+}
+
+func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	good := func(n int) string {
+		hash := apikey.HashOf(fmt.Sprint(n))
+		return `{"sha256":"` + hex.EncodeToString(hash[:]) + `","prefix":"sk"}`
+	}
+	with := func(members string) string { return strings.TrimSuffix(good(1), "}") + "," + members + "}" }
+	var many []string
+	for n := range 26 {
+		many = append(many, good(n))
+	}
+	now := time.Now().UnixMilli()
+	for _, c := range []struct{ keys, pointer string }{
+		{"", "/keys"}, {strings.Join(many, ","), "/keys"},
+		{`{"prefix":"sk"}`, "/keys/0/sha256"}, {good(0) + `,{"sha256":"00"}`, "/keys/1/prefix"}, {`{"sha256":"00","prefix":"sk"}`, "/keys/0/sha256"},
+		{`{"sha256":"` + strings.Repeat("é", 32) + `","prefix":"sk"}`, "/keys/0/sha256"}, {`{"sha256":"` + strings.Repeat("0", 63) + `","prefix":"sk"}`, "/keys/0/sha256"},
+		{strings.Replace(good(1), `"sk"`, `""`, 1), "/keys/0/prefix"}, {strings.Replace(good(1), `"sk"`, `"1234567890123"`, 1), "/keys/0/prefix"},
+		{strings.Replace(good(1), `"sk"`, `"s k"`, 1), "/keys/0/prefix"},
+		{with(`"scopes":["A"]`), "/keys/0/scopes/0"}, {with(`"metadata":{"a":1}`), "/keys/0/metadata/a"}, {with(`"name":""`), "/keys/0/name"},
+		{with(fmt.Sprintf(`"expiresAt":%d`, now-1)), "/keys/0/expiresAt"}, {with(fmt.Sprintf(`"expiresAt":%d`, now+(tenYears+60)*1000)), "/keys/0/expiresAt"},
+		{with(`"expiresAt":-9223372036854775808`), "/keys/0/expiresAt"}, {with(`"expiresAt":9223372036854775807`), "/keys/0/expiresAt"},
+	} {
+		refused := w.want(t, w.request("POST", importPath, service(), `{"keys":[`+c.keys+`]}`), 422, problem.ValidationFailed)
+		if got := refused.each("errors", "pointer"); len(got) != 1 || got[0] != c.pointer {
+			t.Errorf("%.80s: %q, want %s", c.keys, got, c.pointer)
+		}
+	}
+	w.want(t, w.request("POST", importPath, service(), `{"keys":[`+good(1)+`,`+with(`"text":"sk_live"`)+`]}`), 400, problem.InvalidJSON)
+	for space, want := range map[int]problem.Code{0: problem.ValidationFailed, 1: problem.BodyTooLarge} {
+		body := `{"keys":[]` + strings.Repeat(" ", 128<<10-len(`{"keys":[]}`)+space) + `}`
+		w.want(t, w.request("POST", importPath, service(), body), want.Status(), want)
+	}
+	if n := len(w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "").each("keys", "id")); n != 1 { // of newWorld
+		t.Errorf("%d keys", n)
+	}
+}
+
+// TestAKeyEndsWithinMaxKeyDays, whether it is created, rotated or imported, and says when.
+func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {
+	s := newServerFor(t, settings{maxKeyLife: 24 * time.Hour})
+	w := &world{server: s}
+	boss := user(s.NewUser(t, "boss@example.com"))
+	w.org = s.NewOrg(t, boss.UserID)
+	imported := 0
+	at := func(seconds int) string {
+		return fmt.Sprint(time.Now().Add(time.Duration(seconds) * time.Second).UnixMilli())
+	}
+	create := func(members string) request {
+		return w.request("POST", "/v1/orgs/{orgId}/keys", boss, "{"+members+"}")
+	}
+	made := w.want(t, create(`"expiresIn":86400`), 201, "")
+	rotate := func(members string) request {
+		return w.request("POST", "/v1/orgs/{orgId}/keys/"+made.str("id")+"/rotate", boss, `{"graceSeconds":0`+members+`}`)
+	}
+	imports := func(members string) request {
+		imported++
+		hash := apikey.HashOf(fmt.Sprint(imported))
+		return w.request("POST", importPath, service(), `{"keys":[{"sha256":"`+hex.EncodeToString(hash[:])+`","prefix":"sk"`+members+`}]}`)
+	}
+	for _, refused := range []request{create(""), create(`"expiresIn":86401`), rotate(""), rotate(`,"expiresIn":86401`), imports(""), imports(`,"expiresAt":` + at(86_460))} {
+		w.want(t, refused, 422, problem.ValidationFailed)
+	}
+	w.want(t, rotate(`,"expiresIn":86400`), 201, "")
+	w.want(t, imports(`,"expiresAt":`+at(86_390)), 200, "")
+}

@@ -1,0 +1,194 @@
+package authn_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/authntest"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
+	"latchkey/pkg/store"
+)
+
+const foreign = "sk_live_8fKq2Lx0Zr" // a key of the owner's earlier system
+
+// imported returns a table that has the key, which was imported.
+func imported(t *testing.T) *authntest.Table {
+	t.Helper()
+	_, table := minted(t)
+	table.Key.Hash = apikey.HashOf(foreign)
+	table.Imports = map[apikey.Hash]store.Imported{table.Key.Hash: {Org: table.Key.OrgID, Key: table.Key.ID}}
+	return table
+}
+
+// taking returns an authorizer that takes imported keys.
+func taking(table authn.Table, fallback authn.Fallback, atOnce int) *authn.Authorizer {
+	a := authn.New(table, &authntest.Tokens{})
+	a.TakeImported(fallback, atOnce)
+	return a
+}
+
+func check(a *authn.Authorizer, text string) (store.APIKey, error) {
+	return a.Key(context.Background(), []string{"Bearer " + text})
+}
+
+// TestAnImportedKeyIsDecidedByItsRow: the row that leads to it is read once, and its own row at each check.
+func TestAnImportedKeyIsDecidedByItsRow(t *testing.T) {
+	table := imported(t)
+	a := taking(table, nil, 0)
+	for n := range 3 {
+		row, err := check(a, foreign)
+		if err != nil || row.ID != table.Key.ID || table.Looked != 1 || table.Reads != n+1 {
+			t.Fatalf("%+v, %v: %d and %d reads", row, err, table.Looked, table.Reads)
+		}
+	}
+	table.Key.RevokedAt = 1
+	_, err := check(a, foreign)
+	wants(t, err, problem.KeyRevoked)
+	table.Key.RevokedAt, table.Key.ExpiresAt = 0, 1
+	_, err = check(a, foreign)
+	wants(t, err, problem.KeyExpired)
+	table.Key.Hash[31]++ // a row of another text
+	_, err = check(a, foreign)
+	wants(t, err, problem.InvalidCredentials)
+	table.Key.ID = id.NoKey // there is no such row any more: the first row is read again
+	_, err = check(a, foreign)
+	wants(t, err, problem.InvalidCredentials)
+	if table.Looked != 2 {
+		t.Errorf("it was looked up %d times", table.Looked)
+	}
+}
+
+// TestOnlyAForeignTextIsLookedUp: not a key of ours, which may be dead, nor a link's token or an access token; and no text at
+// all in a deployment that takes no imported keys.
+func TestOnlyAForeignTextIsLookedUp(t *testing.T) {
+	table := imported(t)
+	ours, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
+	link, errLink := secret.Mint(secret.LinkPrefix, [16]byte{1}, [16]byte{1}, nil)
+	if err := errors.Join(err, errLink); err != nil {
+		t.Fatal(err)
+	}
+	a := taking(table, func(context.Context, string) error { t.Error("the fallback was asked"); return nil }, 1)
+	for text, code := range map[string]problem.Code{
+		ours.Key.Reveal(): problem.InvalidCredentials, link.Text.Reveal(): problem.InvalidCredentials, jwt: problem.APIKeyRequired,
+	} {
+		table.Imports[apikey.HashOf(text)] = store.Imported{Org: table.Key.OrgID, Key: table.Key.ID}
+		_, err := check(a, text)
+		wants(t, err, code)
+	}
+	_, err = check(authn.New(table, nil), foreign)
+	wants(t, err, problem.InvalidCredentials)
+	if table.Looked != 0 {
+		t.Errorf("it was looked up %d times", table.Looked)
+	}
+}
+
+func TestATextThatWasNotImportedIsLookedUpEachTime(t *testing.T) {
+	table := imported(t)
+	imports := table.Imports
+	table.Imports = nil
+	a := taking(table, nil, 0)
+	_, err := check(a, foreign)
+	wants(t, err, problem.InvalidCredentials)
+	table.Imports = imports
+	if _, err := check(a, foreign); err != nil {
+		t.Errorf("after its import: %v", err)
+	}
+	table.Down = errors.New("down")
+	for _, text := range []string{foreign, "another"} {
+		if _, err := check(a, text); !errors.Is(err, table.Down) {
+			t.Errorf("%s, without the table: %v", text, err)
+		}
+	}
+}
+
+// TestTheFallbackMayOnlyImport: its yes is no answer, and its no is none.
+func TestTheFallbackMayOnlyImport(t *testing.T) {
+	table := imported(t)
+	imports := table.Imports
+	refusal := problem.New(problem.InvalidCredentials, "of another system")
+	for name, c := range map[string]struct {
+		imports map[apikey.Hash]store.Imported // by the fallback
+		err     error
+		code    problem.Code // ""; the check is good
+	}{
+		"it imports":        {imports, nil, ""},
+		"it knows no key":   {nil, nil, problem.InvalidCredentials},
+		"it cannot look":    {nil, refusal, "fault"},
+		"it fails later on": {imports, refusal, "fault"},
+	} {
+		table.Imports = nil
+		asked := 0
+		a := taking(table, func(_ context.Context, text string) error {
+			asked++
+			if text != foreign {
+				t.Errorf("%s: asked for %q", name, text)
+			}
+			table.Imports = c.imports
+			return c.err
+		}, 1)
+		_, err := check(a, foreign)
+		_, isRefusal := problem.Refusal(err)
+		switch {
+		case c.code == "" && err == nil:
+		case c.code == "fault" && err != nil && !isRefusal:
+		case !problem.Is(err, c.code):
+			t.Errorf("%s: %v", name, err)
+		}
+		if asked != 1 {
+			t.Errorf("%s: asked %d times", name, asked)
+		}
+	}
+	table.Imports, table.Key.ID = imports, id.NoKey // imported once, and gone since
+	_, err := check(taking(table, func(context.Context, string) error { t.Error("asked for a text that was imported"); return nil }, 1), foreign)
+	wants(t, err, problem.InvalidCredentials)
+}
+
+// none is a table without imported keys, for several goroutines.
+type none struct{ authn.Table }
+
+func (none) Imported(context.Context, apikey.Hash) (at store.Imported, ok bool, err error) {
+	return at, false, nil
+}
+
+// TestAHangingFallbackHoldsUpItsOwnTextsOnly: two calls hang whatever the context says, a third waits for its place, and all
+// three fail when their time is over.
+func TestAHangingFallbackHoldsUpItsOwnTextsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := make(chan struct{})
+		var called atomic.Int32
+		a := taking(none{}, func(context.Context, string) error {
+			called.Add(1)
+			<-hangs
+			return nil
+		}, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var done sync.WaitGroup
+		for range 3 {
+			done.Go(func() {
+				_, err := a.Key(ctx, []string{"Bearer " + foreign})
+				if _, isRefusal := problem.Refusal(err); err == nil || isRefusal {
+					t.Errorf("while the fallback hangs: %v", err)
+				}
+			})
+		}
+		begun := time.Now()
+		done.Wait()
+		if took := time.Since(begun); took != time.Second || called.Load() != 2 {
+			t.Errorf("%s, %d calls at once", took, called.Load())
+		}
+		close(hangs)
+		synctest.Wait()
+		_, err := check(a, foreign)
+		wants(t, err, problem.InvalidCredentials) // the places are free again
+	})
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+)
+
+// NewImport describes an API key that the owner made elsewhere: of its text only the hash is known.
+type NewImport struct {
+	AppID     id.App // "": the org's default app
+	Name      string
+	ExpiresAt int64 // milliseconds; 0: never
+	Hash      apikey.Hash
+	Prefix    string // the public beginning of the text
+	Scopes    string // of apikey.JoinScopes
+	Metadata  map[string]string
+}
+
+// ImportResult is what became of one key of ImportKeys. One of the two is set.
+type ImportResult struct {
+	Created[MintedKey]
+	Refusal *problem.Error // app_not_found, conflict, limit_reached
+}
+
+// ImportKeys makes API keys of texts that the owner gave out before, each in a transaction of its own, and returns what became
+// of each. A refusal of one refuses no other. A key has an ordinary row, which alone decides about it. A second row leads from
+// the hash of the text to this row. It never changes and is never deleted, so that no text becomes a key twice, also after the
+// key or its org is gone: that is conflict, whichever org the key has. With an error, some keys may have been made.
+//
+// Errors: org_not_found, insufficient_role, idempotency_key_reused.
+func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {
+	if err := s.authorize(ctx, a, o); err != nil { // for a user, who has no role that the route takes
+		return nil, err
+	}
+	out := make([]ImportResult, len(wanted))
+	for i, n := range wanted {
+		made, err := s.importKey(ctx, a, o, n, once.part(i))
+		var refused *problem.Error
+		switch {
+		case err == nil:
+			out[i].Created = made
+		case errors.As(err, &refused) && slices.Contains(importRefusals, refused.Code):
+			out[i].Refusal = refused
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// importRefusals refuse one key of an import, and no other.
+var importRefusals = []problem.Code{problem.AppNotFound, problem.Conflict, problem.LimitReached}
+
+func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, once Once[MintedKey]) (Created[MintedKey], error) {
+	now := s.Now()
+	k := MintedKey{
+		ID: s.ids().NewKey(now), AppID: n.AppID, Name: n.Name, CreatedAt: now.UnixMilli(), ExpiresAt: n.ExpiresAt,
+		Scopes: n.Scopes, Metadata: someMetadata(n.Metadata), Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash},
+	}
+	if k.AppID == "" {
+		k.AppID = id.DefaultApp(o)
+	}
+	return s.addKey(ctx, a, o, k, once, "key.imported", func(t *txn) {
+		t.Put(importRow(n.Hash), table.Absent, refuse(errKeyImported), attrOrgID.Set(o), attrKeyID.Set(k.ID))
+	})
+}
+
+// Imported is where the row of an imported key is.
+type Imported struct {
+	Org id.Org
+	Key id.Key
+}
+
+// Imported reads, strongly, as which key a text was imported, by the text's hash. It decides nothing about the key. ok is
+// false for a text that was never imported.
+func (s *Store) Imported(ctx context.Context, h apikey.Hash) (at Imported, ok bool, err error) {
+	return lookup(ctx, s, importRow(h), func(r *table.Reading) Imported { return Imported{attrOrgID.From(r), attrKeyID.From(r)} })
+}

@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// foreign describes keys of these texts, which the owner gave out before.
+func foreign(texts ...string) []store.NewImport {
+	out := make([]store.NewImport, len(texts))
+	for i, text := range texts {
+		out[i] = store.NewImport{Name: "Name of " + text, Hash: apikey.HashOf(text), Prefix: text[:2]}
+	}
+	return out
+}
+
+// imports imports keys as a service. Each outcome is "" for a key that was made, or the code of its refusal.
+func (c *connected) imports(t *testing.T, o id.Org, wanted []store.NewImport, once store.Once[store.MintedKey]) (keys []id.Key, outcomes []problem.Code) {
+	t.Helper()
+	results, err := c.ImportKeys(ctx, billing, o, wanted, once)
+	wants(t, err, "")
+	for _, r := range results {
+		keys = append(keys, r.Made.ID)
+		if r.Refusal != nil {
+			outcomes = append(outcomes, r.Refusal.Code)
+			continue
+		}
+		outcomes = append(outcomes, "")
+	}
+	return keys, outcomes
+}
+
+func wantOutcomes(t *testing.T, got []problem.Code, want ...problem.Code) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestAnImportedKeyHasAnOrdinaryRow, which all use cases of keys change: the key rotates into one of ours, and ends with its org.
+func TestAnImportedKeyHasAnOrdinaryRow(t *testing.T) {
+	c := connect(t)
+	wanted := foreign("sk_a", "sk_b")
+	wanted[0].Scopes, wanted[0].Metadata, wanted[0].ExpiresAt = "a b", map[string]string{"plan": "pro"}, c.Now().Add(time.Hour).UnixMilli()
+	keys, outcomes := c.imports(t, c.org, wanted, store.Once[store.MintedKey]{})
+	wantOutcomes(t, outcomes, "", "")
+	for i, w := range wanted {
+		at, ok, err := c.Imported(ctx, w.Hash)
+		if err != nil || !ok || at != (store.Imported{Org: c.org, Key: keys[i]}) {
+			t.Fatalf("the hash leads to %+v, %v, %v", at, ok, err)
+		}
+		k := row(t, c.Table, at.Org, at.Key)
+		if k.Hash != w.Hash || k.Name != w.Name || k.Prefix != "sk" || k.AppID != c.app || k.Scopes != w.Scopes || k.ExpiresAt != w.ExpiresAt || k.Metadata["plan"] != w.Metadata["plan"] {
+			t.Errorf("imported: %+v", k)
+		}
+	}
+	if _, ok, err := c.Imported(ctx, apikey.HashOf("sk_c")); ok || err != nil {
+		t.Errorf("a text that was not imported: %v", err)
+	}
+	heir := rotate(t, c.Table, c.org, c.ada, keys[0], 0, "")
+	if _, err := apikey.Parse(heir.Minted.Key.Reveal()); err != nil || row(t, c.Table, c.org, keys[0]).GoodAt(c.Now().UnixMilli()) {
+		t.Errorf("after a rotation without a grace: %v", err)
+	}
+	wants(t, c.DeleteOrg(ctx, billing, c.org), "")
+	if row(t, c.Table, c.org, keys[1]).RevokedAt == 0 {
+		t.Error("a key of a deleted org is not revoked")
+	}
+}
+
+// TestATextBecomesAKeyOnce in all orgs, also after the key and its org are gone. The refusal is the same for every org.
+func TestATextBecomesAKeyOnce(t *testing.T) {
+	c := connect(t)
+	other := c.orgOfService(t, store.NewOrg{})
+	keys, outcomes := c.imports(t, c.org, foreign("sk_a", "sk_b", "sk_a"), store.Once[store.MintedKey]{})
+	wantOutcomes(t, outcomes, "", "", problem.Conflict)
+	refusals := map[string]bool{}
+	again := func() {
+		t.Helper()
+		for _, o := range []id.Org{c.org, other} {
+			results, err := c.ImportKeys(ctx, billing, o, foreign("sk_a"), store.Once[store.MintedKey]{})
+			if problem.Is(err, problem.OrgNotFound) && o == c.org {
+				continue // it is deleted
+			}
+			wants(t, err, "")
+			refusals[fmt.Sprint(results[0].Refusal)] = true
+		}
+	}
+	again()
+	wants(t, c.RevokeKey(ctx, billing, c.org, keys[0]), "")
+	again()
+	wants(t, c.DeleteOrg(ctx, billing, c.org), "")
+	again()
+	if len(refusals) != 1 {
+		t.Errorf("refusals %v", refusals)
+	}
+	for _, r := range c.rowsOf(t, "IMP#") {
+		if text(r, "purgeAt") != "" || text(r, "expiresAt") != "" {
+			t.Errorf("the row of an imported text ends: %v", r)
+		}
+	}
+	got := tally(atOnce(8, func(int) error {
+		results, err := c.ImportKeys(ctx, billing, other, foreign("sk_c"), store.Once[store.MintedKey]{})
+		if err == nil && results[0].Refusal != nil {
+			err = results[0].Refusal
+		}
+		return err
+	}))
+	if got[""] != 1 || got[""]+got[problem.Conflict]+got[problem.Unavailable] != 8 {
+		t.Errorf("eight at once: %v", got)
+	}
+}
+
+// TestARefusalOfOneImportRefusesNoOther: an org's limit of active keys, an unknown app, a text that was imported.
+func TestARefusalOfOneImportRefusesNoOther(t *testing.T) {
+	c := connect(t)
+	c.Limits.ActiveKeys = 2
+	wanted := foreign("sk_a", "sk_b", "sk_a", "sk_c", "sk_d")
+	wanted[1].AppID = id.NoApp
+	_, outcomes := c.imports(t, c.org, wanted, store.Once[store.MintedKey]{})
+	wantOutcomes(t, outcomes, "", problem.AppNotFound, problem.Conflict, "", problem.LimitReached)
+	if _, ok, err := c.Imported(ctx, apikey.HashOf("sk_d")); ok || err != nil {
+		t.Errorf("a key that was refused: %v", err)
+	}
+	wants(t, second(c.ImportKeys(ctx, admin(c.NewUser(t, "kim@example.com")), c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.OrgNotFound)
+	nobody := store.Actor{User: c.ada} // a user on a route for services
+	wants(t, second(c.ImportKeys(ctx, nobody, c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.InsufficientRole)
+}
+
+// TestARepeatedImportAnswersTheSame: keys that the first try made, and one that it was not told of.
+func TestARepeatedImportAnswersTheSame(t *testing.T) {
+	c := connect(t)
+	request := func(body string) store.Once[store.MintedKey] {
+		return once[store.MintedKey](c, idempotencyKey, body, "{}")
+	}
+	wanted := foreign("sk_a", "sk_b", "sk_c")
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	_, outcomes := c.imports(t, c.org, wanted[:2], request("body"))
+	wantOutcomes(t, outcomes, "", "")
+	results, err := c.ImportKeys(ctx, billing, c.org, wanted, request("body"))
+	wants(t, err, "")
+	for i, isReplayed := range []bool{true, true, false} {
+		if results[i].Refusal != nil || results[i].Replayed != isReplayed {
+			t.Errorf("key %d: %+v", i, results[i])
+		}
+	}
+	wants(t, second(c.ImportKeys(ctx, billing, c.org, wanted, request("other"))), problem.IdempotencyKeyReused)
+	c.Faults.Plan("TransactWriteItems", storetest.Throttle, 100)
+	if _, err := c.ImportKeys(ctx, billing, c.org, foreign("sk_d"), store.Once[store.MintedKey]{}); !problem.Is(err, problem.Unavailable) {
+		t.Errorf("without the table: %v", err)
+	}
+	c.Faults.Heal()
+}

@@ -1,6 +1,8 @@
 package route_test
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +80,24 @@ func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
 	} {
 		if got := set.List(); !slices.Equal(got, want) {
 			t.Errorf("%d: %v", set, got)
+		}
+	}
+}
+
+// TestABodyIsAsLargeAsTheDocumentsSay: infra/docs/api.md has the bounds of the routes that differ, and of all others.
+func TestABodyIsAsLargeAsTheDocumentsSay(t *testing.T) {
+	text, err := os.ReadFile("../../infra/docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds := map[string]int{"importKeys": 128 << 10}
+	said := fmt.Sprintf("of at most %d KB, and of %d KB for imported keys.", route.DefaultMaxBody>>10, bounds["importKeys"]>>10)
+	if !strings.Contains(string(text), said) || route.DefaultMaxBody != 16*1024 {
+		t.Errorf("the document does not say: %s", said)
+	}
+	for _, r := range route.All() {
+		if r.MaxBody != bounds[r.Operation] {
+			t.Errorf("%s takes %d bytes", r.Operation, r.MaxBody)
 		}
 	}
 }

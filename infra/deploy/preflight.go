@@ -57,7 +57,7 @@ func (p *program) lookAtStack() error {
 		p.say("Stack %s: new, for %s", p.stack, p.architecture)
 		return nil
 	}
-	if err := p.deployed.takesADeployment(p.stack); err != nil {
+	if err := p.deployed.checkDeployable(p.stack); err != nil {
 		return err
 	}
 	if !p.deployed.isOurs() {

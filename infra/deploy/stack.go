@@ -31,8 +31,8 @@ type deployedStack struct {
 
 type output struct{ OutputKey, OutputValue string }
 
-// reviewed is the status of a stack that only has a change set which was never executed. describe returns such a stack. A
-// deployment treats it as none, as the SAM CLI does, and undeploy removes it.
+// reviewed is the status of a stack that only has a change set which was never executed. describe returns such a stack.
+// A deployment then acts as if there were no stack (lookAtStack), as the SAM CLI does. undeploy removes the stack.
 const reviewed = "REVIEW_IN_PROGRESS"
 
 func (s *deployedStack) parameter(name string) (string, bool) {
@@ -60,8 +60,9 @@ func (s *deployedStack) isOurs() bool {
 	return issuer && prefix
 }
 
-// takesADeployment returns an error when CloudFormation would refuse a deployment.
-func (s *deployedStack) takesADeployment(name string) error {
+// checkDeployable returns an error when CloudFormation would refuse a deployment of the stack in its status. The status
+// reviewed would count as a change in progress: lookAtStack has treated such a stack as none before.
+func (s *deployedStack) checkDeployable(name string) error {
 	switch status := s.StackStatus; {
 	case strings.HasSuffix(status, "_IN_PROGRESS"):
 		return fmt.Errorf("stack %s is being changed (%s): wait until that is over", name, status)
@@ -89,19 +90,19 @@ func (p *program) describe() (*deployedStack, error) {
 	return &out.Stacks[0], nil
 }
 
-// onStack connects to AWS, and calls do with the deployed stack. It is an error that there is none.
+// onStack connects to AWS, and calls do with the deployed stack. When there is no such stack, it returns an error.
 func (p *program) onStack(ctx context.Context, do func(context.Context, *deployedStack) error) error {
 	if err := p.connect(ctx); err != nil {
 		return err
 	}
-	now, err := p.describe()
+	deployed, err := p.describe()
 	if err != nil {
 		return err
 	}
-	if now == nil {
+	if deployed == nil {
 		return fmt.Errorf("there is no stack %s in %s", p.stack, p.aws.region)
 	}
-	return do(ctx, now)
+	return do(ctx, deployed)
 }
 
 // readTemplate reads the template's parameters. Each given parameter must be one of them: the SAM
@@ -144,9 +145,9 @@ func (p *program) value(name string) string {
 }
 
 // checkConsumers prints each API Gateway authorizer of the account and region that calls one of the stack's authorizer
-// functions and could keep the answer, with the commands that mend it. It returns an error if there is any.
-func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error {
-	if now.output("KeyAuthorizerArn") == "" || now.output("MemberAuthorizerArn") == "" {
+// functions and could cache the answer, with the commands that mend it. It returns an error if there is any.
+func (p *program) checkConsumers(ctx context.Context, deployed *deployedStack) error {
+	if deployed.output("KeyAuthorizerArn") == "" || deployed.output("MemberAuthorizerArn") == "" {
 		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.stack)
 	}
 	var gateway struct {
@@ -156,15 +157,15 @@ func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error 
 	if err := p.aws.call("apigateway", "", nil, &gateway); err != nil { // without an operation, aws.py returns these
 		return err
 	}
-	who := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return gateway.Credentials, nil })
+	credentials := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return gateway.Credentials, nil })
 	s := consumers.Search{
-		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.region, Credentials: who}, HTTP: &http.Client{}, URL: gateway.URL},
-		Region: p.aws.region, Say: p.say, Shared: []string{now.output("KeyAuthorizerArn"), now.output("MemberAuthorizerArn")},
+		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
+		Region: p.aws.region, Say: p.say, Shared: []string{deployed.output("KeyAuthorizerArn"), deployed.output("MemberAuthorizerArn")},
 	}
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("the account's APIs cannot be read: %w", err)
 	}
-	if org, _ := now.parameter("ConsumerOrganizationId"); org != "" {
+	if org, _ := deployed.parameter("ConsumerOrganizationId"); org != "" {
 		p.say("Other accounts of %s are not looked at.", org)
 	}
 	if s.Wrong > 0 {
@@ -172,7 +173,7 @@ func (p *program) checkConsumers(ctx context.Context, now *deployedStack) error 
 	}
 	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.Seen, p.aws.region, s.Ours, p.stack)
 	if s.Unknown > 0 {
-		p.say("For %d of them, the function is not known.", s.Unknown)
+		p.say("For %d of the %d authorizers, the function is not known.", s.Unknown, s.Seen)
 	}
 	return nil
 }

@@ -10,15 +10,15 @@ import (
 )
 
 // undeploy deletes the stack, and prints what stays.
-func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
-	if now.StackStatus != reviewed && !now.isOurs() { // a stack that was only reviewed has nothing yet that shows whose it is
+func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
+	if deployed.StackStatus != reviewed && !deployed.isOurs() { // a stack that was only reviewed has nothing yet that shows whose it is
 		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
 	}
-	tables, err := p.tables(now)
+	tables, err := p.tables(deployed)
 	if err != nil {
 		return err
 	}
-	if err := p.checkNoHolder(now.output("GuardPolicyArn")); err != nil {
+	if err := p.checkNoHolder(deployed.output("GuardPolicyArn")); err != nil {
 		return err
 	}
 	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
@@ -34,7 +34,7 @@ func (p *program) undeploy(ctx context.Context, now *deployedStack) error {
 
 // tables returns the tables that stay: the one that the stack made, if there is one, and the restored one, if the
 // parameter TableStreamArn names one.
-func (p *program) tables(now *deployedStack) ([]string, error) {
+func (p *program) tables(deployed *deployedStack) ([]string, error) {
 	var out struct {
 		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
 	}
@@ -47,7 +47,7 @@ func (p *program) tables(now *deployedStack) ([]string, error) {
 			tables = append(tables, r.PhysicalResourceID)
 		}
 	}
-	if stream, _ := now.parameter("TableStreamArn"); stream != "" {
+	if stream, _ := deployed.parameter("TableStreamArn"); stream != "" {
 		tables = append(tables, strings.Split(stream, "/")[1]) // the template's pattern has two slashes or more
 	}
 	return tables, nil

@@ -19,10 +19,10 @@ type Stack struct {
 	Parameters   map[string]string
 
 	parts  template // of Template
-	live   *Live    // nil: the stack does not run
+	live   *Live    // the running stack behind this one (see Lead); nil: there is none
 	tags   []fields
-	sets   []*changeSet
-	events []fields
+	sets   []*changeSet // those that were neither executed nor deleted, oldest first
+	events []fields     // newest first
 }
 
 // template has the parts of a template that the stand-in reads.
@@ -43,7 +43,7 @@ func (k *Stack) id() string {
 // physical returns the physical id of a resource.
 func (k *Stack) physical(logical string) string { return k.Name + "-" + logical + "-1" }
 
-// Function returns the ARN of one of the stack's functions.
+// Function returns the ARN of one of the stack's functions, by its logical id without the ending Function.
 func (k *Stack) Function(logical string) string {
 	return "arn:aws:lambda:" + region + ":" + Account + ":function:" + k.physical(logical+"Function")
 }
@@ -94,7 +94,7 @@ func (s *Standin) outputs(k *Stack) [][2]string {
 			out = append(out, [2]string{name, value})
 		}
 		return out
-	case !strings.HasSuffix(k.Status, "_COMPLETE") || k.Status == "ROLLBACK_COMPLETE":
+	case !strings.HasSuffix(k.Status, "_COMPLETE") || k.Status == "ROLLBACK_COMPLETE": // ROLLBACK_COMPLETE: the first deployment failed and was undone
 		return nil
 	case k.Name == bucketStack:
 		return [][2]string{{"SourceBucket", k.physical("bucket")}}
@@ -111,7 +111,8 @@ func (s *Standin) describeEvents(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"StackEvents", k.events}}), nil
 }
 
-// listResources answers a page of one resource. On AWS a page has a hundred, and Latchkey has more.
+// listResources answers with a page of one resource, so that a command that does not follow NextToken misses all others.
+// On AWS a page has a hundred resources, and a stack of Latchkey has more than that.
 func (s *Standin) listResources(k *Stack, in url.Values) (string, error) {
 	names := slices.Sorted(maps.Keys(k.parts.Resources))
 	at := max(slices.Index(names, in.Get("NextToken")), 0)
@@ -130,6 +131,8 @@ func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"TemplateBody", k.Template}}), nil
 }
 
+// getTemplateSummary lists the parameters of the deployed template, which are those of the stack. The SAM CLI keeps the
+// present value only of a parameter that is in this list.
 func (s *Standin) getTemplateSummary(k *Stack, _ url.Values) (string, error) {
 	var all []fields
 	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {

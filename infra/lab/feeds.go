@@ -57,7 +57,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	return nil
 }
 
-// logCall writes the line of a call that a pump or a schedule has made.
+// logCall writes one line about a call of a function by a pump or a schedule.
 func (s *Stack) logCall(c pump.Call) {
 	if s.requests == nil {
 		return
@@ -126,26 +126,26 @@ func (s *Stack) queueNamed(id string) (translated.Queue, error) {
 	return translated.Queue{}, fmt.Errorf("the template has no queue %s", id)
 }
 
-// scheduled is a schedule whose calls never overlap.
-type scheduled struct {
+// serialSchedule is a schedule whose calls never overlap.
+type serialSchedule struct {
 	translated.Schedule
 	mu sync.Mutex
 }
 
-// callSchedules calls each scheduled function once, so that its work is done before the first
+// callAllSchedules calls each scheduled function once, so that its work is done before the first
 // request. On AWS the first call comes with the first interval.
-func (s *Stack) callSchedules(ctx context.Context) error {
+func (s *Stack) callAllSchedules(ctx context.Context) error {
 	for _, sc := range s.schedules {
-		if err := s.callScheduled(ctx, sc); err != nil {
+		if err := s.callOnce(ctx, sc); err != nil {
 			return fmt.Errorf("schedule %s: %w (see %s/%s.log)", sc.Name, err, s.LogDir, sc.Function)
 		}
 	}
 	return nil
 }
 
-// keepCalling calls a scheduled function at its interval, in minutes of Options.Minute. While a call takes longer
-// than its interval, ticks are left out.
-func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
+// keepCalling calls a scheduled function at its interval. Options.Minute sets how long a minute of the interval lasts.
+// While a call takes longer than its interval, ticks are left out.
+func (s *Stack) keepCalling(ctx context.Context, sc *serialSchedule) {
 	every := sc.Every
 	if s.options.Minute != 0 {
 		every = time.Duration(float64(every) / float64(time.Minute) * float64(s.options.Minute))
@@ -158,7 +158,7 @@ func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 			return
 		case <-tick.C:
 		}
-		if err := s.callScheduled(ctx, sc); err != nil && ctx.Err() == nil {
+		if err := s.callOnce(ctx, sc); err != nil && ctx.Err() == nil {
 			s.options.Progress(fmt.Sprintf("schedule %s: %v", sc.Name, err))
 		}
 	}
@@ -169,13 +169,15 @@ func (s *Stack) keepCalling(ctx context.Context, sc *scheduled) {
 func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 	for _, sc := range s.schedules {
 		if sc.Function == function {
-			return s.callScheduled(ctx, sc)
+			return s.callOnce(ctx, sc)
 		}
 	}
 	return fmt.Errorf("the template has no schedule for %s", function)
 }
 
-func (s *Stack) callScheduled(ctx context.Context, sc *scheduled) error {
+// callOnce calls the function of a schedule with the event that EventBridge would send, after a running call of the schedule
+// has ended.
+func (s *Stack) callOnce(ctx context.Context, sc *serialSchedule) error {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	payload, err := json.Marshal(map[string]any{

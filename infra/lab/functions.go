@@ -41,7 +41,7 @@ func (s *Stack) translate(ctx context.Context) error {
 	}
 	s.api = api
 	for _, schedule := range schedules {
-		s.schedules = append(s.schedules, &scheduled{Schedule: schedule})
+		s.schedules = append(s.schedules, &serialSchedule{Schedule: schedule})
 	}
 	if err := s.takeURLs(); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)

@@ -83,7 +83,7 @@ type Stack struct {
 	stop      context.CancelFunc // ends feeding
 	feeding   sync.WaitGroup     // the goroutines of pumps, schedules and reload
 	streams   []*pump.Stream
-	schedules []*scheduled
+	schedules []*serialSchedule
 	stopped   map[string]bool // functions that Reserve has stopped (true) or freed (false)
 }
 
@@ -106,7 +106,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	s.Site.fail = s.fail
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until Close: ctx is only for the start
 	s.stop = cancel
-	for _, step := range []func(context.Context) error{s.place, s.translate, s.startServices, s.startFunctions, s.callSchedules} {
+	for _, step := range []func(context.Context) error{s.place, s.translate, s.startServices, s.startFunctions, s.callAllSchedules} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

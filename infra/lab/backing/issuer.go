@@ -20,7 +20,7 @@ import (
 type TokenKind struct {
 	Name   string         // the value of the request's parameter "kind" that selects this kind
 	Type   string         // the header typ of the token
-	Claims map[string]any // ${name} in a text is replaced by the request's parameter of that name
+	Claims map[string]any // in a text, the issuer (a Java server) replaces ${name} by the request's parameter of that name
 }
 
 // IssuerOptions are the options of a token issuer.
@@ -97,7 +97,8 @@ func newJWK() (string, error) {
 	return string(b), err
 }
 
-// issuerConfig returns the issuer's configuration. Each kind is a mapping, which the request's parameter selects.
+// issuerConfig returns the issuer's configuration. Each kind of token is a mapping. The request's parameter kind selects the
+// mapping by the name of the kind.
 func issuerConfig(o IssuerOptions, jwk string) (string, error) {
 	mappings := make([]map[string]any, len(o.Kinds))
 	for i, k := range o.Kinds {

@@ -63,9 +63,10 @@ func ReadParameters(path string) (map[string]Parameter, error) {
 	return doc.Parameters, nil
 }
 
-// lookUp checks the given parameters as CloudFormation does, and returns them. A parameter that names one in the
-// Systems Manager is not checked. It gets the value from there: on AWS, too, the translator works with the value.
-func lookUp(declared map[string]Parameter, o Options) (map[string]string, error) {
+// resolveParameters returns the given parameters. It checks each given value of a declared parameter as CloudFormation does.
+// A parameter of an SSM type has the name of a parameter in the Systems Manager. resolveParameters puts the value there
+// in place of the name, and does not check it: on AWS, too, the translator works with the value.
+func resolveParameters(declared map[string]Parameter, o Options) (map[string]string, error) {
 	out := make(map[string]string)
 	maps.Copy(out, o.Parameters)
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
@@ -94,7 +95,8 @@ func lookUp(declared map[string]Parameter, o Options) (map[string]string, error)
 	return out, nil
 }
 
-// SSMParameters returns the values of the template's parameters in the Systems Manager, by name.
+// SSMParameters returns the parameters that the template creates in the Systems Manager (AWS::SSM::Parameter): the value of
+// each, by its name there.
 func (t *Template) SSMParameters() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::SSM::Parameter") {

@@ -80,7 +80,7 @@ func Translate(ctx context.Context, path string, o Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Parameters, err = lookUp(declared, o); err != nil {
+	if o.Parameters, err = resolveParameters(declared, o); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	raw, code, err := transform(ctx, path, o)

@@ -13,7 +13,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // an Allow ends then, should a gateway keep it; 0: it has no end
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // for how long an Allow holds where a gateway keeps it against our advice; 0: without end
 		takesImported := e.Bool("IMPORTED_KEYS", false)
 		return func() {
 			keysOnly := authn.New(table, nil) // without access tokens

@@ -19,8 +19,9 @@ type dynamoCall struct {
 	Body      []byte // of the request; in it the table has the name stack.TableName
 }
 
-// checkCalls reads calls as JSON from standard input. For each it prints a JSON text: the right that the function's role in
-// template.yaml lacks, or "".
+// checkCalls reads calls as JSON from standard input, which the tests of pkg/api send. For each call it prints a string in
+// JSON. If the role of the function in template.yaml does not allow the call, the string is the kind of the refused call
+// (iam.DeniedError.Kind): the function, the action, the resource and the kinds of partitions. Otherwise it is "".
 func checkCalls(ctx context.Context) error {
 	root, err := tools.Root()
 	if err != nil {

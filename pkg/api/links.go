@@ -47,11 +47,11 @@ type deviceBody struct {
 	Platform *string `json:"platform"`
 }
 
-func (l links) bodyOf(k link.Link) linkBody {
+func (l links) bodyOf(found link.Link) linkBody {
 	return linkBody{
-		ID: k.ID, Status: k.Status(l.store.Now().UnixMilli()), ClientUserID: k.ClientUserID, Metadata: k.Metadata,
-		Device: (*deviceBody)(k.Device), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
-		ClaimedAt: orNull(k.ClaimedAt), RevokedAt: orNull(k.RevokedAt), CreatedByKey: k.CreatedByKey,
+		ID: found.ID, Status: found.Status(l.store.Now().UnixMilli()), ClientUserID: found.ClientUserID, Metadata: found.Metadata,
+		Device: (*deviceBody)(found.Device), CreatedAt: found.CreatedAt, ExpiresAt: found.ExpiresAt,
+		ClaimedAt: orNull(found.ClaimedAt), RevokedAt: orNull(found.RevokedAt), CreatedByKey: found.CreatedByKey,
 	}
 }
 
@@ -136,7 +136,7 @@ func (in linkIn) parse(*call) (id.Link, error) {
 	if err := required("/linkId", in.LinkID); err != nil {
 		return "", err
 	}
-	return idOr(id.NoLink, id.ParseLink, *in.LinkID), nil
+	return idOr(id.NoLink, id.ParseLink, *in.LinkID), nil // a malformed id gets the same 404 as an unknown one
 }
 
 func (l links) get(ctx context.Context, c *call, wanted id.Link) (linkBody, error) {
@@ -197,7 +197,8 @@ func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error
 		return claimBody{}, problem.New(problem.LinkNotFound, "There is no such link.")
 	}
 	claimed, err := l.store.ClaimLink(ctx, store.Claim{
-		Token: token, ClaimKey: sha256.Sum256([]byte(*in.ClaimKey)), Device: (*link.Device)(in.Device), // no row holds the key
+		Token: token, Device: (*link.Device)(in.Device),
+		ClaimKeyHash: sha256.Sum256([]byte(*in.ClaimKey)), // the link's row holds this hash, and no row the claimKey itself
 	})
 	return claimBody{claimed.ID, link.Claimed, claimed.ClaimedAt, claimedApp{claimed.AppName}, claimed.Replayed}, err
 }

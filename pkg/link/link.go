@@ -64,7 +64,7 @@ type Link struct {
 	ExpiresAt    int64
 	ClaimedAt    int64
 	RevokedAt    int64
-	ClaimKey     []byte // SHA-256 of the claimKey of the device
+	ClaimKeyHash []byte // SHA-256 of the claimKey of the device
 
 	CreatedByKey id.Key // the API key that made it
 	Paid         int    // deliveries that were charged when the link was made, for the event of its end
@@ -85,9 +85,10 @@ func (l Link) Status(now int64) Status {
 }
 
 // ClaimedBefore reports whether a claim of a claimed link is the repeated claim of the same device: it has the
-// same claimKey and is made within 24 hours. claimKey is the SHA-256 of the claimKey that the device sent.
-func (l Link) ClaimedBefore(claimKey [32]byte, now int64) bool {
-	same := subtle.ConstantTimeCompare(l.ClaimKey, claimKey[:]) == 1
+// same claimKey and is made within 24 hours. claimKeyHash is the SHA-256 of the claimKey that the device
+// sent.
+func (l Link) ClaimedBefore(claimKeyHash [32]byte, now int64) bool {
+	same := subtle.ConstantTimeCompare(l.ClaimKeyHash, claimKeyHash[:]) == 1
 	return same && now < l.ClaimedAt+replayFor.Milliseconds()
 }
 

@@ -104,7 +104,7 @@ func TestALinkIsWhatHappenedToItFirst(t *testing.T) {
 func TestADeviceRepeatsItsClaimForADay(t *testing.T) {
 	const claimed, day = 5, 86_400_000 // milliseconds
 	key, other := [32]byte{1}, [32]byte{2}
-	l := link.Link{ClaimedAt: claimed, ClaimKey: key[:]}
+	l := link.Link{ClaimedAt: claimed, ClaimKeyHash: key[:]}
 	for _, c := range []struct {
 		l    link.Link
 		key  [32]byte

@@ -39,7 +39,7 @@ func (s *stack) linked(t *testing.T, a id.App, life time.Duration) (id.Link, sto
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.ID, store.Claim{Token: parsed, ClaimKey: sha256.Sum256([]byte("device"))}
+	return l.ID, store.Claim{Token: parsed, ClaimKeyHash: sha256.Sum256([]byte("device"))}
 }
 
 // waiting lists the rows that are in the index due.

@@ -21,7 +21,7 @@ func (s *stack) claim(t *testing.T, o id.Org, a id.App) id.Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ClaimLink(ctx, store.Claim{Token: parsed, ClaimKey: sha256.Sum256([]byte("k"))}); err != nil {
+	if _, err := s.ClaimLink(ctx, store.Claim{Token: parsed, ClaimKeyHash: sha256.Sum256([]byte("k"))}); err != nil {
 		t.Fatal(err)
 	}
 	return l.ID

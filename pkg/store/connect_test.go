@@ -129,7 +129,7 @@ func (c *connected) link(t *testing.T, life time.Duration) madeLink {
 
 // claim returns a claim of the link, by the device that has this claim key.
 func (l madeLink) claim(key string) store.Claim {
-	return store.Claim{Token: l.token, ClaimKey: sha256.Sum256([]byte(key))}
+	return store.Claim{Token: l.token, ClaimKeyHash: sha256.Sum256([]byte(key))}
 }
 
 // endpoint creates an endpoint with a URL of its own. The endpoint takes these types of events; none: all types.

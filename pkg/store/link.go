@@ -23,7 +23,7 @@ func linkFrom(r *table.Reading) link.Link {
 		ID: id.Link(r.SK(skLink)), AppID: id.App(r.PK(pkLinks)), OrgID: attrOrgID.From(r), ClientUserID: attrClientUserID.From(r),
 		Metadata: attrMetadata.OrZero(r), Device: (*link.Device)(attrDevice.OrZero(r)),
 		CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.From(r),
-		ClaimedAt: attrClaimedAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), ClaimKey: attrClaimKey.OrZero(r),
+		ClaimedAt: attrClaimedAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), ClaimKeyHash: attrClaimKeyHash.OrZero(r),
 		CreatedByKey: attrCreatedByKey.OrZero(r), Paid: attrPaid.OrZero(r),
 	}
 }
@@ -36,8 +36,8 @@ func linkData(l link.Link, now int64) webhook.LinkData {
 	}
 }
 
-// endOf is the event of a link's end: claimed, revoked or expired. The request that created the link has
-// paid for it.
+// endOf returns the event that a link causes when it ends: when it is claimed, revoked or expired. The request that created
+// the link has paid for the event.
 func endOf(l link.Link, kind webhook.Type, now int64) newEvent {
 	return newEvent{org: l.OrgID, app: l.AppID, kind: kind, at: now, data: linkData(l, now), paid: l.Paid}
 }
@@ -87,8 +87,8 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 	return made.committed(t.Commit(ctx))
 }
 
-// endedLinkPurge returns when the row of a link that ended at a time (milliseconds) may be
-// deleted, in seconds.
+// endedLinkPurge returns the purgeAt of a link that ended at a time in milliseconds: the time, in seconds, from which
+// its row may be deleted.
 func endedLinkPurge(ended int64) int64 { return time.UnixMilli(ended).Add(eventsFor).Unix() }
 
 // Link returns a link of an app. Error: link_not_found.
@@ -137,9 +137,9 @@ func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked li
 
 // Claim is the claim of a link by a device.
 type Claim struct {
-	Token    link.Token
-	ClaimKey [32]byte // SHA-256 of the device's claimKey
-	Device   *link.Device
+	Token        link.Token
+	ClaimKeyHash [32]byte // SHA-256 of the device's claimKey
+	Device       *link.Device
 }
 
 // ClaimedLink is a link that the device has claimed.
@@ -161,7 +161,7 @@ func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, er
 }
 
 // claimLink is one try of ClaimLink. It checks the secret before all else, and a repeated claim before the
-// bar: a device that has claimed the link may repeat the claim although the key's links are barred since.
+// bar: a device that has claimed the link may repeat the claim even when the key's links were barred after the first claim.
 func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	row, err := s.db.Get(ctx, linkRow(c.Token.App, c.Token.Link))
 	if err != nil {
@@ -172,12 +172,12 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 		return ClaimedLink{}, err
 	}
 	out := ClaimedLink{Link: found}
-	app, meta, bar := appRow(out.OrgID, out.AppID), orgRow(out.OrgID), barredRow(out.AppID, out.CreatedByKey)
-	rows, err := s.db.Batch(ctx, app, meta, bar)
+	app, org, bar := appRow(out.OrgID, out.AppID), orgRow(out.OrgID), barredRow(out.AppID, out.CreatedByKey)
+	rows, err := s.db.Batch(ctx, app, org, bar)
 	if err != nil {
 		return ClaimedLink{}, err
 	}
-	if orgGone(rows[meta]) || rows[app] == nil {
+	if orgGone(rows[org]) || rows[app] == nil {
 		return ClaimedLink{}, errLinkNotFound
 	}
 	now := s.now()
@@ -192,9 +192,9 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	}
 	out.ClaimedAt, out.Device = now, c.Device
 	t := s.begin()
-	t.GiveWay = true
+	t.GiveWay = true // after a conflict, ClaimLink reads the link again: most likely another device has claimed it
 	t.Update(linkRow(c.Token.App, c.Token.Link), table.All(pendingLink(now), attrHash.Is(c.Token.Hash[:])), table.Raced,
-		attrClaimedAt.Set(now), attrClaimKey.Set(c.ClaimKey[:]), attrDevice.Set((*deviceRow)(c.Device)),
+		attrClaimedAt.Set(now), attrClaimKeyHash.Set(c.ClaimKeyHash[:]), attrDevice.Set((*deviceRow)(c.Device)),
 		attrPurgeAt.Set(endedLinkPurge(now)), notDue())
 	t.event(endOf(out.Link, webhook.LinkClaimed, now))
 	return out, t.Commit(ctx)
@@ -225,7 +225,7 @@ func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 	case link.Expired:
 		return false, problem.New(problem.LinkExpired, "The link has expired.")
 	case link.Claimed:
-		if !l.ClaimedBefore(c.ClaimKey, now) {
+		if !l.ClaimedBefore(c.ClaimKeyHash, now) {
 			return false, problem.New(problem.LinkAlreadyClaimed, "The link was claimed before.")
 		}
 		return true, nil
@@ -246,15 +246,15 @@ func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	if err != nil || found.Status(now) != link.Expired {
 		return err
 	}
-	meta, bar := orgRow(found.OrgID), barredRow(a, found.CreatedByKey)
-	rows, err := s.db.Batch(ctx, meta, bar)
+	org, bar := orgRow(found.OrgID), barredRow(a, found.CreatedByKey)
+	rows, err := s.db.Batch(ctx, org, bar)
 	if err != nil {
 		return err
 	}
 	t := s.begin()
 	t.Update(linkRow(a, l), table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrLapsedAt.Absent()), table.Raced,
 		attrLapsedAt.Set(now), notDue())
-	if !orgGone(rows[meta]) && !linksBarred(rows[bar]) {
+	if !orgGone(rows[org]) && !linksBarred(rows[bar]) {
 		t.event(endOf(found, webhook.LinkExpired, now))
 	}
 	return ignoreRaced(t.Commit(ctx))

@@ -105,7 +105,7 @@ const (
 	attrMetadata     = table.JSON[map[string]string]("metadata")
 	attrDevice       = table.JSON[*deviceRow]("device")
 	attrClaimedAt    = table.Int("claimedAt")
-	attrClaimKey     = table.Bytes("claimKeyHash")
+	attrClaimKeyHash = table.Bytes("claimKeyHash")
 	attrLapsedAt     = table.Int("lapsedAt") // when the expiry was processed
 
 	// Of barred keys.

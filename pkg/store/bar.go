@@ -32,8 +32,8 @@ func linksBarred(bar table.Row) bool { return attrLinksBarredAt.IsIn(bar) }
 // bar writes the bar row of a revoked key. To disable the key's endpoints, call bar first and list them then:
 // the list has every change that the key made before, and later changes are refused.
 //
-// mark, if it is not nil, adds to the transaction. It returns the change that sets a mark on the row, and the
-// condition that the mark is not set yet. Errors: errMarkedAlready, and those of txn.authorize.
+// mark, if it is not nil, adds to the transaction. It returns the condition that a mark on the row is not set yet,
+// and the change that sets the mark. Errors: errMarkedAlready, and those of txn.authorize.
 func (s *Store) bar(ctx context.Context, a Actor, k APIKey, mark func(t *txn, now int64) (table.Condition, table.Change)) error {
 	now := s.now()
 	t := s.begin()
@@ -71,12 +71,12 @@ func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) 
 }
 
 // CleanLinks reads one page of the links of an app, and revokes those that a barred key made and that are
-// pending. more reports that another page follows. The bar row keeps the position in attrCleanFrom.
+// pending. more means that another page follows. The bar row keeps the position in attrCleanFrom.
 //
-// The links are passed twice. A request that was running when the mark was set may still create a link,
-// which the first pass can miss. So after the first pass the row becomes due again inFlight after the mark,
-// when no such request is left. The second pass begins at the first link again. After the second pass the
-// row leaves the index.
+// The sweep goes through all links of the app twice. A request that was running when the mark was set may
+// still create a link, which the first pass can miss. No such request is left when inFlight has passed since the
+// mark was set. So the end of the first pass makes the row due again at that time. The second pass begins at the
+// first link again. After the second pass the row leaves the index.
 func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, err error) {
 	row, err := s.db.Get(ctx, barredRow(a, k))
 	if err != nil || !attrDue.IsIn(row) {
@@ -108,6 +108,7 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	default: // the second pass has ended
 		progress = table.Changes(attrCleanFrom.Remove(), notDue())
 	}
+	// nil: when another run has changed the row since it was read, the progress of that run stays.
 	_, err = s.db.Mark(ctx, barredRow(a, k), table.All(attrCleanFrom.Is(from), attrDueAt.Is(due)), nil, progress)
 	return next != "", err
 }

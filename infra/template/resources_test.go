@@ -35,7 +35,7 @@ func durable(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, "the table goes with the stack")
 	}
 	p := tpl.Resources["Table"].Properties
-	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // others make a new, empty table
+	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // with other keys, CloudFormation would put a new, empty table in its place
 	if got := quoted(p["KeySchema"]); got != keys {
 		wrong = append(wrong, "the table has the keys "+got)
 	}
@@ -70,8 +70,8 @@ func literal(tpl *translated.Template) (wrong []string) {
 		}
 	}
 	properties := maps.Clone(object(object(object(tpl.Raw["Resources"])["Table"])["Properties"]))
-	const key = `{"Fn::If":["OwnTableKey",{"KMSMasterKeyId":{"Ref":"TableKeyArn"},"SSEEnabled":true,"SSEType":"KMS"},{"Ref":"AWS::NoValue"}]}`
-	if got := without(properties["SSESpecification"]); got != key {
+	const encryption = `{"Fn::If":["OwnTableKey",{"KMSMasterKeyId":{"Ref":"TableKeyArn"},"SSEEnabled":true,"SSEType":"KMS"},{"Ref":"AWS::NoValue"}]}`
+	if got := quoted(properties["SSESpecification"]); got != encryption {
 		wrong = append(wrong, "the table is encrypted by "+got)
 	}
 	delete(properties, "SSESpecification")
@@ -128,21 +128,22 @@ func sizes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// settingsOf are the files that read variables for a function whose main.go has the call.
-var settingsOf = map[string]string{
+// fileOfCall has, for a call in the main.go of a function, the file that reads more variables for the function.
+var fileOfCall = map[string]string{
 	"accesstoken.ConfigFrom(e)": "pkg/authn/accesstoken/token.go",
 	"Limits.ReadBudgets(e)":     "pkg/store/budget.go",
 }
 
 // reads matches how package boot reads variables: e.Required("A"), e.Optional("A", "default"), and
-// e.Pairs("A_NAMES", "A_VALUES"), of which both arguments are variables.
-var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]{3,})"\))?`)
+// e.Pairs("A_NAMES", "A_VALUES"), of which both arguments are variables. No default is in capitals, so a second argument
+// in capitals is a variable.
+var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]+)"\))?`)
 
 // shared are the variables of every function, from the template's Globals.
 var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
 
-// environments compares the variables of each function with those that its main.go reads by package
-// boot. AWS's clients read their endpoints themselves.
+// environments compares the variables of each function with shared, and with those that its main.go reads by package boot.
+// A main.go reads the endpoint of each service that it calls, but that of DynamoDB, which package boot itself reads.
 func environments(tpl *translated.Template) (wrong []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
@@ -157,7 +158,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 		if err != nil {
 			return append(wrong, err.Error())
 		}
-		for call, file := range settingsOf {
+		for call, file := range fileOfCall {
 			if strings.Contains(string(source), call) {
 				more, err := os.ReadFile(filepath.Join(root, file))
 				if err != nil {
@@ -175,6 +176,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 		if got := slices.Sorted(maps.Keys(f.Env)); !slices.Equal(got, wanted) {
 			wrong = append(wrong, fmt.Sprintf("%s gets %v and reads %v", name, got, wanted))
 		}
+		// On AWS each variable of an endpoint must be empty: with a value, the function would not call AWS.
 		for variable, value := range f.Env {
 			if strings.HasPrefix(variable, "AWS_ENDPOINT_URL") && value != "" {
 				wrong = append(wrong, fmt.Sprintf("%s would call %s on AWS", name, value))
@@ -190,6 +192,7 @@ func signingKey(tpl *translated.Template) (wrong []string) {
 		wrong = append(wrong, "the signing key goes with the stack")
 	}
 	p := tpl.Resources["SigningKey"].Properties
+	// Without a KeyPolicy the key gets KMS's default policy. By it, the roles of the template decide who may use the key.
 	if p["KeySpec"] != "ECC_NIST_P256" || p["KeyUsage"] != "SIGN_VERIFY" || p["KeyPolicy"] != nil {
 		wrong = append(wrong, fmt.Sprint(p))
 	}

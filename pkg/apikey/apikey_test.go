@@ -36,6 +36,8 @@ func TestAKeyNamesItsOwnRow(t *testing.T) {
 	}
 }
 
+// TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead: Parse refuses the altered key by its form or its checksum, so that no
+// row is read for it.
 func TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead(t *testing.T) {
 	m, _, _ := mint(t)
 	text := m.Key.Reveal()
@@ -59,7 +61,7 @@ func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
 	parts, otherParts := strings.Split(text, "_"), strings.Split(other.Key.Reveal(), "_")
 	for name, bad := range map[string]string{
 		"empty": "", "truncated": text[:len(text)-1], "longer": text + "0", "doubled": text + text,
-		"upper case": strings.ToUpper(text), "lower case": strings.ToLower(text),
+		"all letters upper case": strings.ToUpper(text), "all letters lower case": strings.ToLower(text),
 		"space before": " " + text, "space behind": text + " ", "newline": text + "\n",
 		"another key's secret":    parts[0] + "_" + parts[1] + "_" + otherParts[2],
 		"no secret":               parts[0] + "_" + parts[1] + "_",
@@ -81,8 +83,9 @@ func TestALinksTokenIsNoKey(t *testing.T) {
 		if _, err := apikey.Parse(m.Text.Reveal()); (err == nil) != want || apikey.ValidPrefix(prefix) != want {
 			t.Errorf("%s: %v", prefix, err)
 		}
+		// Neither a key nor the token of a link is foreign. A text with one more character has another form, so it is.
 		if text := m.Text.Reveal(); apikey.IsForeign(text) || !apikey.IsForeign(text+"0") {
-			t.Errorf("%s: a foreign text", prefix)
+			t.Errorf("%s: IsForeign is %t, and with one more character %t", prefix, apikey.IsForeign(text), apikey.IsForeign(text+"0"))
 		}
 	}
 	for _, prefix := range []string{"", "LK", "l_k"} {
@@ -153,8 +156,8 @@ func TestScopesAreJoinedSortedAndOnce(t *testing.T) {
 	}
 }
 
-// TestMetadataIsMeasuredInBytesOfItsJSON fills the bound exactly, each time with another character. size is how many
-// bytes the character takes in JSON, where some are escaped.
+// TestMetadataIsMeasuredInBytesOfItsJSON makes metadata of exactly MaxMetadata bytes, each time with another character. size
+// is how many bytes the character takes in JSON, where some are escaped.
 func TestMetadataIsMeasuredInBytesOfItsJSON(t *testing.T) {
 	const around = len(`{"a":""}`) // bytes of the JSON without the value
 	for character, size := range map[string]int{"x": 1, "&": 1, `"`: 2, "ä": 2, "🔑": 4, "\x01": 6, "\u2028": 6} {
@@ -167,6 +170,6 @@ func TestMetadataIsMeasuredInBytesOfItsJSON(t *testing.T) {
 		}
 	}
 	if !apikey.ValidMetadata(map[string]string{}) || !apikey.ValidMetadata(nil) {
-		t.Error("no metadata is refused")
+		t.Error("empty or nil metadata is refused")
 	}
 }

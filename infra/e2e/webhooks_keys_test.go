@@ -63,23 +63,23 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	old := send()
 	before, after := rotate(t, s)
-	flipped := send() // perhaps by a copy that remembers the old key, for a minute at most
-	// A new copy reads the table at once.
+	atChange := send() // a running copy of the function may remember the old key, for a minute at most
+	// A new copy of the function reads the table at once.
 	killFunction(t, s, "DeliverFunction")
 	fresh := send()
-	t.Logf("signed by: before %s, in the minute of the flip %s, after %s", old.kid(), flipped.kid(), fresh.kid())
-	flippedIsEither := flipped.kid() == before || flipped.kid() == after
-	if old.kid() != before || fresh.kid() != after || !flippedIsEither {
+	t.Logf("signed by: before %s, in the minute of the change %s, after %s", old.kid(), atChange.kid(), fresh.kid())
+	isEither := atChange.kid() == before || atChange.kid() == after
+	if old.kid() != before || fresh.kid() != after || !isEither {
 		t.Errorf("the key went from %s to %s", before, after)
 	}
 	hook.noneRefused(t)
-	for name, a := range map[string]arrival{"old": old, "of the flip": flipped, "new": fresh} {
+	for name, a := range map[string]arrival{"old": old, "of the change": atChange, "new": fresh} {
 		if _, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(a.Token)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	t.Run("TheLookupNeverAsksKMS", func(t *testing.T) { lookupWithoutKMS(t, s, tg, before, after) })
-	t.Run("ARevokedKeyProvesNothing", func(t *testing.T) { revokedKey(t, s, tg, hook, old, fresh) })
+	t.Run("ARevokedKeyProvesNothing", func(t *testing.T) { revokeOldKey(t, s, tg, hook, old, fresh) })
 	if last := send(); last.kid() != after {
 		t.Errorf("then %s signs", last.kid())
 	}
@@ -87,12 +87,12 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	revoke(t, s, after) // the active key: the rotation must activate a third one
 	killFunction(t, s, "DeliverFunction")
 	if last := send(); last.kid() == after || last.kid() == before {
-		t.Errorf("revoked, %s signs", last.kid())
+		t.Errorf("after the revocation of the active key, %s signs", last.kid())
 	}
 }
 
-// revoke revokes a signing key in the table, as the runbook does. The rotation disables it in KMS
-// and activates another.
+// revoke revokes a signing key in the table, as the runbook does. The rotation disables it in KMS. If it was the
+// active key, the rotation also activates another one.
 func revoke(t *testing.T, s *stack.Stack, kid string) {
 	t.Helper()
 	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
@@ -118,7 +118,7 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 			t.Error(err)
 		}
 	}()
-	killFunction(t, s, "WebhookKeysFunction") // a new copy remembers no keys
+	killFunction(t, s, "WebhookKeysFunction") // the next call gets a new copy of the function, which remembers no keys
 	begun := time.Now()
 	tg.lookUp(t, before, http.StatusOK, "")
 	tg.lookUp(t, after, http.StatusOK, "")
@@ -130,9 +130,9 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 	}
 }
 
-// revokedKey revokes the key that signed the old webhook, as infra/docs/runbook.md does ("Revoking a
-// webhook signing key").
-func revokedKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
+// revokeOldKey revokes the key that signed the old webhook, as infra/docs/runbook.md does ("Revoking a
+// webhook signing key"). From then on, no receiver accepts the webhook.
+func revokeOldKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()
 	revoke(t, s, kid)
 	killFunction(t, s, "WebhookKeysFunction") // instead of a wait for a minute

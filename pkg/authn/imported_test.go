@@ -36,18 +36,30 @@ func taking(table authn.Table, fallback authn.Fallback, atOnce int) *authn.Autho
 	return a
 }
 
+// check checks a text, for five seconds at most.
 func check(a *authn.Authorizer, text string) (store.APIKey, error) {
-	return a.Key(context.Background(), []string{"Bearer " + text})
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return a.Key(ctx, []string{"Bearer " + text})
 }
 
 // TestAnImportedKeyIsDecidedByItsRow: the row that leads to it is read once, and its own row at each check.
 func TestAnImportedKeyIsDecidedByItsRow(t *testing.T) {
 	table := imported(t)
-	a := taking(table, nil, 0)
+	a := taking(table, func(context.Context, string) error { t.Error("the fallback was asked"); return nil }, 1)
+	another := apikey.HashOf("another")
+	table.Imports[another] = table.Imports[table.Key.Hash]
 	for n := range 3 {
 		row, err := check(a, foreign)
 		if err != nil || row.ID != table.Key.ID || table.Looked != 1 || table.Reads != n+1 {
 			t.Fatalf("%+v, %v: %d and %d reads", row, err, table.Looked, table.Reads)
+		}
+	}
+	for range 2 { // a second text takes no place of the first
+		_, err := check(a, "another")
+		wants(t, err, problem.InvalidCredentials) // the row is of another text
+		if _, err := check(a, foreign); err != nil || table.Looked != 2 {
+			t.Errorf("two texts were looked up %d times: %v", table.Looked, err)
 		}
 	}
 	table.Key.RevokedAt = 1
@@ -62,8 +74,8 @@ func TestAnImportedKeyIsDecidedByItsRow(t *testing.T) {
 	table.Key.ID = id.NoKey // there is no such row any more: the first row is read again
 	_, err = check(a, foreign)
 	wants(t, err, problem.InvalidCredentials)
-	if table.Looked != 2 {
-		t.Errorf("it was looked up %d times", table.Looked)
+	if table.Looked != 3 {
+		t.Errorf("they were looked up %d times", table.Looked)
 	}
 }
 
@@ -150,6 +162,26 @@ func TestTheFallbackMayOnlyImport(t *testing.T) {
 	table.Imports, table.Key.ID = imports, id.NoKey // imported once, and gone since
 	_, err := check(taking(table, func(context.Context, string) error { t.Error("asked for a text that was imported"); return nil }, 1), foreign)
 	wants(t, err, problem.InvalidCredentials)
+}
+
+// failing is a table that fails from the second look for an imported key on.
+type failing struct {
+	authn.Table
+	looked int
+}
+
+func (f *failing) Imported(context.Context, apikey.Hash) (at store.Imported, ok bool, err error) {
+	if f.looked++; f.looked > 1 {
+		err = errors.New("down")
+	}
+	return at, false, err
+}
+
+func TestTheFallbackIsNotAskedWhileTheTableFails(t *testing.T) {
+	a := taking(&failing{}, func(context.Context, string) error { t.Error("the fallback was asked"); return nil }, 1)
+	if _, err := check(a, foreign); err == nil || problem.Is(err, problem.InvalidCredentials) {
+		t.Errorf("without the table: %v", err)
+	}
 }
 
 // none is a table without imported keys, for several goroutines.

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"link":              {"id", "plainjson", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {"plainjson"},
-	"store":             {"id", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel"},
+	"store":             {"id", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel", "plainjson"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"p256"},
@@ -42,11 +42,12 @@ var mayImport = map[string][]string{
 	"guard":             {"authn", "authn/accesstoken", "boot", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "metric", "org", "principal", "problem"},
 	"route":             {"org", "principal"},
-	"api":               {"apikey", "id", "link", "org", "parallel", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
+	"api":               {"apikey", "id", "link", "org", "parallel", "plainjson", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
 	"pipeline/queue":    {"webhook"},
 	"pipeline/signing":  {"webhook"},
-	"pipeline":          {"id", "metric", "parallel", "pipeline/outbound", "store", "webhook"},
+	"pipeline/bus":      {},
+	"pipeline":          {"id", "metric", "parallel", "pipeline/outbound", "plainjson", "principal", "store", "webhook"},
 	"lambda":            {"metric", "parallel", "principal", "problem"},
 	"boot":              {},
 	"consumers":         {},
@@ -55,14 +56,16 @@ var mayImport = map[string][]string{
 // onlyIn has, for each module or package from outside, the packages below pkg that may import it. An import must be
 // allowed by each line whose path it begins with: dynamodb by the line of the whole SDK and by its own line.
 var onlyIn = map[string][]string{
-	"github.com/aws/aws-sdk-go-v2":                  {"store/storetest", "pipeline/signing", "pipeline/queue", "boot", "consumers", "servicetest", "table", "guard"},
-	"github.com/aws/aws-lambda-go":                  {"lambda"},
-	"github.com/awslabs/aws-lambda-go-api-proxy":    {"lambda"},
-	"github.com/golang-jwt/jwt":                     {"authn/accesstoken"},
-	"github.com/aws/aws-sdk-go-v2/config":           {}, // it makes a cold start longer: see package boot
-	"github.com/aws/aws-sdk-go-v2/service/kms":      {"pipeline/signing", "servicetest"},
-	"github.com/aws/aws-sdk-go-v2/service/sqs":      {"pipeline/queue"},
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb": {"table", "store/storetest", "boot", "guard"},
+	"github.com/aws/aws-sdk-go-v2":               {"store/storetest", "pipeline/signing", "pipeline/queue", "pipeline/bus", "boot", "consumers", "servicetest", "table", "guard"},
+	"github.com/aws/aws-lambda-go":               {"lambda"},
+	"github.com/awslabs/aws-lambda-go-api-proxy": {"lambda"},
+	"github.com/golang-jwt/jwt":                  {"authn/accesstoken"},
+	"github.com/aws/aws-sdk-go-v2/config":        {}, // it makes a cold start longer: see package boot
+	"github.com/aws/aws-sdk-go-v2/service/kms":   {"pipeline/signing", "servicetest"},
+	"github.com/aws/aws-sdk-go-v2/service/sqs":   {"pipeline/queue"},
+
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge": {"pipeline/bus"},
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb":    {"table", "store/storetest", "boot", "guard"},
 }
 
 // TestImportsRunOneWay reads the imports of every file that is not a test. An allowed import that

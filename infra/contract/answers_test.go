@@ -29,12 +29,13 @@ const (
 	orgMissing       = `{"type":"urn:latchkey:problem:org_not_found","title":"No such org","status":404,"detail":"D.","code":"org_not_found","requestId":"r"}`
 	noRoute          = `{"type":"urn:latchkey:problem:route_not_found","title":"No such route","status":404,"detail":"D.","code":"route_not_found","requestId":"r"}`
 	event            = `{"id":"evt_1","type":"test","createdAt":1790000000000,"data":{"message":"M."}}`
+	ownEvent         = `{"id":"evt_1","type":"invoice.paid","createdAt":1790000000000,"data":{"amount":5}}`
 	events           = `{"events":[` + event + `],"nextCursor":"c"}`
 	unknownParameter = `{"type":"urn:latchkey:problem:unknown_parameter","title":"The query has an unknown parameter","status":400,"detail":"D.","code":"unknown_parameter","requestId":"r","errors":[{"pointer":"?page","code":"unknown","message":"M."}]}`
 	notJSON          = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r"}`
 	unknownMember    = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r","errors":[{"pointer":"/x","code":"unknown","message":"M."}]}`
 	delivery         = `{"deliveries":[{"eventId":"evt_1","endpointId":"whe_1","eventType":"test","status":"held","attempts":0,"nextAttemptAt":null,"deliveredAt":null,"createdAt":1790000000000,"lastAttempt":null}]}`
-	endpoints        = `{"endpoints":[{"id":"whe_1","url":"u","description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,"createdAt":1790000000000,"updatedAt":1790000000000,"createdByKey":"key_1","urlSetByKey":null}]}`
+	endpoints        = `{"endpoints":[{"id":"whe_1","url":"u","description":"","events":["*","invoice.*","link.*","a.b"],"enabled":true,"disabledReason":null,"disabledAt":null,"createdAt":1790000000000,"updatedAt":1790000000000,"createdByKey":"key_1","urlSetByKey":null}]}`
 	invalid          = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 
@@ -52,6 +53,7 @@ func answers() map[string]exchange {
 		"done":              {"DELETE", "/v1/orgs/o/keys/k", 204, headers(""), ""},
 		"event":             {"POST", "/webhook_event/get", 200, headers("application/json"), event},
 		"events":            {"POST", "/webhook_event/list", 200, headers("application/json"), events},
+		"own event":         {"POST", "/webhook_event/get", 200, headers("application/json"), ownEvent},
 		"delivery":          {"POST", "/webhook_delivery/list", 200, headers("application/json"), delivery},
 		"endpoint":          {"POST", "/webhook_endpoint/list", 200, headers("application/json"), endpoints},
 		"no route":          {"GET", "/nope", 404, anyOrigin, noRoute},
@@ -155,6 +157,7 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"the data of another type":        {"event", replace(`"type":"test"`, `"type":"link.claimed"`), "the data of link.claimed"},
 		"a type of event there is not":    {"event", replace(`"type":"test"`, `"type":"link.lost"`), "type"},
 		"an event in a list":              {"events", replace(`"message"`, `"text"`), "the data of test"},
+		"no type of the owner's":          {"own event", replace(`invoice.paid`, `Invoice.paid`), "type"},
 		"a status that there is not":      {"delivery", replace(`"held"`, `"lost"`), "status"},
 		"a filter that there is not":      {"endpoint", replace(`"*"`, `"**"`), "events"},
 		"an event's type in a delivery":   {"delivery", replace(`"test"`, `"tested"`), "eventType"},

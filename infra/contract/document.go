@@ -55,7 +55,7 @@ type closer struct {
 }
 
 // closeAnswers closes the schemas of all answers: objects have only the members that are
-// named, and x-extensible-enum and x-known-values become enums.
+// named, and x-extensible-enum and x-known-values become enums, beside the values of x-owner-values.
 func closeAnswers(doc *openapi3.T) error {
 	c := closer{doc, map[*openapi3.Schema]bool{}}
 	var errs []error
@@ -93,15 +93,16 @@ func (c closer) close(ref *openapi3.SchemaRef) error {
 	if len(s.OneOf)+len(s.AnyOf)+len(s.AllOf) > 0 || s.Not != nil {
 		return errors.New("an answer made of several schemas cannot be closed: name its members")
 	}
-	if list, ok := s.Extensions["x-extensible-enum"].([]any); ok {
-		s.Enum = list
-	}
+	values, _ := s.Extensions["x-extensible-enum"].([]any)
 	if name := Known(s); name != "" {
 		known := c.doc.Components.Schemas[name]
 		if known == nil || len(known.Value.Enum) == 0 {
 			return fmt.Errorf("%s: no schema %s with an enum", knownKey, name)
 		}
-		s.Enum = known.Value.Enum
+		values = known.Value.Enum
+	}
+	if err := c.allowOnly(s, values); err != nil {
+		return err
 	}
 	if len(s.Properties) > 0 && s.AdditionalProperties.Schema == nil {
 		closed := false
@@ -114,6 +115,37 @@ func (c closer) close(ref *openapi3.SchemaRef) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// ownerKey is an extension of a member of an answer. It names the component schema of the values that the owner adds to
+// the known ones.
+const ownerKey = "x-owner-values"
+
+// allowOnly lets a schema have only these values, nil for any, and those of its x-owner-values. The owner's do not begin as
+// the known ones do: link.lost is neither known nor the owner's, as link.claimed is known.
+func (c closer) allowOnly(s *openapi3.Schema, values []any) error {
+	name, _ := s.Extensions[ownerKey].(string)
+	if name == "" {
+		if values != nil {
+			s.Enum = values
+		}
+		return nil
+	}
+	own := c.doc.Components.Schemas[name]
+	if own == nil {
+		return fmt.Errorf("%s: no schema %s", ownerKey, name)
+	}
+	var begins []string
+	for _, v := range values {
+		if begin, _, ok := strings.Cut(fmt.Sprint(v), "."); ok {
+			begins = append(begins, begin)
+		}
+	}
+	known := &openapi3.Schema{Pattern: "^(" + strings.Join(begins, "|") + `)\.[^*]+$`}
+	s.AnyOf = openapi3.SchemaRefs{{Value: &openapi3.Schema{Enum: values}}, {Value: &openapi3.Schema{
+		AllOf: openapi3.SchemaRefs{own, {Value: &openapi3.Schema{Not: &openapi3.SchemaRef{Value: known}}}},
+	}}}
+	return nil
 }
 
 // closeData closes the schemas of events' data, which no answer refers to.
@@ -186,6 +218,9 @@ func CheckData(doc *openapi3.T, s *openapi3.Schema, value any) error {
 
 func checkEvent(doc *openapi3.T, schemaOf map[string]string, event map[string]any) error {
 	kind := fmt.Sprint(event["type"])
+	if schemaOf[kind] == "" { // of the owner's own, with any data
+		return nil
+	}
 	ref := doc.Components.Schemas[schemaOf[kind]]
 	if ref == nil {
 		return fmt.Errorf("the data of %s has no schema", kind)

@@ -66,12 +66,24 @@ var webhooks = template.Must(template.New("").Funcs(template.FuncMap{"name": nam
 {{- range $kind, $_ := .}}
         - { $ref: '#/components/schemas/{{name $kind}}Event' }
 {{- end}}
+        - { $ref: '#/components/schemas/OwnEvent' }
       discriminator:
         propertyName: type
         mapping:
 {{- range $kind, $_ := .}}
           {{$kind}}: '#/components/schemas/{{name $kind}}Event'
 {{- end}}
+    OwnEvent:
+      type: object
+      description: An event of the owner's own
+      required: [id, type, createdAt, data]
+      properties:
+        id: { type: string, pattern: '^evt_' }
+        type:
+          allOf: [{ $ref: '#/components/schemas/OwnEventType' }]
+          not: { type: string, enum: [{{range $kind, $_ := .}}{{$kind}}, {{end}}] }
+        createdAt: { $ref: '#/components/schemas/Time' }
+        data: { type: object, additionalProperties: true }
 {{- range $kind, $data := .}}
     {{name $kind}}Event:
       type: object

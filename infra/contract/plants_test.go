@@ -70,13 +70,14 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 // TestADocumentThatContradictsItselfIsNotRead wants Parse to refuse the spoiled document.
 func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 	for name, p := range map[string]plant{
-		"an example of the wrong type":        {"", "orgs:\n                      - { id: org_5yt695b9bqryh4dy0xdqrpbr21, name: Acme", "orgs:\n                      - { id: 5, name: Acme"},
-		"an example's value outside the list": {"", "action: member.role_changed", "action: member.role_swapped"},
-		"no RouteNotFound":                    {"", "    RouteNotFound:\n", "    NothingFound:\n"},
-		"a schema of data that there is not":  {"", "        test: TestData\n", "        test: LostData\n"},
-		"values that belong to another list":  {"", "x-known-values: EventFilter", "x-known-values: DeliveryStatus"},
-		"a list of values that there is not":  {"", "x-known-values: ErrorCode", "x-known-values: ErrorCodes"},
-		"an answer of several schemas":        {"", "              schema: { $ref: '#/components/schemas/Access' }", "              schema: { allOf: [{ $ref: '#/components/schemas/Access' }] }"},
+		"an example of the wrong type":                     {"", "orgs:\n                      - { id: org_5yt695b9bqryh4dy0xdqrpbr21, name: Acme", "orgs:\n                      - { id: 5, name: Acme"},
+		"an example's value outside the list":              {"", "action: member.role_changed", "action: member.role_swapped"},
+		"no RouteNotFound":                                 {"", "    RouteNotFound:\n", "    NothingFound:\n"},
+		"a schema of data that there is not":               {"", "        test: TestData\n", "        test: LostData\n"},
+		"values that belong to another list":               {"", "x-known-values: DeliveryStatus", "x-known-values: ErrorCode"},
+		"a schema of the owner's values that there is not": {"", "x-owner-values: OwnEventType", "x-owner-values: OwnEventTypes"},
+		"a list of values that there is not":               {"", "x-known-values: ErrorCode", "x-known-values: ErrorCodes"},
+		"an answer of several schemas":                     {"", "              schema: { $ref: '#/components/schemas/Access' }", "              schema: { allOf: [{ $ref: '#/components/schemas/Access' }] }"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := contract.Parse(spoiled(t, p.old, p.new)); err == nil {

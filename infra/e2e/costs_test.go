@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"math"
@@ -57,6 +58,8 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 			m.use.Signatures++
 		case "sqs":
 			m.use.QueueRequests++
+		case "events":
+			m.use.BusEvents++
 		}
 	})
 	defer m.s.Watch(nil)
@@ -149,6 +152,11 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	})
 	webhook.QueueRequests += 2 // Lambda receives and deletes
 	million("a webhook: fanned out, signed, delivered at once", webhook)
+	million("on your event bus (`EventBusName`): an event or an audit entry", m.measure(t, map[string]float64{"TapFunction": callSeconds}, func() {
+		event := c.revokedLink(t, s)
+		c.delivered(t, hook.endpoint, event)
+	}))
+	held(t, "A million published events", c.publications(t, s, m))
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
 	months = append(months, switchedOn(t, s)...)
@@ -169,6 +177,52 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 			t.Errorf("the README says %q of %q, measured %.2f", said, text, want)
 		}
 	}
+}
+
+// publications returns the dollars of a million events that a service publishes, by the size of their data.
+func (c *server) publications(t *testing.T, s *stack.Stack, m *meter) (rows []priced) {
+	t.Helper()
+	sizes, billing := []int{512, 4 << 10, 8 << 10}, serviceOf(t, s, c.tg)
+	hook := c.receiver(t, nil, "sent.*")
+	publish := func(kind string, size int, withID bool) (event string) {
+		t.Helper()
+		id := ""
+		if withID {
+			id = `"id":"` + rand.Text() + `",`
+		}
+		body := fmt.Sprintf(`{"events":[{%s"type":%q,"data":{"text":%q}}]}`, id, kind, strings.Repeat("x", size-len(`{"text":""}`)))
+		made := billing.want(t, "POST", "/v1/orgs/"+c.org+"/apps/"+c.appID+"/events", body, 202, "").list("events")
+		event, _ = made[0]["id"].(string)
+		return event
+	}
+	publish("unsent.event", 512, true) // the first call also starts a process, which logs more
+	for _, way := range []struct {
+		what   string
+		n      float64 // events of a request
+		withID bool
+	}{{"one in a request, with an `id`", 1, true}, {"25 in a request, with an `id`", 25, true}, {"25 in a request, without", 25, false}} {
+		row := priced{what: way.what}
+		for _, size := range sizes {
+			use := m.measure(t, map[string]float64{"AuthorizerFunction": callSeconds, "AppsFunction": callSeconds}, func() {
+				publish("unsent.event", size, way.withID)
+			})
+			use.Requests = 1
+			// Several events of a request share its gateway, functions and log, and nothing of the table. This is not measured:
+			// DynamoDB Local counts the rows that a transaction writes into one partition as one.
+			gateway, functions, table, _, logged := use.Of()
+			row.dollars = append(row.dollars, (gateway+functions+logged)/way.n+table)
+		}
+		rows = append(rows, row)
+	}
+	sent := priced{what: "sent to an endpoint, on top"}
+	for _, size := range sizes {
+		use := m.measure(t, map[string]float64{"FanoutFunction": callSeconds, "DeliverFunction": attemptSeconds}, func() {
+			c.delivered(t, hook.endpoint, publish("sent.event", size, false))
+		})
+		use.QueueRequests += 2 // Lambda receives and deletes
+		sent.dollars = append(sent.dollars, use.Million())
+	}
+	return append(rows, sent)
 }
 
 // near reports whether a documented figure differs from the measured one by 2 cents or 1 % at most. The size of
@@ -204,6 +258,7 @@ func idle(t *testing.T, m *meter) float64 {
 func switchedOn(t *testing.T, s *stack.Stack) []priced {
 	t.Helper()
 	parameters := maps.Clone(s.Template().Parameters)
+	parameters["EventBusName"] = "" // which has an alarm of its own
 	parameters["AlarmTopicArn"] = "arn:aws:sns:us-east-1:000000000000:alarms"
 	tpl, err := s.Template().Resolve(translated.Options{Parameters: parameters})
 	if err != nil {

@@ -104,8 +104,8 @@ func (f *frontDoor) httpAPIs(t *testing.T) {
 // readme pastes the README's API into an empty folder, serves it beside the stack, and does what follows
 // in the terminal of the walk through. It registers a receiver as infra/docs/webhooks.md does.
 func (f *frontDoor) readme(t *testing.T) {
-	walk, _ := stepsOf(t, ofREADME(t, "A walk through"))
-	own, _ := stepsOf(t, ofREADME(t, "Protect your own API"))
+	walk := stepsOf(t, ofREADME(t, "A walk through"), 5, 0)
+	own := stepsOf(t, ofREADME(t, "Protect your own API"), 2, 0)
 	if len(own) != 2 || own[1].answer == "" {
 		t.Fatalf("%d steps", len(own))
 	}
@@ -125,12 +125,12 @@ func (f *frontDoor) readme(t *testing.T) {
 	}
 	_, receivers, _ := strings.Cut(repositoryFile(t, "infra/docs/webhooks.md"), "\n## Receivers\n")
 	receivers, _, _ = strings.Cut(receivers, "\n### Go\n")
-	registered, _ := stepsOf(t, receivers)
+	registered := stepsOf(t, receivers, 1, 0)
 	if len(registered) != 1 {
 		t.Fatalf("infra/docs/webhooks.md registers a receiver in %d steps", len(registered))
 	}
 	registered[0].commands = `KEY=$(curl -s -X POST $API/v1/orgs/$ORG/keys -H "Authorization: Bearer $ADA" | field key)` + "\n" + registered[0].commands
-	pasted(t, f.tg, at.Port(), slices.Concat(walk, registered, own[1:]), "")
+	pasted(t, f.tg, at.Port(), slices.Concat(walk, registered, own[1:]))
 	// The README's API answers a problem document also when its authorizer cannot be called.
 	_, key := f.key(t)
 	if err := f.Reserve("KeyAuthorizerFunction", 0); err != nil {

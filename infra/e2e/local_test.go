@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -51,7 +52,11 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 // permits, on the stack of `make run`.
 func TestLocal(t *testing.T) {
 	t.Parallel()
-	s, tg := startLocal(t, stack.Options{Port: freePorts(t), Dir: memoryDir(t), Parameters: patient})
+	bus, parameters := &onBus{}, maps.Clone(patient)
+	parameters["EventBusName"] = ownersBus
+	s, tg := startLocal(t, stack.Options{
+		Port: freePorts(t), Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.take},
+	})
 	t.Run("ItCostsWhatTheDocumentationSays", func(t *testing.T) { costs(t, s, tg) })
 	t.Run("ImportedKeysAreTakenWithTheirParameterOnly", func(t *testing.T) { takenWithParameter(t, s, tg) })
 	suite(t, tg)
@@ -65,6 +70,7 @@ func TestLocal(t *testing.T) {
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("APageOfTheConsoleReadsEachAnswerUnderV1", func(t *testing.T) { consolePages(t, tg) })
 	t.Run("FromYourServerDoesWhatItShows", func(t *testing.T) { fromYourServer(t, tg, base.Port()) })
+	t.Run("TheDocumentedPublishersPublishOneEvent", func(t *testing.T) { publishers(t, s, tg) })
 	t.Run("AServiceActsForTheOwner", func(t *testing.T) { aService(t, s, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
@@ -76,7 +82,9 @@ func TestLocal(t *testing.T) {
 	t.Run("Webhooks", func(t *testing.T) { webhooks(t, s, tg) })
 	t.Run("ImportedKeysLiveAndDieAsOthersDo", func(t *testing.T) { importedKeys(t, s, tg) })
 	t.Run("MovingInDoesWhatItShows", func(t *testing.T) { movingIn(t, tg, base.Port()) })
-	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg) })
+	t.Run("ABusThatIsAwayHoldsUpNoWebhookAndMissesNothing", func(t *testing.T) { bus.busAway(t, s, tg) })
+	t.Run("TheBusHasEveryEventAndAuditEntry", func(t *testing.T) { bus.hasAll(t, s) })
+	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg, bus) })
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range s.Access().Spare() {
 			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {

@@ -13,11 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
 )
 
@@ -144,7 +141,7 @@ func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 
 // secretsAreNowhere makes secrets and searches for them, in every form, in the logs, in all answers
 // but those that show them, and in the whole table.
-func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
+func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	const once = "e2e-idempotency-key-that-is-never-stored-0001"
@@ -159,12 +156,13 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target) {
 	c.body = `{"graceSeconds":60}`
 	rotated := tg.want(t, c, 201, "").str("key")
 	foreign := foreignKey()
-	serviceOf(t, s, tg).imports(t, org, "", foreign)
+	imported := serviceOf(t, s, tg).imports(t, org, "", foreign)[0]
 	answers := tg.do(t, call{method: "POST", path: "/app/get", bearer: key}).text + tg.do(t, call{method: "POST", path: "/app/get", bearer: foreign}).text +
 		tg.do(t, call{method: "POST", path: "/app/get", bearer: key[:len(key)-1]}).text +
 		ada.do(t, "GET", "/v1/orgs/"+org+"/keys", "").text + ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text +
 		tg.do(t, call{method: "GET", path: "/v1/orgs", bearer: key}).text
-	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s)}
+	within(t, "the imported key's entry on the bus", func() bool { return bus.has(imported) })
+	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
 	for name, secret := range map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token} {
 		for place, text := range places {
 			if form := findSecret(text, secret); form != "" {
@@ -211,31 +209,20 @@ func findSecret(text []byte, secret string) string {
 // dump returns every row of the table as JSON, and its binary values raw.
 func dump(t *testing.T, s *stack.Stack) []byte {
 	t.Helper()
-	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
 	var out bytes.Buffer
-	in := &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true)}
-	for {
-		page, err := db.Scan(t.Context(), in)
+	for _, row := range allRows(t, s) {
+		text, err := json.Marshal(row)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, row := range page.Items {
-			text, err := json.Marshal(row)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out.Write(text)
-			for _, v := range row {
-				if b, ok := v.(*types.AttributeValueMemberB); ok {
-					out.Write(b.Value)
-				}
+		out.Write(text)
+		for _, v := range row {
+			if b, ok := v.(*types.AttributeValueMemberB); ok {
+				out.Write(b.Value)
 			}
 		}
-		if page.LastEvaluatedKey == nil {
-			return out.Bytes()
-		}
-		in.ExclusiveStartKey = page.LastEvaluatedKey
 	}
+	return out.Bytes()
 }
 
 // logs returns all logs of the stack's processes.

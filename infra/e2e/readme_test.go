@@ -12,13 +12,11 @@ import (
 	"time"
 )
 
-// step is a block of commands of a walk through, and the answer shown under it, or "".
-type step struct{ commands, answer string }
+// step is a block of commands of a walk through, with the answer shown under it, and the output that another terminal
+// shows after it; "": none is shown.
+type step struct{ commands, answer, terminal string }
 
-var (
-	block         = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
-	otherTerminal = regexp.MustCompile("(?s)```text\n(.*?)```") // the output in a second terminal
-)
+var block = regexp.MustCompile("(?s)```(sh|json|text)\n(.*?)```")
 
 // ofREADME returns a section of the README, without its title.
 func ofREADME(t *testing.T, name string) string {
@@ -31,28 +29,27 @@ func ofREADME(t *testing.T, name string) string {
 	return section
 }
 
-// stepsOf returns the steps of a walk through, and the output of the other terminal as it is shown, or "".
-func stepsOf(t *testing.T, walk string) (steps []step, terminal string) {
+// stepsOf returns the steps of a walk through, at least so many, and as many outputs of another terminal.
+func stepsOf(t *testing.T, walk string, least, terminals int) (steps []step) {
 	t.Helper()
 	for _, m := range block.FindAllStringSubmatch(walk, -1) {
-		if m[1] == "sh" {
+		last := len(steps) - 1
+		switch {
+		case m[1] == "sh":
 			steps = append(steps, step{commands: m[2]})
-			continue
-		}
-		if len(steps) == 0 || steps[len(steps)-1].answer != "" {
+		case last >= 0 && m[1] == "text":
+			steps[last].terminal = m[2]
+			terminals--
+		case last >= 0 && steps[last].answer == "":
+			steps[last].answer = m[2]
+		default:
 			t.Fatal("an answer without commands before it")
 		}
-		steps[len(steps)-1].answer = m[2]
 	}
-	switch m := otherTerminal.FindAllStringSubmatch(walk, -1); len(m) {
-	case 0:
-		return steps, ""
-	case 1:
-		return steps, m[0][1]
-	default:
-		t.Fatalf("%d blocks of the other terminal", len(m))
-		return nil, ""
+	if len(steps) < least || terminals != 0 {
+		t.Fatalf("%d steps; %d outputs of another terminal are missing", len(steps), terminals)
 	}
+	return steps
 }
 
 // changing are the parts of an output that differ from run to run: ids, times, keys, request ids.
@@ -87,59 +84,45 @@ receiver=$!
 trap 'kill $receiver; wait $receiver || true' EXIT
 for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
 
-	// arrived waits until the other terminal shows the webhook.
-	arrived = "for i in $(seq 100); do grep -q link.claimed %s && break; sleep 0.1; done\n"
+	// arrived waits until the other terminal shows a webhook of a type.
+	arrived = "for i in $(seq 100); do grep -q %s %s && break; sleep 0.1; done\n"
 )
 
 // readme runs the README's walk through, which has no other terminal.
 func readme(t *testing.T, tg *target, port string) {
-	steps, terminal := stepsOf(t, ofREADME(t, "A walk through"))
-	if len(steps) < 5 || terminal != "" {
-		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
-	}
-	pasted(t, tg, port, steps, terminal)
+	pasted(t, tg, port, stepsOf(t, ofREADME(t, "A walk through"), 5, 0))
 }
 
 // longWalk runs infra/docs/walkthrough.md.
 func longWalk(t *testing.T, tg *target, port string) {
-	steps, terminal := stepsOf(t, repositoryFile(t, "infra/docs/walkthrough.md"))
-	if len(steps) < 8 || terminal == "" {
-		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
-	}
-	pasted(t, tg, port, steps, terminal)
+	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/walkthrough.md"), 8, 1))
 }
 
 // fromYourServer runs the commands of infra/docs/services.md for the local stack.
 func fromYourServer(t *testing.T, tg *target, port string) {
 	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
-	steps, terminal := stepsOf(t, local)
-	if len(steps) < 3 || terminal != "" {
-		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
-	}
-	pasted(t, tg, port, steps, terminal)
+	pasted(t, tg, port, stepsOf(t, local, 4, 1))
 }
 
 // movingIn runs the commands of infra/docs/moving.md, on a stack that takes imported keys.
 func movingIn(t *testing.T, tg *target, port string) {
-	steps, terminal := stepsOf(t, repositoryFile(t, "infra/docs/moving.md"))
-	if len(steps) < 3 || terminal != "" {
-		t.Fatalf("%d steps; the other terminal: %q", len(steps), terminal)
-	}
-	pasted(t, tg, port, steps, terminal)
+	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/moving.md"), 3, 0))
 }
 
 // pasted runs the steps in a shell, with only the base URL changed, and compares the output with the document.
-func pasted(t *testing.T, tg *target, port string, steps []step, terminal string) {
-	second := filepath.Join(t.TempDir(), "terminal")
+func pasted(t *testing.T, tg *target, port string, steps []step) {
+	second, terminal := filepath.Join(t.TempDir(), "terminal"), ""
 	script := "set -e\n"
 	for _, s := range steps {
 		if strings.HasPrefix(s.answer, "make receiver ") { // the printed command is for the other terminal
 			s.commands = "paste=$(" + s.commands + ")\necho \"$paste\"\n" + fmt.Sprintf(elsewhere, second, second)
 		}
 		script += s.commands + "\necho; echo '" + between + "'\n"
-	}
-	if terminal != "" {
-		script += fmt.Sprintf(arrived, second)
+		if s.terminal != "" {
+			terminal = s.terminal
+			lines := strings.Split(strings.TrimSpace(terminal), "\n")
+			script += fmt.Sprintf(arrived, strings.Fields(lines[len(lines)-1])[1], second)
+		}
 	}
 	script = strings.ReplaceAll(script, "http://127.0.0.1:3000", tg.url)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -156,7 +139,8 @@ func pasted(t *testing.T, tg *target, port string, steps []step, terminal string
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // without the line that it prints at its end
+		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // without the line that it prints at its end,
+		seen, _, _ = strings.Cut(seen, "deleting endpoint whe_")     // also where its org is gone by then
 		if got, want := normal(seen), normal(terminal); got != want {
 			t.Errorf("the other terminal printed\n%s\nwhere the document shows\n%s", received, terminal)
 		}

@@ -84,6 +84,20 @@ func rowsOf(t *testing.T, s *stack.Stack, pk string) (rows []map[string]types.At
 	return rows
 }
 
+// allRows returns every row of the table.
+func allRows(t *testing.T, s *stack.Stack) (rows []map[string]types.AttributeValue) {
+	t.Helper()
+	pages := dynamodb.NewScanPaginator(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, page.Items...)
+	}
+	return rows
+}
+
 // newestIn returns the sort key of a partition's last row: where sort keys end in ids, the newest row.
 func newestIn(t *testing.T, s *stack.Stack, pk string) string {
 	t.Helper()

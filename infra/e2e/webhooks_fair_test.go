@@ -1,10 +1,12 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,11 +17,15 @@ import (
 
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/local/stack"
+	"latchkey/pkg/parallel"
 )
 
 const (
 	backlog     = 2000  // overdue deliveries of one tenant, and as many overdue links
 	loadBacklog = 20000 // by `make load`
+
+	published     = 5000      // events that are published for this tenant at once
+	loadPublished = 1_000_000 // by `make load`
 )
 
 // TestATenantsBacklogHoldsUpNoOther plants a tenant's overdue deliveries to a slow receiver, and overdue links. Then it
@@ -66,6 +72,95 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	t.Logf("%d rows of the other tenant wait still", left)
 	if left == 0 {
 		t.Error("the backlog was over before the other tenant's turn: it shows nothing")
+	}
+}
+
+// TestAFloodOfPublishedEventsHoldsUpNoOther plants events that are published for one tenant, with a slow receiver, and
+// measures a retry of another tenant beside them.
+func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	events := published
+	if os.Getenv("LOAD_SECONDS") != "" {
+		events = loadPublished
+	}
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
+	many, other := tg.server(t), tg.server(t)
+	flooded := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "invoice.*")
+	var failing atomic.Bool
+	hook := other.receiver(t, func(arrival) int {
+		if failing.Load() {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	}, "link.revoked")
+	event := other.revokedLink(t, s)
+	other.delivered(t, hook.endpoint, event)
+
+	reserve := func(copies int) { // without the functions that read the rows, DynamoDB Local takes them ten times as fast
+		t.Helper()
+		if err := errors.Join(s.Reserve("FanoutFunction", copies), s.Reserve("SweepFunction", copies)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reserve(0)
+	begun := time.Now()
+	many.plantPublished(t, s, events)
+	t.Logf("%d events were planted in %s", events, time.Since(begun))
+	reserve(1)
+	within(t, "the flood", func() bool { return len(flooded.arrivals()) > 0 })
+
+	failing.Store(true)
+	other.ok(t, "/webhook_delivery/redeliver", members{"eventId": event, "endpointId": hook.endpoint})
+	var retry time.Time // when it is due
+	within(t, "the attempt of the redelivery", func() bool {
+		d := other.delivery(t, hook.endpoint, event)
+		last, _ := d["lastAttempt"].(members)
+		retry = time.UnixMilli(number(d["nextAttemptAt"]))
+		return number(last["status"]) == http.StatusInternalServerError
+	})
+	eventually(t, time.Minute, "the retry", func() bool { return len(hook.arrivals()) == 3 })
+	late := hook.arrivals()[2].At.Sub(retry)
+	t.Logf("the retry came %s after its time", late)
+	if late > 5*time.Second {
+		t.Errorf("the retry came %s after its time", late)
+	}
+	waiting := many.ok(t, "/webhook_delivery/list", members{"endpointId": flooded.endpoint, "status": "pending", "limit": 1})
+	if len(waiting.list("deliveries")) == 0 {
+		t.Error("the flood was over before the retry: it shows nothing")
+	}
+}
+
+// plantPublished writes the rows of n events that are published for the app.
+func (c *server) plantPublished(t *testing.T, s *stack.Stack, n int) {
+	t.Helper()
+	now := time.Now()
+	var puts []types.WriteRequest
+	for i := range n {
+		if len(puts) == 10_000 { // a million rows take more memory than they need
+			writeRows(t, s, puts)
+			puts = puts[:0]
+		}
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
+			"PK": text("EVTS#" + c.appID), "SK": text(fmt.Sprintf("evt_%026d", 1_000_000_000+i)), "orgId": text(c.org), "type": text("invoice.paid"), "data": text(`{"amount":4900}`),
+			"createdAt": millis(now), "purgeAt": &types.AttributeValueMemberN{Value: fmt.Sprint(now.Add(time.Hour).Unix())},
+			"due": text(fmt.Sprint("DUE#event#", i%8)), "dueAt": millis(now),
+		}}})
+	}
+	writeRows(t, s, puts)
+}
+
+// writeRows writes rows, several batches at once.
+func writeRows(t *testing.T, s *stack.Stack, puts []types.WriteRequest) {
+	t.Helper()
+	const inBatch = 25 // of BatchWriteItem
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	err := errors.Join(parallel.Each(4, slices.Collect(slices.Chunk(puts, inBatch)), func(_ int, batch []types.WriteRequest) error {
+		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: batch}}
+		_, err := db.BatchWriteItem(t.Context(), in)
+		return err
+	})...)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -119,14 +214,7 @@ func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
 		}
 	}
-	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
-	for len(puts) > 0 {
-		part := puts[:min(len(puts), 25)] // as many as BatchWriteItem takes
-		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: part}}); err != nil {
-			t.Fatal(err)
-		}
-		puts = puts[len(part):]
-	}
+	writeRows(t, s, puts)
 }
 
 // waitingIn counts an app's rows that are due or wait for a later time.

@@ -1,11 +1,16 @@
 package e2e_test
 
 import (
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,6 +71,70 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		r.noneRefused(t)
 	}
 	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
+}
+
+// TestPublishedEventsSurviveKills publishes events while the functions between their publication and their receivers are
+// killed in turn. One receiver fails half of the time. Each event must reach both.
+func TestPublishedEventsSurviveKills(t *testing.T) {
+	t.Parallel()
+	n, limit := 100, killDrain
+	if os.Getenv("LOAD_SECONDS") != "" {
+		n, limit = 20_000, time.Hour
+	}
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
+	c, billing := tg.server(t), serviceOf(t, s, tg)
+	var mended atomic.Bool
+	half := c.receiver(t, func(arrival) int {
+		if !mended.Load() && rand.IntN(2) == 0 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	}, "load.*")
+	receivers := map[string]*receiver{"healthy": c.receiver(t, nil, "load.event"), "half": half}
+	end, caused := make(chan struct{}), map[string]bool{}
+	var killing sync.WaitGroup
+	killing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-end:
+				return
+			case <-time.After(700 * time.Millisecond):
+			}
+			if err := s.KillFunction([]string{"AppsFunction", "FanoutFunction", "DeliverFunction"}[i%3]); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for len(caused) < n {
+		var events []string
+		for range 25 {
+			id := fmt.Sprint("e-", len(caused))
+			caused[id] = true
+			events = append(events, fmt.Sprintf(`{"id":%q,"type":"load.event","data":{"id":%q}}`, id, id))
+		}
+		publish := call{
+			method: "POST", path: "/v1/orgs/" + c.org + "/apps/" + c.appID + "/events", bearer: billing.token,
+			body: `{"events":[` + strings.Join(events, ",") + `]}`,
+		}
+		if _, err := c.insist(t, publish, http.StatusAccepted); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(400 * time.Millisecond) // so that functions are killed during the run, however short it is
+	}
+	if n > 100 { // the rest of a long run is killed too
+		time.Sleep(time.Minute)
+	}
+	close(end)
+	killing.Wait()
+	ended := time.Now()
+	drained := drain(t, s, c, caused, receivers, "half", limit)
+	t.Logf("%d events; %d requests were answered 503 and sent again; all was delivered %s after the last", n, c.unavailable.Load(), drained.Sub(ended))
+	for name, r := range receivers {
+		sameIDs(t, name, r) // an event that was published again has the id of its first publication
+		r.noneRefused(t)
+	}
+	mended.Store(true)
+	lastOnes(t, s, c, half)
 }
 
 // makeEventsUntil makes events at killRate until stop is closed, and returns the ids of their links.

@@ -48,6 +48,9 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 		s.streams = append(s.streams, p)
 		run = append(run, p.Run)
 	}
+	for name, take := range s.options.Buses {
+		run = append(run, func(ctx context.Context) { s.hear(ctx, name, take) })
+	}
 	for _, sc := range s.schedules {
 		run = append(run, func(ctx context.Context) { s.keepCalling(ctx, sc) })
 	}
@@ -55,6 +58,17 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 		s.feeding.Go(func() { r(background) })
 	}
 	return nil
+}
+
+// hear passes each event of a bus on until the context ends, also after the queues were away.
+func (s *Stack) hear(ctx context.Context, bus string, take func(event string)) {
+	for ctx.Err() == nil {
+		err := backing.ReceiveAll(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.buses[bus], take)
+		if ctx.Err() == nil {
+			s.options.Progress(fmt.Sprintf("event bus %s: %v", bus, err))
+			time.Sleep(time.Second)
+		}
+	}
 }
 
 // logCall writes one line about a call of a function by a pump or a schedule.

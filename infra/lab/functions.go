@@ -154,7 +154,7 @@ func (s *Stack) startAccess() error {
 		return err
 	}
 	s.proxy, err = iam.NewProxy(s.template, s.access, map[string]string{
-		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS,
+		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS, "events": s.DataPlane.SQS,
 	}, func(d *iam.DeniedError) {
 		if strings.HasPrefix(d.Function, ConsumerPrefix) {
 			s.options.Progress("refused: " + d.Error() + " (the roles of a consumer are not read here)")

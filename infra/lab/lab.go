@@ -50,6 +50,8 @@ type Options struct {
 	Reload     bool                   // functions whose code changes are built anew, and served when they compile
 	Minute     time.Duration          // how long a minute of a schedule lasts; 0: a minute
 
+	Buses map[string]func(event string) // event buses beside the template, by name, with the function that gets each of their events (JSON)
+
 	Consumer           string            // a second template, whose API is served beside this one's; "": none
 	ConsumerParameters map[string]string // of that template
 
@@ -135,6 +137,10 @@ func (s *Stack) place(context.Context) error {
 	o := s.options
 	s.Services = &Services{
 		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, ports: s.Ports, issuerOptions: o.Issuer, progress: o.Progress, fail: s.fail,
+		buses: map[string]string{},
+	}
+	for name := range o.Buses {
+		s.buses[name] = ""
 	}
 	return os.MkdirAll(s.LogDir, 0o755)
 }
@@ -149,7 +155,7 @@ func (s *Stack) startServices(ctx context.Context) error {
 
 // makeStores creates the tables, queues and keys of the template that are not there yet.
 func (s *Stack) makeStores(ctx context.Context) error {
-	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.makeKeys(ctx))
+	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.makeBuses(ctx), s.makeKeys(ctx))
 }
 
 // open starts to serve the API and the control endpoint, and to call the functions from schedules,

@@ -25,7 +25,8 @@ type Services struct {
 
 	mu                     sync.Mutex // guards the processes
 	db, kms, queue, issuer *backing.Process
-	queues                 []backing.Queue // the queues to create in a queue server that starts again
+	queues                 []backing.Queue   // the queues to create in a queue server that starts again
+	buses                  map[string]string // event buses, which are in that server too: the URLs of their queues by name
 }
 
 // Endpoints are the base URLs of the services.
@@ -115,6 +116,29 @@ func (s *Services) makeQueues(ctx context.Context, t *translated.Template) error
 	return backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues)
 }
 
+// makeBuses creates the event buses.
+func (s *Services) makeBuses(ctx context.Context) error {
+	for name := range s.buses {
+		var err error
+		if s.buses[name], err = backing.CreateBus(ctx, s.DataPlane.SQS, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StopBuses deletes the event buses: no one can put an event on them.
+func (s *Services) StopBuses(ctx context.Context) error {
+	var wrong []error
+	for name := range s.buses {
+		wrong = append(wrong, backing.DeleteBus(ctx, s.DataPlane.SQS, name))
+	}
+	return errors.Join(wrong...)
+}
+
+// StartBuses ends StopBuses.
+func (s *Services) StartBuses(ctx context.Context) error { return s.makeBuses(ctx) }
+
 // StopDB stops the database: connections to it are refused.
 func (s *Services) StopDB() error { return s.change(&s.db, (*backing.Process).Stop) }
 
@@ -143,7 +167,7 @@ func (s *Services) PauseKMS() error { return s.change(&s.kms, (*backing.Process)
 // ResumeKMS ends PauseKMS.
 func (s *Services) ResumeKMS() error { return s.change(&s.kms, (*backing.Process).Resume) }
 
-// StopQueue stops the queues. Their messages are gone.
+// StopQueue stops the queues and the event buses. Their messages are gone.
 func (s *Services) StopQueue() error { return s.change(&s.queue, (*backing.Process).Stop) }
 
 // StartQueue starts stopped queues again, empty. Running ones stay as they are.
@@ -152,7 +176,7 @@ func (s *Services) StartQueue(ctx context.Context) error {
 		if err := s.startQueue(ctx); err != nil {
 			return err
 		}
-		return backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues)
+		return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.makeBuses(ctx))
 	})
 }
 

@@ -41,6 +41,7 @@ var alarmList = map[string]string{
 	"SignFailuresAlarm":        "Latchkey SignFailures service=latchkey: Sum of 300 s > 0, 2 times, notBreaching",
 	"StreamAgeAlarm":           "AWS/Lambda IteratorAge FunctionName=FanoutFunction: Maximum of 60 s > 60000, 5 times, notBreaching",
 	"SweepErrorsAlarm":         "AWS/Lambda Errors FunctionName=SweepFunction: Sum of 300 s > 0, 3 times, notBreaching",
+	"TapAgeAlarm":              "AWS/Lambda IteratorAge FunctionName=TapFunction: Maximum of 300 s > 600000, 2 times, notBreaching",
 	"TableErrorsAlarm": "SUM(METRICS()) of AWS/DynamoDB ReadThrottleEvents TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=BatchGetItem TableName=Table Sum of 300 s, " +
 		"AWS/DynamoDB SystemErrors Operation=GetItem TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=Query TableName=Table Sum of 300 s, " +
 		"AWS/DynamoDB SystemErrors Operation=TransactWriteItems TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=UpdateItem TableName=Table Sum of 300 s, " +

@@ -161,7 +161,7 @@ func secret(tpl *translated.Template) (wrong []string) {
 
 // otherNames are the variables whose name does not follow from what they refer to, mostly a parameter.
 var otherNames = map[string]string{
-	"EndpointDynamoDB": "AWS_ENDPOINT_URL_DYNAMODB", "EndpointKMS": "AWS_ENDPOINT_URL_KMS", "EndpointSQS": "AWS_ENDPOINT_URL_SQS",
+	"EndpointDynamoDB": "AWS_ENDPOINT_URL_DYNAMODB", "EndpointKMS": "AWS_ENDPOINT_URL_KMS", "EndpointSQS": "AWS_ENDPOINT_URL_SQS", "EndpointEventBridge": "AWS_ENDPOINT_URL_EVENTBRIDGE", "EventBusName": "EVENT_BUS",
 	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET", "ForwardAuthOldSecret": "OLD_SECRET",
 	"DeliveryQueue": "QUEUE_URL", "AWS::StackName": "STACK",
 }

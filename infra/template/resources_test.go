@@ -115,7 +115,7 @@ func sizes(tpl *translated.Template) (wrong []string) {
 			timeout = 5 * time.Minute
 		case "RotateFunction", "SweepFunction": // the sweep runs once a minute
 			timeout = 55 * time.Second
-		case "FanoutFunction", "DeliverFunction":
+		case "FanoutFunction", "DeliverFunction", "TapFunction":
 			timeout = 30 * time.Second
 		}
 		if f.Timeout != timeout || f.Memory != memory {

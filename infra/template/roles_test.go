@@ -154,6 +154,7 @@ var stars = map[string]string{
 	"RotateRole SigningKeys":             "keys made by the rotation; the condition on their tag limits it",
 	"DeliverRole Sign":                   "keys made by the rotation; limited by their tag, and to DIGEST and ECDSA_SHA_256",
 	"CheckConsumersRole ReadAuthorizers": "all APIs of the account; only names and authorizers",
+	"TapRole ListStreams":                "as FanoutRole's",
 	"FanoutRole ListStreams":             "the table's streams: Lambda looks for the one of the mapping",
 }
 
@@ -198,7 +199,7 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 	all, wrong := statements(tpl)
 	known := prefixes()
 	for _, s := range all {
-		onStream := s.role == "FanoutRole" && strings.HasPrefix(s.resources[0], table+"/stream/") // it has no partition keys
+		onStream := (s.role == "FanoutRole" || s.role == "TapRole") && strings.HasPrefix(s.resources[0], table+"/stream/") // it has no partition keys
 		if s.service() != "dynamodb" || onStream {
 			continue
 		}

@@ -17,6 +17,9 @@ func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources
 // itself makes.
 const events = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"}]}}}}`
 
+// eventsAndEntries is the filter of the tap's mapping.
+const eventsAndEntries = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"AUD#"}]}}}}`
+
 func sources(tpl *translated.Template) (wrong []string) {
 	all, err := tpl.EventSources()
 	if err != nil {
@@ -39,6 +42,11 @@ func sources(tpl *translated.Template) (wrong []string) {
 			if !readsEvents || !keepsFailures {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))
 			}
+		case "TapFunction":
+			readsAll := s.Table == "Table" && s.BatchSize == 25 && slices.Equal(s.Filters, []string{eventsAndEntries})
+			if !readsAll || s.Retries != -1 || s.OnFailure != "" {
+				wrong = append(wrong, fmt.Sprintf("%+v", s))
+			}
 		case "DeliverFunction":
 			if !strings.HasSuffix(s.Queue, "/DeliveryQueue") || s.BatchSize != 10 || s.Concurrency != 10 {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))
@@ -47,7 +55,7 @@ func sources(tpl *translated.Template) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s is fed by %s", s.Function, s.Name))
 		}
 	}
-	if len(all) != 2 || len(fed) != 2 {
+	if len(all) != 3 || len(fed) != 3 {
 		wrong = append(wrong, fmt.Sprintf("%d sources", len(all)))
 	}
 	visible := tpl.Resources["DeliveryQueue"].Properties["VisibilityTimeout"]

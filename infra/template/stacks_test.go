@@ -21,7 +21,7 @@ var everything = map[string]string{
 	"AlarmTopicArn": topicOfTests, "ApiAccessLog": "true", "DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c",
 	"DisableExecuteApi": "true", "WebAcl": "rate-limited", "WebhookIssuer": "https://api.example.com/hooks", "AuthorizerConcurrency": "5",
 	"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k", "KeyTagNames": "team", "KeyTagValues": "payments", "ConsoleOrigins": "https://a.example",
-	"ForwardAuth": "true", "ForwardAuthSecret": strings.Repeat("s", 40), "ConsumerOrganizationId": organizationOfTests,
+	"ForwardAuth": "true", "EventBusName": "owner", "ForwardAuthSecret": strings.Repeat("s", 40), "ConsumerOrganizationId": organizationOfTests,
 }
 
 // othersNames are the properties that end in Name and do not name their own resource. A domain's name is

@@ -22,10 +22,10 @@ import (
 type check func(*translated.Template) []string
 
 // options returns the options of a deployment: the parameter without a default, and parameters that switch on the
-// alarms, the function URL, and the use of the shared authorizers by other accounts.
+// alarms, the function URL, the tap, and the use of the shared authorizers by other accounts.
 func options() translated.Options {
 	return translated.Options{StackName: stackOfTests, Parameters: map[string]string{
-		"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests, "ForwardAuth": "true", "ConsumerOrganizationId": organizationOfTests,
+		"Issuer": "https://issuer.example", "AlarmTopicArn": topicOfTests, "ForwardAuth": "true", "ConsumerOrganizationId": organizationOfTests, "EventBusName": "owner",
 	}}
 }
 

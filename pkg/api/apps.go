@@ -21,6 +21,8 @@ func Apps(s *store.Store, console []string) http.Handler {
 		"updateApp": handle(a.rename),
 		"getApp":    handle(a.get),
 
+		"publishEvents": handleAs[publishIn](a.publish),
+
 		"listAppWebhookEndpoints":  handle(a.endpoints),
 		"enableAppWebhookEndpoint": handle(a.enableEndpoint),
 	}, console)

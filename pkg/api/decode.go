@@ -74,8 +74,9 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// maxDepth bounds the nesting of a body. No request of the API needs more.
-const maxDepth = 8
+// maxDepth bounds the nesting of a body. Only the data of an event that is published is nested deeply. pkg/verify takes a
+// webhook with such data (its own bound is 64).
+const maxDepth = 32
 
 // errEncoding is the fault of a body that checkText refuses.
 var errEncoding = errors.New("api: broken text")

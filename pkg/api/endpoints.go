@@ -13,8 +13,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// maxDescription is the longest description of an endpoint, in characters.
-const maxDescription = 200
+const (
+	maxDescription = 200 // characters of an endpoint's description
+	maxFilters     = 50  // of an endpoint's list of events
+)
 
 // webhooks serves an app's webhook endpoints, its events and their deliveries.
 type webhooks struct {
@@ -108,12 +110,12 @@ func (w webhooks) checkEndpoint(url *string, events []string, description *strin
 		}
 	}
 	if events != nil {
-		if len(events) == 0 {
-			return problem.Invalid("/events", "length", `Name at least one type of event, or "*".`)
+		if len(events) == 0 || len(events) > maxFilters {
+			return problem.Invalid("/events", "length", `Name 1 to 50 types of event, or "*".`)
 		}
 		for i, e := range events {
 			if !webhook.ValidFilter(e) || slices.Contains(events[:i], e) {
-				return problem.Invalid("/events", "enum", `Each value must be a type of event, once, or "*".`)
+				return problem.Invalid("/events", "enum", `Each value must be a type of event, once, the beginning of types, as "invoice.*", or "*".`)
 			}
 		}
 	}

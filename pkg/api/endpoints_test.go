@@ -105,7 +105,7 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 		}
 	}
 	for member, values := range map[string][]string{
-		"events":      {`[]`, `["link.lost"]`, `["Link.claimed"]`, `["test","test"]`, `["*","*"]`, `[null]`, `[""]`, `["link.*"]`},
+		"events":      {`[]`, `["link.lost"]`, `["Link.claimed"]`, `["test","test"]`, `["*","*"]`, `[null]`, `[""]`, `["link.*.*"]`, `["org.*"]`, `["link.*","link.*"]`, manyFilters(51)},
 		"description": {`"` + strings.Repeat("x", 201) + `"`, `"a\nb"`, `"\u0000"`},
 	} {
 		for _, value := range values {
@@ -120,10 +120,20 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 		`"description":"` + strings.Repeat("é", 200) + `"`, `"description":null`, `"events":null`, `"events":["*","test"]`,
 		`"events":["link.claimed","link.expired","link.revoked","key.created","key.revoked","key.expiring",` +
 			`"endpoint.created","endpoint.updated","endpoint.deleted","endpoint.disabled","test"]`,
+		`"events":["link.*","invoice.paid","invoice.*"]`, `"events":` + manyFilters(50),
 	} {
 		d.ask(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%s}`, hookURL, good), 201, "")
 	}
 	d.ask(t, "/webhook_endpoint/create", with("url", "https://8.8.8.8:443/x?y=1"), 201, "")
+}
+
+// manyFilters returns a list of n different types of event, as JSON.
+func manyFilters(n int) string {
+	var types []string
+	for i := range n {
+		types = append(types, fmt.Sprintf(`"invoice.n%d"`, i))
+	}
+	return "[" + strings.Join(types, ",") + "]"
 }
 
 func TestAnAppHas20EndpointsAtMost(t *testing.T) {

@@ -119,9 +119,9 @@ func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
 	}
 }
 
-// TestABodyIsNestedEightDeepAtMost nests objects, arrays and both in turn, in a member whose
+// TestABodyIsNested32DeepAtMost nests objects, arrays and both in turn, in a member whose
 // value is then refused because it is no text.
-func TestABodyIsNestedEightDeepAtMost(t *testing.T) {
+func TestABodyIsNested32DeepAtMost(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	// nested returns a body with so many levels, the body's own level included. Each kind has the opening and the
 	// closing of a level; the levels take the kinds in turn.
@@ -138,11 +138,11 @@ func TestABodyIsNestedEightDeepAtMost(t *testing.T) {
 		"objects": {object}, "arrays": {array}, "an object first": {object, array}, "an array first": {array, object},
 	} {
 		for levels, code := range map[int]problem.Code{
-			7: problem.ValidationFailed, 8: problem.ValidationFailed, 9: problem.InvalidJSON, 10: problem.InvalidJSON, 1000: problem.InvalidJSON,
+			31: problem.ValidationFailed, 32: problem.ValidationFailed, 33: problem.InvalidJSON, 34: problem.InvalidJSON, 1000: problem.InvalidJSON,
 		} {
 			body := nested(levels, kinds...)
 			out := w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/members/{userId}", user(w.byRole[org.Admin]), body), code.Status(), code)
-			if deep := strings.Contains(out.str("detail"), "nested too deeply"); deep != (levels > 8) {
+			if deep := strings.Contains(out.str("detail"), "nested too deeply"); deep != (levels > 32) {
 				t.Errorf("%s, %d levels: %s", name, levels, out.str("detail"))
 			}
 		}

@@ -61,6 +61,7 @@ func good() map[string]row {
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                {`{"name":"Renamed"}`, 200, "admin"},
 		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                {"", 200, "admin"},
 		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": {`{"enabled":false}`, 200, "admin"},
+		"POST /v1/orgs/{orgId}/apps/{appId}/events":                          {`{"events":[{"type":"invoice.paid","data":{}}]}`, 202, services},
 		"POST /app/get":                                                      {`{}`, 200, withAKey},
 		"POST /link/create":                                                  {`{"clientUserId":"u"}`, 201, withAKey},
 		"POST /link/get":                                                     {`{"linkId":"{linkId}"}`, 200, withAKey},

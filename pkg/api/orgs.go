@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -211,53 +210,13 @@ func (o orgs) change(ctx context.Context, c *call, change store.OrgChange) (orgB
 	return orgBodyOf(changed), err
 }
 
-type subjectBody struct {
-	Type string `json:"type"` // user, org, key, app or endpoint; of an actor: user, api_key or service
-	ID   string `json:"id,omitempty"`
-	Name string `json:"name,omitempty"` // of a service, which has no id
-}
-
-type auditBody struct {
-	ID        id.Audit        `json:"id"`
-	At        int64           `json:"at"` // milliseconds
-	Action    string          `json:"action"`
-	Actor     subjectBody     `json:"actor"`
-	Target    subjectBody     `json:"target"`
-	Changes   json.RawMessage `json:"changes"`
-	RequestID string          `json:"requestId"`
-}
-
-func (o orgs) audit(ctx context.Context, c *call, _ none) (list[auditBody], error) {
+func (o orgs) audit(ctx context.Context, c *call, _ none) (list[store.AuditEntry], error) {
 	p, err := c.page(isID(id.ParseAudit)) // not pageOrAll: the length of the log has no limit
 	if err != nil {
-		return list[auditBody]{}, err
+		return list[store.AuditEntry]{}, err
 	}
 	found, next, err := o.store.AuditLog(ctx, c.actor(), c.org, p)
-	return listOf("entries", found, next, func(e store.AuditEntry) auditBody {
-		return auditBody{
-			ID: e.ID, At: e.At, Action: e.Action, Actor: actorOf(e.ActorID), Target: subject(e.TargetID),
-			Changes: e.Changes, RequestID: e.RequestID,
-		}
-	}), err
-}
-
-// subject returns an id with its type, which the id's prefix shows.
-func subject(id string) subjectBody {
-	prefix, _, _ := strings.Cut(id, "_")
-	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
-	return subjectBody{Type: names[prefix], ID: id}
-}
-
-// actorOf returns an actor with its type: user, service, or api_key, which is key as a target.
-func actorOf(id string) subjectBody {
-	if name, ok := principal.ServiceOf(id); ok {
-		return subjectBody{Type: string(principal.Service), Name: name}
-	}
-	actor := subject(id)
-	if actor.Type == "key" {
-		actor.Type = "api_key"
-	}
-	return actor
+	return listOf("entries", found, next, func(e store.AuditEntry) store.AuditEntry { return e }), err
 }
 
 // deletion serves the deletion of an org. It is a function of its own, because it takes

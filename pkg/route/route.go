@@ -97,6 +97,7 @@ var routes = [...]Route{
 	{Operation: "updateApp", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}", Function: "apps", Takes: principal.UserToken, May: AdminsOnly},
 	{Operation: "listAppWebhookEndpoints", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", Function: "apps", Takes: principal.UserToken, May: AdminsOnly, Query: page},
 	{Operation: "enableAppWebhookEndpoint", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "apps", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "publishEvents", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/events", Function: "apps", Takes: principal.UserToken, May: ServicesOnly, MaxBody: 208 << 10},
 	{Operation: "getApp", Method: "POST", Pattern: "/app/get", Function: "apps", Takes: principal.APIKey},
 
 	{Operation: "createLink", Method: "POST", Pattern: "/link/create", Function: "links", Takes: principal.APIKey},

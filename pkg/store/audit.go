@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 )
@@ -23,15 +25,40 @@ type Change struct {
 // format of the attribute changes.
 type Changes map[string]Change
 
-// AuditEntry is one line of an org's audit log.
+// AuditEntry is one line of an org's audit log, as the API and the owner's bus show it.
 type AuditEntry struct {
-	ID        id.Audit
-	At        int64 // milliseconds
-	Action    string
-	ActorID   string
-	TargetID  string
-	Changes   json.RawMessage // a Changes as JSON
-	RequestID string
+	ID        id.Audit        `json:"id"`
+	At        int64           `json:"at"` // milliseconds
+	Action    string          `json:"action"`
+	Actor     Subject         `json:"actor"`
+	Target    Subject         `json:"target"`
+	Changes   json.RawMessage `json:"changes"` // a Changes as JSON
+	RequestID string          `json:"requestId"`
+}
+
+// Subject is an actor or a target of an audit entry, with its type, which the prefix of an id shows.
+type Subject struct {
+	Type string `json:"type"` // user, org, key, app or endpoint; of an actor: user, api_key or service
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"` // of a service, which has no id
+}
+
+func subjectOf(id string) Subject {
+	prefix, _, _ := strings.Cut(id, "_")
+	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
+	return Subject{Type: names[prefix], ID: id}
+}
+
+// actorOf is subjectOf for an actor: a user, a service, or api_key, which is key as a target.
+func actorOf(id string) Subject {
+	if name, ok := principal.ServiceOf(id); ok {
+		return Subject{Type: string(principal.Service), Name: name}
+	}
+	actor := subjectOf(id)
+	if actor.Type == "key" {
+		actor.Type = "api_key"
+	}
+	return actor
 }
 
 // entry is an audit entry to be written.
@@ -66,7 +93,19 @@ func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, p Page) (entrie
 
 func entryFrom(r *table.Reading) AuditEntry {
 	return AuditEntry{
-		ID: id.Audit(r.SK("")), At: attrAt.From(r), Action: attrAction.From(r), ActorID: attrActor.From(r),
-		TargetID: attrTarget.From(r), Changes: attrChanges.From(r), RequestID: attrRequestID.From(r),
+		ID: id.Audit(r.SK("")), At: attrAt.From(r), Action: attrAction.From(r), Actor: actorOf(attrActor.From(r)),
+		Target: subjectOf(attrTarget.From(r)), Changes: attrChanges.From(r), RequestID: attrRequestID.From(r),
 	}
+}
+
+// AuditOf returns the ids of an audit entry by the key of its row, which the stream brings. ok is false for the row of
+// anything else.
+func AuditOf(pk, sk string) (o id.Org, a id.Audit, ok bool) {
+	org, ok := strings.CutPrefix(pk, pkAudit)
+	return id.Org(org), id.Audit(sk), ok
+}
+
+// AuditEntry reads one entry, for no caller: only the owner's bus gets it. ok is false when there is none.
+func (s *Store) AuditEntry(ctx context.Context, o id.Org, a id.Audit) (e AuditEntry, ok bool, err error) {
+	return lookup(ctx, s, auditRow(o, a), entryFrom)
 }

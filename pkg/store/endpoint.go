@@ -17,7 +17,7 @@ type Endpoint struct {
 	OrgID          id.Org
 	URL            string
 	Description    string
-	Events         []string // types of events, or webhook.Every
+	Events         []string // see webhook.ValidFilter
 	DisabledReason webhook.DisabledReason
 	DisabledAt     int64
 	CreatedAt      int64
@@ -62,7 +62,7 @@ type NewEndpoint struct {
 	AppID       id.App
 	URL         string
 	Description string
-	Events      []string // types of events, or webhook.Every
+	Events      []string // see webhook.ValidFilter
 	By          id.Key   // the API key that creates it
 	Paid        int      // deliveries for which the request was charged
 }

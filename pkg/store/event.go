@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/plainjson"
 	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
 )
@@ -38,7 +38,7 @@ type newEvent struct {
 // event adds an event to the transaction that causes it, so that no event is lost. It returns the
 // event's id.
 func (t *txn) event(n newEvent) id.Event {
-	data, err := json.Marshal(n.data)
+	data, err := plainjson.Marshal(n.data)
 	t.Fail(err)
 	at := time.UnixMilli(n.at)
 	e := t.s.ids().NewEvent(at)
@@ -65,6 +65,15 @@ func EventOf(pk, sk string) (a id.App, e id.Event, ok bool) {
 // Event returns an event of an app. Error: event_not_found.
 func (s *Store) Event(ctx context.Context, a id.App, e id.Event) (webhook.Event, error) {
 	return find(ctx, s, eventRow(a, e), eventFrom, errEventNotFound)
+}
+
+// EventOfOrg returns an event, and the org of its app. ok is false when there is none.
+func (s *Store) EventOfOrg(ctx context.Context, a id.App, e id.Event) (o id.Org, event webhook.Event, ok bool, err error) {
+	event, ok, err = lookup(ctx, s, eventRow(a, e), func(r *table.Reading) webhook.Event {
+		o = attrOrgID.From(r)
+		return eventFrom(r)
+	})
+	return o, event, ok, err
 }
 
 // Events lists an app's events that are at least 10 s old, oldest first. next is the id behind which

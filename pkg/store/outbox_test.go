@@ -91,6 +91,12 @@ func causes() []cause {
 			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)) },
 				func() bool { return c.seen(t, h.ID).DisabledReason == webhook.DisabledByAdmin }
 		}},
+		{"publish", paid, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			return func() error {
+					return second(c.Publish(ctx, billing, c.org, c.app, publications("a"), store.Once[[]id.Event]{}))
+				},
+				func() bool { return len(c.rowsOf(t, "PUB#")) == 1 }
+		}},
 		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			h := c.endpoint(t)
 			return func() error { return c.Deliveries().DisableEndpoint(ctx, h, webhook.DisabledByGone) },

@@ -120,6 +120,7 @@ func howLong() []kept {
 		{delivery, "<eventId>", "held", is("status", "held"), "createdAt", keptMonth},
 		{delivery, "<eventId>", "cancelled", is("status", "cancelled"), "createdAt", keptMonth},
 
+		{"PUB#<appId>", "<the owner's id>", "", nil, "expiresAt", 0},
 		{"IDEM#<sha-256>", "META", "", nil, "expected", keptDay},
 		{"AUD#<orgId>", "<ULID>", "", nil, "at", keptAudit},
 	}
@@ -222,6 +223,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 	c.everyDelivery(t)
 	c.everyEnd(t)
 	c.imports(t, c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), foreign("sk_a"), store.Once[store.MintedKey]{})
+	c.publish(t, publications("", "a")...)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	c.pass(time.Hour + 1234*time.Millisecond)
 	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, idempotencyKey, "{}", "{}"))), "")

@@ -137,6 +137,7 @@ const (
 	attrExcept    = table.Text[id.Endpoint]("except")      // the only endpoint that does not get the event
 	attrFannedAt  = table.Int("fannedAt")                  // when its deliveries were written
 	attrEndpoints = table.JSON[[]id.Endpoint]("endpoints") // the endpoints that have a delivery
+	attrEventID   = table.Text[id.Event]("eventId")        // of a published id
 
 	// Of deliveries.
 	attrStatus      = table.Text[webhook.DeliveryStatus]("status")
@@ -170,6 +171,7 @@ const (
 	pkEndpoints = "HOOKS#"
 	pkBudget    = "BUDGET#"
 	pkEvents    = "EVTS#"
+	pkPublished = "PUB#"
 	pkDelivery  = "DLV#"
 	pkDue       = "DUE#"
 
@@ -216,6 +218,7 @@ func barredRow(a id.App, k id.Key) table.Key        { return keyOf(pkEndpoints, 
 func budgetRow(a id.App) table.Key                  { return keyOf(pkBudget, a, skMeta, "") }
 func orgBudgetRow(o id.Org) table.Key               { return keyOf(pkBudget, o, skMeta, "") }
 func eventRow(a id.App, e id.Event) table.Key       { return keyOf(pkEvents, a, "", e) }
+func publishedRow(a id.App, own string) table.Key   { return keyOf(pkPublished, a, "", own) }
 func deliveryRow(d webhook.DeliveryID) table.Key    { return keyOf(pkDelivery, d.Endpoint, "", d.Event) }
 func idempotencyRow(hash string) table.Key          { return keyOf(pkIdem, hash, skMeta, "") }
 
@@ -245,6 +248,7 @@ func AccessPatterns() []AccessPattern {
 		{"What an org's API keys may start together", "BUDGET#<orgId>", "META", "the budget; how late a first attempt is"},
 		{"Barred key (what of a revoked key is dead too)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late; its links cannot be claimed"},
 		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
+		{"Published id (the owner's id of an event → event)", "PUB#<appId>", "<the owner's id>", "an event that is published again, for 24 hours"},
 		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
 		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},

@@ -85,6 +85,9 @@ func fault(err error) error {
 // Work that can wait is then left to a later run.
 func Busy(err error) bool { return errors.Is(err, table.ErrBusy) }
 
+// Unreadable reports whether a row does not decode, which no other try would change.
+func Unreadable(err error) bool { return errors.Is(err, table.ErrRow) }
+
 // ids returns the source of ids, with the store's randomness.
 func (s *Store) ids() id.Source { return id.Source{Rand: s.Rand} }
 

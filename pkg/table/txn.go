@@ -114,7 +114,7 @@ func (t *Txn) Delete(k Key, when Condition, refuse Refusal) {
 	}}, e, refuse)
 }
 
-// Commit runs the transaction. It tries again after a conflict, which the SDK never does. Each try
+// Commit runs the transaction, if it has an operation. It tries again after a conflict, which the SDK never does. Each try
 // has the same client token, so that a transaction whose answer was lost is not done twice.
 //
 // For a failed condition Commit returns the error of its Refusal, but nil when the condition failed
@@ -122,7 +122,7 @@ func (t *Txn) Delete(k Key, when Condition, refuse Refusal) {
 // still be carried out, so the refusal is not sure: Commit then returns a fault that wraps it. A use
 // case that knows the refusal to be final finds it with errors.Is.
 func (t *Txn) Commit(ctx context.Context) error {
-	if t.err != nil {
+	if t.err != nil || len(t.operations) == 0 {
 		return t.err
 	}
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text())}

@@ -13,7 +13,7 @@ import (
 // Type is the type of an event.
 type Type string
 
-// The types of events. A new one is also added to AllTypes, and its data to infra/openapi.yaml.
+// The types of events that this service writes. A new one is also added to AllTypes, and its data to infra/openapi.yaml.
 const (
 	LinkClaimed      Type = "link.claimed"
 	LinkExpired      Type = "link.expired"
@@ -29,7 +29,7 @@ const (
 	Test             Type = "test"
 )
 
-// AllTypes returns every type of event.
+// AllTypes returns every type of event that this service writes. An owner publishes events of other types.
 func AllTypes() []Type {
 	return []Type{
 		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyUpdated, KeyRevoked, KeyExpiring,
@@ -37,16 +37,48 @@ func AllTypes() []Type {
 	}
 }
 
+const (
+	maxType            = 64   // characters of a type that an owner publishes
+	minWords, maxWords = 2, 5 // of such a type, joined by dots
+)
+
+// ours are the beginnings of types that only this service writes. Some have no type yet.
+var ours = [...]string{"key.", "link.", "endpoint.", "org.", "member.", "app.", "audit.", "latchkey."}
+
+// Publishable reports whether an owner may publish events of the type: 2 to 5 words of the characters a to z, 0 to 9 and
+// "_", joined by dots, that do not begin as a type of this service does.
+func (t Type) Publishable() bool {
+	s := string(t)
+	if len(s) > maxType || slices.ContainsFunc(ours[:], func(begin string) bool { return strings.HasPrefix(s, begin) }) {
+		return false
+	}
+	words := strings.Split(s, ".")
+	return len(words) >= minWords && len(words) <= maxWords && !slices.ContainsFunc(words, func(word string) bool {
+		return word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != ""
+	})
+}
+
 // Every is the filter of an endpoint that gets every type of event, also types that do not exist
 // yet.
 const Every = "*"
 
-// ValidFilter reports whether a text may be in an endpoint's list of events.
-func ValidFilter(s string) bool { return s == Every || slices.Contains(AllTypes(), Type(s)) }
+// ValidFilter reports whether a text may be in an endpoint's list of events: a type of this service, a type that an
+// owner may publish, the beginning of such types ("invoice.*"), or Every.
+func ValidFilter(s string) bool {
+	if begin, ok := strings.CutSuffix(s, ".*"); ok {
+		begin += "."
+		isOurs := slices.ContainsFunc(AllTypes(), func(t Type) bool { return strings.HasPrefix(string(t), begin) })
+		return isOurs || Type(begin+"x").Publishable()
+	}
+	return s == Every || slices.Contains(AllTypes(), Type(s)) || Type(s).Publishable()
+}
 
 // Wants reports whether an endpoint with this list of events gets events of a type.
 func Wants(filters []string, t Type) bool {
-	return slices.Contains(filters, Every) || slices.Contains(filters, string(t))
+	return slices.ContainsFunc(filters, func(filter string) bool {
+		begin, many := strings.CutSuffix(filter, "*")
+		return filter == string(t) || many && strings.HasPrefix(string(t), begin)
+	})
 }
 
 // Prompt reports whether the first attempt of an event of this type is made at once, even if the budget of its org
@@ -60,5 +92,5 @@ type Event struct {
 	ID        id.Event        `json:"id"`
 	Type      Type            `json:"type"`
 	CreatedAt int64           `json:"createdAt"` // milliseconds
-	Data      json.RawMessage `json:"data"`      // by type: infra/openapi.yaml
+	Data      json.RawMessage `json:"data"`      // by type: infra/openapi.yaml; of an owner's type: any object
 }

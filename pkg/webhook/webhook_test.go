@@ -158,7 +158,10 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 		{[]string{"link.claimed"}, webhook.LinkRevoked, false},
 		{[]string{"link.claimed", "key.revoked"}, webhook.KeyRevoked, true},
 		{[]string{"link"}, webhook.LinkClaimed, false},
-		{[]string{"link.*"}, webhook.LinkClaimed, false},
+		{[]string{"link.*"}, webhook.LinkClaimed, true},
+		{[]string{"link.*"}, "linked.up", false},
+		{[]string{"invoice.*"}, "invoice.line.added", true},
+		{[]string{"invoice.line.*"}, "invoice.paid", false},
 		{nil, webhook.LinkClaimed, false},
 	} {
 		if got := webhook.Wants(c.filters, c.t); got != c.want {
@@ -171,18 +174,36 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	for _, s := range []string{
 		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.updated", "key.revoked", "key.expiring",
 		"endpoint.created", "endpoint.updated", "endpoint.deleted", "endpoint.disabled", "test",
+		"link.*", "key.*", "endpoint.*", "invoice.paid", "invoice.*", "invoice.line.*", "a.b.c.d.*", strings.Repeat("a", 62) + ".*",
 	} {
 		if !webhook.ValidFilter(s) {
 			t.Errorf("%q is refused", s)
 		}
 	}
-	for _, s := range []string{"", "**", "link.*", "link", "LINK.CLAIMED", " link.claimed", "link.claimed ", "key.rotated"} {
+	for _, s := range []string{"", "**", "*.*", ".*", "link.", "link", "test.paid.*.x", "a*", "in*.paid", "org.*", "latchkey.*", "link.claimed.*", "a.b.c.d.e.*", strings.Repeat("a", 63) + ".*", "LINK.CLAIMED", " link.claimed", "link.claimed ", "key.rotated"} {
 		if webhook.ValidFilter(s) {
 			t.Errorf("%q is taken", s)
 		}
 	}
 	if n := len(webhook.AllTypes()); n != 12 {
 		t.Errorf("%d types: add the new ones to this test", n)
+	}
+}
+
+// TestAnOwnersTypeIsWordsJoinedByDots, two to five, in 64 characters, and none that begins as a type of this service does or may.
+func TestAnOwnersTypeIsWordsJoinedByDots(t *testing.T) {
+	for _, good := range []webhook.Type{"invoice.paid", "a.b", "a_1.2_b", "a.b.c.d.e", "keys.made", "links.x", "test.paid", "a.key.b",
+		webhook.Type("a." + strings.Repeat("b", 62))} {
+		if !good.Publishable() {
+			t.Errorf("%q is refused", good)
+		}
+	}
+	for _, bad := range []webhook.Type{"", ".", "test", "invoice", "a.", ".b", "a..b", "a.b.c.d.e.f", "A.b", "a.B", "a-b.c", "a b.c", "ä.b", "a.*", "a.b\n",
+		"key.made", "key.created", "link.x", "endpoint.x", "org.x", "member.x", "app.x", "audit.x", "latchkey.x",
+		webhook.Type("a." + strings.Repeat("b", 63))} {
+		if bad.Publishable() {
+			t.Errorf("%q is taken", bad)
+		}
 	}
 }
 

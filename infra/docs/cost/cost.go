@@ -14,6 +14,7 @@ const (
 	writes          = 0.625 // DynamoDB's request units, on demand
 	signatures      = 15.00 // of an ECC key, by KMS
 	queueRequests   = 0.40  // of a standard queue
+	busEvents       = 1.00  // on an event bus of one's own, up to 64 KB each
 	logs            = 500.0 // of MB taken in by CloudWatch Logs: $0.50 a GB
 	Firewall        = 0.60  // of requests that the firewall looks at, the blocked ones too
 
@@ -32,15 +33,16 @@ type Use struct {
 	Reads, Writes float64 // request units of DynamoDB
 	Signatures    float64
 	QueueRequests float64
+	BusEvents     float64
 	LogKB         float64
 }
 
-// Of returns the dollars for a million calls of this use: rows is DynamoDB, signing is KMS and the queue.
+// Of returns the dollars for a million calls of this use: rows is DynamoDB, signing is KMS, the queue and the event bus.
 func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
 	return u.Requests * gatewayRequests,
 		u.Invocations*invocations + u.GBSeconds*gbSecond,
 		u.Reads*reads + u.Writes*writes,
-		u.Signatures*signatures + u.QueueRequests*queueRequests,
+		u.Signatures*signatures + u.QueueRequests*queueRequests + u.BusEvents*busEvents,
 		u.LogKB / 1000 * logs // in MB
 }
 

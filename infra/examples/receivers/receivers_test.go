@@ -20,18 +20,21 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestTheDocumentShowsTheReceiversThatAreTested compares infra/docs/webhooks.md with the files that the tests run.
-func TestTheDocumentShowsTheReceiversThatAreTested(t *testing.T) {
+// TestTheDocumentShowsTheExamplesThatAreTested compares infra/docs/webhooks.md with the files that the tests run.
+func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 	document, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, language := range map[string]string{"node/receiver.mjs": "js", "python/receiver.py": "python"} {
-		code, err := os.ReadFile(file)
+	for file, language := range map[string]string{
+		"receivers/node/receiver.mjs": "js", "receivers/python/receiver.py": "python",
+		"publishers/go/main.go": "go", "publishers/publish.mjs": "js", "publishers/publish.py": "python",
+	} {
+		code, err := os.ReadFile("../" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := "<!-- infra/examples/receivers/" + file + " -->\n```" + language + "\n" + string(code) + "```\n"
+		shown := "<!-- infra/examples/" + file + " -->\n```" + language + "\n" + string(code) + "```\n"
 		if !bytes.Contains(document, []byte(shown)) {
 			t.Errorf("infra/docs/webhooks.md does not show %s as it is", file)
 		}

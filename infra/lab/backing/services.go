@@ -123,25 +123,29 @@ func NewSQSClient(endpoint string) *sqs.Client {
 	return sqs.New(sqs.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
 }
 
-// DynamoDBError is an error that DynamoDB Local answers.
-type DynamoDBError struct {
+// CallError is an error that a service answers.
+type CallError struct {
 	Type    string `json:"__type"` // such as com.amazonaws.dynamodb.v20120810#ValidationException
 	Message string
 }
 
-func (e *DynamoDBError) Error() string { return e.Type + ": " + e.Message }
+func (e *CallError) Error() string { return e.Type + ": " + e.Message }
 
 // CallDynamoDB makes one call of DynamoDB Local. The target, such as DynamoDB_20120810.Scan, is the operation; body
-// and answer are JSON as on the wire. Error: a *DynamoDBError when DynamoDB refuses.
+// and answer are JSON as on the wire. Error: a *CallError when DynamoDB refuses.
 func CallDynamoDB(ctx context.Context, endpoint, target string, body []byte) ([]byte, error) {
+	return callService(ctx, endpoint, "dynamodb", target, body)
+}
+
+func callService(ctx context.Context, endpoint, service, target string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("X-Amz-Target", target)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	// DynamoDB Local does not check the signature.
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20200101/"+Region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+	// No service checks the signature.
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20200101/"+Region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
@@ -151,6 +155,6 @@ func CallDynamoDB(ctx context.Context, endpoint, target string, body []byte) ([]
 	if err != nil || res.StatusCode == http.StatusOK {
 		return answer, err
 	}
-	refused := &DynamoDBError{}
+	refused := &CallError{}
 	return nil, errors.Join(refused, json.Unmarshal(answer, refused))
 }

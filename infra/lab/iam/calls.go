@@ -43,7 +43,7 @@ type calls struct {
 func newCalls(t *translated.Template, keyOf func(ctx context.Context, id string) (*Key, error)) *calls {
 	c := &calls{hashKeys: t.HashKeys(), keyOf: keyOf}
 	c.needs = map[string]func(context.Context, string, []byte) ([]Need, error){
-		"dynamodb": c.dynamoDB, "kms": c.kms, "sqs": sqsNeeds,
+		"dynamodb": c.dynamoDB, "kms": c.kms, "sqs": sqsNeeds, "events": eventsNeeds,
 	}
 	return c
 }
@@ -229,6 +229,20 @@ func sqsNeeds(_ context.Context, operation string, body []byte) ([]Need, error) 
 		return nil, err
 	}
 	return []Need{{Action: "sqs:" + strings.TrimSuffix(operation, "Batch"), Resource: translated.ARN("sqs", path.Base(in.QueueURL))}}, nil
+}
+
+// eventsNeeds returns the right for a call on event buses: one for each entry's bus.
+func eventsNeeds(_ context.Context, operation string, body []byte) (needs []Need, err error) {
+	var in struct {
+		Entries []struct{ EventBusName string }
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	for _, e := range in.Entries {
+		needs = append(needs, Need{Action: "events:" + operation, Resource: translated.ARN("events", "event-bus/"+e.EventBusName)})
+	}
+	return needs, nil
 }
 
 // word matches a path of attributes, a value, a function or a keyword in DynamoDB's expressions. Its groups are the

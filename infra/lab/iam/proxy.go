@@ -36,7 +36,7 @@ type Proxy struct {
 	kms   *kms.Client
 }
 
-// NewProxy makes a proxy before services: base URLs by the names "dynamodb", "kms" and "sqs". It calls
+// NewProxy makes a proxy before services: base URLs by the names "dynamodb", "kms", "sqs" and "events". It calls
 // denied for each refused call.
 func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
 	p := &Proxy{

@@ -213,7 +213,7 @@ func (s *Stream) fits(tree any) bool {
 
 // isDatabaseError reports whether the database has answered with an exception.
 func isDatabaseError(err error, exception string) bool {
-	var answered *backing.DynamoDBError
+	var answered *backing.CallError
 	return errors.As(err, &answered) && strings.HasSuffix(answered.Type, "#"+exception)
 }
 

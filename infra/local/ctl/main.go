@@ -33,6 +33,7 @@ type settings struct {
 	function                     string
 	parameters                   string
 	consumer, consumerParameters string
+	tap                          bool
 }
 
 func main() {
@@ -46,6 +47,7 @@ func main() {
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
 	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
+	flag.BoolVar(&o.tap, "tap", false, "run: print what the owner's event bus gets")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -131,9 +133,19 @@ func run(ctx context.Context, o settings) error {
 	if err := errors.Join(errGiven, errConsumers); err != nil {
 		return err
 	}
+	var buses map[string]func(string)
+	if o.tap {
+		const bus = "owner"
+		if given == nil {
+			given = map[string]string{}
+		}
+		given["EventBusName"] = bus
+		buses = map[string]func(string){bus: func(event string) { fmt.Println("on your event bus: " + event) }}
+	}
 	begun := time.Now()
 	s, err := stack.Start(ctx, stack.Options{
-		Port: o.port, Parameters: given, Reload: true, Requests: os.Stdout,
+		Buses: buses,
+		Port:  o.port, Parameters: given, Reload: true, Requests: os.Stdout,
 		Consumer: o.consumer, ConsumerParameters: consumers,
 	})
 	var missing *tools.MissingError

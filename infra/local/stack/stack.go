@@ -118,7 +118,7 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	own := map[string]string{
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
 		// The functions call AWS through the proxy that decides by their roles.
-		"EndpointDynamoDB": site.AWS, "EndpointKMS": site.AWS, "EndpointSQS": site.AWS,
+		"EndpointDynamoDB": site.AWS, "EndpointKMS": site.AWS, "EndpointSQS": site.AWS, "EndpointEventBridge": site.AWS,
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": site.URL,
 	}

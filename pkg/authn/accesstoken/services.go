@@ -46,6 +46,18 @@ func ParseServices(text string) ([]Service, error) {
 	return all, nil
 }
 
+// Named returns a function that finds one of the services by its name.
+func Named(services []Service) func(name string) (issuer, subject string, ok bool) {
+	return func(name string) (issuer, subject string, ok bool) {
+		for _, s := range services {
+			if s.Name == name {
+				return s.Issuer, s.Subject, true
+			}
+		}
+		return "", "", false
+	}
+}
+
 func parseService(text string) (Service, error) {
 	name, rest, hasName := strings.Cut(text, "=")
 	issuer, subject, hasSubject := strings.Cut(rest, "#")

@@ -1,0 +1,27 @@
+// Command tap passes every event and every audit entry on to the owner's event bus, as the table's stream brings them.
+package main
+
+import (
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/lambda"
+	"latchkey/pkg/pipeline"
+	"latchkey/pkg/pipeline/bus"
+	"latchkey/pkg/store"
+)
+
+func main() {
+	boot.Run(func(e *boot.Reader) func() {
+		cfg := e.AWS()
+		services, err := accesstoken.ParseServices(e.Optional("SERVICES", ""))
+		if err != nil {
+			e.Reject("SERVICES", err.Error())
+		}
+		t := pipeline.Tap{
+			Store:   store.New(e.DynamoDB(cfg), e.Required("TABLE")),
+			Bus:     bus.New(cfg, e.Optional("AWS_ENDPOINT_URL_EVENTBRIDGE", ""), e.Required("EVENT_BUS")),
+			Service: accesstoken.Named(services),
+		}
+		return func() { lambda.StartStream(t.Record) }
+	})
+}

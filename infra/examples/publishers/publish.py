@@ -1,0 +1,17 @@
+# Publishes an event of your own to an app of a customer. API, TOKEN, ORG and APP come from the environment.
+import json, os, time, urllib.error, urllib.request
+
+event = {"id": "in_4711-paid", "type": "invoice.paid", "data": {"invoice": "in_4711", "amount": 4900}}
+address = "{API}/v1/orgs/{ORG}/apps/{APP}/events".format(**os.environ)
+request = urllib.request.Request(address, json.dumps({"events": [event]}).encode(), {
+    "Authorization": "Bearer " + os.environ["TOKEN"], "Content-Type": "application/json"})
+for wait in (1, 2, 4, None):  # seconds; the id makes it safe to send the event again
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            print(json.load(answer)["events"][0]["id"])
+            break
+    except OSError as error:
+        isAnswer = isinstance(error, urllib.error.HTTPError)
+        if wait is None or isAnswer and error.code < 500 and error.code != 429:
+            raise SystemExit(error.read().decode() if isAnswer else str(error))
+        time.sleep(wait)

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/plainjson"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+const (
+	maxPublished     = 25      // events of one request
+	maxPublishedData = 8 << 10 // bytes of an event's data, as compact JSON
+	maxPublishedID   = 64      // characters
+)
+
+// publishIn is a body that has events of the owner's own.
+type publishIn struct {
+	Events []publicationIn `json:"events"`
+}
+
+type publicationIn struct {
+	ID   *string         `json:"id"`
+	Type *string         `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+func (in publishIn) parse(*call) ([]store.Publication, error) {
+	if len(in.Events) < 1 || len(in.Events) > maxPublished {
+		return nil, problem.Invalid("/events", "length", "The value must have 1 to 25 events.")
+	}
+	out, seen := make([]store.Publication, len(in.Events)), map[string]bool{}
+	for i, e := range in.Events {
+		p, err := e.parse()
+		if err == nil && p.ID != "" && seen[p.ID] {
+			err = problem.Invalid("/id", "conflict", "Another event of the request has this id.")
+		}
+		if err != nil {
+			return nil, below("/events/"+strconv.Itoa(i), err)
+		}
+		out[i], seen[p.ID] = p, true
+	}
+	return out, nil
+}
+
+func (in publicationIn) parse() (p store.Publication, err error) {
+	if err := cmp.Or(required("/type", in.Type), requiredData(in.Data)); err != nil {
+		return p, err
+	}
+	if in.ID != nil {
+		if !isVisible(*in.ID, 1, maxPublishedID) {
+			return p, problem.Invalid("/id", "format", "The value must have 1 to 64 visible ASCII characters.")
+		}
+		p.ID = *in.ID
+	}
+	if p.Type = webhook.Type(*in.Type); !p.Type.Publishable() {
+		return p, problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
+			"of at most 64 characters, and must not begin as the service's own types do.")
+	}
+	p.Data, err = plainjson.Marshal(in.Data)
+	if err == nil && len(p.Data) > maxPublishedData {
+		err = problem.Invalid("/data", "length", "The value must have at most 8 KB as compact JSON.")
+	}
+	return p, err
+}
+
+// requiredData checks that the data of an event is there, and an object.
+func requiredData(data json.RawMessage) error {
+	switch {
+	case data == nil, string(data) == "null":
+		return problem.Invalid("/data", "required", "The value is required.")
+	case data[0] != '{': // encoding/json leaves no space before a value
+		return problem.Invalid("/data", "type", "The value must be an object.")
+	}
+	return nil
+}
+
+// publishedBody has the id of each event, in the order of the request.
+type publishedBody struct {
+	Events []publishedEvent `json:"events"`
+}
+
+type publishedEvent struct {
+	ID id.Event `json:"id"`
+}
+
+func publishedBodyOf(ids []id.Event) publishedBody {
+	body := publishedBody{make([]publishedEvent, len(ids))}
+	for i, e := range ids {
+		body.Events[i].ID = e
+	}
+	return body
+}
+
+func (a apps) publish(ctx context.Context, c *call, events []store.Publication) (answer, error) {
+	once, err := onceOf(c, publishedBodyOf)
+	if err != nil {
+		return answer{}, err
+	}
+	out, err := created(a.store.Publish(ctx, c.actor(), c.org, c.appID(), events, once))
+	out.status = http.StatusAccepted // their deliveries are still to be written
+	return out, err
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/plainjson"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
+)
+
+// publishedFor is how long the id of a Publication is remembered.
+const publishedFor = 24 * time.Hour
+
+// Publication is an event of the owner's own, to be published to the endpoints of an app.
+type Publication struct {
+	ID   string // the owner's id of the event in the app, at most 64 visible ASCII characters; "": none
+	Type webhook.Type
+	Data json.RawMessage // a compact JSON object
+}
+
+// hash returns the SHA-256 of what two publications with one id must have in common: the type and the data, whose members
+// may be in any order.
+func (p Publication) hash() ([]byte, error) {
+	var data any
+	d := json.NewDecoder(bytes.NewReader(p.Data))
+	d.UseNumber() // a float64 would take different integers for one
+	if err := d.Decode(&data); err != nil {
+		return nil, err
+	}
+	sorted, err := plainjson.Marshal(data)
+	sum := sha256.Sum256([]byte(string(p.Type) + "\n" + string(sorted))) // a type has no line break
+	return sum[:], err
+}
+
+// first returns the event that was published with the same id in the last 24 hours, by the row of this id; "": none. The
+// times decide: DynamoDB deletes the row only later. Error: conflict, when that event was another one.
+func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, error) {
+	if found == nil {
+		return "", nil
+	}
+	r := table.Read(found)
+	e, until, was := attrEventID.From(&r), attrExpiresAt.From(&r), attrHash.From(&r)
+	switch {
+	case r.Err() != nil || until <= now:
+		return "", r.Err()
+	case !bytes.Equal(was, hash):
+		return "", problem.New(problem.Conflict, fmt.Sprintf("An event with the id %q was published before, and had another type or other data.", p.ID))
+	}
+	return e, nil
+}
+
+// Publish writes events for an app in one transaction, and returns their ids in the same order. An event whose id was
+// published before is not written again: its id is that of the first event. The caller has checked that no two of the
+// events have one id. The org and the app are read before the transaction, which has no condition on them: events of many
+// requests at once would conflict on these rows.
+//
+// Errors: org_not_found, insufficient_role, idempotency_key_reused, app_not_found, conflict.
+func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, events []Publication, once Once[[]id.Event]) (made Created[[]id.Event], err error) {
+	reads, hashes := once.Request.reads(appRow(o, app)), make([][]byte, len(events))
+	for i, p := range events {
+		if p.ID != "" {
+			reads = append(reads, publishedRow(app, p.ID))
+		}
+		if hashes[i], err = p.hash(); err != nil {
+			return made, err
+		}
+	}
+	err = s.db.Retry(ctx, func() error {
+		rows, err := s.readToChange(ctx, a, o, reads...)
+		if err != nil {
+			return err
+		}
+		if err := once.Request.kept(rows[once.Request.row()], s.now()); err != nil {
+			return err
+		}
+		if rows[appRow(o, app)] == nil {
+			return errAppNotFound
+		}
+		t := s.begin()
+		t.GiveWay = true // of requests that publish one id at once, the others read which event the first one wrote
+		ids, err := t.publishNew(o, app, events, hashes, rows)
+		if err != nil {
+			return err
+		}
+		if made, err = once.render(ids); err != nil {
+			return err
+		}
+		t.once(once.Request, made.Answer)
+		return t.Commit(ctx)
+	})
+	return made.committed(err)
+}
+
+// publishNew adds the events whose id has no row in force yet, and returns the ids of all events. Error: conflict.
+func (t *txn) publishNew(o id.Org, app id.App, events []Publication, hashes [][]byte, rows map[table.Key]table.Row) ([]id.Event, error) {
+	ids, now := make([]id.Event, len(events)), t.s.now()
+	for i, p := range events {
+		var err error
+		if ids[i], err = p.first(rows[publishedRow(app, p.ID)], hashes[i], now); err != nil {
+			return nil, err
+		}
+		if ids[i] == "" {
+			ids[i] = t.publish(o, app, p, hashes[i], now)
+		}
+	}
+	return ids, nil
+}
+
+// publish adds a publication's event, and the row of its id.
+func (t *txn) publish(o id.Org, app id.App, p Publication, hash []byte, now int64) id.Event {
+	e := t.event(newEvent{org: o, app: app, kind: p.Type, at: now, data: p.Data})
+	if p.ID != "" {
+		until := now + publishedFor.Milliseconds()
+		t.Put(publishedRow(app, p.ID), table.Any(table.Absent, attrExpiresAt.AtMost(now)), table.Raced,
+			attrEventID.Set(e), attrHash.Set(hash), attrExpiresAt.Set(until), attrPurgeAt.Set(until/1000))
+	}
+	return e
+}

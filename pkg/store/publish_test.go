@@ -1,0 +1,152 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+const paid webhook.Type = "invoice.paid"
+
+// publications returns one publication for each of these ids; "" is a publication without an id.
+func publications(ids ...string) []store.Publication {
+	out := make([]store.Publication, len(ids))
+	for i, own := range ids {
+		out[i] = store.Publication{ID: own, Type: paid, Data: []byte(`{"a":1,"b":[{"c":2,"d":3}]}`)}
+	}
+	return out
+}
+
+// publish publishes events as a service, and returns their ids.
+func (c *connected) publish(t *testing.T, events ...store.Publication) []id.Event {
+	t.Helper()
+	made, err := c.Publish(ctx, billing, c.org, c.app, events, store.Once[[]id.Event]{})
+	wants(t, err, "")
+	return made.Made
+}
+
+// TestAPublishedIDIsOneEventForADay: its first event's id is the answer each time, while the rest is written. Its time
+// decides, although its row is still there.
+func TestAPublishedIDIsOneEventForADay(t *testing.T) {
+	c := connect(t)
+	first := c.publish(t, publications("a", "", "b")...)
+	c.pass(24*time.Hour - time.Millisecond)
+	again := c.publish(t, publications("c", "b", "", "a")...)
+	if again[1] != first[2] || again[3] != first[0] || slices.Contains(first, again[0]) || slices.Contains(first, again[2]) {
+		t.Errorf("%v, then %v", first, again)
+	}
+	if alone := c.publish(t, publications("b", "a")...); alone[0] != first[2] || alone[1] != first[0] {
+		t.Errorf("nothing new: %v", alone)
+	}
+	c.pass(time.Millisecond)
+	if later := c.publish(t, publications("a")...); slices.Contains(first, later[0]) {
+		t.Errorf("a day later: %v", later)
+	}
+	other, err := c.CreateApp(ctx, billing, c.org, "Other", store.Once[store.App]{})
+	wants(t, err, "")
+	wants(t, second(c.Publish(ctx, billing, c.org, other.Made.ID, publications("a"), store.Once[[]id.Event]{})), "")
+	if n := len(c.events(t, paid)); n != 6 {
+		t.Errorf("%d events of the app, want 3, 2 more, and one a day later", n)
+	}
+}
+
+// TestAPublishedIDFromManyClientsIsOneEvent: each client is answered the same id, also one whose batch has more.
+func TestAPublishedIDFromManyClientsIsOneEvent(t *testing.T) {
+	c := connect(t)
+	got := make([]id.Event, 8)
+	errs := atOnce(len(got), func(i int) error {
+		ids := []string{"a"}
+		if i%2 == 0 {
+			ids = append(ids, "")
+		}
+		made, err := c.Publish(ctx, billing, c.org, c.app, publications(ids...), store.Once[[]id.Event]{})
+		if err == nil {
+			got[i] = made.Made[0]
+		}
+		return err
+	})
+	if n := tally(errs)[""]; n != len(got) || len(slices.Compact(got)) != 1 {
+		t.Errorf("%v: %v", tally(errs), got)
+	}
+	if n := len(c.events(t, paid)); n != 5 {
+		t.Errorf("%d events, want one, and four without an id", n)
+	}
+}
+
+// TestAnotherEventWithAPublishedIDIsAConflict, by its type or its data, and nothing of its request is written.
+func TestAnotherEventWithAPublishedIDIsAConflict(t *testing.T) {
+	c := connect(t)
+	c.publish(t, publications("a")...)
+	for _, other := range []store.Publication{
+		{ID: "a", Type: "invoice.void", Data: publications("")[0].Data}, {ID: "a", Type: paid, Data: []byte(`{"a":1,"b":[{"c":2,"d":4}]}`)},
+		{ID: "a", Type: paid, Data: []byte(`{"a":1.0,"b":[{"c":2,"d":3}]}`)},
+	} {
+		wants(t, second(c.Publish(ctx, billing, c.org, c.app, []store.Publication{publications("")[0], other}, store.Once[[]id.Event]{})), problem.Conflict)
+	}
+	c.publish(t, store.Publication{ID: "a", Type: paid, Data: []byte(`{"b":[{"d":3,"c":2}],"a":1}`)}) // the same data
+	if n := len(c.events(t, paid)); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// TestARepeatedPublicationAnswersTheSame, although its events have no ids of their own.
+func TestARepeatedPublicationAnswersTheSame(t *testing.T) {
+	c := connect(t)
+	request := once[[]id.Event](c, idempotencyKey, "body", "answer")
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	for _, isReplayed := range []bool{false, true} {
+		made, err := c.Publish(ctx, billing, c.org, c.app, publications("", ""), request)
+		if err != nil || made.Replayed != isReplayed || made.Answer.Reveal() != "answer" {
+			t.Errorf("%+v, %v", made, err)
+		}
+	}
+	if n := len(c.events(t, paid)); n != 2 {
+		t.Errorf("%d events", n)
+	}
+	wants(t, second(c.Publish(ctx, billing, c.org, c.app, publications(""), once[[]id.Event](c, idempotencyKey, "other", ""))), problem.IdempotencyKeyReused)
+}
+
+// TestEventsArePublishedToAnAppOfTheOrgByAService, and to no other.
+func TestEventsArePublishedToAnAppOfTheOrgByAService(t *testing.T) {
+	c := connect(t)
+	other := c.orgOfService(t, store.NewOrg{})
+	publish := func(a store.Actor, o id.Org, app id.App) error {
+		return second(c.Publish(ctx, a, o, app, publications("a"), store.Once[[]id.Event]{}))
+	}
+	wants(t, publish(billing, c.org, id.NoApp), problem.AppNotFound)
+	wants(t, publish(billing, other, c.app), problem.AppNotFound)
+	wants(t, publish(store.Actor{User: c.ada}, c.org, c.app), problem.InsufficientRole) // a user on a route for services
+	wants(t, publish(store.Actor{User: c.NewUser(t, "kim@example.com")}, c.org, c.app), problem.OrgNotFound)
+	wants(t, c.DeleteOrg(ctx, billing, c.org), "")
+	wants(t, publish(billing, c.org, c.app), problem.OrgNotFound)
+	if n := len(c.events(t, paid)); n != 0 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// TestAPublishedEventGoesTheWayOfAllOthers: to the endpoints that want its type, as a debt of the app and the org.
+func TestAPublishedEventGoesTheWayOfAllOthers(t *testing.T) {
+	c := connect(t)
+	c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
+	for _, events := range [][]string{{"*"}, {"invoice.*"}, {string(paid)}, {"invoice.paid.*"}, {"link.*"}} {
+		c.endpoint(t, events...)
+	}
+	e := c.publish(t, publications("")...)[0]
+	send, err := c.Deliveries().FanOut(ctx, c.app, e)
+	wants(t, err, "")
+	if len(send) != 3 {
+		t.Fatalf("%d deliveries, want those of *, invoice.* and invoice.paid", len(send))
+	}
+	if late := send[0].NextAttempt - send[0].StartedAt; late < 1000 {
+		t.Errorf("three deliveries of an org that may start one: %d ms late", late)
+	}
+	if w := c.work(t, send[0].Endpoint, e); string(w.Payload.Data) != string(publications("")[0].Data) || w.Payload.Type != paid {
+		t.Errorf("%+v", w.Payload)
+	}
+}

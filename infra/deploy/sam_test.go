@@ -18,10 +18,10 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	r := newRig(t).withBuild()
 	config := readFile(t, filepath.Join(r.root, "samconfig.toml"))
 	r.in = "y\n"
-	out, err := r.deploy("ISSUER=https://issuer.example/?a=b", "AUDIENCE=https://api.example", "ARCH=amd64", "PARAMETERS=ConsoleOrigins=https://a.example,https://b.example ForwardAuth=true AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
+	out, err := r.deploy("ISSUER=https://issuer.example/?a=b", "AUDIENCE=https://api.example", "ARCH=amd64", "PARAMETERS=ConsoleOrigins=https://a.example,https://b.example ForwardAuth=true EventBusName=owner AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
 	succeeded(t, out, err)
 	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this changeset?", "jwks.json: 200", "Deployed. Next: make smoke")
-	want := deployedWith(t, "Issuer=https://issuer.example/?a=b", "Architecture=x86_64", "ConsoleOrigins=https://a.example,https://b.example", "ForwardAuth=true",
+	want := deployedWith(t, "Issuer=https://issuer.example/?a=b", "Architecture=x86_64", "ConsoleOrigins=https://a.example,https://b.example", "ForwardAuth=true", "EventBusName=owner",
 		"AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
 	if got := r.aws.Stack("latchkey"); got == nil || got.Status != "CREATE_COMPLETE" || !maps.Equal(got.Parameters, want) {
 		t.Fatalf("deployed: %+v", got)

@@ -39,13 +39,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
-	var failing atomic.Bool
-	hook := other.receiver(t, func(arrival) int {
-		if failing.Load() {
-			return http.StatusInternalServerError
-		}
-		return http.StatusNoContent
-	}, "link.revoked")
+	hook, failing := other.moody(t)
 
 	event := other.revokedLink(t, s)
 	other.delivered(t, hook.endpoint, event)
@@ -75,6 +69,18 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// moody starts a receiver of link.revoked that fails while failing is set.
+func (c *server) moody(t *testing.T) (r *receiver, failing *atomic.Bool) {
+	t.Helper()
+	failing = &atomic.Bool{}
+	return c.receiver(t, func(arrival) int {
+		if failing.Load() {
+			return http.StatusInternalServerError
+		}
+		return http.StatusNoContent
+	}, "link.revoked"), failing
+}
+
 // TestAFloodOfPublishedEventsHoldsUpNoOther plants events that are published for one tenant, with a slow receiver, and
 // measures a retry of another tenant beside them.
 func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
@@ -86,13 +92,7 @@ func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	flooded := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "invoice.*")
-	var failing atomic.Bool
-	hook := other.receiver(t, func(arrival) int {
-		if failing.Load() {
-			return http.StatusInternalServerError
-		}
-		return http.StatusNoContent
-	}, "link.revoked")
+	hook, failing := other.moody(t)
 	event := other.revokedLink(t, s)
 	other.delivered(t, hook.endpoint, event)
 

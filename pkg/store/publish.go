@@ -65,9 +65,10 @@ func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, e
 func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, events []Publication, once Once[[]id.Event]) (made Created[[]id.Event], err error) {
 	reads, hashes := once.Request.reads(appRow(o, app)), make([][]byte, len(events))
 	for i, p := range events {
-		if p.ID != "" {
-			reads = append(reads, publishedRow(app, p.ID))
+		if p.ID == "" {
+			continue
 		}
+		reads = append(reads, publishedRow(app, p.ID))
 		if hashes[i], err = p.hash(); err != nil {
 			return made, err
 		}

@@ -6,18 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"latchkey/infra/local/sam"
 	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
 )
 
 // patient are parameters for the tests of both ways to run the stack. A call of the database may take 4 s, for a busy machine:
@@ -125,20 +124,11 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 // ports by the first.
 func freePorts(t *testing.T) int {
 	t.Helper()
-	const ports, from, to = 10, 23000, 32000 // below the ports that Linux gives to outgoing connections
-search:
-	for port := from; port < to; port += ports {
-		for i := range ports {
-			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+i)))
-			if err != nil {
-				continue search
-			}
-			_ = l.Close()
-		}
-		return port
+	port, err := tools.FreePorts(10)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no free ports")
-	return 0
+	return port
 }
 
 // TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds EMAIL and NAME in

@@ -155,7 +155,7 @@ func (s *Stack) startAccess() error {
 	}
 	s.proxy, err = iam.NewProxy(s.template, s.access, map[string]string{
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS, "events": s.DataPlane.SQS,
-	}, func(d *iam.DeniedError) {
+	}, s.options.Network, func(d *iam.DeniedError) {
 		if strings.HasPrefix(d.Function, ConsumerPrefix) {
 			s.options.Progress("refused: " + d.Error() + " (the roles of a consumer are not read here)")
 			return

@@ -55,9 +55,10 @@ type Options struct {
 	Consumer           string            // a second template, whose API is served beside this one's; "": none
 	ConsumerParameters map[string]string // of that template
 
-	Marker   string                  // a header of the answers that the gateway itself gives; "": none
-	Control  map[string]http.Handler // more handlers of the control endpoint, by pattern
-	Received func(pump.Message)      // gets each message that a function is fed from a queue; may be nil
+	Network  func(http.RoundTripper) http.RoundTripper // carries the functions' calls to the services, and can lose them; nil: all arrive
+	Marker   string                                    // a header of the answers that the gateway itself gives; "": none
+	Control  map[string]http.Handler                   // more handlers of the control endpoint, by pattern
+	Received func(pump.Message)                        // gets each message that a function is fed from a queue; may be nil
 }
 
 // Stack is a running template: its addresses, its services, and the functions between them.

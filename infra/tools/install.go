@@ -129,6 +129,21 @@ func FreePort(port int) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
+// FreePorts returns the first of n free ports in a row, for a stack whose ports follow from the first.
+func FreePorts(n int) (int, error) {
+	const from, to = 23000, 32000 // below the ports that Linux gives to outgoing connections
+search:
+	for first := from + os.Getpid()%1000*8; first+n < to; first += n { // processes that look at once begin at different places
+		for port := first; port < first+n; port++ {
+			if _, err := FreePort(port); err != nil {
+				continue search
+			}
+		}
+		return first, nil
+	}
+	return 0, errors.New("no free ports")
+}
+
 // Root returns the module's folder: the nearest one at or above the working directory with a go.mod.
 func Root() (string, error) {
 	dir, err := os.Getwd()

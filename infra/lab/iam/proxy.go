@@ -37,15 +37,20 @@ type Proxy struct {
 }
 
 // NewProxy makes a proxy before services: base URLs by the names "dynamodb", "kms", "sqs" and "events". It calls
-// denied for each refused call.
-func NewProxy(t *translated.Template, a *Authority, services map[string]string, denied func(*DeniedError)) (*Proxy, error) {
+// denied for each refused call. Allowed calls go through network; nil is a plain one.
+func NewProxy(
+	t *translated.Template, a *Authority, services map[string]string, network func(http.RoundTripper) http.RoundTripper, denied func(*DeniedError),
+) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
 		// The proxy does not retry: the caller does.
 		kms: kms.New(backing.NewKMSClient(services["kms"]).Options(), func(o *kms.Options) { o.Retryer = aws.NopRetryer{} }),
 	}
 	p.calls = newCalls(t, p.key)
-	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	var transport http.RoundTripper = &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	if network != nil {
+		transport = network(transport)
+	}
 	for name, base := range services {
 		to, err := url.Parse(base)
 		if err != nil {

@@ -69,7 +69,7 @@ func newClients(t *testing.T, replace ...string) clients {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := iam.NewProxy(tpl, a, services, func(*iam.DeniedError) {})
+	p, err := iam.NewProxy(tpl, a, services, nil, func(*iam.DeniedError) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,225 @@
+package faults
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// partsOf returns the faults that only this call's operation has.
+func partsOf(c call) []named {
+	switch c.operation {
+	case "TransactWriteItems":
+		return []named{
+			{"conflict", cancelled("TransactionConflict")}, {"conflict", cancelled("TransactionConflict")},
+			{"throttled in a transaction", cancelled("ThrottlingError")},
+		}
+	case "GetItem":
+		return []named{{"slow answer", slow}, {"slow answer", slow}, {"slow answer", slow}}
+	case "BatchGetItem":
+		return []named{{"unprocessed keys", unprocessed}, {"read at two moments", torn}, {"read at two moments", torn}}
+	case "Query":
+		return []named{{"short page", short}, {"short page", short}}
+	case "SendMessageBatch":
+		return []named{{"messages refused", refusedMessages}}
+	}
+	return nil
+}
+
+// cancelled returns a fault by which DynamoDB cancels a transaction because of one of its items.
+func cancelled(code string) fault {
+	return func(c call) (*http.Response, error) {
+		var in struct{ TransactItems []json.RawMessage }
+		if err := json.Unmarshal(c.body, &in); err != nil || len(in.TransactItems) == 0 {
+			return c.send()
+		}
+		reasons := make([]map[string]string, len(in.TransactItems))
+		for i := range reasons {
+			reasons[i] = map[string]string{"Code": "None"}
+		}
+		reasons[int(c.dice*float64(len(reasons)))] = map[string]string{"Code": code, "Message": code}
+		text, err := json.Marshal(map[string]any{
+			"__type":  "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+			"Message": "Transaction cancelled, please refer cancellation reasons for specific reasons", "CancellationReasons": reasons,
+		})
+		return answer(c, http.StatusBadRequest, string(text)), err
+	}
+}
+
+// batch is a BatchGetItem, and its answer.
+type batch struct {
+	RequestItems    map[string]keys              `json:",omitempty"`
+	Responses       map[string][]json.RawMessage `json:",omitempty"`
+	UnprocessedKeys map[string]keys
+}
+
+type keys struct {
+	Keys           []json.RawMessage
+	ConsistentRead bool
+}
+
+// halves returns the requests for the two halves of a batch of one table. ok is false if it has no two keys.
+func halves(body []byte) (table string, first, second keys, ok bool) {
+	var in batch
+	if json.Unmarshal(body, &in) != nil || len(in.RequestItems) != 1 {
+		return "", first, second, false
+	}
+	for name, all := range in.RequestItems {
+		half := len(all.Keys) / 2
+		table, first, second = name, keys{all.Keys[:half], all.ConsistentRead}, keys{all.Keys[half:], all.ConsistentRead}
+	}
+	return table, first, second, len(first.Keys) > 0
+}
+
+// part reads some of a batch's keys.
+func (c call) part(table string, some keys) (out batch, err error) {
+	body, err := json.Marshal(batch{RequestItems: map[string]keys{table: some}})
+	if err != nil {
+		return out, err
+	}
+	res, err := c.sendBody(body)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return out, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return out, errLost
+	}
+	return out, json.Unmarshal(text, &out)
+}
+
+func (c call) answerBatch(out batch) (*http.Response, error) {
+	text, err := json.Marshal(out)
+	return answer(c, http.StatusOK, string(text)), err
+}
+
+// unprocessed reads the second half of a batch, and leaves the first.
+func unprocessed(c call) (*http.Response, error) {
+	table, first, second, ok := halves(c.body)
+	if !ok {
+		return c.send()
+	}
+	out, err := c.part(table, second)
+	if err != nil {
+		return nil, err
+	}
+	out.UnprocessedKeys = map[string]keys{table: first}
+	return c.answerBatch(out)
+}
+
+// torn reads the halves of a batch at two moments: DynamoDB reads each row of a batch by itself.
+func torn(c call) (*http.Response, error) {
+	table, first, second, ok := halves(c.body)
+	if !ok {
+		return c.send()
+	}
+	out, err := c.part(table, first)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(time.Duration(c.dice * float64(30*time.Millisecond)))
+	rest, err := c.part(table, second)
+	if err != nil {
+		return nil, err
+	}
+	out.Responses[table] = append(out.Responses[table], rest.Responses[table]...)
+	return c.answerBatch(out)
+}
+
+// slow keeps an answer back: what was read may be past when it arrives.
+func slow(c call) (*http.Response, error) {
+	res, err := c.send()
+	time.Sleep(time.Duration(c.dice * float64(60*time.Millisecond)))
+	return res, err
+}
+
+// short makes a page of a query end early, as DynamoDB does at 1 MB.
+func short(c call) (*http.Response, error) {
+	var in map[string]json.RawMessage
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return nil, err
+	}
+	var limit int
+	if json.Unmarshal(in["Limit"], &limit) == nil && limit <= 2 {
+		return c.send()
+	}
+	in["Limit"] = json.RawMessage("2")
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	return c.sendBody(body)
+}
+
+// refusedMessages sends nothing, and answers that the queue took no message.
+func refusedMessages(c call) (*http.Response, error) {
+	var in struct {
+		Entries []struct {
+			ID string `json:"Id"`
+		}
+	}
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return nil, err
+	}
+	failed := []map[string]any{}
+	for _, e := range in.Entries {
+		failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": false, "Code": "InternalError"})
+	}
+	text, err := json.Marshal(map[string]any{"Successful": []string{}, "Failed": failed})
+	return answer(c, http.StatusOK, string(text)), err
+}
+
+// isEventual reports whether a call is a read of DynamoDB that does not ask for consistency.
+func isEventual(c call) bool {
+	switch c.operation {
+	case "GetItem", "Query", "BatchGetItem":
+		return !strings.Contains(strings.ReplaceAll(string(c.body), " ", ""), `"ConsistentRead":true`)
+	}
+	return false
+}
+
+// oldest bounds how old a copy is that an eventually consistent read returns.
+const oldest = 2 * time.Second
+
+// copied is an answer that was true some time ago.
+type copied struct {
+	text string
+	at   time.Time
+}
+
+// oldCopy answers an eventually consistent read from a copy of at most oldest, half of the time if there is one. It keeps
+// the true answer for later reads.
+func (c carrier) oldCopy(now call) (*http.Response, error) {
+	key := now.operation + string(now.body)
+	c.mu.Lock()
+	kept, has := c.old[key]
+	c.mu.Unlock()
+	if has && time.Since(kept.at) < oldest && now.dice < 0.5 {
+		c.count("old copy")
+		return answer(now, http.StatusOK, kept.text), nil
+	}
+	res, err := now.send()
+	if err != nil || res.StatusCode != http.StatusOK {
+		return res, err
+	}
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = res.Body.Close() // all of it is read
+	if !has || time.Since(kept.at) >= oldest {
+		c.mu.Lock()
+		if c.old == nil || len(c.old) > 10_000 {
+			c.old = map[string]copied{}
+		}
+		c.old[key] = copied{string(text), time.Now()}
+		c.mu.Unlock()
+	}
+	return answer(now, http.StatusOK, string(text)), nil
+}

@@ -34,17 +34,18 @@ func main() {
 	}
 	short := flag.Bool("short", false, "only the short form")
 	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.go")
+	lists := flag.String("lists", filepath.Join("infra", "mutants", "planted"), "the folder of the lists of bugs; gremlins runs for the usual one only")
 	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := mutants(ctx, *short, *run, *seed); err != nil {
+	if err := mutants(ctx, *lists, *short, *run, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
 	}
 }
 
-func mutants(ctx context.Context, short bool, run string, seed int) error {
+func mutants(ctx context.Context, lists string, short bool, run string, seed int) error {
 	root, err := tools.Root()
 	if err != nil {
 		return err
@@ -55,7 +56,10 @@ func mutants(ctx context.Context, short bool, run string, seed int) error {
 	}
 	var errBugs error
 	if seed == 0 {
-		errBugs = planted(ctx, root, short, wanted)
+		errBugs = planted(ctx, root, lists, short, wanted)
+	}
+	if flag.Lookup("lists").DefValue != lists {
+		return errBugs
 	}
 	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {
 		ofThisRun := (f.kind == sampled) == (seed != 0) // a seed chooses the sampled packages, and only these
@@ -65,8 +69,8 @@ func mutants(ctx context.Context, short bool, run string, seed int) error {
 }
 
 // planted tries the bugs that short and wanted choose.
-func planted(ctx context.Context, root string, short bool, wanted *regexp.Regexp) error {
-	bugs, err := readBugs(filepath.Join(root, "infra", "mutants", "planted"))
+func planted(ctx context.Context, root, lists string, short bool, wanted *regexp.Regexp) error {
+	bugs, err := readBugs(filepath.Join(root, lists))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// late is something that a key made, and when.
+type late struct {
+	id, token string
+	r         reply
+}
+
+// barred revokes a key, with its endpoints and its links, while it makes and changes endpoints and links. No change by the
+// key is left after the answer: what it made and is enabled, and what it made that can be claimed, is a violation.
+func barred(h *history) {
+	org := h.org("")
+	id, key := h.key(org, "{}")
+	app := h.must(request{method: "POST", path: "/app/get", bearer: key, body: "{}"}, "", "").body["app"].(map[string]any)["id"].(string)
+	var mu sync.Mutex
+	var links, endpoints []late
+	var revoked time.Time
+	var over atomic.Bool
+	create := func(into *[]late, path, body, field string) {
+		r := h.api.ask(h.ctx, request{method: "POST", path: path, bearer: key, body: body})
+		if !r.ok() {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		*into = append(*into, late{r.str("id"), r.str("token"), r})
+	}
+	turn := 1 + h.chance(2)
+	h.together(func(client int) {
+		for n := 0; n < 4 && !over.Load(); n++ {
+			switch {
+			case client == 0 && n == turn:
+				h.must(request{method: "DELETE", path: "/v1/orgs/" + org + "/keys/" + id + "?endpoints=disable&links=revoke", bearer: h.billing}, "key.revoked", id)
+				revoked = time.Now()
+				over.Store(true)
+			case client == 0:
+				create(&endpoints, "/webhook_endpoint/create", `{"url":"http://127.0.0.1:9/`+fmt.Sprint(n)+`","events":["proof.none"]}`, "id")
+			case client%2 == 0:
+				create(&endpoints, "/webhook_endpoint/create", fmt.Sprintf(`{"url":"http://127.0.0.1:9/%d/%d","events":["proof.none"]}`, client, n), "id")
+			default:
+				create(&links, "/link/create", fmt.Sprintf(`{"clientUserId":"u-%d-%d"}`, client, n), "id")
+			}
+		}
+	})
+	h.claimNone(links, revoked)
+	list := h.must(request{method: "GET", path: "/v1/orgs/" + org + "/apps/" + app + "/webhook_endpoints", bearer: h.billing}, "", "")
+	for _, e := range list.list("endpoints") {
+		if e["enabled"] == true {
+			h.violate("endpoint %v of the revoked key is enabled", e["id"])
+		}
+	}
+	if slices.ContainsFunc(append(endpoints, links...), func(l late) bool { return l.r.begun.After(revoked) }) {
+		h.violate("a request of the key that began after the revocation was done")
+	}
+}
+
+// claimNone claims the links of a revoked key.
+func (h *history) claimNone(links []late, revoked time.Time) {
+	for n, l := range links {
+		if n == 8 {
+			break // enough
+		}
+		r := h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + l.token + `","claimKey":"` + h.text(22) + `"}`})
+		if !r.unsure() && r.code != "link_revoked" {
+			h.violate("a link of the revoked key was claimed %s after its revocation: %d %s", r.begun.Sub(revoked), r.status, r.text)
+		}
+	}
+}

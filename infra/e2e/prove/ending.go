@@ -1,0 +1,89 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync/atomic"
+)
+
+// ended deletes an org with many keys, native and imported, while they are used. Each key is an object of keyModel, and the
+// deletion ends them all.
+func ended(h *history) {
+	const native, parts, after = 5, 4, 400
+	org := h.org("")
+	base := "/v1/orgs/" + org
+	var keys []string
+	for range native {
+		_, key := h.key(org, scoped(0, ""))
+		keys = append(keys, key)
+	}
+	for range parts {
+		keys = append(keys, h.imported(base, 25)...)
+	}
+	object := func(n int) string { return fmt.Sprint("key ", n) }
+	var gone atomic.Bool
+	var left atomic.Int64
+	left.Store(after)
+	turn := 1 + h.chance(20)
+	h.together(func(client int) {
+		for n := 0; left.Load() > 0 && h.ctx.Err() == nil; n++ {
+			if client == 0 && n == turn {
+				h.end(base, len(keys), object)
+				gone.Store(true)
+				continue
+			}
+			late := gone.Load()
+			of := h.chance(len(keys))
+			h.checkKey(client, object(of), keys[of], late)
+			if late {
+				left.Add(-1)
+			}
+		}
+	})
+	h.check(keyModel)
+	if r := h.api.ask(h.ctx, request{method: "GET", path: base, bearer: h.billing}); !r.unsure() && r.code != "org_not_found" {
+		h.violate("the deleted org is still there: %d %s", r.status, r.text)
+	}
+}
+
+// end deletes the org, and records it as the end of every key. A deletion that was answered 503 is repeated; when it was done
+// all the same, the repetition finds no org.
+func (h *history) end(base string, keys int, object func(int) string) {
+	var done reply
+	var all []input
+	for n := range keys {
+		all = append(all, input{object(n), "end", "with its org"})
+	}
+	h.recordAll(0, all, func() string {
+		for {
+			done = h.api.ask(h.ctx, request{method: "DELETE", path: base, bearer: h.billing})
+			if !done.unsure() || h.ctx.Err() != nil {
+				break
+			}
+		}
+		if !done.ok() && done.code != "org_not_found" {
+			h.violate("the org was not deleted: %d %s", done.status, done.text)
+		}
+		return "done"
+	})
+}
+
+// imported imports keys by the service, and returns their texts.
+func (h *history) imported(base string, n int) (texts []string) {
+	var keys []string
+	for range n {
+		text := "old_" + h.text(40)
+		sum := sha256.Sum256([]byte(text))
+		texts = append(texts, text)
+		keys = append(keys, `{"sha256":"`+hex.EncodeToString(sum[:])+`","prefix":"old_","scopes":["`+scope+`","mark.0"]}`)
+	}
+	r := h.must(request{method: "POST", path: base + "/keys/import", bearer: h.billing, body: `{"keys":[` + strings.Join(keys, ",") + `]}`}, "", "")
+	for _, k := range r.list("keys") {
+		if id, _ := k["id"].(string); id == "" {
+			h.violate("a key was not imported: %v", k)
+		}
+	}
+	return texts
+}

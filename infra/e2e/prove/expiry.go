@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"time"
+)
+
+// expired uses a key before and after its expiry. No order of operations decides here, but the clock: a check that begins
+// after the expiry is refused, and none that ends before it.
+func expired(h *history) {
+	org := h.org("")
+	r := h.must(request{method: "POST", path: "/v1/orgs/" + org + "/keys", bearer: h.billing, body: scoped(0, `,"expiresIn":1`)}, "key.created", "")
+	at, _ := r.body["expiresAt"].(float64)
+	expiry := time.UnixMilli(int64(at))
+	h.aroundExpiry(r.str("key"), expiry, expiry, 6)
+}
+
+// aroundExpiry has all clients check a key, from shortly before its expiry on. The expiry is between earliest and latest.
+// Each client makes so many checks after it.
+func (h *history) aroundExpiry(key string, earliest, latest time.Time, checks int) {
+	h.together(func(client int) {
+		time.Sleep(time.Until(earliest) - time.Duration(h.chance(120))*time.Millisecond)
+		for n := 0; n < checks && h.ctx.Err() == nil; {
+			d := h.doors[h.chance(len(h.doors))]
+			late := time.Now().After(latest)
+			r := h.ask(d, key, late)
+			h.ofClock(d.name, r, earliest, latest)
+			if late {
+				n++
+			}
+		}
+	})
+}
+
+// ofClock wants a check to be as the clock says. Rows have whole milliseconds.
+func (h *history) ofClock(door string, r reply, earliest, latest time.Time) {
+	switch out := seen(r); {
+	case out == unsure:
+	case out == "dead" && r.ended.Before(earliest):
+		h.violate("%s refused a key %s before its expiry", door, earliest.Sub(r.ended))
+	case out == "dead":
+	case !strings.HasPrefix(out, "good"):
+		h.violate("%s answered %s", door, out)
+	case r.begun.After(latest.Add(time.Millisecond)):
+		h.violate("%s took a key %s after its expiry", door, r.begun.Sub(latest))
+	}
+}

@@ -1,0 +1,90 @@
+// Command prove is `make prove`. It runs the whole product with faults between it and AWS, has clients use it in histories
+// that race, and looks in each for something that a promise rules out. It prints what it tried and what it found, and
+// fails if it found anything. See infra/docs/proof.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var o options
+	flag.DurationVar(&o.during, "for", 5*time.Minute, "how long to make histories")
+	seed := flag.String("seed", "", "the seed of a run; or of one history, as its violation names it: 7/claimed/213")
+	run := flag.String("run", "", "only kinds whose names match")
+	flag.BoolVar(&o.soak, "soak", false, "without faults, and with a look at the functions' memory")
+	publish := flag.Bool("publish", false, "write infra/docs/proof.md, with the time to find each planted fault")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := o.read(*seed, *run); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2) //nolint:gocritic // nothing is deferred but the signals
+	}
+	if err := prove(ctx, o, *publish); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// read sets the seed and the kinds.
+func (o *options) read(seed, run string) (err error) {
+	parts := strings.Split(seed, "/")
+	o.again, o.seed = -1, uint64(time.Now().UnixNano()%1_000_000)
+	if seed != "" {
+		if o.seed, err = strconv.ParseUint(parts[0], 10, 64); err != nil {
+			return err
+		}
+	}
+	if len(parts) == 3 {
+		run = "^" + parts[1] + "$"
+		if o.again, err = strconv.Atoi(parts[2]); err != nil {
+			return err
+		}
+	}
+	wanted, err := regexp.Compile(run)
+	if err == nil {
+		o.only = wanted.MatchString
+	}
+	return err
+}
+
+// prove makes a run and prints its table. Error: it found something.
+func prove(ctx context.Context, o options, publish bool) (err error) {
+	fmt.Printf("seed %d\n", o.seed)
+	var started atomic.Bool // from then on the stack has much to say about the faults
+	w, err := newWorld(ctx, func(line string) {
+		if !started.Load() {
+			fmt.Println(line)
+		}
+	})
+	started.Store(true)
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if err != nil {
+		return err
+	}
+	p := &proof{world: w, options: o}
+	if err := p.run(ctx); err != nil {
+		return err
+	}
+	table, found := p.table()
+	fmt.Print(table)
+	if publish {
+		err = p.publish(ctx, table)
+	}
+	if found > 0 {
+		err = errors.Join(err, fmt.Errorf("%d violations, the first after %s (seed %d)", found, p.found.Sub(p.begun).Round(time.Second), o.seed))
+	}
+	return err
+}

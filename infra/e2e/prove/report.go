@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"latchkey/infra/tools"
+)
+
+// slowest503 bounds the 99th percentile of the time after which the check of a key is refused with 503.
+const slowest503 = 3 * time.Second
+
+// table returns the table of a run, and how many violations there are.
+func (p *proof) table() (text string, found int) {
+	rows := [][3]string{}
+	add := func(promise, tried string, violations int) {
+		rows = append(rows, [3]string{promise, tried, fmt.Sprint(violations)})
+		found += violations
+	}
+	for _, k := range kinds() {
+		if p.tried[k.name] > 0 {
+			add(k.promise, fmt.Sprintf("%d histories", p.tried[k.name]), p.violations[k.name])
+		}
+	}
+	if n := p.tried["webhooks"]; n > 0 {
+		add("An event reaches each receiver at least once, or is shown as failed, and verifies", fmt.Sprintf("%d deliveries", n), p.violations["webhooks"])
+	}
+	add("Audited once for each success; counters equal rows (violations: in the rows above)", fmt.Sprintf("%d orgs", p.tried["audited"]), 0)
+	add("A client sees documented answers only, within ten seconds", fmt.Sprintf("%d answers", p.tally.answers), len(p.tally.wrong))
+	for _, wrong := range p.tally.wrong[:min(len(p.tally.wrong), 20)] {
+		fmt.Println("VIOLATION, an answer:", wrong)
+	}
+	c := &p.checks
+	p99 := percentile(c.refused, 99)
+	slow := 0
+	if p99 > slowest503 {
+		slow = 1
+	}
+	add(fmt.Sprintf("Of all checks of keys, %d began after the key's end and %d under faults. The 99th of 100 refusals with 503 came after %s, within %s",
+		c.after, c.faulty, p99.Round(time.Millisecond), slowest503), fmt.Sprintf("%d checks", c.all), slow)
+	if p.soak {
+		add("Counters equal rows in the whole table at the end", fmt.Sprintf("%d orgs", p.tried["whole table"]), p.violations["whole table"])
+		processes, grown := p.memory.grown()
+		for _, g := range grown {
+			fmt.Println("VIOLATION, memory:", g)
+		}
+		add("The memory of each process of a function is flat", fmt.Sprintf("%d processes", processes), len(grown))
+	}
+	var b strings.Builder
+	b.WriteString("| Promise | Tried | Violations |\n|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r[0], r[1], r[2])
+	}
+	calls, made := p.network.Made()
+	faults := []string{}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		faults = append(faults, fmt.Sprintf("%s %d", name, made[name]))
+	}
+	fmt.Fprintf(&b, "\nOf %d calls of AWS these got a fault: %s.\n", calls, strings.Join(faults, ", "))
+	return b.String(), found
+}
+
+func percentile(all []time.Duration, n int) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[min(len(all)-1, len(all)*n/100)]
+}
+
+// publish writes infra/docs/proof.md, with the table of this run and the time to find each planted fault.
+func (p *proof) publish(ctx context.Context, table string) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	commit, errCommit := output(ctx, root, "git", "describe", "--always", "--dirty")
+	machine, errMachine := output(ctx, root, "uname", "-srm")
+	planted, errPlanted := output(ctx, root, "go", plantedFaults...)
+	if err := errors.Join(errCommit, errMachine, errPlanted); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := page.Execute(&b, map[string]any{
+		"Date": p.begun.Format(time.DateOnly), "Commit": strings.TrimSpace(commit), "Processors": runtime.NumCPU(), "Machine": strings.TrimSpace(machine),
+		"For": p.during, "Seed": p.seed, "Table": table, "Planted": foundIn.FindAllStringSubmatch(planted, -1),
+	}); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "infra", "docs", "proof.md"), []byte(b.String()), 0o644)
+}
+
+//go:embed proof.md.tmpl
+var pageText string
+
+var page = template.Must(template.New("proof").Parse(pageText))
+
+// plantedFaults are the arguments of go that plants the faults of planted/, one at a time, and wants each to be found.
+var plantedFaults = []string{"run", "./infra/mutants", "-lists", "infra/e2e/prove/planted"}
+
+var foundIn = regexp.MustCompile(`(?m)^found in +([0-9.]+) s  \S+ (.+)$`)
+
+// output runs a program in a folder, and returns what it prints.
+func output(ctx context.Context, dir, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out), err
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+// retries are the answers to requests with the same Idempotency-Key.
+type retries struct {
+	*history
+	mu      sync.Mutex
+	good    map[string]map[string]bool // by the name of what is made
+	refused map[string]string          // the code of a refusal, by that name
+}
+
+// retried sends four requests by sixteen clients with the same Idempotency-Key each, again and again until they are answered
+// for sure. One effect and one answer: all that were answered well have the same answer, and it was done once. One client of
+// four has another body under the same key: it is refused, or was the first, and all others are.
+func retried(h *history) {
+	const things = 4
+	base := "/v1/orgs/" + h.org("")
+	r := &retries{history: h, good: map[string]map[string]bool{}, refused: map[string]string{}}
+	h.together(func(client int) {
+		name, list := fmt.Sprintf("thing %d", client%things), []string{"/keys", "/apps"}[client%2]
+		q := request{method: "POST", path: base + list, bearer: h.billing, once: fmt.Sprintf("%s-%032d", base, client%things)}
+		if client/things == 3 {
+			name += " of another"
+		}
+		q.body = `{"name":"` + name + `"}`
+		for try := 0; try < 40 && !(r.answered(name, h.api.ask(h.ctx, q)) && try > 2); try++ {
+			continue
+		}
+	})
+	made := map[string]int{}
+	for _, list := range []string{"keys", "apps"} {
+		for _, thing := range h.must(request{method: "GET", path: base + "/" + list, bearer: h.billing}, "", "").list(list) {
+			made[fmt.Sprint(thing["name"])]++
+		}
+	}
+	for thing := range things {
+		first, other := fmt.Sprintf("thing %d", thing), fmt.Sprintf("thing %d of another", thing)
+		if made[other] > 0 {
+			first, other = other, first
+		}
+		once := made[first] == 1 && len(r.good[first]) == 1 && r.refused[first] == ""
+		if !once || made[other] != 0 || len(r.good[other]) != 0 || r.refused[other] != "idempotency_key_reused" {
+			h.violate("%s: made %v, answered %v, refused %v", first, made, r.good, r.refused)
+		}
+	}
+}
+
+// answered keeps an answer, and reports whether it is one for sure.
+func (r *retries) answered(name string, a reply) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case a.unsure():
+		return false
+	case !a.ok():
+		r.refused[name] = a.code
+	default:
+		if r.good[name] == nil {
+			r.good[name] = map[string]bool{}
+		}
+		r.good[name][a.text] = true
+	}
+	return true
+}

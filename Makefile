@@ -13,6 +13,8 @@ STACK ?=
 FUNCTION ?=
 PKG ?=
 RUN ?=
+FOR ?=
+SEED ?=
 SAMPLE ?=
 PARAMETERS ?=
 CONSUMER ?=
@@ -31,7 +33,7 @@ BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .l
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e load smoke doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy undeploy check-consumers build generate home
+.PHONY: help run token receiver stack sam test test-load test-packages t e2e load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy undeploy check-consumers build generate home
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,7 +65,7 @@ sam: ## the same functions under sam local start-api (needs a Docker engine)
 # The end-to-end tests come last, with nothing beside them: they measure times. Of them, the one under load waits two
 # thirds of its time: the other packages run beside it, and give way to it.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline latchkey/pkg/api latchkey/pkg/pipeline/outbound
-PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e ./infra/docs/exercises),$(shell go list ./...))
+PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e ./infra/e2e/prove ./infra/docs/exercises ./infra/examples/vectors/libraries),$(shell go list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
 GO_TEST = $(ALONE) $(AS_DEPLOYED) go tool -modfile=infra/tools/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 UNDER_LOAD = TestWebhooksUnderLoad
@@ -96,12 +98,15 @@ doors: ## the front door: an API, servers, Caddy and nginx that take our keys an
 exercises: ## applies the worked examples of infra/docs/exercises to copies of the tree, and runs the tests that hold them
 	@$(GO_TEST) ./infra/docs/exercises
 
+prove: ## histories of clients that race, behind a network that loses and repeats: one table of promises, tried, violations: [FOR=5m] [SEED=] [RUN=words of a kind] [SOAK=1: without faults] [PLANTED=1: wants each planted fault to be found] [PUBLISH=1: writes infra/docs/proof.md]
+	@$(ALONE) $(AS_DEPLOYED) go run $(if $(PLANTED),./infra/mutants -lists infra/e2e/prove/planted,./infra/e2e/prove -run '$(RUN)' -seed '$(SEED)' $(if $(FOR)$(SOAK),-for $(or $(FOR),10m)) $(if $(SOAK),-soak) $(if $(PUBLISH),-publish))
+
 mutants: export MUTANTS = 300
 mutants: ## plants bugs, and mutants that no one chose, and wants tests to find them: [RUN=a promise or a package] [SHORT=1] [SAMPLE=a seed: those that need a database]
 	@$(ALONE) $(AS_DEPLOYED) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
 	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) $(AS_DEPLOYED) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
-clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis: [RUN=words of a name] [SHORT=1]
+clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis; JWT libraries on the vectors: [RUN=words of a name] [SHORT=1]
 	@$(AS_DEPLOYED) go run ./infra/e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
 
 bench: ## measures what the functions cost against baselines, and writes infra/e2e/bench/results.json and its table: [RUN=words a figure's name begins with]

@@ -1,8 +1,9 @@
 // Command clients is `make clients`. It lints the OpenAPI document. It generates a client
 // of infra/openapi.yaml with each of the generators that customers use, compiles it, and
 // runs a program with it on the local stack, and again through proxies whose answers have
-// members and codes that do not exist yet. Then Schemathesis tries the stack. A report of
-// the linter or of Schemathesis is a failure unless reports.go has the reason for it.
+// members and codes that do not exist yet. It runs JWT libraries over the vectors of
+// webhooks. Then Schemathesis tries the stack. A report of the linter or of Schemathesis
+// is a failure unless reports.go has the reason for it.
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 )
 
 func main() {
-	short := flag.Bool("short", false, "without the generators, two of which `make test` tries")
+	short := flag.Bool("short", false, "without JWT libraries and the generators, two of which `make test` tries")
 	run := flag.String("run", "", "only parts whose name matches")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,6 +52,7 @@ func clients(ctx context.Context, short bool, run string) error {
 		for _, g := range generators() {
 			parts = append(parts, part{g.name, g.try})
 		}
+		parts = append(parts, part{"jwt-libraries", jwtLibraries})
 	}
 	parts = append(parts, part{"schemathesis", schemathesis}) // last: its webhooks keep the stack busy afterwards
 	parts = slices.DeleteFunc(parts, func(p part) bool { return !wanted.MatchString(p.name) })
@@ -101,6 +103,15 @@ func nodeModules(ctx context.Context) (string, error) {
 func run(ctx context.Context, dir, name string, args ...string) error {
 	_, err := tools.Output(ctx, dir, nil, name, args...)
 	return err
+}
+
+// jwtLibraries runs the test that compares JWT libraries with the vectors. The test needs no API.
+func jwtLibraries(ctx context.Context, _ *api) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	return run(ctx, root, "go", "test", "-count=1", "-vet=off", "./infra/examples/vectors/libraries")
 }
 
 // generator generates a client. The program that uses the client is in the folder

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,8 @@ func start(ctx context.Context, args []string) error {
 	p := &program{
 		given: g, root: root, sam: cli, python: filepath.Join(filepath.Dir(cli), "python"), environment: tools.SAMBuildEnvironment(),
 		in: os.Stdin, out: os.Stdout, terminal: isTerminal(os.Stdin),
-		pause: 15 * time.Second, patience: 5 * time.Minute, firstAnswer: time.Minute,
+		pause: 15 * time.Second, patience: 5 * time.Minute, firstAnswer: 5 * time.Minute,
+		issuer: &http.Client{Timeout: requestTimeout},
 	}
 	switch {
 	case slices.Equal(args, []string{"undeploy"}):
@@ -66,6 +68,7 @@ type program struct {
 	patience    time.Duration // for a rotation that may not use its keys yet
 	firstAnswer time.Duration // for a new API to answer as it should
 
+	issuer   *http.Client // reaches the issuer of access tokens
 	aws      *cloud
 	account  string
 	declared map[string]declaration // the template's parameters

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"latchkey/infra/deploy/proof"
 )
 
 const (
@@ -59,51 +61,39 @@ func (p *program) invoke(function string) error {
 	return fmt.Errorf("the rotation failed: %s", said.ErrorMessage)
 }
 
-// check sends three requests to the API: for the signing keys, without a credential, and to a
-// route that does not exist.
+// readIssuer has the issuer's keys read from here. An issuer that cannot be reached from this machine is only a warning.
+func (p *program) readIssuer(ctx context.Context) error {
+	issuer := p.value("Issuer")
+	switch err := proof.ReadIssuer(ctx, proof.TokensOf(p.value), p.issuer); {
+	case err == nil:
+		p.say("Issuer %s: its keys were read", issuer)
+	case errors.Is(err, proof.ErrUnreachable):
+		p.say("WARNING: the issuer %s: %v. If the functions cannot reach it either, the deployment fails at its end.", issuer, err)
+	default:
+		return fmt.Errorf("the issuer %s gives no keys: %w (write ISSUER= as the issuer does, with or without a slash at its end; JwksUrl= is for an issuer without a discovery document)", issuer, err)
+	}
+	return nil
+}
+
+// check proves the deployed API.
 func (p *program) check(ctx context.Context) error {
 	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // a domain's DNS may come later
 	if api == "" {
 		return fmt.Errorf("stack %s has no output ApiUrl", p.stack)
 	}
+	requests, err := proof.Deployment{API: api, Tokens: proof.TokensOf(p.value), KeyPrefix: p.value("KeyPrefix")}.Requests()
+	if err != nil {
+		return err
+	}
 	client := &http.Client{Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for _, c := range []struct {
-		path   string
-		status int
-	}{{"/.well-known/jwks.json", http.StatusOK}, {"/v1/orgs", http.StatusUnauthorized}, {"/no/such/route", http.StatusNotFound}} {
+	for _, r := range requests {
 		err := p.until(ctx, p.firstAnswer, min(betweenAsks, p.pause), func() (bool, error) {
-			return true, ask(ctx, client, api+c.path, c.status) // a new API may answer wrongly at first
+			return true, r.Send(ctx, client) // a new API may answer wrongly at first
 		})
 		if err != nil {
 			return fmt.Errorf("the deployed API is wrong: %w", err)
 		}
-		p.say("GET %s: %d, as it should be", api+c.path, c.status)
-	}
-	return nil
-}
-
-func ask(ctx context.Context, client *http.Client, url string, want int) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	a, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = a.Body.Close() }()
-	if a.StatusCode != want {
-		return fmt.Errorf("GET %s answers %d instead of %d", url, a.StatusCode, want)
-	}
-	if want != http.StatusOK {
-		return nil
-	}
-	var set struct{ Keys []json.RawMessage }
-	if err := json.NewDecoder(a.Body).Decode(&set); err != nil {
-		return fmt.Errorf("GET %s: %w", url, err)
-	}
-	if len(set.Keys) == 0 {
-		return fmt.Errorf("GET %s has no key", url)
+		p.say("%s: %d, as it should be", r.Name, r.Want)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,8 @@ type rig struct {
 	env  map[string]string
 	in   string // a person's input; "": there is no terminal
 
+	issuer answers // of any issuer of access tokens
+
 	patience time.Duration // see program
 }
 
@@ -43,7 +46,7 @@ func newRig(t *testing.T) *rig {
 	if err := errors.Join(errCLI, err); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, warm: loaded, env: map[string]string{}, patience: time.Minute}
+	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, warm: loaded, env: map[string]string{}, issuer: goodIssuer("https://issuer.example"), patience: time.Minute}
 	t.Cleanup(r.aws.Close)
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": r.aws.URL, "AWS_ACCESS_KEY_ID": "AKIDLOCAL", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
@@ -211,7 +214,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	p := &program{
 		given: g, root: r.root, sam: r.cli, python: filepath.Join(r.root, "python"), environment: withoutAWS(tools.SAMBuildEnvironment()),
 		in: typed, out: &out, terminal: r.in != "",
-		pause: 20 * time.Millisecond, patience: r.patience, firstAnswer: r.patience,
+		pause: 20 * time.Millisecond, patience: r.patience, firstAnswer: r.patience, issuer: &http.Client{Transport: r.issuer},
 	}
 	for name, value := range env {
 		p.environment = append(p.environment, name+"="+value)

@@ -17,7 +17,7 @@ import (
 func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	r := newRig(t).withBuild()
 	config := readFile(t, filepath.Join(r.root, "samconfig.toml"))
-	r.in = "y\n"
+	r.in, r.issuer = "y\n", answers{} // an issuer that this machine cannot reach is no refusal
 	out, err := r.deploy("ISSUER=https://issuer.example/?a=b", "AUDIENCE=https://api.example", "ARCH=amd64", "PARAMETERS=ConsoleOrigins=https://a.example,https://b.example ForwardAuth=true EventBusName=owner AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
 	succeeded(t, out, err)
 	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this changeset?", "jwks.json: 200", "Deployed. Next: make smoke")
@@ -127,6 +127,7 @@ func TestTwoStacksShareNoParameter(t *testing.T) {
 	succeeded(t, out, err)
 	_, err = r.deploy("STACK=second", "YES=1")
 	refused(t, err, "there is no stack second", "ISSUER=")
+	r.issuer = goodIssuer("https://second.example")
 	out, err = r.deploy("STACK=second", "ISSUER=https://second.example", "AUDIENCE=https://second.example", "YES=1")
 	succeeded(t, out, err)
 	if got, want := r.aws.Stack("second").Parameters, deployedWith(t, "Issuer=https://second.example", "Audience=https://second.example"); !maps.Equal(got, want) {

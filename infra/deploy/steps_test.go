@@ -92,17 +92,29 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 	}
 }
 
-// TestAnAPIThatAnswersWronglyIsNoSuccess tries the three routes.
+// proving is a program whose stack s is deployed with these outputs.
+func proving(outputs ...output) *program {
+	parameters := map[string]string{"Issuer": "https://issuer.example", "Audience": "https://api.example", "KeyPrefix": "lk"}
+	return &program{given: given{stack: "s", parameters: parameters}, out: io.Discard, deployed: &deployedStack{Outputs: outputs}}
+}
+
+// TestAnAPIThatAnswersWronglyIsNoSuccess tries each request of the proof. A 503 is explained.
 func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
 	defer aws.Close()
-	for path, c := range map[string]struct{ status, wanted int }{
-		"/.well-known/jwks.json": {503, 200}, "/v1/orgs": {200, 401}, "/no/such/route": {403, 404},
+	for path, c := range map[string]struct {
+		status, wanted int
+		why            string
+	}{
+		"/.well-known/jwks.json": {503, 200, "the table cannot be read"}, "/v1/orgs": {200, 401, ""}, "/no/such/route": {403, 404, ""},
+		"/v1/orgs with a credential": {503, 401, "cannot read the keys of the issuer https://issuer.example"},
+		"/app/get with a credential": {503, 401, "the authorizer cannot read the table"},
 	} {
 		aws.Set(standin.Faults{Answers: map[string]int{path: c.status}, KeyAtOnce: true})
-		p := &program{given: given{stack: "s"}, out: io.Discard, deployed: &deployedStack{Outputs: []output{{"ApiUrl", aws.URL + "/api/s"}}}}
-		refused(t, p.check(t.Context()), "the deployed API is wrong", fmt.Sprintf("%s answers %d instead of %d", path, c.status, c.wanted))
+		p := proving(output{"ApiUrl", aws.URL + "/api/s"})
+		route, _, _ := strings.Cut(path, " ")
+		refused(t, p.check(t.Context()), "the deployed API is wrong", route, fmt.Sprintf("answers %d instead of %d", c.status, c.wanted), c.why)
 	}
 }
 
@@ -115,7 +127,7 @@ func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 	aws.Set(standin.Faults{KeyAtOnce: true})
 	const domain = "http://127.0.0.1:1" // nothing answers there
 	for execute, works := range map[string]bool{aws.URL + "/api/s": true, "": false} {
-		p := &program{given: given{stack: "s"}, out: io.Discard, deployed: &deployedStack{Outputs: []output{{"ApiUrl", domain}, {"ExecuteApiUrl", execute}}}}
+		p := proving(output{"ApiUrl", domain}, output{"ExecuteApiUrl", execute})
 		if err := p.check(t.Context()); (err == nil) != works {
 			t.Errorf("the execute address %q: %v", execute, err)
 		}

@@ -46,7 +46,7 @@ type Faults struct {
 	Rotations   []string          // the errors of the next calls of the rotation
 	NoKey       bool              // the rotation makes no key
 	KeyAtOnce   bool              // there is a key before the rotation
-	Answers     map[string]int    // statuses that the API answers instead, by path
+	Answers     map[string]int    // statuses that the API answers instead, by path; " with a credential" behind it
 	Concurrency int               // the account's; 0: 1000
 	PolicyRoles []string          // roles that have the stack's policy
 }
@@ -154,8 +154,11 @@ func (s *Standin) serveAPI(w http.ResponseWriter, r *http.Request) {
 		if (s.rotated[name] || s.faults.KeyAtOnce) && !s.faults.NoKey {
 			body = `{"keys":[{"kid":"one"}]}`
 		}
-	case "/v1/orgs":
+	case "/v1/orgs", "/app/get":
 		status, body = http.StatusUnauthorized, `{"code":"missing_credentials"}`
+	}
+	if r.Header.Get("Authorization") != "" {
+		path += " with a credential"
 	}
 	if other, ok := s.faults.Answers[path]; ok {
 		status = other

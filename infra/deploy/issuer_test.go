@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/infra/deploy/proof"
+	"latchkey/infra/deploy/standin"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/problem"
+)
+
+// answers are the bodies of an issuer's answers, by the ends of their addresses. Without any the issuer cannot be reached.
+type answers map[string]string
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if len(a) == 0 {
+		return nil, fmt.Errorf("nothing listens at %s", r.URL.Host)
+	}
+	res := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}
+	for end, body := range a {
+		if strings.HasSuffix(r.URL.Path, end) {
+			res.StatusCode, res.Body = http.StatusOK, io.NopCloser(strings.NewReader(body))
+		}
+	}
+	return res, nil
+}
+
+// goodIssuer is an issuer with a discovery document and a key.
+func goodIssuer(name string) answers {
+	return answers{
+		"/.well-known/openid-configuration": `{"issuer":"` + name + `","jwks_uri":"https://issuer.example/jwks"}`,
+		"/jwks": `{"keys":[{"kid":"one","kty":"EC","crv":"P-256","alg":"ES256","use":"sig",` +
+			`"x":"q-gkFWcL_pwuo6kNYjAMG4Z4fPKtfMSigO4b3dwrnHE","y":"UlvhH5hsDqUJ9gcaGgJokvD_pQE-eu2s9OshbFNGpg8"}]}`,
+	}
+}
+
+// TestTheStrangersTokenIsRefusedForItsKeyOnly tries every combination of the parameters by which claims are checked, beside
+// an issuer that can be reached and one that cannot. A token that broke a rule would be refused beside both.
+func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
+	t.Parallel()
+	for n := range 1 << 5 {
+		p := &program{given: given{parameters: map[string]string{"Issuer": "https://issuer.example"}}}
+		for i, parameter := range []string{"Audience=https://api.example", "ClientIds=web, app", "RequiredScope=api:use", "JwksUrl=https://issuer.example/jwks", "EmailClaim=sub"} {
+			if name, value, _ := strings.Cut(parameter, "="); n&(1<<i) != 0 {
+				p.parameters[name] = value
+			}
+		}
+		if p.value("Audience") == "" && p.value("ClientIds") == "" {
+			continue // lookAtIssuer refuses it
+		}
+		for issuer, want := range map[string]problem.Code{"away": problem.Unavailable, "there": problem.TokenInvalid} {
+			client := &http.Client{}
+			if issuer == "there" {
+				client.Transport = goodIssuer("https://issuer.example")
+			} else {
+				client.Transport = answers{}
+			}
+			tokens := proof.TokensOf(p.value)
+			v := accesstoken.New(tokens, client, time.Now)
+			for ask := range 2 { // the second answer is from what the first has left
+				if _, err := v.Verify(t.Context(), proof.StrangersToken(tokens, time.Now())); !problem.Is(err, want) {
+					t.Errorf("%v, an issuer that is %s, ask %d: %v, want %s", p.parameters, issuer, ask, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestAnIssuerThatCannotWorkIsRefusedBeforeABuild also wants an issuer that only this machine cannot reach to be no refusal.
+func TestAnIssuerThatCannotWorkIsRefusedBeforeABuild(t *testing.T) {
+	t.Parallel()
+	noKey := goodIssuer("https://issuer.example")
+	noKey["/jwks"] = `{"keys":[]}`
+	for name, c := range map[string]struct {
+		issuer answers
+		words  []string // of the refusal; nil: there is none
+		says   string
+	}{
+		"good":              {goodIssuer("https://issuer.example"), nil, "Issuer https://issuer.example: its keys were read"},
+		"away":              {answers{}, nil, "WARNING: the issuer https://issuer.example: it cannot be reached from this machine: nothing listens"},
+		"with a slash":      {goodIssuer("https://issuer.example/"), []string{"the discovery document is another issuer's", "with or without a slash"}, ""},
+		"without documents": {answers{"/other": "{}"}, []string{"gives no keys", "JwksUrl="}, ""},
+		"without a key":     {noKey, []string{"no key that can be used"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.issuer = c.issuer
+			r.aws.Set(standin.Faults{KeyAtOnce: true})
+			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+			out, err := r.deploy("YES=1")
+			if c.words == nil {
+				succeeded(t, out, err)
+				has(t, "the output", out, c.says)
+				return
+			}
+			refused(t, err, c.words...)
+			if calls := r.calls(); calls != nil {
+				t.Errorf("the SAM CLI was run: %q", calls)
+			}
+		})
+	}
+}

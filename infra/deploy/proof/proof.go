@@ -1,0 +1,151 @@
+// Package proof proves a deployment of Latchkey from outside, without a secret: the API serves, and its authorizer can read
+// the keys of the issuer and the table.
+package proof
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+)
+
+// Deployment is what is proved: the address of an API, and parameters of its stack.
+type Deployment struct {
+	API       string             // base URL, without a slash at its end
+	Tokens    accesstoken.Config // of the parameters of access tokens
+	KeyPrefix string
+}
+
+// TokensOf returns the rules for access tokens by a stack's parameters.
+func TokensOf(parameter func(name string) string) accesstoken.Config {
+	c := accesstoken.Config{
+		Issuer: parameter("Issuer"), JWKSURL: parameter("JwksUrl"), Audience: parameter("Audience"), RequiredScope: parameter("RequiredScope"),
+		EmailClaim: parameter("EmailClaim"), EmailVerifiedClaim: parameter("EmailVerifiedClaim"),
+	}
+	for _, client := range strings.Split(parameter("ClientIds"), ",") {
+		if client = strings.TrimSpace(client); client != "" {
+			c.ClientIDs = append(c.ClientIDs, client)
+		}
+	}
+	return c
+}
+
+// Request is a request that proves something.
+type Request struct {
+	method, url, credential string
+	unavailable             string // what an answer of 503 means
+
+	Name string // what is sent, without the credential
+	Want int    // the status of the answer
+}
+
+// Requests returns five requests: for the signing keys, without a credential, to a route that does not exist, and with two
+// credentials that are well-formed and of no one. These two are refused only after the authorizer has read the issuer's
+// keys, or the table. Error: KeyPrefix is none.
+func (d Deployment) Requests() ([]Request, error) {
+	now := time.Now()
+	key, err := apikey.Mint(d.KeyPrefix, id.Source{}.NewOrg(), id.Source{}.NewKey(now), nil)
+	if err != nil {
+		return nil, fmt.Errorf("KeyPrefix=%s: %w", d.KeyPrefix, err)
+	}
+	all := []Request{
+		{"GET", "/.well-known/jwks.json", "", "the table cannot be read", "", http.StatusOK},
+		{"GET", "/v1/orgs", "", "the authorizer does not start (see its log)", "", http.StatusUnauthorized},
+		{"GET", "/no/such/route", "", "the API is not ready", "", http.StatusNotFound},
+		{
+			"GET", "/v1/orgs", StrangersToken(d.Tokens, now),
+			"the authorizer cannot read the keys of the issuer " + d.Tokens.Issuer + ", so no access token works (see its log, and JwksUrl=)",
+			" with a stranger's token", http.StatusUnauthorized,
+		},
+		{
+			"POST", "/app/get", key.Key.Reveal(), "the authorizer cannot read the table, so no API key works (see its log, and its role)",
+			" with a stranger's API key", http.StatusUnauthorized,
+		},
+	}
+	for i, r := range all {
+		all[i].url, all[i].Name = d.API+r.url, r.method+" "+d.API+r.url+r.Name
+	}
+	return all, nil
+}
+
+// Send sends the request. Error: the answer is not as it should be.
+func (r Request) Send(ctx context.Context, client *http.Client) error {
+	req, err := http.NewRequestWithContext(ctx, r.method, r.url, nil)
+	if err != nil {
+		return err
+	}
+	if r.credential != "" {
+		req.Header.Set("Authorization", "Bearer "+r.credential)
+	}
+	a, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.Body.Close() }()
+	switch {
+	case a.StatusCode == http.StatusServiceUnavailable:
+		return fmt.Errorf("%s answers 503 instead of %d: %s", r.Name, r.Want, r.unavailable)
+	case a.StatusCode != r.Want:
+		return fmt.Errorf("%s answers %d instead of %d", r.Name, a.StatusCode, r.Want)
+	case r.Want != http.StatusOK:
+		return nil
+	}
+	var set struct{ Keys []json.RawMessage }
+	if err := json.NewDecoder(a.Body).Decode(&set); err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	if len(set.Keys) == 0 {
+		return fmt.Errorf("%s has no key", r.Name)
+	}
+	return nil
+}
+
+// StrangersToken returns an access token whose claims are right by c, and whose key no issuer has. Claims are checked
+// first, so the answer to it is 401 only after the issuer's keys were read.
+func StrangersToken(c accesstoken.Config, now time.Time) string {
+	claims := map[string]any{
+		"iss": c.Issuer, "sub": "deployment", "iat": now.Add(-time.Hour).Unix(), "exp": now.Add(time.Hour).Unix(), "token_use": "access",
+	}
+	if c.Audience != "" {
+		claims["aud"] = c.Audience
+	}
+	if len(c.ClientIDs) > 0 {
+		claims["client_id"] = c.ClientIDs[0]
+	}
+	if c.RequiredScope != "" {
+		claims["scope"] = c.RequiredScope
+	}
+	part := func(v any) string {
+		text, _ := json.Marshal(v) // of maps of texts and numbers: no error
+		return base64.RawURLEncoding.EncodeToString(text)
+	}
+	header := map[string]string{"alg": "ES256", "typ": "at+jwt", "kid": "deployment"}
+	return part(header) + "." + part(claims) + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64))
+}
+
+// ErrUnreachable means that the issuer cannot be reached from this machine.
+var ErrUnreachable = errors.New("it cannot be reached from this machine")
+
+// ReadIssuer reads the issuer's discovery document and keys, as the functions will: the document must name the issuer to the
+// letter, and one key must be usable. Errors: ErrUnreachable, or what is wrong with the issuer.
+func ReadIssuer(ctx context.Context, c accesstoken.Config, client *http.Client) error {
+	_, err := accesstoken.New(c, client, time.Now).Verify(ctx, StrangersToken(c, time.Now()))
+	var unreachable *url.Error
+	switch {
+	case problem.Is(err, problem.TokenInvalid):
+		return nil
+	case errors.As(err, &unreachable):
+		return fmt.Errorf("%w: %w", ErrUnreachable, unreachable.Err)
+	}
+	return errors.Unwrap(err) // without the sentence for clients
+}

@@ -30,6 +30,11 @@ func start(ctx context.Context, args []string) error {
 	if err := errors.Join(errGiven, errRoot); err != nil {
 		return err
 	}
+	if len(args) == 0 { // before the SAM CLI is installed, which takes a minute
+		if err := (&program{given: g, root: root}).readTemplate(); err != nil {
+			return err
+		}
+	}
 	cli, err := tools.SAM(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) })
 	if err != nil {
 		return err
@@ -72,6 +77,7 @@ type program struct {
 	aws      *cloud
 	account  string
 	declared map[string]declaration // the template's parameters
+	rules    map[string]rule        // the template's
 	deployed *deployedStack         // nil: no stack is deployed
 }
 

@@ -32,7 +32,7 @@ func (p *program) connect(ctx context.Context) error {
 
 // preflight refuses a deployment that cannot succeed, and prints what the deployment will meet.
 func (p *program) preflight(ctx context.Context) error {
-	for _, look := range []func() error{p.lookAtStack, p.lookAtIssuer, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {
+	for _, look := range []func() error{p.lookAtStack, p.lookAtIssuer, p.checkRules, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {
 		if err := look(); err != nil {
 			return err
 		}

@@ -65,6 +65,18 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 			[]string{"AuthorizerConcurrency=0 with ForwardAuthConcurrency=50 leaves -40", "10 left"},
 		},
 		"no number": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
+		"values that the template does not allow": {
+			[]string{issuer, audience, "PARAMETERS=WebAcl=on KeyPrefix=LK TryTimeout=5"}, nil,
+			[]string{"WebAcl=on: it is one of none, rate-limited", "KeyPrefix=LK: it must match", "TryTimeout=5: 100 is the least"},
+		},
+		"values that do not go together": {
+			[]string{issuer, audience, "PARAMETERS=DomainName=api.example.com OwnerOrgId=org_5yt695b9bqryh4dy0xdqrpbr21"}, nil,
+			[]string{"DomainName needs CertificateArn", "OwnerOrgId needs ForwardAuth=true"},
+		},
+		"a certificate without a domain": {[]string{issuer, audience, "PARAMETERS=CertificateArn=arn:aws:acm:eu-central-1:123456789012:certificate/a"}, nil, []string{"CertificateArn needs DomainName"}},
+		"no address":                     {[]string{issuer, audience, "PARAMETERS=DisableExecuteApi=true"}, nil, []string{"DisableExecuteApi=true needs DomainName"}},
+		"two firewalls":                  {[]string{issuer, audience, "PARAMETERS=WebAcl=rate-limited WebAclArn=arn:aws:wafv2:eu-central-1:123456789012:regional/webacl/a/b"}, nil, []string{"WebAclArn needs WebAcl=none"}},
+		"too many at once":               {[]string{issuer, audience, "PARAMETERS=TryTimeout=5001"}, nil, []string{"TryTimeout=5001: 5000 is the most"}},
 		"a first deployment that failed": {
 			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
 		},

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,11 +13,6 @@ import (
 
 	"latchkey/pkg/consumers"
 )
-
-// declaration is a parameter of the template.
-type declaration struct {
-	Default *string `yaml:"Default"`
-}
 
 // deployedStack is the stack as CloudFormation describes it.
 type deployedStack struct {
@@ -105,8 +98,7 @@ func (p *program) onStack(ctx context.Context, do func(context.Context, *deploye
 	return do(ctx, deployed)
 }
 
-// readTemplate reads the template's parameters. Each given parameter must be one of them: the SAM
-// CLI would ignore another one silently.
+// readTemplate reads the template's parameters and rules, and checks the given values.
 func (p *program) readTemplate() error {
 	text, err := os.ReadFile(filepath.Join(p.root, "template.yaml"))
 	if err != nil {
@@ -114,17 +106,13 @@ func (p *program) readTemplate() error {
 	}
 	var t struct {
 		Parameters map[string]declaration `yaml:"Parameters"`
+		Rules      map[string]rule        `yaml:"Rules"`
 	}
 	if err := yaml.Unmarshal(text, &t); err != nil {
 		return fmt.Errorf("template.yaml: %w", err)
 	}
-	p.declared = t.Parameters
-	for _, name := range slices.Sorted(maps.Keys(p.parameters)) {
-		if _, ok := p.declared[name]; !ok {
-			return fmt.Errorf("the template has no parameter %s", name)
-		}
-	}
-	return nil
+	p.declared, p.rules = t.Parameters, t.Rules
+	return p.checkGiven()
 }
 
 // value returns the parameter's value in the coming deployment: the given one, that of the deployed

@@ -33,7 +33,7 @@ BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .l
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy undeploy check-consumers build generate home
+.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy undeploy check-consumers build generate home
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,13 @@ t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DY
 
 e2e: ## the black-box suite on any base URL, or one case of it: BASE_URL= TOKEN_CMD= [RUN=RolesGovernTheRoutes]
 	@go test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./infra/e2e
+
+fuzz: ## fuzzes each target of pkg in turn, for 30 seconds unless FOR says otherwise; make test runs the seeds: [FOR=5m] [RUN=words of a package or a target]
+	@list=$$($(AS_DEPLOYED) go test -vet=off -list '^Fuzz' ./pkg/...) || { echo "$$list"; exit 1; }; \
+	targets=$$(echo "$$list" | awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 "=" names[i]; n = 0 }' | grep -e '$(RUN)') || { echo 'no target has these words'; exit 1; }; \
+	failed=; for target in $$targets; do echo "$$target"; \
+		$(AS_DEPLOYED) go test -vet=off -run '^$$' -fuzz "^$${target#*=}$$" -fuzztime $(or $(FOR),30s) -fuzzminimizetime 1s "$${target%=*}" || failed="$$failed $$target"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 load: ## webhooks under load for 200 seconds, behind a million rows of another tenant, and 20,000 published ones; make test runs the short forms
 	@LOAD_SECONDS=200 go test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogHoldsUpNoOther|TestAFloodOfPublishedEventsHoldsUpNoOther|TestPublishedEventsSurviveKills)$$' ./infra/e2e

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,16 +16,11 @@ import (
 // rowKey names a row of the table.
 type rowKey struct{ pk, sk string }
 
-func (k rowKey) attributes() map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"PK": text(k.pk), "SK": text(k.sk)}
-}
+func (k rowKey) attributes() map[string]types.AttributeValue { return stack.Key(k.pk, k.sk) }
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func text(s string) types.AttributeValue { return stack.Text(s) }
 
-// millis returns a time as the table has it.
-func millis(at time.Time) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
-}
+func millis(at time.Time) types.AttributeValue { return stack.Millis(at) }
 
 // deleteRow deletes a row without the product.
 func deleteRow(t *testing.T, s *stack.Stack, k rowKey) {
@@ -68,35 +62,17 @@ func getRow(t *testing.T, s *stack.Stack, k rowKey) map[string]types.AttributeVa
 }
 
 // rowsOf returns the rows of a partition, in the order of their sort keys.
-func rowsOf(t *testing.T, s *stack.Stack, pk string) (rows []map[string]types.AttributeValue) {
+func rowsOf(t *testing.T, s *stack.Stack, pk string) []map[string]types.AttributeValue {
 	t.Helper()
-	pages := dynamodb.NewQueryPaginator(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), &dynamodb.QueryInput{
-		TableName: &s.TableName, ConsistentRead: aws.Bool(true),
-		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: map[string]types.AttributeValue{":pk": text(pk)},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, page.Items...)
+	rows, err := s.Rows(t.Context(), pk)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return rows
 }
 
 // allRows returns every row of the table.
-func allRows(t *testing.T, s *stack.Stack) (rows []map[string]types.AttributeValue) {
-	t.Helper()
-	pages := dynamodb.NewScanPaginator(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, page.Items...)
-	}
-	return rows
-}
+func allRows(t *testing.T, s *stack.Stack) []map[string]types.AttributeValue { return rowsOf(t, s, "") }
 
 // newestIn returns the sort key of a partition's last row: where sort keys end in ids, the newest row.
 func newestIn(t *testing.T, s *stack.Stack, pk string) string {

@@ -66,8 +66,8 @@ func (c *call) decode(into any) error {
 	err = json.Unmarshal(c.body, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
-	case errors.As(err, &wrong): // its Field joins names by dots; no name of a request has a dot
-		return problem.Invalid("/"+strings.ReplaceAll(wrong.Field, ".", "/"), "type", "The value must be "+typeName(wrong)+".")
+	case errors.As(err, &wrong):
+		return problem.Invalid(strictjson.PointerAt(c.body, wrong.Offset), "type", "The value must be "+typeName(wrong)+".")
 	case err != nil:
 		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
 	}

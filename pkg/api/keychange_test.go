@@ -94,7 +94,7 @@ func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 	metadata := func(n int) string { return `{"x":"` + strings.Repeat("&", n-len(`{"x":""}`)) + `"}` }
 	before := len(w.Rows(t))
 	for members, pointer := range map[string]string{
-		`"scopes":` + list(33): "/scopes", `"scopes":"a"`: "/scopes", `"scopes":{}`: "/scopes", `"scopes":[1]`: "/scopes",
+		`"scopes":` + list(33): "/scopes", `"scopes":"a"`: "/scopes", `"scopes":{}`: "/scopes", `"scopes":[1]`: "/scopes/0",
 		`"scopes":["a b"]`: "/scopes/0", `"scopes":["a","B"]`: "/scopes/1", `"scopes":[""]`: "/scopes/0", `"scopes":[null]`: "/scopes/0",
 		`"scopes":["latchkey.keys"]`: "/scopes/0", `"scopes":["a","` + strings.Repeat("x", 65) + `"]`: "/scopes/1",
 		`"metadata":` + metadata(1025): "/metadata", `"metadata":[]`: "/metadata", `"metadata":"x"`: "/metadata",

@@ -1,7 +1,12 @@
 package apikey_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"hash/crc32"
+	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,20 +109,57 @@ func TestAMintedKeyPrintsRedacted(t *testing.T) {
 	}
 }
 
+// form is the form of a key, as infra/docs/contract.md has it.
+var form = regexp.MustCompile(`^([a-z][a-z0-9]{0,15})_([0-9A-Za-z]{43})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$`)
+
+// checksum returns the last six characters of a key with this body.
+func checksum(body string) string {
+	return fmt.Sprintf("%06s", big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62))
+}
+
+// isKey reports whether a text is a key, by math/big. random is the secret of the key.
+func isKey(text string) (random []byte, ok bool) {
+	parts := form.FindStringSubmatch(text)
+	if parts == nil || parts[1] == secret.LinkPrefix || parts[4] != checksum(text[:len(text)-6]) {
+		return nil, false
+	}
+	locator, _ := new(big.Int).SetString(parts[2], 62) // no error: the form has digits only
+	word, _ := new(big.Int).SetString(parts[3], 62)
+	if locator.BitLen() > 256 || word.BitLen() > 256 {
+		return nil, false
+	}
+	return word.FillBytes(make([]byte, 32)), true
+}
+
+// FuzzParse: Parse takes the keys of the grammar and no other text, and a key is the only text of what it holds.
 func FuzzParse(f *testing.F) {
-	f.Add("lk_0_0") // three parts, and far too short
 	m, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(m.Key.Reveal())
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := apikey.Parse(text)
-		if err != nil {
-			return
-		}
-		if _, err := id.ParseOrg(string(p.Org)); err != nil {
-			t.Fatalf("%q names an org that does not parse", text)
+	minted, zeros := m.Key.Reveal(), strings.Repeat("0", 43)
+	body, least := minted[:len(minted)-6], zeros+"_"+zeros
+	for _, seed := range []string{
+		minted, body, body[:20] + "!" + body[21:], "a_" + least, secret.LinkPrefix + "_" + least, "Lk_" + least, "abcdefghijklmnopq_" + least, "lk_0_0", "",
+		"lk_" + strings.Repeat("Z", 43) + "_" + zeros, "lk_" + zeros + "_" + strings.Repeat("Z", 43), // more than 256 bits
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, sent string) {
+		for _, text := range []string{sent, sent + checksum(sent)} { // a fuzzer finds no checksum by itself
+			p, err := apikey.Parse(text)
+			random, want := isKey(text)
+			if (err == nil) != want || err != nil && !errors.Is(err, apikey.ErrMalformed) {
+				t.Fatalf("%q: %v, want a key: %t", text, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			prefix, _, _ := strings.Cut(text, "_")
+			again, err := apikey.Mint(prefix, p.Org, p.Key, bytes.NewReader(random))
+			if err != nil || again.Key.Reveal() != text || !again.Hash.Equal(p.Hash) {
+				t.Errorf("%q is printed as %q, %v", text, again.Key.Reveal(), err)
+			}
 		}
 	})
 }

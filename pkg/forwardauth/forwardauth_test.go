@@ -268,3 +268,41 @@ func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
 		t.Errorf("database down: %d %v", status, body)
 	}
 }
+
+// FuzzAPathDecidesWhatIsAskedFor: at no path and with no query does a credential pass that lacks what the path and the query ask
+// for, and without a credential nothing passes.
+func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
+		{"/authorize//", "scope=b"}, {"/authorize/../authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG&role=viewer"}, {"/authorize-member", "org=ORG&role=admin"},
+		{"/authorize-member", "org=ORG&org=ORG"}, {"/authorize-member", "role=viewer"}, {"/authorize-member/", "org=ORG"}, {"/authorize-members", ""}, {"/authorize-member", "org=ORG&scope=a"}, {"/Authorize", ""}, {"//authorize", ""}, {"/authorize%2f", ""}, {"/introspect", ""}, {"", ""},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, path, query string) {
+		key, table, h := door(t)
+		table.Key.Scopes = "a"
+		query = strings.ReplaceAll(query, "ORG", string(table.Org))
+		asked, err := url.ParseQuery(query)
+		only := func(name string, values ...string) bool { // the values of a parameter are some of these
+			return !slices.ContainsFunc(asked[name], func(v string) bool { return !slices.Contains(values, v) })
+		}
+		isBelow := strings.HasPrefix(path, "/authorize/") && path != "/authorize/"
+		isKeys := (path == "/authorize" || path == "/authorize/") && err == nil && only("scope", "a") && len(asked) == min(1, len(asked["scope"]))
+		isMembers := path == "/authorize-member" && err == nil && only("org", string(table.Org)) && only("role", "member", "viewer") &&
+			len(asked["org"]) == 1 && len(asked["role"]) <= 1 && len(asked) == 1+len(asked["role"])
+		for credential, want := range map[string]bool{key: isBelow || isKeys, authntest.JWT: isMembers, "": false} {
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				r := httptest.NewRequest(method, "/", nil)
+				r.URL.Path, r.URL.RawQuery = path, query
+				if credential != "" {
+					r.Header.Set("Authorization", "Bearer "+credential)
+				}
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, r); (w.Code == http.StatusOK) != want || !slices.Contains([]int{200, 400, 401, 403, 404, 503}, w.Code) {
+					t.Errorf("%s %q %q with %.5q: %d", method, path, query, credential, w.Code)
+				}
+			}
+		}
+	})
+}

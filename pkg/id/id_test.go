@@ -3,6 +3,8 @@ package id_test
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -62,4 +64,37 @@ func TestAnIDIsSpelledAsAULID(t *testing.T) {
 	if got := string((id.Source{Rand: bytes.NewReader(make([]byte, 10))}).NewKey(at)); got != "key_01arz3ndek"+strings.Repeat("0", 16) || got[4:] != string(id.FirstEvent(at))[4:] {
 		t.Error(got, id.FirstEvent(at))
 	}
+}
+
+// parsed makes a case of FuzzAnIDHasOneSpelling of a Parse function.
+func parsed[ID ~string](parse func(string) (ID, error)) func(string) (string, error) {
+	return func(text string) (string, error) { i, err := parse(text); return string(i), err }
+}
+
+// FuzzAnIDHasOneSpelling: an id is of one kind, in lower case, and the only text of its bits.
+func FuzzAnIDHasOneSpelling(f *testing.F) {
+	kinds := map[string]func(string) (string, error){ // those with bits print them again
+		"org": func(s string) (string, error) { b, err := id.Org(s).Bits(); return string(id.OrgFromBits(b)), err },
+		"app": func(s string) (string, error) { b, err := id.App(s).Bits(); return string(id.AppFromBits(b)), err },
+		"key": func(s string) (string, error) { b, err := id.Key(s).Bits(); return string(id.KeyFromBits(b)), err },
+		"lnk": func(s string) (string, error) { b, err := id.Link(s).Bits(); return string(id.LinkFromBits(b)), err },
+		"usr": parsed(id.ParseUser), "aud": parsed(id.ParseAudit), "whe": parsed(id.ParseEndpoint), "evt": parsed(id.ParseEvent),
+	}
+	ulid := regexp.MustCompile(`^[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+	const least, most = "00000000000000000000000000", "7zzzzzzzzzzzzzzzzzzzzzzzzz"
+	for kind := range kinds {
+		f.Add(kind + "_" + most)
+	}
+	for _, seed := range []string{"", "org_" + least + "0", "org_" + least[1:], "ORG_" + least, "org_8" + least[1:], "key_" + least[1:] + "u", "lnk_" + most[:25] + "Z", "app_" + least[1:] + "\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		prefix, rest, _ := strings.Cut(text, "_")
+		for kind, parse := range kinds {
+			want := kind == prefix && ulid.MatchString(rest)
+			if got, err := parse(text); (err == nil) != want || !want && !errors.Is(err, id.ErrMalformed) || want && got != text {
+				t.Errorf("%q as %s: %q, %v", text, kind, got, err)
+			}
+		}
+	})
 }

@@ -74,3 +74,29 @@ func TestWhatAFunctionURLCannotAnswerIsA503(t *testing.T) {
 		t.Errorf("a panic: %+v", out)
 	}
 }
+
+// FuzzAPathArrivesAsItWasSent: a handler sees the path of the event, byte for byte, and the route of the gateway.
+func FuzzAPathArrivesAsItWasSent(f *testing.F) {
+	for _, seed := range []string{
+		"", "/", "/v1/orgs/x", "//evil", "/a/../b", "/a/./b", "/%2e%2e/b", "/100%", "/%zz", "/%2F", "/a?b#c", "/a;b", "/\x00", "/\xff", "/é", "*", "a:b", "@b/c", `/..\..\b`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		want, served := "/"+strings.TrimPrefix(path, "/"), 0
+		answer := func(route, query string) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				served++
+				if w.WriteHeader(http.StatusOK); r.URL.Path != want || r.Pattern != route || r.URL.RawQuery != query || route != "" && r.PathValue("orgId") != path {
+					t.Errorf("%q arrives as %q of %q, its id is %q", path, r.URL, r.Pattern, r.PathValue("orgId"))
+				}
+			}
+		}
+		e := event()
+		e.Path, e.PathParameters["orgId"] = path, path
+		serve(t, e, answer("PATCH /v1/orgs/{orgId}", ""))
+		if serveURL(t, urlEvent(path), answer("", "scope=a&scope=b%20c")); served != 2 {
+			t.Errorf("%q reaches %d of 2 handlers", path, served)
+		}
+	})
+}

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"latchkey/pkg/problem"
 )
@@ -116,4 +119,39 @@ func TestAnErrorIsKnownByItsCode(t *testing.T) {
 	if e.Code != problem.ValidationFailed || len(e.Fields) != 1 || e.Fields[0] != (problem.Field{Pointer: "/name", Code: "required", Message: "Give a name."}) {
 		t.Errorf("%+v", e)
 	}
+}
+
+// FuzzWrite: an error of any texts is one line of valid JSON with the status of its code. The caller sees its texts, but not
+// its cause.
+func FuzzWrite(f *testing.F) {
+	for _, c := range problem.Codes() {
+		f.Add(string(c), "Detail.", "/a~1b", "cause", int64(0))
+	}
+	for _, text := range []string{"", "\r\nSet-Cookie: a=b", "a\xff\x00\u2028<\"\\", `{"status":200}`} {
+		f.Add(text, text, text, text, int64(-1))
+	}
+	f.Fuzz(func(t *testing.T, code, detail, pointer, cause string, wait int64) {
+		fault := problem.Field{Pointer: pointer, Code: "type", Message: detail}
+		e := problem.Error{Code: problem.Code(code), Detail: detail, Fields: []problem.Field{fault}, RetryAfter: time.Duration(wait)}
+		without, _ := write(t, &e)
+		e.Cause, e.KeyID = errors.New(cause), cause
+		w, body := write(t, fmt.Errorf("%s: %w", cause, &e))
+		text := w.Body.String()
+		if text != without.Body.String() || !utf8.ValidString(text) || strings.IndexByte(text, '\n') != len(text)-1 {
+			t.Errorf("%q with the cause %q: %q", without.Body, cause, text)
+		}
+		want := problem.Internal
+		if slices.Contains(problem.Codes(), e.Code) {
+			want = e.Code
+		}
+		valid := func(s string) string { return string([]rune(s)) } // with U+FFFD in place of each byte that is not UTF-8
+		faults := []any{map[string]any{"pointer": valid(pointer), "code": "type", "message": valid(detail)}}
+		if w.Code != want.Status() || body["status"] != float64(w.Code) || body["code"] != string(want) || body["title"] != want.Title() ||
+			body["detail"] != valid(detail) || !reflect.DeepEqual(body["errors"], faults) {
+			t.Errorf("%d %s, want %s", w.Code, text, want)
+		}
+		if after := w.Header().Get("Retry-After"); (w.Code == 503 || w.Code == 429) != (after != "" && after[0] >= '1') {
+			t.Errorf("%s: Retry-After %q", want, after)
+		}
+	})
 }

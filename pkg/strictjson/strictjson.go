@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func Check(text []byte, rules Rules) error {
 		}
 		return ErrNotObject
 	}
-	w := walker{d, rules}
+	w := walker{Decoder: d, rules: rules}
 	if err := w.object(rules.Shape, "", 1); err != nil {
 		return err
 	}
@@ -62,10 +63,27 @@ func Check(text []byte, rules Rules) error {
 	return nil
 }
 
+// PointerAt returns the JSON pointer of the value of a valid text that a json.UnmarshalTypeError names by its Offset, in
+// bytes: there the value ends, or its object or array has begun. Field of that error leaves out the indexes of arrays.
+func PointerAt(text []byte, offset int64) string {
+	w := walker{json.NewDecoder(bytes.NewReader(text)), Rules{Depth: math.MaxInt}, offset}
+	var at *reached
+	if err := w.value(nil, "", 0); errors.As(err, &at) {
+		return at.pointer
+	}
+	return ""
+}
+
+// reached ends a walk at the value with this pointer.
+type reached struct{ pointer string }
+
+func (*reached) Error() string { return "reached" }
+
 // walker reads the tokens of a text and checks them.
 type walker struct {
 	*json.Decoder
 	rules Rules
+	until int64 // the offset at which the walk ends with reached; 0: it goes to the end
 }
 
 // object reads the object at a pointer, whose "{" is read already. into is the struct or map into which the object will
@@ -110,6 +128,9 @@ func (w walker) value(into reflect.Type, pointer string, depth int) error {
 	t, err := w.Token()
 	if err != nil {
 		return ErrSyntax
+	}
+	if w.until > 0 && w.InputOffset() >= w.until {
+		return &reached{pointer}
 	}
 	switch t {
 	case json.Delim('{'):

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,5 +70,82 @@ func TestANameMayBeRefused(t *testing.T) {
 		if err := strictjson.Check([]byte(text), rules); !errors.Is(err, want) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// quoted matches a string of JSON.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// count counts the members of a valid JSON text, and the levels of its objects and arrays.
+func count(text []byte) (members, depth int) {
+	level := 0
+	for _, c := range quoted.ReplaceAll(text, nil) {
+		switch c {
+		case ':':
+			members++
+		case '{', '[':
+			level++
+			depth = max(depth, level)
+		case '}', ']':
+			level--
+		}
+	}
+	return members, depth
+}
+
+// named reports whether an object has no members of other names.
+func named(v any, names ...string) bool {
+	o, _ := v.(map[string]any)
+	for name := range o {
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// FuzzCheck: Check takes the objects of encoding/json without a duplicate member and in the bound of the depth, and no
+// other text. A shape takes only those whose members have its names, in their case.
+func FuzzCheck(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` {"name":"x\"\\","maybe":{"a":1},"labels":{"x":"1","X":"2"},"list":[{"a":1}],"any":[[-1.5e+3,true]]}`, `{"any":[1,{"a":null}]}`,
+		`{"name":"x","name":"y"}`, `{"name":"x","\u006eame":"y"}`, `{"name":"x","NAME":"y"}`, `{"Name":"y"}`, `{"list":[{"A":1}]}`, `{"b":{"c":1,"c":2}}`,
+		`{"any":[[[]]]}`, `{"any":{"a":[{}]}}`, `{}{}`, `{}]`, `[]`, `null`, `{"a":1,}`, `{"a" 1}`, `{"a":tru}`, `{"a":"\ud800"}`, "{\"\xff\":1,\"\xfe\":2}", ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	const most = 3 // levels
+	f.Fuzz(func(t *testing.T, text []byte) {
+		err := strictjson.Check(text, strictjson.Rules{Depth: most})
+		var read map[string]any
+		isObject := json.Unmarshal(text, &read) == nil && read != nil
+		again, _ := json.Marshal(read) // of two members with one name, it has only one
+		kept, _ := count(again)
+		members, depth := count(text)
+		if want := isObject && members == kept && depth <= most; (err == nil) != want {
+			t.Fatalf("%q: %v, and encoding/json reads %s", text, err, again)
+		}
+		list, _ := read["list"].([]any)
+		fits := named(read, "name", "maybe", "labels", "list", "any") && named(read["maybe"], "a") &&
+			!slices.ContainsFunc(list, func(element any) bool { return !named(element, "a") })
+		shaped := strictjson.Check(text, strictjson.Rules{Depth: most, Shape: reflect.TypeFor[shape]()})
+		if want := err == nil && fits; (shaped == nil) != want {
+			t.Errorf("%q with a shape: %v, want it taken: %t", text, shaped, want)
+		}
+	})
+}
+
+func TestAWrongTypeIsFoundByItsPointer(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":1}`: "/name", `{"labels":{"x":"1","a/b":[]}}`: "/labels/a~1b", `{"maybe":[]}`: "/maybe", `{"list":{"a":1}}`: "/list",
+		`{"list":[{"a":1}, {"a" : "x" } ]}`: "/list/1/a", `{"list":[{"a":1},[]]}`: "/list/1", `{"list":[{"a":1.5},{"a":""}]}`: "/list/0/a",
+	} {
+		var wrong *json.UnmarshalTypeError
+		if err := json.Unmarshal([]byte(text), new(shape)); !errors.As(err, &wrong) || strictjson.PointerAt([]byte(text), wrong.Offset) != want {
+			t.Errorf("%s: %s, want %s", text, strictjson.PointerAt([]byte(text), wrong.Offset), want)
+		}
+	}
+	if got := strictjson.PointerAt([]byte(`{"name":1}`), 100); got != "" {
+		t.Errorf("behind the text: %s", got)
 	}
 }

@@ -20,12 +20,15 @@ type Signature [2 * p256.Size]byte
 // zero, and no receiver verifies an unpadded one.
 func ParseSignature(der []byte) (Signature, error) {
 	var sig Signature
-	var v struct{ R, S *big.Int }
+	var v struct {
+		R, S *big.Int
+		More asn1.RawValue `asn1:"optional"` // encoding/asn1 ignores what a sequence has behind the last field
+	}
 	rest, err := asn1.Unmarshal(der, &v)
 	switch {
 	case err != nil:
 		return sig, fmt.Errorf("webhook: the signature is not DER: %w", err)
-	case len(rest) > 0:
+	case len(rest) > 0 || len(v.More.FullBytes) > 0:
 		return sig, errors.New("webhook: there is data behind the signature")
 	case !fits(v.R) || !fits(v.S):
 		return sig, errors.New("webhook: the signature is not one on P-256")

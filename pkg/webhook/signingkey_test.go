@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"bytes"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,6 +12,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +68,7 @@ func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
 	}
 }
 
-func der(t *testing.T, r, s *big.Int) []byte {
+func der(t testing.TB, r, s *big.Int) []byte {
 	t.Helper()
 	b, err := asn1.Marshal(struct{ R, S *big.Int }{r, s})
 	if err != nil {
@@ -91,7 +94,8 @@ func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"empty": nil, "text": []byte("x"), "r zero": der(t, new(big.Int), one), "s zero": der(t, one, new(big.Int)),
 		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data behind": append(der(t, one, one), 0),
-		"no s": {0x30, 3, 2, 1, 1}, // DER: a sequence of 3 bytes, in it an integer of 1 byte, 1
+		"no s":           {0x30, 3, 2, 1, 1}, // DER: a sequence of 3 bytes, in it an integer of 1 byte, 1
+		"a third member": {0x30, 8, 2, 1, 1, 2, 1, 1, 5, 0},
 	} {
 		if sig, err := ParseSignature(bad); err == nil {
 			t.Errorf("%s: %x", name, sig)
@@ -152,4 +156,44 @@ func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// FuzzParseSignature: ParseSignature takes the one DER of each r and s of 1 to 32 bytes and no other text, and verifies what
+// crypto/ecdsa does.
+func FuzzParseSignature(f *testing.F) {
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), []byte("a key that is for this test only"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		f.Fatal(err)
+	}
+	jwk, err := ParsePublicKey(spki)
+	if err != nil {
+		f.Fatal(err)
+	}
+	digest := sha256.Sum256(nil)
+	good, err := key.Sign(nil, digest[:], crypto.SHA256) // always the same one (RFC 6979)
+	if err != nil {
+		f.Fatal(err)
+	}
+	one, largest := big.NewInt(1), new(big.Int).SetBytes(bytes.Repeat([]byte{0xff}, 32))
+	for _, seed := range [][]byte{
+		good, good[:len(good)-1], append(slices.Clone(good), 0), der(f, one, largest), der(f, largest, one), der(f, one, new(big.Int)), der(f, big.NewInt(-1), one),
+		der(f, new(big.Int).Lsh(one, 256), one), {0x30, 3, 2, 1, 1}, {0x30, 7, 2, 2, 0, 1, 2, 1, 1}, {0x30, 0x81, 6, 2, 1, 1, 2, 1, 1}, {0x30, 8, 2, 1, 1, 2, 1, 1, 5, 0}, nil,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		sig, err := ParseSignature(text)
+		r, s := new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])
+		if isOne := err == nil && r.Sign() > 0 && s.Sign() > 0 && bytes.Equal(text, der(t, r, s)); (err == nil) != isOne {
+			t.Errorf("%x is read as %x", text, sig)
+		}
+		verified := err == nil && jwk.Verify(digest, sig)
+		if want := ecdsa.VerifyASN1(&key.PublicKey, digest[:], text); verified != want {
+			t.Errorf("%x: %v, want it verified: %v", text, err, want)
+		}
+	})
 }

@@ -86,9 +86,14 @@ func newSite(url string, c *contract.Contract, t *tally) *site {
 // ask sends a request. An answer that is not documented is a violation, and so are ten seconds without one.
 func (s *site) ask(ctx context.Context, q request) reply {
 	r := s.try(ctx, q)
+	if (r.err != nil || r.status >= 500) && s.tally.during(r) {
+		r.err = errStalled
+	}
 	s.tally.answered(s, q, r)
 	return r
 }
+
+var errStalled = errors.New("the machine stood still")
 
 func (s *site) try(ctx context.Context, q request) (r reply) {
 	r.begun = time.Now()
@@ -132,11 +137,45 @@ func (s *site) try(ctx context.Context, q request) (r reply) {
 	return r
 }
 
-// tally counts answers, and keeps those that no client may see.
+// tally counts answers, and keeps those that no client may see. It knows when the machine stood still: an answer that failed
+// meanwhile says nothing.
 type tally struct {
 	mu      sync.Mutex
 	answers int
 	wrong   []string
+	stalls  [][2]time.Time
+	stalled int       // answers that are not counted because of a stall
+	beaten  time.Time // the last beat
+}
+
+const (
+	beat  = 50 * time.Millisecond
+	still = time.Second // so late a beat is a stall
+)
+
+// watchStalls notes when this process was not run for a while.
+func (t *tally) watchStalls(ctx context.Context) {
+	for ; ctx.Err() == nil; time.Sleep(beat) {
+		t.mu.Lock()
+		t.beatNow()
+		t.mu.Unlock()
+	}
+}
+
+func (t *tally) beatNow() {
+	now := time.Now()
+	if !t.beaten.IsZero() && now.Sub(t.beaten) > still {
+		t.stalls = append(t.stalls, [2]time.Time{t.beaten, now})
+	}
+	t.beaten = now
+}
+
+// during reports whether the machine stood still during a request.
+func (t *tally) during(r reply) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.beatNow()
+	return slices.ContainsFunc(t.stalls, func(s [2]time.Time) bool { return s[0].Before(r.ended) && r.begun.Before(s[1]) })
 }
 
 func (t *tally) answered(s *site, q request, r reply) {
@@ -144,6 +183,10 @@ func (t *tally) answered(s *site, q request, r reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answers++
+	if errors.Is(r.err, errStalled) {
+		t.stalled++
+		return
+	}
 	if wrong != nil {
 		t.wrong = append(t.wrong, fmt.Sprintf("%s %s: %d %.300s: %v", q.method, q.path, r.status, r.text, wrong))
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/stack"
 )
 
 // door is a place where a key is checked.
@@ -179,12 +180,7 @@ func revoked(h *history) {
 func (h *history) endRow(org, id string) string {
 	_, err := h.db.UpdateItem(h.ctx, &dynamodb.UpdateItemInput{
 		TableName: &h.TableName, UpdateExpression: aws.String("SET revokedAt = :now"),
-		Key: map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: "KEYS#" + org}, "SK": &types.AttributeValueMemberS{Value: "KEY#" + id},
-		},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().UnixMilli(), 10)},
-		},
+		Key: stack.Key("KEYS#"+org, "KEY#"+id), ExpressionAttributeValues: stack.Row{":now": stack.Millis(time.Now())},
 	})
 	if err != nil {
 		h.violate("the row was not written: %v", err)

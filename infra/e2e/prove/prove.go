@@ -8,9 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // kind is a kind of history, and the promise that it tries.
@@ -88,6 +85,7 @@ func (p *proof) run(ctx context.Context) error {
 	if p.soak {
 		background.Go(func() { p.memory = p.watchMemory(watched) })
 	}
+	background.Go(func() { p.tally.watchStalls(watched) })
 	for round := 0; !p.over(ctx); round += together {
 		p.rounds(ctx, round)
 	}
@@ -111,16 +109,8 @@ func (p *proof) run(ctx context.Context) error {
 // countAll counts every org of the table again that is not deleted.
 func (p *proof) countAll(ctx context.Context) {
 	h := p.newHistory(ctx, "whole table", 0, false)
-	pages := dynamodb.NewScanPaginator(p.db, &dynamodb.ScanInput{
-		TableName: &p.TableName, ConsistentRead: aws.Bool(true), FilterExpression: aws.String("attribute_exists(apps) AND attribute_not_exists(deletedAt)"),
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			h.violate("the table was not read: %v", err)
-			break
-		}
-		for _, row := range page.Items {
+	for _, row := range h.rows("") {
+		if row["apps"] != nil && row["deletedAt"] == nil {
 			org := strings.TrimPrefix(textOf(row["PK"]), "ORG#")
 			h.rowsWritten = p.written[org]
 			h.counted(org)

@@ -63,6 +63,9 @@ func (p *proof) table() (text string, found int) {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r[0], r[1], r[2])
 	}
+	if p.tally.stalled > 0 {
+		fmt.Fprintf(&b, "\nThe machine stood still %d times for more than %s: %d failed answers are not counted.\n", len(p.tally.stalls), still, p.tally.stalled)
+	}
 	calls, made := p.network.Made()
 	faults := []string{}
 	for _, name := range slices.Sorted(maps.Keys(made)) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/local/stack"
 )
 
 // note notes that an action on a target was answered: its audit entry must be there once if it was done, may be there if the
@@ -74,7 +74,7 @@ func (h *history) counted(org string) {
 
 func (h *history) miscounted(org string) (wrong []string) {
 	counts := map[string]int{}
-	var meta map[string]types.AttributeValue
+	var meta stack.Row
 	for _, row := range h.rows("ORG#" + org) {
 		sk := textOf(row["SK"])
 		if sk == "META" {
@@ -129,19 +129,11 @@ func (h *history) miscountedKeys(org string) (wrong []string) {
 	return wrong
 }
 
-// rows returns the rows of a partition.
-func (h *history) rows(pk string) (rows []map[string]types.AttributeValue) {
-	pages := dynamodb.NewQueryPaginator(h.db, &dynamodb.QueryInput{
-		TableName: &h.TableName, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :pk"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(h.ctx)
-		if err != nil {
-			h.violate("the table was not read: %v", err)
-			return nil
-		}
-		rows = append(rows, page.Items...)
+// rows returns the rows of a partition, or of the table.
+func (h *history) rows(pk string) []stack.Row {
+	rows, err := h.Rows(h.ctx, pk)
+	if err != nil {
+		h.violate("the table was not read: %v", err)
 	}
 	return rows
 }

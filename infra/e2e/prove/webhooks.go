@@ -7,14 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"latchkey/infra/local/stack"
 	"latchkey/pkg/verify"
 )
 
@@ -170,9 +169,7 @@ func (r *receiver) has(event string) bool {
 
 // settled reports whether a delivery that has not arrived is shown as failed. hurry makes it due if it waits.
 func (w *webhooks) settled(r *receiver, event string, hurry bool) bool {
-	key := map[string]types.AttributeValue{
-		"PK": &types.AttributeValueMemberS{Value: "DLV#" + r.endpoint}, "SK": &types.AttributeValueMemberS{Value: event},
-	}
+	key := stack.Key("DLV#"+r.endpoint, event)
 	out, err := w.db.GetItem(w.ctx, &dynamodb.GetItemInput{TableName: &w.TableName, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return false // the next look says
@@ -189,12 +186,11 @@ func (w *webhooks) settled(r *receiver, event string, hurry bool) bool {
 	if !hurry {
 		return false
 	}
-	past := &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().UnixMilli(), 10)}
 	_, _ = w.db.UpdateItem(w.ctx, &dynamodb.UpdateItemInput{ // of a delivery that waits; others refuse it
 		TableName: &w.TableName, Key: key, UpdateExpression: aws.String("SET nextAttemptAt = :past, dueAt = :past"),
 		ConditionExpression:       aws.String("#status = :pending AND attribute_exists(nextAttemptAt) AND attribute_exists(due) AND nextAttemptAt > :past"),
 		ExpressionAttributeNames:  map[string]string{"#status": "status"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":past": past, ":pending": &types.AttributeValueMemberS{Value: "pending"}},
+		ExpressionAttributeValues: stack.Row{":past": stack.Millis(time.Now()), ":pending": stack.Text("pending")},
 	})
 	return false
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -180,23 +181,34 @@ func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text makes parse panic, and no key is for an algorithm that it may not be for.
+// FuzzParse: no text makes parse panic, and no key is weak or for an algorithm that it may not be for.
 func FuzzParse(f *testing.F) {
 	f.Add(set(f, ecJWK(f), rsaJWK(2048, 65537)))
 	f.Add([]byte(`{"keys":[{"kty":"RSA","kid":"k","n":"","e":"AQAB"}]}`))
 	f.Add([]byte(`{"keys":null}`))
+	key := ecJWK(f)
+	f.Add(set(f, key, key, key, key, key, with(key, "use", "enc"), with(key, "kid", ""), with(key, "y", key["x"]), with(key, "alg", RS256)))
+	f.Add(set(f, rsaJWK(1024, 65537), rsaJWK(2048, 1), rsaJWK(2048, 65536), with(rsaJWK(2048, 3), "alg", PS256), with(rsaJWK(2048, 3), "key_ops", []string{"encrypt"})))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, err := parse(body)
 		if err != nil {
 			return
 		}
+		usable := 0
 		for r, found := range got {
 			for _, k := range found {
-				_, isEC := k.(*ecdsa.PublicKey)
-				if isEC != (r.alg == ES256) || r.kid == "" {
-					t.Errorf("%T is the key of %+v", k, r)
+				k, isRSA := k.(*rsa.PublicKey)
+				isWeak := isRSA && (k.N.BitLen() < 2048 || k.N.BitLen() > 8192 || k.N.Bit(0) == 0 || k.E < 3 || k.E%2 == 0)
+				if isWeak || isRSA != (r.alg == RS256 || r.alg == PS256) || !isRSA && r.alg != ES256 || r.kid == "" {
+					t.Errorf("%+v is the key of %+v", k, r)
 				}
 			}
+			if usable += len(found); len(found) > 4 {
+				t.Errorf("%d keys are tried for %+v", len(found), r)
+			}
+		}
+		if usable == 0 {
+			t.Errorf("%q is taken without a key", body)
 		}
 	})
 }

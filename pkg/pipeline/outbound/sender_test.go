@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -199,13 +200,23 @@ func TestAnAnswerIsKeptInOnePrintableKilobyte(t *testing.T) {
 	}
 }
 
+// FuzzAnAnswerIsAlwaysSafeToStore: what is kept of any bytes is at most a printable kilobyte, and visible ASCII is kept as it is.
 func FuzzAnAnswerIsAlwaysSafeToStore(f *testing.F) {
 	f.Add([]byte("a\x00\xff漢"))
 	f.Add([]byte(strings.Repeat("漢\x85", 400)))
+	f.Add([]byte("not found"))
+	f.Add([]byte("\x1b[2J\r\n\u0085\u2028\u202e\ue000"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := printable(b[:min(len(b), maxAnswer)])
-		if len(got) > maxAnswer || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x1b\r\n\u202e\u0085") {
+		isUnsafe := func(r rune) bool {
+			return r != ' ' && unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+		}
+		if len(got) > maxAnswer || !utf8.ValidString(got) || strings.ContainsFunc(got, isUnsafe) {
 			t.Errorf("%q became %q", b, got)
+		}
+		isPlain := len(b) <= maxAnswer && !strings.ContainsFunc(string(b), func(r rune) bool { return r < ' ' || r > '~' })
+		if again := printable([]byte(got)); again != got || isPlain && got != string(b) {
+			t.Errorf("%q became %q, and then %q", b, got, again)
 		}
 	})
 }

@@ -1,6 +1,8 @@
 package outbound
 
 import (
+	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -129,4 +131,43 @@ func TestARefusalShowsItsReasonAndNothingElse(t *testing.T) {
 	if err == nil || err.Error() != "outbound: refused: "+ReasonAddress {
 		t.Errorf("%v", err)
 	}
+}
+
+// FuzzAGoodURLHasOnePublicHost: each parser of URLs reads the same host in a URL that the guard takes, and the host is
+// public.
+func FuzzAGoodURLHasOnePublicHost(f *testing.F) {
+	for _, c := range hostileURLs {
+		f.Add(c.url)
+	}
+	for _, seed := range append(loopbackURLs, "https://example.com", "HTTPS://Example.COM:443/Hook?a=b&c=%20d", "https://8.8.8.8/", "https://[2606:4700:4700::1111]:443/hook", "https://xn--bcher-kva.example/?u=http://127.0.0.1/@a") {
+		f.Add(seed)
+	}
+	guard := NewGuard(nil)
+	// The scheme, the authority up to the path or the query, and what follows, in visible ASCII without \ and #.
+	form := regexp.MustCompile(`^(?i:https)://([^/?]+)([/?].*)?$`)
+	name := regexp.MustCompile(`^(?i:[a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-zA-Z][a-zA-Z0-9-]*$`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := guard.parse(raw)
+		if reason := reasonOf(t, err); reason != guard.Refusal(raw) || (reason == "") != (u != nil) {
+			t.Fatalf("%q: %q, %v", raw, guard.Refusal(raw), u)
+		}
+		if err != nil {
+			return
+		}
+		parts := form.FindStringSubmatch(raw)
+		if parts == nil || len(raw) > MaxURL || strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || r == '#' }) {
+			t.Fatalf("%q is taken", raw)
+		}
+		host := strings.TrimSuffix(parts[1], ":443")
+		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		isAddress := err == nil && addr.IsGlobalUnicast() && !addr.IsPrivate() && !addr.Is4In6() && addr.Zone() == "" && addr.Is6() == (host[0] == '[')
+		lower := strings.ToLower(host)
+		isName := name.MatchString(host) && !strings.HasSuffix(lower, ".localhost") && !strings.HasSuffix(lower, ".local") && !strings.HasSuffix(lower, ".internal")
+		if !isAddress && !isName {
+			t.Errorf("%q: the host %q is taken", raw, host)
+		}
+		if dialled, isLiteral := hostOf(u); u.Scheme != "https" || u.User != nil || u.Host != parts[1] || dialled != strings.Trim(host, "[]") || isLiteral != isAddress {
+			t.Errorf("%q: %v, dialled as %q, want the host %q", raw, u, dialled, host)
+		}
+	})
 }

@@ -148,14 +148,11 @@ type tally struct {
 	beaten  time.Time // the last beat
 }
 
-const (
-	beat  = 50 * time.Millisecond
-	still = time.Second // so late a beat is a stall
-)
+const still = time.Second // so late a beat is a stall
 
 // watchStalls notes when this process was not run for a while.
 func (t *tally) watchStalls(ctx context.Context) {
-	for ; ctx.Err() == nil; time.Sleep(beat) {
+	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		t.mu.Lock()
 		t.beatNow()
 		t.mu.Unlock()

@@ -8,23 +8,17 @@ import (
 	"time"
 )
 
-// looks is how often a run looks at the memory of the functions.
-const looks = 50
-
-// growth is by how much the memory of a process may grow from the second tenth of a run to the last.
-const growth = 1.1
-
 // memory has the kilobytes of each process of a function, by its name and process id, at each look.
 type memory map[string][]int
 
-// watchMemory looks at the memory until the context ends. A process that is not there at every look is left out: it began
+// watchMemory looks at the memory fifty times in a run. A process that is not there at every look is left out: it began
 // later.
 func (p *proof) watchMemory(ctx context.Context) memory {
 	seen := memory{}
 	for n := 1; ctx.Err() == nil; n++ {
 		select {
 		case <-ctx.Done():
-		case <-time.After(p.during / looks):
+		case <-time.After(p.during / 50):
 		}
 		for _, function := range p.Template().Named("AWS::Lambda::Function") {
 			for _, c := range p.Copies(function) {
@@ -52,7 +46,7 @@ func resident(pid int) (kb int) {
 }
 
 // grown compares the last tenth of the looks with the second tenth, and returns how many processes there were and which of
-// them have grown.
+// them have grown by more than a tenth.
 func (m memory) grown() (processes int, grown []string) {
 	most := 0
 	for _, kb := range m {
@@ -68,7 +62,7 @@ func (m memory) grown() (processes int, grown []string) {
 		for i := range tenth {
 			early, late = early+kb[tenth+i], late+kb[most-1-i]
 		}
-		if float64(late) > float64(early)*growth {
+		if float64(late) > float64(early)*1.1 {
 			grown = append(grown, fmt.Sprintf("%s: from %d to %d KB", name, early/tenth, late/tenth))
 		}
 	}

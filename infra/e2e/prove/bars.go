@@ -10,8 +10,8 @@ import (
 
 // late is something that a key made, and when.
 type late struct {
-	id, token string
-	r         reply
+	token string // of a link
+	r     reply
 }
 
 // barred revokes a key, with its endpoints and its links, while it makes and changes endpoints and links. No change by the
@@ -24,14 +24,14 @@ func barred(h *history) {
 	var links, endpoints []late
 	var revoked time.Time
 	var over atomic.Bool
-	create := func(into *[]late, path, body, field string) {
+	create := func(into *[]late, path, body string) {
 		r := h.api.ask(h.ctx, request{method: "POST", path: path, bearer: key, body: body})
 		if !r.ok() {
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		*into = append(*into, late{r.str("id"), r.str("token"), r})
+		*into = append(*into, late{r.str("token"), r})
 	}
 	turn := 1 + h.chance(2)
 	h.together(func(client int) {
@@ -42,11 +42,11 @@ func barred(h *history) {
 				revoked = time.Now()
 				over.Store(true)
 			case client == 0:
-				create(&endpoints, "/webhook_endpoint/create", `{"url":"http://127.0.0.1:9/`+fmt.Sprint(n)+`","events":["proof.none"]}`, "id")
+				create(&endpoints, "/webhook_endpoint/create", `{"url":"http://127.0.0.1:9/`+fmt.Sprint(n)+`","events":["proof.none"]}`)
 			case client%2 == 0:
-				create(&endpoints, "/webhook_endpoint/create", fmt.Sprintf(`{"url":"http://127.0.0.1:9/%d/%d","events":["proof.none"]}`, client, n), "id")
+				create(&endpoints, "/webhook_endpoint/create", fmt.Sprintf(`{"url":"http://127.0.0.1:9/%d/%d","events":["proof.none"]}`, client, n))
 			default:
-				create(&links, "/link/create", fmt.Sprintf(`{"clientUserId":"u-%d-%d"}`, client, n), "id")
+				create(&links, "/link/create", fmt.Sprintf(`{"clientUserId":"u-%d-%d"}`, client, n))
 			}
 		}
 	})
@@ -64,10 +64,7 @@ func barred(h *history) {
 
 // claimNone claims the links of a revoked key.
 func (h *history) claimNone(links []late, revoked time.Time) {
-	for n, l := range links {
-		if n == 8 {
-			break // enough
-		}
+	for _, l := range links[:min(8, len(links))] {
 		r := h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + l.token + `","claimKey":"` + h.text(22) + `"}`})
 		if !r.unsure() && r.code != "link_revoked" {
 			h.violate("a link of the revoked key was claimed %s after its revocation: %d %s", r.begun.Sub(revoked), r.status, r.text)

@@ -75,12 +75,12 @@ func (h *history) chance(n int) int {
 }
 
 // record has a client do an operation and keeps it, with its times. do returns the output.
-func (h *history) record(client int, in input, do func() string) string {
-	return h.recordAll(client, []input{in}, do)
+func (h *history) record(client int, in input, do func() string) {
+	h.recordAll(client, []input{in}, do)
 }
 
 // recordAll is like record for an operation on several objects.
-func (h *history) recordAll(client int, on []input, do func() string) string {
+func (h *history) recordAll(client int, on []input, do func() string) {
 	begun := time.Since(h.started).Nanoseconds()
 	out := do()
 	ended := time.Since(h.started).Nanoseconds()
@@ -89,7 +89,6 @@ func (h *history) recordAll(client int, on []input, do func() string) string {
 	for _, in := range on {
 		h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: in, Call: begun, Output: out, Return: ended})
 	}
-	return out
 }
 
 // together runs a function as each of the clients at once, and waits for them.

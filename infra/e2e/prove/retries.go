@@ -27,8 +27,10 @@ func retried(h *history) {
 			name += " of another"
 		}
 		q.body = `{"name":"` + name + `"}`
-		for try := 0; try < 40 && !(r.answered(name, h.api.ask(h.ctx, q)) && try > 2); try++ {
-			continue
+		for try := range 40 {
+			if r.answered(name, h.api.ask(h.ctx, q)) && try > 2 {
+				break
+			}
 		}
 	})
 	made := map[string]int{}

@@ -72,14 +72,14 @@ func FuzzABody(f *testing.F) {
 		`{}`, ``, `{"name":"Ada"}`, `{"name":"\ud83d\ude00 \\ud800 \ufffd"}`, `{"name":"\ud800"}`, `{"name":"\ud83d\ude00\ud800"}`, `{"name":"\udc00\ud800"}`, "{\"name\":\"\uFFFD\"}", "{\"name\":\"\xff\"}",
 		`{"name":1}`, `{"name":"a","Name":"b"}`, `{"name":"a","name":"b"}`, `{"nom":"a"}`, `{"name":"a"} {}`, `[]`, `null`, `{"name":`,
 		`{"keys":[{"sha256":"` + strings.Repeat("0", 64) + `","prefix":"sk","scopes":["a:1"],"metadata":{"a":"b"},"expiresAt":4000000000000}]}`, `{"keys":[{"sha256":"` + strings.Repeat("0", 64) + `"}]}`, `{"keys":[{"prefix":"sk"},{"sha256":1}]}`,
-		`{"scopes":["a",1],"metadata":{"a/b":1},"expiresIn":1e400}`, `{"events":[{"type":"a.b","data":{"a":[1,{"b":null}]}}]}`, `{"events":[{"type":"a.b"}]}`, `{"events":["*"],"url":"https://example.com"}`,
+		`{"scopes":["a",1],"metadata":{"a/b":1},"expiresIn":1e400}`, `{"expiresIn":1e400}`, `{"events":[{"type":"a.b","data":{"a":[1,{"b":null}]}}]}`, `{"events":[{"type":"a.b"}]}`, `{"events":["*"],"url":"https://example.com"}`,
 		`{"name":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, `{"graceSeconds":-1}`, `{"subject":"a","name":"b","role":"admin"}`, `{"externalId":"x","admin":{"subject":1}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		v, isExact := read(body)
-		all := pointers(v, "")
+		all := slices.DeleteFunc(pointers(v, ""), func(pointer string) bool { return pointer == "" }) // the whole body is an object
 		for name, decode := range routes {
 			_, err := decode(t.Context(), &call{Request: httptest.NewRequest("POST", "/", nil), body: body, caller: principal.Principal{Kind: principal.Service}})
 			var p *problem.Error

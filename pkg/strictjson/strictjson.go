@@ -66,7 +66,9 @@ func Check(text []byte, rules Rules) error {
 // PointerAt returns the JSON pointer of the value of a valid text that a json.UnmarshalTypeError names by its Offset, in
 // bytes: there the value ends, or its object or array has begun. Field of that error leaves out the indexes of arrays.
 func PointerAt(text []byte, offset int64) string {
-	w := walker{json.NewDecoder(bytes.NewReader(text)), Rules{Depth: math.MaxInt}, offset}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // 1e400 is a number that no type takes
+	w := walker{d, Rules{Depth: math.MaxInt}, offset}
 	var at *reached
 	if err := w.value(nil, "", 0); errors.As(err, &at) {
 		return at.pointer

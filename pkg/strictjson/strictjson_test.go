@@ -137,7 +137,7 @@ func FuzzCheck(f *testing.F) {
 
 func TestAWrongTypeIsFoundByItsPointer(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"name":1}`: "/name", `{"labels":{"x":"1","a/b":[]}}`: "/labels/a~1b", `{"maybe":[]}`: "/maybe", `{"list":{"a":1}}`: "/list",
+		`{"name":1}`: "/name", `{"name":1e400}`: "/name", `{"labels":{"x":"1","a/b":[]}}`: "/labels/a~1b", `{"maybe":[]}`: "/maybe", `{"list":{"a":1}}`: "/list",
 		`{"list":[{"a":1}, {"a" : "x" } ]}`: "/list/1/a", `{"list":[{"a":1},[]]}`: "/list/1", `{"list":[{"a":1.5},{"a":""}]}`: "/list/0/a",
 	} {
 		var wrong *json.UnmarshalTypeError

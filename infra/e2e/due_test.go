@@ -26,10 +26,11 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	event := lost.revokedLink(t, s)
 	row := rowKey{"EVTS#" + lost.appID, event}
 	within(t, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
-	unread := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#event#0")}
-	setRow(t, s, row, "SET due = :due, dueAt = :past REMOVE fannedAt, endpoints", unread)
 	late, off := lost.receiver(t, nil, "link.revoked"), lost.receiver(t, nil, "link.revoked")
 	lost.ok(t, "/webhook_endpoint/update", members{"endpointId": off.endpoint, "enabled": false})
+	// Only now is the event due: the sweep also runs by its schedule.
+	unread := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#event#0")}
+	setRow(t, s, row, "SET due = :due, dueAt = :past REMOVE fannedAt, endpoints", unread)
 
 	// The queue lost the delivery: its row is as if it had not been sent, so its receiver gets it a second time.
 	again := c.receiver(t, nil, "link.revoked")

@@ -24,6 +24,9 @@ import (
 // workers is how many bugs or mutants are tried at once. Planted bugs have this many copies of the repository.
 const workers = 2
 
+// plantedLists is the folder of the lists that `make mutants` plants, from the repository's root.
+const plantedLists = "infra/mutants/planted"
+
 func main() {
 	if filepath.Base(os.Args[0]) == "go" { // gremlins calls this program as its go command
 		code, err := asGo(os.Args[1:])
@@ -34,7 +37,7 @@ func main() {
 	}
 	short := flag.Bool("short", false, "only the short form")
 	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.go")
-	lists := flag.String("lists", filepath.Join("infra", "mutants", "planted"), "the folder of the lists of bugs; gremlins runs for the usual one only")
+	lists := flag.String("lists", plantedLists, "the folder of the lists of bugs; gremlins runs for the usual one only")
 	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -58,7 +61,7 @@ func mutants(ctx context.Context, lists string, short bool, run string, seed int
 	if seed == 0 {
 		errBugs = planted(ctx, root, lists, short, wanted)
 	}
-	if flag.Lookup("lists").DefValue != lists {
+	if lists != plantedLists {
 		return errBugs
 	}
 	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"latchkey/infra/contract"
@@ -140,6 +141,7 @@ func (s *site) try(ctx context.Context, q request) (r reply) {
 // tally counts answers, and keeps those that no client may see. It knows when the machine stood still: an answer that failed
 // meanwhile says nothing.
 type tally struct {
+	found   atomic.Bool // something is wrong: an answer, or a history
 	mu      sync.Mutex
 	answers int
 	wrong   []string
@@ -185,6 +187,7 @@ func (t *tally) answered(s *site, q request, r reply) {
 		return
 	}
 	if wrong != nil {
+		t.found.Store(true)
 		t.wrong = append(t.wrong, fmt.Sprintf("%s %s: %d %.300s: %v", q.method, q.path, r.status, r.text, wrong))
 	}
 }

@@ -19,7 +19,7 @@ type late struct {
 func barred(h *history) {
 	org := h.org("")
 	id, key := h.key(org, "{}")
-	app := h.must(request{method: "POST", path: "/app/get", bearer: key, body: "{}"}, "", "").body["app"].(map[string]any)["id"].(string)
+	app := h.app(key)
 	var mu sync.Mutex
 	var links, endpoints []late
 	var revoked time.Time

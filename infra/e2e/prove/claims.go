@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// claimModel: a link is claimed by one device, which is always told so, or revoked.
+// claimModel: a link is claimed by one device, whose claims all succeed, or revoked.
 var claimModel = model{
 	first: "pending",
 	step: func(state any, in input, out string) (bool, any) {

@@ -21,7 +21,7 @@ func (h *history) aroundExpiry(key string, earliest, latest time.Time, checks in
 	h.together(func(client int) {
 		time.Sleep(time.Until(earliest) - time.Duration(h.chance(120))*time.Millisecond)
 		for n := 0; n < checks && h.ctx.Err() == nil; {
-			d := h.doors[h.chance(len(h.doors))]
+			d := h.anyDoor()
 			late := time.Now().After(latest)
 			r := h.ask(d, key, late)
 			h.ofClock(d.name, r, earliest, latest)

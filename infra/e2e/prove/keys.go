@@ -56,10 +56,7 @@ var shownMark = regexp.MustCompile(`mark\.(\d+)`)
 
 // check checks a key at any door. after says that the check begins after the key's end was answered.
 func (h *history) checkKey(client int, object, key string, after bool) {
-	d := h.doors[h.chance(len(h.doors))]
-	if h.door != nil {
-		d = *h.door
-	}
+	d := h.anyDoor()
 	h.record(client, input{object, "check", "at " + d.name}, func() string {
 		out := seen(h.ask(d, key, after))
 		if h.kind == "ended" && out == "404 key_not_found" { // while the deletion runs: the org has gone, and this key lives still
@@ -67,6 +64,14 @@ func (h *history) checkKey(client int, object, key string, after bool) {
 		}
 		return out
 	})
+}
+
+// anyDoor returns one of the doors at which the history checks keys.
+func (h *history) anyDoor() door {
+	if h.door.site != nil {
+		return h.door
+	}
+	return h.doors[h.chance(len(h.doors))]
 }
 
 // ask asks a door about a key.
@@ -145,7 +150,7 @@ func revoked(h *history) {
 	id, key := h.key(org, scoped(0, ""))
 	turn, byRow := 1+h.chance(6), h.chance(2) == 0
 	if h.rowsWritten = byRow; byRow { // all clients at one door: a process that keeps what it read is asked again at once
-		h.door = &h.doors[h.chance(len(h.doors))]
+		h.door = h.anyDoor()
 	}
 	var ended atomic.Bool
 	var left atomic.Int64

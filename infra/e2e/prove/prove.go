@@ -97,7 +97,7 @@ func (p *proof) run(ctx context.Context) error {
 		p.countAll(ctx)
 	}
 	if p.hooks != nil {
-		if !p.stop || !p.foundAny() {
+		if !p.stop || !p.tally.found.Load() {
 			p.hooks.finish()
 		}
 		p.keep(p.hooks.history)
@@ -118,15 +118,6 @@ func (p *proof) countAll(ctx context.Context) {
 		}
 	}
 	p.keep(h)
-}
-
-// foundAny reports whether there is a violation.
-func (p *proof) foundAny() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.tally.mu.Lock()
-	defer p.tally.mu.Unlock()
-	return !p.found.IsZero() || len(p.tally.wrong) > 0 || p.hooks != nil && p.hooks.violated()
 }
 
 // startWebhooks publishes events in the background until stop is called.
@@ -187,7 +178,7 @@ func (p *proof) rounds(ctx context.Context, first int) {
 
 // over reports whether no other history begins.
 func (p *proof) over(ctx context.Context) bool {
-	return time.Since(p.begun) > p.during || ctx.Err() != nil || p.stop && p.foundAny()
+	return time.Since(p.begun) > p.during || ctx.Err() != nil || p.stop && p.tally.found.Load()
 }
 
 // one runs one history.

@@ -73,10 +73,10 @@ func rotated(h *history) {
 					return r.said()
 				})
 			case client > 3 && successor.Load() != nil:
-				d := h.doors[h.chance(len(h.doors))]
+				d := h.anyDoor()
 				h.record(client, input{"key", "check new", "at " + d.name}, func() string { return seen(h.ask(d, *successor.Load(), false)) })
 			case n%2 == 0:
-				d := h.doors[h.chance(len(h.doors))]
+				d := h.anyDoor()
 				h.record(client, input{"key", "check old", "at " + d.name}, func() string {
 					if out := seen(h.ask(d, key, false)); out != "dead" {
 						return out

@@ -47,8 +47,7 @@ func newWebhooks(h *history) *webhooks {
 	w := &webhooks{history: h}
 	w.org = h.org("")
 	_, w.key = h.key(w.org, "{}")
-	app, _ := h.must(request{method: "POST", path: "/app/get", bearer: w.key, body: "{}"}, "", "").body["app"].(map[string]any)
-	w.app, _ = app["id"].(string)
+	w.app = h.app(w.key)
 	for _, how := range []string{"answers", "fails", "hangs", "is late", "redirects"} {
 		r := &receiver{history: h, how: how, got: map[string]bool{}}
 		l, err := net.Listen("tcp", "127.0.0.1:0")

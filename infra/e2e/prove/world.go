@@ -159,11 +159,13 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
+	gateway := newSite(w.Consumer, nil, &w.tally)
 	doors := []door{
 		{"API", w.api, request{method: "POST", path: "/app/get", body: "{}"}},
-		{"API Gateway", newSite(w.Consumer, nil, &w.tally), request{method: "GET", path: "/invoices"}},
+		{"API Gateway", gateway, request{method: "GET", path: "/invoices"}},
 		{"forward auth", newSite(w.FunctionURLs["ForwardAuthFunction"], nil, &w.tally), request{method: "GET", path: "/authorize?scope=" + scope}},
 	}
+	w.members = []*site{gateway} // the function URL is asked in another way
 	for n := range 2 {
 		port, err := tools.FreePort(0)
 		if err != nil {
@@ -182,9 +184,9 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 		if err := d.opens(ctx); err != nil {
 			return err
 		}
-		doors = append(doors, d)
+		doors, w.members = append(doors, d), append(w.members, d.site)
 	}
-	w.doors, w.members = doors, []*site{doors[1].site, doors[3].site, doors[4].site} // the function URL is asked in another way
+	w.doors = doors
 	return nil
 }
 
@@ -244,6 +246,13 @@ func (h *history) org(more string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.orgs = append(h.orgs, id)
+	return id
+}
+
+// app returns the id of a key's app.
+func (h *history) app(key string) string {
+	app, _ := h.must(request{method: "POST", path: "/app/get", bearer: key, body: "{}"}, "", "").body["app"].(map[string]any)
+	id, _ := app["id"].(string)
 	return id
 }
 

@@ -98,6 +98,25 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	}
 }
 
+// TestALinkRevokedMeanwhileIsStillOnesOwn: the answer of the write of a link is lost, and the links of its key are revoked before
+// the second try. The link was made, so its maker gets it, and not a 500.
+func TestALinkRevokedMeanwhileIsStillOnesOwn(t *testing.T) {
+	c := connect(t)
+	c.Faults.Plan("UpdateItem", storetest.LostAfter, 1)
+	c.letPass("UpdateItem") // the first try
+	c.Faults.Before("UpdateItem", func() {
+		links, _, err := c.Links(ctx, c.app, store.Page{Limit: 2})
+		wants(t, err, "")
+		for _, l := range links {
+			wants(t, second(c.RevokeLink(ctx, c.app, l.ID)), "")
+		}
+	})
+	made := c.link(t, time.Hour)
+	if l, err := c.Link(ctx, c.app, made.ID); err != nil || l.RevokedAt == 0 || c.Faults.Pending() {
+		t.Errorf("the link: %+v %v", l, err)
+	}
+}
+
 // TestAnEventFannedOutMeanwhileIsStillOnesOwn: the answer of the transaction that writes an event is lost. The stream
 // fans the event out before the second try, so the event's row has changed. The second try must still find that it is
 // the row of its own event, and write no other.

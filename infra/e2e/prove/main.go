@@ -63,8 +63,9 @@ func (o *options) read(seed, run string) (err error) {
 // prove makes a run and prints its table. Error: it found something.
 func prove(ctx context.Context, o options, publish bool) (err error) {
 	fmt.Printf("seed %d\n", o.seed)
-	var started atomic.Bool // from then on the stack has much to say about the faults
-	w, err := newWorld(ctx, func(line string) {
+	var started atomic.Bool                            // from then on the stack has much to say about the faults
+	copies := map[bool]int{false: 16, true: 2}[o.soak] // in a soak two, which have as much memory as they need soon
+	w, err := newWorld(ctx, copies, func(line string) {
 		if !started.Load() {
 			fmt.Println(line)
 		}

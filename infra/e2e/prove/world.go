@@ -47,13 +47,10 @@ type world struct {
 // person is a user who has signed in.
 type person struct{ email, token, id string }
 
-const (
-	copies   = 16 // processes of a function, at most
-	everyone = 4  // users
-)
+const everyone = 4 // users
 
-// newWorld starts the stack and everything beside it. Close ends it, also after an error.
-func newWorld(ctx context.Context, say tools.Progress) (*world, error) {
+// newWorld starts the stack, with so many processes of a function at most, and everything beside it. Close ends it, also after an error.
+func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, error) {
 	w := &world{started: time.Now()}
 	root, err := tools.Root()
 	if err != nil {

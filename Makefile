@@ -28,12 +28,13 @@ export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
 # ctl, tests and what linters read are compiled as the functions are, so that all share what is compiled. ctl takes the
 # place of the shell: "go run" would not pass SIGTERM on.
+BIN = .local/bin
 AS_DEPLOYED = CGO_ENABLED=0 GOFLAGS='-trimpath -tags=lambda.norpc -ldflags=-s'
 BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/local/ctl
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy undeploy check-consumers build generate home
+.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -143,14 +144,18 @@ lint-shell:
 ##@ Deploy it
 
 # These read what make is given from the environment.
-deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']
-	@go run ./infra/deploy
+deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [DRY=1: only shows the change set] [TAGS='name=value …'] [PARAMETERS='Name=value …'] [REPLACE=names of what may be replaced] [PROTECT=0]
+	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/check ./infra/deploy/settings/check && $(BIN)/check
+	@$(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy
+
+trial: ## to an AWS account, without an identity provider: deploys, tries what only AWS can settle, and removes it all: [REGION=] [ARCH=] [YES=1] [PARAMETERS='Name=value …'] [LOCAL=1: a rehearsal on this machine, [KILLS=how many are killed before]]
+	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy ./infra/deploy/trial && $(BIN)/trial
 
 undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=1]
-	@go run ./infra/deploy undeploy
+	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy undeploy
 
 check-consumers: ## lists the authorizers of your account that ask the stack's and could keep an answer: [STACK=] [REGION=]
-	@go run ./infra/deploy check-consumers
+	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy check-consumers
 
 ##@ Work on it
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"latchkey/infra/deploy/proof"
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/problem"
@@ -44,10 +45,10 @@ func goodIssuer(name string) answers {
 func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 	t.Parallel()
 	for n := range 1 << 5 {
-		p := &program{given: given{parameters: map[string]string{"Issuer": "https://issuer.example"}}}
+		p := &program{Settings: settings.Settings{Parameters: map[string]string{"Issuer": "https://issuer.example"}}}
 		for i, parameter := range []string{"Audience=https://api.example", "ClientIds=web, app", "RequiredScope=api:use", "JwksUrl=https://issuer.example/jwks", "EmailClaim=sub"} {
 			if name, value, _ := strings.Cut(parameter, "="); n&(1<<i) != 0 {
-				p.parameters[name] = value
+				p.Parameters[name] = value
 			}
 		}
 		if p.value("Audience") == "" && p.value("ClientIds") == "" {
@@ -64,7 +65,7 @@ func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 			v := accesstoken.New(tokens, client, time.Now)
 			for ask := range 2 { // the second answer is from what the first has left
 				if _, err := v.Verify(t.Context(), proof.StrangersToken(tokens, time.Now())); !problem.Is(err, want) {
-					t.Errorf("%v, an issuer that is %s, ask %d: %v, want %s", p.parameters, issuer, ask, err, want)
+					t.Errorf("%v, an issuer that is %s, ask %d: %v, want %s", p.Parameters, issuer, ask, err, want)
 				}
 			}
 		}

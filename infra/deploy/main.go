@@ -10,10 +10,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/tools"
 )
 
@@ -25,22 +27,17 @@ func main() {
 }
 
 func start(ctx context.Context, args []string) error {
-	g, errGiven := readGiven(os.LookupEnv)
+	given, errGiven := settings.Read(os.LookupEnv)
 	root, errRoot := tools.Root()
 	if err := errors.Join(errGiven, errRoot); err != nil {
 		return err
-	}
-	if len(args) == 0 { // before the SAM CLI is installed, which takes a minute
-		if err := (&program{given: g, root: root}).readTemplate(); err != nil {
-			return err
-		}
 	}
 	cli, err := tools.SAM(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) })
 	if err != nil {
 		return err
 	}
 	p := &program{
-		given: g, root: root, sam: cli, python: filepath.Join(filepath.Dir(cli), "python"), environment: tools.SAMBuildEnvironment(),
+		Settings: given, root: root, sam: cli, python: cloud.Python(cli), environment: tools.SAMBuildEnvironment(),
 		in: os.Stdin, out: os.Stdout, terminal: isTerminal(os.Stdin),
 		pause: 15 * time.Second, patience: 5 * time.Minute, firstAnswer: 5 * time.Minute,
 		issuer: &http.Client{Timeout: requestTimeout},
@@ -62,7 +59,7 @@ func start(ctx context.Context, args []string) error {
 
 // program is one run of the command.
 type program struct {
-	given
+	settings.Settings
 	root, sam, python string
 	environment       []string // of the SAM CLI and of the program that calls AWS
 	in                io.Reader
@@ -74,11 +71,10 @@ type program struct {
 	firstAnswer time.Duration // for a new API to answer as it should
 
 	issuer   *http.Client // reaches the issuer of access tokens
-	aws      *cloud
+	aws      *cloud.Client
 	account  string
-	declared map[string]declaration // the template's parameters
-	rules    map[string]rule        // the template's
-	deployed *deployedStack         // nil: no stack is deployed
+	template settings.Template
+	deployed *deployedStack // nil: no stack is deployed
 }
 
 func (p *program) deploy(ctx context.Context) error {
@@ -86,18 +82,38 @@ func (p *program) deploy(ctx context.Context) error {
 		return err
 	}
 	if err := p.connect(ctx); err != nil {
-		if p.parameters["Issuer"] == "" {
+		if p.Parameters["Issuer"] == "" {
 			err = fmt.Errorf("%w (a new stack needs ISSUER= and AUDIENCE= too)", err)
 		}
 		return err
 	}
-	for _, step := range []func(context.Context) error{p.preflight, p.build, p.change, p.rotate, p.check} {
+	steps := []func(context.Context) error{p.preflight, p.build, p.change, p.protect, p.rotate, p.check}
+	if p.Dry {
+		steps = steps[:3]
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	p.say("Deployed. Next: make smoke STACK=%s AWS_REGION=%s BASE_URL=%s TOKEN_CMD=…", p.stack, p.aws.region, p.deployed.output("ApiUrl"))
+	if !p.Dry {
+		p.sayNext()
+	}
 	return nil
+}
+
+// sayNext prints what is to do after a deployment.
+func (p *program) sayNext() {
+	api := p.deployed.output("ApiUrl")
+	if target := p.deployed.output("DomainTarget"); target != "" {
+		name, zone, _ := strings.Cut(target, " ")
+		p.say("DNS: lead %s to %s (a CNAME, or an alias in the zone %s).", p.value("DomainName"), name, zone)
+		if execute := p.deployed.output("ExecuteApiUrl"); execute != "" {
+			p.say("Until DNS answers, the API is at %s.", execute)
+			api = execute
+		}
+	}
+	p.say("Deployed. Next: make smoke STACK=%s AWS_REGION=%s BASE_URL=%s TOKEN_CMD=…", p.Stack, p.aws.Region, api)
 }
 
 func (p *program) say(format string, a ...any) { fmt.Fprintf(p.out, format+"\n", a...) }

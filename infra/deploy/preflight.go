@@ -6,38 +6,64 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
 )
 
 // leftToOthers is the part of the account's concurrency that AWS lets no function reserve. In
 // an account with less, no function can reserve any.
 const leftToOthers = 100
 
-// connect finds the region and the account.
+// connect finds the region and the account. Its error names all that is missing.
 func (p *program) connect(ctx context.Context) error {
 	var err error
-	if p.aws, err = newCloud(ctx, p.python, p.environment, p.region); err != nil {
+	if p.aws, err = cloud.New(ctx, p.python, p.environment, p.Region); err != nil {
 		return fmt.Errorf("no AWS credentials: %w", err)
 	}
-	if p.aws.region == "" {
-		return errors.New("no AWS region is set: give REGION=us-east-1, or another")
+	var missing settings.Faults
+	if p.aws.Region == "" {
+		missing.Note(settings.ErrNoRegion)
+	}
+	if !p.aws.HasCredentials {
+		missing.Note(errors.New("no AWS credentials: set AWS_PROFILE, or sign in with aws sso login or aws login"))
+	}
+	if err := missing.Err(); err != nil {
+		return err
 	}
 	var who struct{ Account, Arn string }
-	if err := p.aws.call("sts", "get_caller_identity", params{}, &who); err != nil {
-		return fmt.Errorf("no AWS credentials that work: %w: set AWS_PROFILE, or sign in with aws sso login or aws login", err)
+	if err := p.aws.Call("sts", "get_caller_identity", cloud.Params{}, &who); err != nil {
+		return whyNot(err, p.aws.Region)
 	}
 	p.account = who.Account
-	p.say("Account %s in %s, as %s", who.Account, p.aws.region, who.Arn)
+	p.say("Account %s in %s, as %s", who.Account, p.aws.Region, who.Arn)
 	return nil
+}
+
+// whyNot explains why the first call of AWS failed, by the names of botocore's exceptions and AWS's codes.
+func whyNot(err error, region string) error {
+	for _, name := range []string{"EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyConnectionError"} {
+		if strings.Contains(err.Error(), name) {
+			return fmt.Errorf("AWS cannot be reached in %s: %w: is there such a region, and does this machine reach the Internet?", region, err)
+		}
+	}
+	also := ""
+	if strings.Contains(err.Error(), "InvalidClientTokenId") {
+		also = " (a region that the account has not enabled answers so too)"
+	}
+	return fmt.Errorf("no AWS credentials that work: %w: set AWS_PROFILE, or sign in with aws sso login or aws login%s", err, also)
 }
 
 // preflight refuses a deployment that cannot succeed, and prints what the deployment will meet.
 func (p *program) preflight(ctx context.Context) error {
-	for _, look := range []func() error{p.lookAtStack, p.lookAtIssuer, p.checkRules, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {
+	together := func() error { return p.template.CheckTogether(p.value) }
+	for _, look := range []func() error{p.lookAtStack, together, p.lookAtOptions, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {
 		if err := look(); err != nil {
 			return err
 		}
 	}
-	if !p.yes && !p.terminal {
+	if !p.Yes && !p.Dry && !p.terminal {
 		return errors.New("there is no terminal to confirm the change set at: give YES=1")
 	}
 	p.say("An idle stack costs about $2 a month: about a dollar a month for each signing key, and what runs once a minute (infra/docs/costs.md).")
@@ -52,29 +78,22 @@ func (p *program) lookAtStack() error {
 	if p.deployed != nil && p.deployed.StackStatus == reviewed {
 		p.deployed = nil
 	}
+	if p.deployed == nil && p.Parameters["Issuer"] == "" {
+		return fmt.Errorf("there is no stack %s in %s; a new one needs the issuer of your access tokens: %s", p.Stack, p.aws.Region, settings.Usage)
+	}
 	if p.deployed == nil {
-		p.architecture = cmp.Or(p.architecture, *p.declared["Architecture"].Default)
-		p.say("Stack %s: new, for %s", p.stack, p.architecture)
+		p.Architecture = cmp.Or(p.Architecture, p.value("Architecture"))
+		p.say("Stack %s: new, for %s", p.Stack, p.Architecture)
 		return nil
 	}
-	if err := p.deployed.checkDeployable(p.stack); err != nil {
+	if err := p.deployed.checkDeployable(p.Stack); err != nil {
 		return err
 	}
 	if !p.deployed.isOurs() {
-		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
+		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.Stack)
 	}
-	p.architecture = cmp.Or(p.architecture, p.value("Architecture"))
-	p.say("Stack %s: %s, for %s. A parameter that is not given keeps its value.", p.stack, p.deployed.StackStatus, p.architecture)
-	return nil
-}
-
-func (p *program) lookAtIssuer() error {
-	if p.value("Issuer") == "" {
-		return fmt.Errorf("there is no stack %s in %s; a new one needs the issuer of your access tokens: %s", p.stack, p.aws.region, usage)
-	}
-	if p.value("Audience") == "" && p.value("ClientIds") == "" {
-		return errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it no token is taken")
-	}
+	p.Architecture = cmp.Or(p.Architecture, p.value("Architecture"))
+	p.say("Stack %s: %s, for %s. A parameter that is not given keeps its value.", p.Stack, p.deployed.StackStatus, p.Architecture)
 	return nil
 }
 
@@ -83,7 +102,7 @@ func (p *program) lookAtConcurrency() error {
 	var out struct {
 		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
 	}
-	if err := p.aws.call("lambda", "get_account_settings", params{}, &out); err != nil {
+	if err := p.aws.Call("lambda", "get_account_settings", cloud.Params{}, &out); err != nil {
 		return fmt.Errorf("the account's Lambda concurrency cannot be read: %w", err)
 	}
 	limit := out.AccountLimit

@@ -19,10 +19,28 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 	}{
 		"nothing given": {nil, nil, []string{"there is no stack latchkey in eu-central-1", "make deploy ISSUER=https://… AUDIENCE=…"}},
 		"no region and no credentials either": {
-			nil, func(r *rig) { delete(r.env, "AWS_REGION"); delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"give REGION=", "ISSUER= and AUDIENCE="},
+			nil, func(r *rig) { delete(r.env, "AWS_REGION"); delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"give REGION=", "no AWS credentials", "ISSUER= and AUDIENCE="},
 		},
-		"no audience":    {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
-		"no credentials": {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials that work", "NoCredentialsError", "set AWS_PROFILE"}},
+		"a region that does not exist": {
+			[]string{issuer, audience}, func(r *rig) { r.env["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1" }, []string{"AWS cannot be reached in eu-central-1", "is there such a region"},
+		},
+		"a certificate of another region": {
+			[]string{issuer, audience, "PARAMETERS=DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a"}, nil,
+			[]string{"CertificateArn is of us-east-1, and must be of eu-central-1"},
+		},
+		"a certificate and a topic that are not ready": {
+			[]string{issuer, audience, "PARAMETERS=ApiAccessLog=true AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:a DomainName=api.example.com CertificateArn=arn:aws:acm:eu-central-1:123456789012:certificate/a"},
+			func(r *rig) {
+				r.aws.Set(standin.Faults{Certificate: "PENDING_VALIDATION", NoSubscriber: true, NoLogRole: true})
+			},
+			[]string{"certificate/a is not issued yet (PENDING_VALIDATION)", "no one subscribes to AlarmTopicArn", "aws sns subscribe", "ApiAccessLog=true needs a role"},
+		},
+		"a topic of another region": {
+			[]string{issuer, audience, "PARAMETERS=AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a"}, nil, []string{"AlarmTopicArn is of us-east-1"},
+		},
+		"what is not protected": {[]string{issuer, audience, "REPLACE=Domain"}, nil, []string{"REPLACE=Domain", "Api, DeliveryQueue, SigningKey, Table"}},
+		"no audience":           {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
+		"no credentials":        {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials: set AWS_PROFILE"}},
 		"a profile that does not exist": {
 			[]string{issuer, audience}, func(r *rig) { r.env["AWS_PROFILE"] = "gone" }, []string{"no AWS credentials: ProfileNotFound", "gone"},
 		},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/deploy/proof"
 )
 
@@ -26,7 +27,7 @@ var errNotYet = errors.New("the rotation may not use its keys yet")
 func (p *program) rotate(ctx context.Context) error {
 	function := p.deployed.output("RotateFunctionName")
 	if function == "" {
-		return fmt.Errorf("stack %s has no output RotateFunctionName", p.stack)
+		return fmt.Errorf("stack %s has no output RotateFunctionName", p.Stack)
 	}
 	p.say("Activating the signing key")
 	err := p.until(ctx, p.patience, p.pause, func() (bool, error) {
@@ -45,7 +46,7 @@ func (p *program) rotate(ctx context.Context) error {
 // invoke calls the rotation once.
 func (p *program) invoke(function string) error {
 	var out struct{ FunctionError, Payload string }
-	if err := p.aws.call("lambda", "invoke", params{"FunctionName": function, "Payload": "{}"}, &out); err != nil {
+	if err := p.aws.Call("lambda", "invoke", cloud.Params{"FunctionName": function, "Payload": "{}"}, &out); err != nil {
 		return fmt.Errorf("the rotation cannot be called: %w", err)
 	}
 	if out.FunctionError == "" {
@@ -79,7 +80,7 @@ func (p *program) readIssuer(ctx context.Context) error {
 func (p *program) check(ctx context.Context) error {
 	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // a domain's DNS may come later
 	if api == "" {
-		return fmt.Errorf("stack %s has no output ApiUrl", p.stack)
+		return fmt.Errorf("stack %s has no output ApiUrl", p.Stack)
 	}
 	requests, err := proof.Deployment{API: api, Tokens: proof.TokensOf(p.value), KeyPrefix: p.value("KeyPrefix")}.Requests()
 	if err != nil {
@@ -107,10 +108,18 @@ func (p *program) until(ctx context.Context, patience, pause time.Duration, try 
 		if err == nil || !again || time.Now().Add(pause).After(end) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(pause):
+		if ended := sleep(ctx, pause); ended != nil {
+			return errors.Join(err, ended)
 		}
+	}
+}
+
+// sleep returns after a pause, or with an error when ctx ends.
+func sleep(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
 	}
 }

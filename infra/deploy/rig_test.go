@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
 	"latchkey/infra/tools"
 )
@@ -200,7 +201,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 		name, value, _ := strings.Cut(v, "=")
 		env[name] = value
 	}
-	g, err := readGiven(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	g, err := settings.Read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		return "", err
 	}
@@ -212,7 +213,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	defer func() { _ = typed.Close() }()
 	var out bytes.Buffer
 	p := &program{
-		given: g, root: r.root, sam: r.cli, python: filepath.Join(r.root, "python"), environment: withoutAWS(tools.SAMBuildEnvironment()),
+		Settings: g, root: r.root, sam: r.cli, python: filepath.Join(r.root, "python"), environment: withoutAWS(tools.SAMBuildEnvironment()),
 		in: typed, out: &out, terminal: r.in != "",
 		pause: 20 * time.Millisecond, patience: r.patience, firstAnswer: r.patience, issuer: &http.Client{Transport: r.issuer},
 	}
@@ -271,12 +272,12 @@ func readFile(t *testing.T, path string) string {
 // (Name=value). All others have their defaults.
 func deployedWith(t *testing.T, more ...string) map[string]string {
 	t.Helper()
-	p := &program{root: "../.."}
-	if err := p.readTemplate(); err != nil {
+	template, err := settings.ReadTemplate("../..")
+	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{"Issuer": "https://issuer.example", "Audience": "https://api.example"}
-	for name, d := range p.declared {
+	for name, d := range template.Parameters {
 		if d.Default != nil && out[name] == "" {
 			out[name] = *d.Default
 		}

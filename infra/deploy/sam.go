@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	_ "embed"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
+
+	"latchkey/infra/deploy/settings"
 )
 
 // noConfig is a section that samconfig.toml does not have: what sam deploy --guided saved there
@@ -19,80 +15,32 @@ import (
 const noConfig = "none"
 
 // buildDir returns the stack's own folder, so that no stack is deployed with another one's build.
-func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.stack) }
+func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.Stack) }
 
 func (p *program) build(ctx context.Context) error {
 	return p.run(ctx, "build", "--template-file", filepath.Join(p.root, "template.yaml"), "--build-dir", p.buildDir(),
-		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.architecture))
+		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.Architecture))
 }
 
-// change creates the change set, shows it, and executes it once it is confirmed, unless it is empty.
-func (p *program) change(ctx context.Context) error {
-	confirm := "--confirm-changeset"
-	if p.yes {
-		confirm = "--no-confirm-changeset"
+// stackTags returns the tags of the coming deployment. Without TAGS they are the deployed stack's:
+// the SAM CLI removes tags that it is not given.
+func (p *program) stackTags() []settings.Tag {
+	if p.TagsGiven || p.deployed == nil {
+		return p.Tags
 	}
-	args := []string{
-		"deploy", "--template-file", filepath.Join(p.buildDir(), "template.yaml"), "--stack-name", p.stack, "--region", p.aws.region,
-		"--resolve-s3", "--s3-prefix", p.stack, "--capabilities", "CAPABILITY_IAM", confirm, "--no-fail-on-empty-changeset",
-		"--parameter-overrides", override("Architecture", p.architecture),
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.parameters)) {
-		args = append(args, override(name, p.parameters[name]))
-	}
-	args = append(args, tagArguments(p.stackTags())...)
-	before, err := p.waiting()
-	if err != nil {
-		return err
-	}
-	if err := p.run(ctx, args...); err != nil {
-		return err
-	}
-	after, err := p.waiting()
-	if err != nil {
-		return err
-	}
-	for _, set := range after {
-		if !slices.Contains(before, set) {
-			return p.declined(set)
-		}
-	}
-	if p.deployed, err = p.describe(); err == nil && p.deployed == nil {
-		err = fmt.Errorf("there is no stack %s after its deployment", p.stack)
-	}
-	return err
+	return p.deployed.Tags
 }
 
-// waiting returns the change sets that could be executed. After a deployment there is a new one
-// only if it was declined.
-func (p *program) waiting() ([]string, error) {
-	if now, err := p.describe(); err != nil || now == nil {
-		return nil, err
+// tagArguments returns the SAM CLI's arguments for tags.
+func tagArguments(tags []settings.Tag) []string {
+	if len(tags) == 0 {
+		return nil
 	}
-	var out struct {
-		Summaries []struct{ ChangeSetID, ExecutionStatus string }
+	args := []string{"--tags"}
+	for _, t := range tags {
+		args = append(args, fmt.Sprintf(`"%s"="%s"`, t.Key, t.Value))
 	}
-	if err := p.aws.call("cloudformation", "list_change_sets", params{"StackName": p.stack}, &out); err != nil {
-		return nil, fmt.Errorf("the change sets of %s cannot be read: %w", p.stack, err)
-	}
-	var ids []string
-	for _, s := range out.Summaries {
-		if s.ExecutionStatus == "AVAILABLE" {
-			ids = append(ids, s.ChangeSetID)
-		}
-	}
-	return ids, nil
-}
-
-// declined removes a declined change set, or the whole stack when it is new, and always returns an error.
-func (p *program) declined(set string) error {
-	var err error
-	if p.deployed == nil {
-		err = p.aws.call("cloudformation", "delete_stack", params{"StackName": p.stack}, nil)
-	} else {
-		err = p.aws.call("cloudformation", "delete_change_set", params{"ChangeSetName": set, "StackName": p.stack}, nil)
-	}
-	return errors.Join(errors.New("nothing was deployed: the change set was declined"), err)
+	return args
 }
 
 // run runs the SAM CLI, which prints its own errors.
@@ -112,43 +60,4 @@ func (p *program) run(ctx context.Context, args ...string) error {
 // override returns a parameter as the SAM CLI takes it. The quotes are for an empty value.
 func override(name, value string) string {
 	return fmt.Sprintf(`ParameterKey=%s,ParameterValue="%s"`, name, value)
-}
-
-//go:embed aws.py
-var awsProgram string
-
-// cloud calls AWS by the SAM CLI's own boto3, so that both use the same credentials.
-type cloud struct {
-	region string
-	run    func(service, operation, parameters string) ([]byte, error)
-}
-
-// params are the parameters of a call, by boto3's names.
-type params map[string]any
-
-func newCloud(ctx context.Context, python string, env []string, region string) (*cloud, error) {
-	c := &cloud{region: region}
-	c.run = func(service, operation, parameters string) ([]byte, error) {
-		cmd := exec.CommandContext(ctx, python, "-c", awsProgram, c.region, service, operation, parameters)
-		cmd.Env = env
-		return cmd.Output()
-	}
-	return c, c.call("", "", nil, &c.region) // without a service, aws.py returns the region in use
-}
-
-// call decodes the result into out, unless that is nil.
-func (c *cloud) call(service, operation string, in params, out any) error {
-	parameters, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	result, err := c.run(service, operation, string(parameters))
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return fmt.Errorf("%s", strings.Join(strings.Fields(string(failed.Stderr)), " "))
-	}
-	if err != nil || out == nil {
-		return err
-	}
-	return json.Unmarshal(result, out)
 }

@@ -20,7 +20,7 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	r.in, r.issuer = "y\n", answers{} // an issuer that this machine cannot reach is no refusal
 	out, err := r.deploy("ISSUER=https://issuer.example/?a=b", "AUDIENCE=https://api.example", "ARCH=amd64", "PARAMETERS=ConsoleOrigins=https://a.example,https://b.example ForwardAuth=true EventBusName=owner AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
 	succeeded(t, out, err)
-	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this changeset?", "jwks.json: 200", "Deployed. Next: make smoke")
+	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this change set?", "jwks.json: 200", "Deployed. Next: make smoke")
 	want := deployedWith(t, "Issuer=https://issuer.example/?a=b", "Architecture=x86_64", "ConsoleOrigins=https://a.example,https://b.example", "ForwardAuth=true", "EventBusName=owner",
 		"AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
 	if got := r.aws.Stack("latchkey"); got == nil || got.Status != "CREATE_COMPLETE" || !maps.Equal(got.Parameters, want) {
@@ -154,19 +154,29 @@ func TestWhyAWSRefusesIsShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		faults standin.Faults
-		shown  string
-		status string // of the stack, after it; "": none
+		words  []string // of the error
+		shown  string   // above it
+		status string   // of the stack, after it; "": none
 	}{
-		"the upload":     {standin.Faults{Refuse: map[string]string{"s3:PutObject": "no right to upload"}}, "no right to upload", ""},
-		"the change set": {standin.Faults{ChangeSet: "Transform failed: Resource Api is invalid"}, "Resource Api is invalid", "REVIEW_IN_PROGRESS"},
-		"the execution":  {standin.Faults{Refuse: map[string]string{"cloudformation:ExecuteChangeSet": "no right to execute"}}, "no right to execute", "REVIEW_IN_PROGRESS"},
-		"one resource":   {standin.Faults{Execution: "the quota of APIs is reached"}, "quota of APIs", "ROLLBACK_COMPLETE"},
+		"the upload": {
+			standin.Faults{Refuse: map[string]string{"s3:PutObject": "no right to upload"}}, []string{"sam deploy failed, for the reason above"}, "no right to upload", "",
+		},
+		"the change set": {
+			standin.Faults{ChangeSet: "Transform failed: Resource Api is invalid"}, []string{"sam deploy failed, for the reason above"}, "Resource Api is invalid", "REVIEW_IN_PROGRESS",
+		},
+		"the execution": {
+			standin.Faults{Refuse: map[string]string{"cloudformation:ExecuteChangeSet": "no right to execute"}}, []string{"cannot be executed", "no right to execute"}, "", "",
+		},
+		"one resource": {
+			standin.Faults{Execution: "the quota of APIs is reached"}, []string{"Api (AWS::ApiGateway::RestApi): the quota of APIs is reached", "make undeploy STACK=latchkey"},
+			"CREATE_FAILED Api the quota of APIs is reached", "ROLLBACK_COMPLETE",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t).withSAM()
 			r.aws.Set(c.faults)
 			out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1")
-			refused(t, err, "sam deploy failed, for the reason above")
+			refused(t, err, c.words...)
 			if !strings.Contains(out, c.shown) {
 				t.Errorf("no %q in\n%s", c.shown, out)
 			}

@@ -4,22 +4,24 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"go.yaml.in/yaml/v3"
 
+	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
 	"latchkey/pkg/consumers"
 )
 
 // deployedStack is the stack as CloudFormation describes it.
 type deployedStack struct {
 	StackStatus string
-	Parameters  []struct{ ParameterKey, ParameterValue string }
-	Outputs     []output
-	Tags        []tag
+
+	EnableTerminationProtection bool
+
+	Parameters []struct{ ParameterKey, ParameterValue string }
+	Outputs    []output
+	Tags       []settings.Tag
 }
 
 type output struct{ OutputKey, OutputValue string }
@@ -35,6 +37,17 @@ func (s *deployedStack) parameter(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// values returns the values of all parameters; none when no stack is deployed.
+func (s *deployedStack) values() map[string]string {
+	all := map[string]string{}
+	if s != nil {
+		for _, p := range s.Parameters {
+			all[p.ParameterKey] = p.ParameterValue
+		}
+	}
+	return all
 }
 
 func (s *deployedStack) output(name string) string {
@@ -70,15 +83,15 @@ func (s *deployedStack) checkDeployable(name string) error {
 // describe reads the stack. It returns nil when there is none.
 func (p *program) describe() (*deployedStack, error) {
 	var out struct{ Stacks []deployedStack }
-	err := p.aws.call("cloudformation", "describe_stacks", params{"StackName": p.stack}, &out)
+	err := p.aws.Call("cloudformation", "describe_stacks", cloud.Params{"StackName": p.Stack}, &out)
 	if err != nil && strings.Contains(err.Error(), "does not exist") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the stack %s cannot be read: %w", p.stack, err)
+		return nil, fmt.Errorf("the stack %s cannot be read: %w", p.Stack, err)
 	}
 	if len(out.Stacks) != 1 {
-		return nil, fmt.Errorf("%d stacks are named %s", len(out.Stacks), p.stack)
+		return nil, fmt.Errorf("%d stacks are named %s", len(out.Stacks), p.Stack)
 	}
 	return &out.Stacks[0], nil
 }
@@ -93,62 +106,41 @@ func (p *program) onStack(ctx context.Context, do func(context.Context, *deploye
 		return err
 	}
 	if deployed == nil {
-		return fmt.Errorf("there is no stack %s in %s", p.stack, p.aws.region)
+		return fmt.Errorf("there is no stack %s in %s", p.Stack, p.aws.Region)
 	}
 	return do(ctx, deployed)
 }
 
 // readTemplate reads the template's parameters and rules, and checks the given values.
-func (p *program) readTemplate() error {
-	text, err := os.ReadFile(filepath.Join(p.root, "template.yaml"))
-	if err != nil {
+func (p *program) readTemplate() (err error) {
+	if p.template, err = settings.ReadTemplate(p.root); err != nil {
 		return err
 	}
-	var t struct {
-		Parameters map[string]declaration `yaml:"Parameters"`
-		Rules      map[string]rule        `yaml:"Rules"`
-	}
-	if err := yaml.Unmarshal(text, &t); err != nil {
-		return fmt.Errorf("template.yaml: %w", err)
-	}
-	p.declared, p.rules = t.Parameters, t.Rules
-	return p.checkGiven()
+	return p.template.CheckValues(p.Parameters)
 }
 
-// value returns the parameter's value in the coming deployment: the given one, that of the deployed
-// stack, or the template's default.
+// value returns the parameter's value in the coming deployment.
 func (p *program) value(name string) string {
-	if v, ok := p.parameters[name]; ok {
-		return v
-	}
-	if p.deployed != nil {
-		if v, ok := p.deployed.parameter(name); ok {
-			return v
-		}
-	}
-	if d := p.declared[name].Default; d != nil {
-		return *d
-	}
-	return ""
+	return p.template.Value(name, p.Parameters, p.deployed.values())
 }
 
 // checkConsumers prints each API Gateway authorizer of the account and region that calls one of the stack's authorizer
 // functions and could cache the answer, with the commands that mend it. It returns an error if there is any.
 func (p *program) checkConsumers(ctx context.Context, deployed *deployedStack) error {
 	if deployed.output("KeyAuthorizerArn") == "" || deployed.output("MemberAuthorizerArn") == "" {
-		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.stack)
+		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.Stack)
 	}
 	var gateway struct {
 		URL string
 		aws.Credentials
 	}
-	if err := p.aws.call("apigateway", "", nil, &gateway); err != nil { // without an operation, aws.py returns these
+	if err := p.aws.Call("apigateway", "", nil, &gateway); err != nil { // without an operation, aws.py returns these
 		return err
 	}
 	credentials := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return gateway.Credentials, nil })
 	s := consumers.Search{
-		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
-		Region: p.aws.region, Say: p.say, Shared: []string{deployed.output("KeyAuthorizerArn"), deployed.output("MemberAuthorizerArn")},
+		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.Region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
+		Region: p.aws.Region, Say: p.say, Shared: []string{deployed.output("KeyAuthorizerArn"), deployed.output("MemberAuthorizerArn")},
 	}
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("the account's APIs cannot be read: %w", err)
@@ -159,7 +151,7 @@ func (p *program) checkConsumers(ctx context.Context, deployed *deployedStack) e
 	if s.Wrong > 0 {
 		return fmt.Errorf("%d of the above must be mended. Change the API's template too: its next deployment would undo the commands", s.Wrong)
 	}
-	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.Seen, p.aws.region, s.Ours, p.stack)
+	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.Seen, p.aws.Region, s.Ours, p.Stack)
 	if s.Unknown > 0 {
 		p.say("For %d of the %d authorizers, the function is not known.", s.Unknown, s.Seen)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
 )
 
@@ -30,7 +31,7 @@ func TestStackRegionAndProcessorReachEveryStep(t *testing.T) {
 	arch := `--parameter-overrides ParameterKey=Architecture,ParameterValue="x86_64"`
 	has(t, "build", calls[0], "build ", "/.local/deploy/second --no-cached", arch, "--config-env none")
 	has(t, "deploy", calls[1], "deploy ", "/.local/deploy/second/template.yaml", "--stack-name second", "--region eu-west-1", "--s3-prefix second",
-		"--no-confirm-changeset", "--no-fail-on-empty-changeset", "--config-env none",
+		"--no-execute-changeset", "--no-fail-on-empty-changeset", "--config-env none",
 		arch+` ParameterKey=Audience,ParameterValue="https://other.example" ParameterKey=ClientIds,ParameterValue="" ParameterKey=RotationDays,ParameterValue="0"`)
 	if strings.Contains(calls[1], "Issuer") {
 		t.Errorf("Issuer was not given, and is passed on: %s", calls[1])
@@ -95,7 +96,7 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 // proving is a program whose stack s is deployed with these outputs.
 func proving(outputs ...output) *program {
 	parameters := map[string]string{"Issuer": "https://issuer.example", "Audience": "https://api.example", "KeyPrefix": "lk"}
-	return &program{given: given{stack: "s", parameters: parameters}, out: io.Discard, deployed: &deployedStack{Outputs: outputs}}
+	return &program{Settings: settings.Settings{Stack: "s", Parameters: parameters}, out: io.Discard, deployed: &deployedStack{Outputs: outputs}}
 }
 
 // TestAnAPIThatAnswersWronglyIsNoSuccess tries each request of the proof. A 503 is explained.
@@ -197,25 +198,32 @@ func TestUndeployIsRefusedWhileARoleHasThePolicy(t *testing.T) {
 func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// This go prints its arguments and its environment.
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$@\"; env\n"), 0o755); err != nil {
+	// This go makes a program, behind -o, that prints its name, its arguments and its environment.
+	fake := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho \"$0 $@\"; env\\n' >\"$2\" && chmod +x \"$2\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	variables := []string{
 		"ISSUER=https://issuer.example/?a='b'&c", "AUDIENCE=https://api.example", "STACK=second", "REGION=eu-west-1", "ARCH=amd64", "YES=1",
-		"TAGS=team=payments env=prod", "PARAMETERS=ClientIds=a,b RotationDays=0",
+		"TAGS=team=payments env=prod", "PARAMETERS=ClientIds=a,b RotationDays=0", "DRY=1", "PROTECT=0", "REPLACE=Api Table",
 	}
-	for target, command := range map[string]string{
-		"deploy": "run ./infra/deploy\n", "undeploy": "run ./infra/deploy undeploy\n", "check-consumers": "run ./infra/deploy check-consumers\n",
+	for target, commands := range map[string][]string{
+		"deploy": {"/check ", "/deploy "}, "undeploy": {"/deploy undeploy"}, "check-consumers": {"/deploy check-consumers"},
 	} {
-		cmd := exec.Command("env", append([]string{"-u", "MAKEFLAGS", "-u", "MAKELEVEL", "PATH=" + dir + ":" + os.Getenv("PATH"), "make", "-s", target}, variables...)...)
+		arguments := append([]string{"-u", "MAKEFLAGS", "-u", "MAKELEVEL", "PATH=" + dir + ":" + os.Getenv("PATH"), "make", "-s", target, "BIN=" + dir}, variables...)
+		cmd := exec.Command("env", arguments...)
 		cmd.Dir = "../.."
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), command) {
+		if err != nil {
 			t.Errorf("make %s: %v\n%s", target, err, out)
 		}
+		for _, command := range commands {
+			if !strings.Contains(string(out), dir+command+"\n") {
+				t.Errorf("make %s does not run %s:\n%s", target, command, out)
+			}
+		}
 		for _, v := range variables {
-			if !strings.Contains("\n"+string(out), "\n"+v+"\n") {
+			if strings.Count("\n"+string(out), "\n"+v+"\n") != len(commands) {
 				t.Errorf("make %s passes no %s on", target, v)
 			}
 		}
@@ -257,7 +265,7 @@ func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 // CloudFormation or AWS's services do not take.
 func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	var many []string
-	for i := range maxTags + 1 {
+	for i := range settings.MaxTags + 1 {
 		many = append(many, fmt.Sprintf("t%d=x", i))
 	}
 	r := newRig(t)

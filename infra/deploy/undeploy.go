@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"latchkey/infra/deploy/cloud"
 )
 
 // undeploy deletes the stack, and prints what stays.
 func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
 	if deployed.StackStatus != reviewed && !deployed.isOurs() { // a stack that was only reviewed has nothing yet that shows whose it is
-		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.stack)
+		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.Stack)
 	}
 	tables, err := p.tables(deployed)
 	if err != nil {
@@ -22,13 +24,21 @@ func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
 		return err
 	}
 	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
-		p.stack, p.aws.region, p.account)); err != nil {
+		p.Stack, p.aws.Region, p.account), "nothing was deleted"); err != nil {
 		return err
 	}
-	if err := p.run(ctx, "delete", "--stack-name", p.stack, "--region", p.aws.region, "--no-prompts"); err != nil {
+	if deployed.EnableTerminationProtection {
+		if err := p.setTerminationProtection(false); err != nil {
+			return err
+		}
+	}
+	if err := p.run(ctx, "delete", "--stack-name", p.Stack, "--region", p.aws.Region, "--no-prompts"); err != nil {
+		if deployed.EnableTerminationProtection {
+			err = join(err, p.setTerminationProtection(true))
+		}
 		return err
 	}
-	p.say("%s", kept(p.stack, p.aws.region, tables))
+	p.say("%s", kept(p.Stack, p.aws.Region, tables))
 	return nil
 }
 
@@ -38,8 +48,8 @@ func (p *program) tables(deployed *deployedStack) ([]string, error) {
 	var out struct {
 		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
 	}
-	if err := p.aws.call("cloudformation", "list_stack_resources", params{"StackName": p.stack}, &out); err != nil {
-		return nil, fmt.Errorf("the resources of %s cannot be read: %w", p.stack, err)
+	if err := p.aws.Call("cloudformation", "list_stack_resources", cloud.Params{"StackName": p.Stack}, &out); err != nil {
+		return nil, fmt.Errorf("the resources of %s cannot be read: %w", p.Stack, err)
 	}
 	var tables []string
 	for _, r := range out.StackResourceSummaries {
@@ -61,7 +71,7 @@ func (p *program) checkNoHolder(policy string) error {
 	}
 	type holder struct{ RoleName, UserName, GroupName string } // one of them is set
 	var out struct{ PolicyRoles, PolicyUsers, PolicyGroups []holder }
-	if err := p.aws.call("iam", "list_entities_for_policy", params{"PolicyArn": policy}, &out); err != nil {
+	if err := p.aws.Call("iam", "list_entities_for_policy", cloud.Params{"PolicyArn": policy}, &out); err != nil {
 		return fmt.Errorf("who has the policy %s cannot be read: %w", policy, err)
 	}
 	var mend []string
@@ -78,8 +88,9 @@ func (p *program) checkNoHolder(policy string) error {
 	return fmt.Errorf("programs of yours still have the policy %s, and lose it with the stack. First: %s", policy, strings.Join(mend, " && "))
 }
 
-func (p *program) confirm(question string) error {
-	if p.yes {
+// confirm asks a person, unless YES=1 is given. It returns an error with the text refusal when the answer is not yes.
+func (p *program) confirm(question, refusal string) error {
+	if p.Yes {
 		return nil
 	}
 	if !p.terminal {
@@ -88,7 +99,7 @@ func (p *program) confirm(question string) error {
 	fmt.Fprintf(p.out, "%s [y/N] ", question)
 	line, err := bufio.NewReader(p.in).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); err != nil || answer != "y" && answer != "yes" {
-		return errors.New("nothing was deleted")
+		return errors.New(refusal)
 	}
 	return nil
 }

@@ -2,10 +2,10 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"latchkey/infra/deploy/cloud"
 )
 
 // notesLastUse makes an API key that expires, has a door check it, and wants the list of keys to show a last use.
@@ -75,15 +75,7 @@ func (p awsPlatform) authorize(t *testing.T, key string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "event.json"), filepath.Join(dir, "answer.json")
-	if err := os.WriteFile(in, event, 0o600); err != nil { // not an argument: other users of the machine can list those
-		t.Fatal(err)
-	}
-	p.cli(t, "lambda", "invoke", "--function-name", p.physical(t, "KeyAuthorizerFunction"), "--payload", "fileb://"+in, out)
-	answer, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer
+	var answer struct{ Payload string }
+	p.call(t, "lambda", "invoke", cloud.Params{"FunctionName": p.physical(t, "KeyAuthorizerFunction"), "Payload": string(event)}, &answer)
+	return []byte(answer.Payload)
 }

@@ -18,6 +18,9 @@ type step struct{ commands, answer, terminal string }
 
 var block = regexp.MustCompile("(?s)```(sh|json|text)\n(.*?)```")
 
+// makeToken matches a call of make token with its variables.
+var makeToken = regexp.MustCompile(`\$\(make -s token ([^)]+)\)`)
+
 // ofREADME returns a section of the README, without its title.
 func ofREADME(t *testing.T, name string) string {
 	t.Helper()
@@ -125,6 +128,9 @@ func pasted(t *testing.T, tg *target, port string, steps []step) {
 		}
 	}
 	script = strings.ReplaceAll(script, "http://127.0.0.1:3000", tg.url)
+	if tg.name == "deployed" {
+		script = makeToken.ReplaceAllString(script, `$$($1 sh -c "$$TOKEN_CMD")`)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)

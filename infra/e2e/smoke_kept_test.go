@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"latchkey/infra/deploy/cloud"
 )
 
 // keptAllows tries whether an Allow that an API keeps ends after AllowForSeconds. It makes an API that keeps answers
@@ -71,27 +72,44 @@ func keptAllowEnds(ctx context.Context, keeping *target, key string, allowFor ti
 // keepingAPI makes a REST API that keeps answers of the shared authorizer, and returns its URL.
 func (p awsPlatform) keepingAPI(t *testing.T) string {
 	t.Helper()
-	run := func(out any, args ...string) {
-		t.Helper()
-		if err := json.Unmarshal(p.cli(t, append([]string{"apigateway"}, args...)...), out); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var api, authorizer struct{ ID string }
 	var resources struct{ Items []struct{ ID string } }
-	run(&api, "create-rest-api", "--name", p.stack+"-smoke", "--endpoint-configuration", "types=REGIONAL")
-	t.Cleanup(func() { p.cli(t, "apigateway", "delete-rest-api", "--rest-api-id", api.ID) })
-	run(&resources, "get-resources", "--rest-api-id", api.ID)
+	// run makes a call about the API once there is one.
+	run := func(operation string, in cloud.Params, out any) {
+		t.Helper()
+		if api.ID != "" {
+			in["restApiId"] = api.ID
+		}
+		p.call(t, "apigateway", operation, in, out)
+	}
+	run("create_rest_api", cloud.Params{"name": p.stack + "-smoke", "endpointConfiguration": cloud.Params{"types": []string{"REGIONAL"}}}, &api)
+	remove, err := p.aws.Later("apigateway", "delete_rest_api", cloud.Params{"restApiId": api.ID}) // also when the test is killed
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := remove(); err != nil {
+			t.Errorf("the API %s was not removed: %v", api.ID, err)
+		}
+	})
+	run("get_resources", cloud.Params{}, &resources)
 	uri := "arn:aws:apigateway:" + p.region + ":lambda:path/2015-03-31/functions/" + p.output(t, "KeyAuthorizerArn") + "/invocations"
-	run(&authorizer, "create-authorizer", "--rest-api-id", api.ID, "--name", "keeping", "--type", "REQUEST", "--authorizer-uri", uri,
-		"--identity-source", "method.request.header.Authorization", "--authorizer-result-ttl-in-seconds", "300")
-	rootGET := []string{"--rest-api-id", api.ID, "--resource-id", resources.Items[0].ID, "--http-method", "GET"}
-	var ignored any
-	run(&ignored, append([]string{"put-method", "--authorization-type", "CUSTOM", "--authorizer-id", authorizer.ID}, rootGET...)...)
-	run(&ignored, append([]string{"put-integration", "--type", "MOCK", "--request-templates", `{"application/json":"{\"statusCode\":200}"}`}, rootGET...)...)
-	run(&ignored, append([]string{"put-method-response", "--status-code", "200"}, rootGET...)...)
-	run(&ignored, append([]string{"put-integration-response", "--status-code", "200"}, rootGET...)...)
-	run(&ignored, "create-deployment", "--rest-api-id", api.ID, "--stage-name", "live")
+	run("create_authorizer", cloud.Params{
+		"name": "keeping", "type": "REQUEST", "authorizerUri": uri, "identitySource": "method.request.header.Authorization", "authorizerResultTtlInSeconds": 300,
+	}, &authorizer)
+	for _, c := range []struct {
+		operation string
+		in        cloud.Params
+	}{
+		{"put_method", cloud.Params{"authorizationType": "CUSTOM", "authorizerId": authorizer.ID}},
+		{"put_integration", cloud.Params{"type": "MOCK", "requestTemplates": cloud.Params{"application/json": `{"statusCode":200}`}}},
+		{"put_method_response", cloud.Params{"statusCode": "200"}},
+		{"put_integration_response", cloud.Params{"statusCode": "200"}},
+	} {
+		c.in["resourceId"], c.in["httpMethod"] = resources.Items[0].ID, "GET"
+		run(c.operation, c.in, nil)
+	}
+	run("create_deployment", cloud.Params{"stageName": "live"}, nil)
 	return "https://" + api.ID + ".execute-api." + p.region + ".amazonaws.com/live"
 }
 

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/iam"
 	"latchkey/infra/lab/translated"
@@ -53,9 +55,7 @@ func (p awsPlatform) refusals(t *testing.T) {
 // policies either: the runbook ("Who may sign") limits other signers by a policy.
 func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 	var account struct{ Account string }
-	if err := json.Unmarshal(p.cli(t, "sts", "get-caller-identity"), &account); err != nil {
-		t.Fatal(err)
-	}
+	p.call(t, "sts", "get_caller_identity", cloud.Params{}, &account)
 	here := p.region + ":" + account.Account
 	for _, q := range []question{
 		{
@@ -99,20 +99,22 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 
 // simulate returns the actions of the question that the role may do.
 func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []string) {
-	args := []string{"iam", "simulate-principal-policy", "--policy-source-arn", role, "--resource-arns", q.resource, "--action-names"}
-	args = append(append(args, q.actions...), "--context-entries")
+	var entries []cloud.Params
 	for _, key := range slices.Sorted(maps.Keys(q.context)) {
 		kind := "string"
 		if key == "dynamodb:LeadingKeys" {
 			kind = "stringList"
 		}
-		args = append(args, fmt.Sprintf("ContextKeyName=%s,ContextKeyValues=%s,ContextKeyType=%s", key, q.context[key], kind))
+		entries = append(entries, cloud.Params{"ContextKeyName": key, "ContextKeyValues": []string{q.context[key]}, "ContextKeyType": kind})
 	}
 	var out struct {
 		EvaluationResults []struct{ EvalActionName, EvalDecision string }
 	}
-	if err := json.Unmarshal(p.cli(t, args...), &out); err != nil || len(out.EvaluationResults) != len(q.actions) {
-		t.Fatalf("%s: %v, %d results", role, err, len(out.EvaluationResults))
+	p.call(t, "iam", "simulate_principal_policy", cloud.Params{
+		"PolicySourceArn": role, "ResourceArns": []string{q.resource}, "ActionNames": q.actions, "ContextEntries": entries,
+	}, &out)
+	if len(out.EvaluationResults) != len(q.actions) {
+		t.Fatalf("%s: %d results", role, len(out.EvaluationResults))
 	}
 	for _, action := range q.actions {
 		for _, r := range out.EvaluationResults {
@@ -157,58 +159,66 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 	}
 }
 
-// simulated returns a platform whose AWS CLI answers for a stack of the template. Physical ids are the logical ids.
+// simulated returns a platform whose AWS answers for a stack of the template. Physical ids are the logical ids.
 func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 	t.Helper()
 	authority, err := iam.New(tpl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// option returns the values of an option of the CLI.
-	option := func(args []string, name string) []string {
-		rest := args[slices.Index(args, name)+1:]
-		if end := slices.IndexFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--") }); end >= 0 {
-			rest = rest[:end]
+	return awsPlatform{stack: stack.StackName, region: backing.Region, aws: simulator{tpl, authority}}
+}
+
+// simulator answers for AWS by a template.
+type simulator struct {
+	tpl       *translated.Template
+	authority *iam.Authority
+}
+
+func (simulator) Later(string, string, cloud.Params) (func() error, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (s simulator) Call(_, operation string, in cloud.Params, out any) error {
+	var answer any
+	switch operation {
+	case "get_caller_identity":
+		answer = map[string]string{"Account": translated.AccountID}
+	case "describe_stacks":
+		var stack described
+		for name, value := range s.tpl.Outputs {
+			stack.Outputs = append(stack.Outputs, struct{ OutputKey, OutputValue string }{name, value})
 		}
-		return rest
+		for name, value := range s.tpl.Parameters {
+			stack.Parameters = append(stack.Parameters, struct{ ParameterKey, ParameterValue string }{name, value})
+		}
+		answer = map[string]any{"Stacks": []described{stack}}
+	case "describe_stack_resource":
+		answer = map[string]any{"StackResourceDetail": map[string]any{"PhysicalResourceId": in["LogicalResourceId"]}}
+	default: // simulate_principal_policy
+		answer = s.simulate(in)
 	}
-	return awsPlatform{stack: stack.StackName, region: backing.Region, cli: func(t *testing.T, args ...string) []byte {
-		t.Helper()
-		switch strings.Join(args[:2], " ") {
-		case "sts get-caller-identity":
-			return []byte(`{"Account":"` + translated.AccountID + `"}`)
-		case "cloudformation describe-stacks":
-			query := option(args, "--query")[0]
-			from := tpl.Outputs
-			if strings.Contains(query, "Parameters") {
-				from = tpl.Parameters
-			}
-			name := strings.Split(query, "'")[1] // the only quoted text of awsPlatform.described's query
-			return []byte(`"` + from[name] + `"`)
-		case "cloudformation describe-stack-resource":
-			return []byte(`{"StackResourceDetail":{"PhysicalResourceId":"` + option(args, "--logical-resource-id")[0] + `"}}`)
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, out)
+}
+
+func (s simulator) simulate(in cloud.Params) any {
+	need := iam.Need{Resource: in["ResourceArns"].([]string)[0], Context: map[string][]string{}}
+	for _, entry := range in["ContextEntries"].([]cloud.Params) {
+		need.Context[entry["ContextKeyName"].(string)] = entry["ContextKeyValues"].([]string)
+	}
+	_, role, _ := strings.Cut(in["PolicySourceArn"].(string), ":role/")
+	var results []map[string]string
+	for _, action := range in["ActionNames"].([]string) {
+		need.Action = action
+		decision := "implicitDeny"
+		if s.authority.Decide(strings.TrimSuffix(role, "Role")+"Function", need) == nil {
+			decision = "allowed"
 		}
-		// The only other call is iam simulate-principal-policy.
-		need := iam.Need{Resource: option(args, "--resource-arns")[0], Context: map[string][]string{}}
-		for _, entry := range option(args, "--context-entries") {
-			words := strings.Split(entry, ",")
-			need.Context[strings.TrimPrefix(words[0], "ContextKeyName=")] = []string{strings.TrimPrefix(words[1], "ContextKeyValues=")}
-		}
-		_, role, _ := strings.Cut(option(args, "--policy-source-arn")[0], ":role/")
-		type result struct{ EvalActionName, EvalDecision string }
-		var out struct{ EvaluationResults []result }
-		for _, action := range option(args, "--action-names") {
-			need.Action = action
-			decision := "implicitDeny"
-			if authority.Decide(strings.TrimSuffix(role, "Role")+"Function", need) == nil {
-				decision = "allowed"
-			}
-			out.EvaluationResults = append(out.EvaluationResults, result{action, decision})
-		}
-		text, err := json.Marshal(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}}
+		results = append(results, map[string]string{"EvalActionName": action, "EvalDecision": decision})
+	}
+	return map[string]any{"EvaluationResults": results}
 }

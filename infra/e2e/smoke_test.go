@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -18,15 +18,18 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
+	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/lab"
 	"latchkey/infra/lab/backing"
+	"latchkey/infra/tools"
 )
 
 // platform is what the smoke test runs on. It does what differs between AWS and the local stack.
@@ -56,6 +59,9 @@ func TestSmoke(t *testing.T) {
 		t.Fatalf("BASE_URL %q: %v", os.Getenv("BASE_URL"), err)
 	}
 	tg := newTarget("deployed", base.String(), commandTokens(os.Getenv("TOKEN_CMD")))
+	if os.Getenv("WALK") == "1" { // for an issuer that gives a token for any email
+		t.Run("TheWalkOfTheREADME", func(t *testing.T) { readme(t, tg, "") })
+	}
 	if base.Hostname() == "127.0.0.1" {
 		smoke(t, tg, localPlatform{port: base.Port()})
 		return
@@ -63,7 +69,7 @@ func TestSmoke(t *testing.T) {
 	if os.Getenv("STACK") == "" || os.Getenv("AWS_REGION") == "" {
 		t.Fatal("STACK, the name of the CloudFormation stack, or AWS_REGION is not set")
 	}
-	smoke(t, tg, awsPlatform{stack: os.Getenv("STACK"), region: os.Getenv("AWS_REGION"), cli: awsCLI})
+	smoke(t, tg, newAWSPlatform(t))
 	t.Run("OldTLSIsRefused", func(t *testing.T) {
 		port := base.Port()
 		if port == "" {
@@ -219,44 +225,42 @@ func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	if err != nil || len(keys.Keys) == 0 {
 		t.Fatalf("keys: %v", err)
 	}
-	arn := keys.Keys[0].KeyArn
-	signed, err := client.Sign(t.Context(), &kms.SignInput{
-		KeyId: arn, Message: digest, MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	publicKey, err := client.GetPublicKey(t.Context(), &kms.GetPublicKeyInput{KeyId: arn})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signed.Signature, publicKey.PublicKey
+	return signBy(t, client, *keys.Keys[0].KeyArn)(digest)
 }
 
 func (localPlatform) refusals(t *testing.T) {
 	t.Log("the local stack refuses what a role does not allow (infra/lab/iam); only AWS shows what AWS refuses")
 }
 
-// awsPlatform is a deployed stack. It needs the AWS CLI with credentials.
+// awsPlatform is a deployed stack.
 type awsPlatform struct {
 	stack, region string
-	cli           func(t *testing.T, args ...string) []byte // the AWS CLI's answer, in JSON
+	aws           interface { // *cloud.Client
+		Call(service, operation string, in cloud.Params, out any) error
+		Later(service, operation string, in cloud.Params) (now func() error, err error)
+	}
 }
 
-func awsCLI(t *testing.T, args ...string) []byte {
+func newAWSPlatform(t *testing.T) awsPlatform {
 	t.Helper()
-	var stderr bytes.Buffer
-	// A t.Cleanup also calls awsCLI, when t.Context has ended.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "aws", append(args, "--output", "json")...)
-	cmd.Stderr = &stderr
-	cmd.Env = append(os.Environ(), "AWS_DEFAULT_REGION="+os.Getenv("AWS_REGION")) // version 1 does not read AWS_REGION
-	out, err := cmd.Output()
+	sam, err := tools.SAM(t.Context(), nil)
 	if err != nil {
-		t.Fatalf("aws %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+		t.Fatal(err)
 	}
-	return out
+	p := awsPlatform{stack: os.Getenv("STACK"), region: os.Getenv("AWS_REGION")}
+	// A t.Cleanup also calls AWS, when t.Context has ended.
+	if p.aws, err = cloud.New(context.WithoutCancel(t.Context()), cloud.Python(sam), os.Environ(), p.region); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// call calls AWS, and decodes the result into out, unless that is nil.
+func (p awsPlatform) call(t *testing.T, service, operation string, in cloud.Params, out any) {
+	t.Helper()
+	if err := p.aws.Call(service, operation, in, out); err != nil {
+		t.Fatalf("%s %s: %v", service, operation, err)
+	}
 }
 
 // physical returns the physical id of a resource of the stack.
@@ -265,9 +269,9 @@ func (p awsPlatform) physical(t *testing.T, logical string) string {
 	var out struct {
 		StackResourceDetail struct{ PhysicalResourceID string }
 	}
-	text := p.cli(t, "cloudformation", "describe-stack-resource", "--stack-name", p.stack, "--logical-resource-id", logical)
-	if err := json.Unmarshal(text, &out); err != nil || out.StackResourceDetail.PhysicalResourceID == "" {
-		t.Fatalf("%s: %v in %s", logical, err, text)
+	p.call(t, "cloudformation", "describe_stack_resource", cloud.Params{"StackName": p.stack, "LogicalResourceId": logical}, &out)
+	if out.StackResourceDetail.PhysicalResourceID == "" {
+		t.Fatalf("%s has no id", logical)
 	}
 	return out.StackResourceDetail.PhysicalResourceID
 }
@@ -282,67 +286,101 @@ func (p awsPlatform) output(t *testing.T, name string) string {
 	return value
 }
 
+// described is the stack as CloudFormation describes it.
+type described struct {
+	Outputs    []struct{ OutputKey, OutputValue string }
+	Parameters []struct{ ParameterKey, ParameterValue string }
+}
+
+func (p awsPlatform) describe(t *testing.T) described {
+	t.Helper()
+	var out struct{ Stacks []described }
+	p.call(t, "cloudformation", "describe_stacks", cloud.Params{"StackName": p.stack}, &out)
+	if len(out.Stacks) != 1 {
+		t.Fatalf("%d stacks are named %s", len(out.Stacks), p.stack)
+	}
+	return out.Stacks[0]
+}
+
 // find returns an output of the stack, or "" when the stack has none of this name.
 func (p awsPlatform) find(t *testing.T, name string) string {
 	t.Helper()
-	return p.described(t, "Output", name)
+	for _, o := range p.describe(t).Outputs {
+		if o.OutputKey == name {
+			return o.OutputValue
+		}
+	}
+	return ""
 }
 
 // parameter returns the value of a parameter of the stack, "" when the stack has none of this name.
 func (p awsPlatform) parameter(t *testing.T, name string) string {
 	t.Helper()
-	return p.described(t, "Parameter", name)
-}
-
-// described returns the value of an output or a parameter of the stack, or "".
-func (p awsPlatform) described(t *testing.T, kind, name string) string {
-	t.Helper()
-	query := "Stacks[0]." + kind + "s[?" + kind + "Key=='" + name + "']." + kind + "Value | [0]"
-	var value string
-	text := p.cli(t, "cloudformation", "describe-stacks", "--stack-name", p.stack, "--query", query)
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%s: %v in %s", name, err, text)
-	}
-	return value
-}
-
-// breakAuthorizer sets the authorizer's reserved concurrency to 0. API Gateway's calls of it then fail.
-func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
-	name := p.physical(t, "AuthorizerFunction")
-	p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", "0")
-	mend := func() {
-		if kept := p.parameter(t, "AuthorizerConcurrency"); kept != "0" {
-			p.cli(t, "lambda", "put-function-concurrency", "--function-name", name, "--reserved-concurrent-executions", kept)
-			return
+	for _, o := range p.describe(t).Parameters {
+		if o.ParameterKey == name {
+			return o.ParameterValue
 		}
-		p.cli(t, "lambda", "delete-function-concurrency", "--function-name", name)
 	}
-	t.Cleanup(func() {
-		if t.Failed() { // perhaps before the test called mend
-			mend()
+	return ""
+}
+
+// breakAuthorizer sets the authorizer's reserved concurrency to 0. API Gateway's calls of it then fail. A program that
+// outlives this one puts back what was, also when the test is killed.
+func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
+	t.Helper()
+	named := cloud.Params{"FunctionName": p.physical(t, "AuthorizerFunction")}
+	var was struct{ ReservedConcurrentExecutions *int }
+	p.call(t, "lambda", "get_function_concurrency", named, &was)
+	restore, in := "delete_function_concurrency", named
+	if was.ReservedConcurrentExecutions != nil {
+		restore, in = "put_function_concurrency", cloud.Params{"ReservedConcurrentExecutions": *was.ReservedConcurrentExecutions}
+		maps.Copy(in, named)
+	}
+	now, err := p.aws.Later("lambda", restore, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mend := sync.OnceFunc(func() {
+		if err := now(); err != nil {
+			t.Errorf("the authorizer's concurrency was not put back: %v", err)
 		}
 	})
+	t.Cleanup(mend)
+	off := cloud.Params{"ReservedConcurrentExecutions": 0}
+	maps.Copy(off, named)
+	p.call(t, "lambda", "put_function_concurrency", off, nil)
 	time.Sleep(5 * time.Second) // until the setting works everywhere
 	return mend
 }
 
 func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	t.Helper()
-	key := p.physical(t, "SigningKey")
-	var signed struct{ Signature string }
-	var publicKey struct{ PublicKey string }
-	for into, args := range map[any][]string{
-		&signed:    {"kms", "sign", "--key-id", key, "--message", base64.StdEncoding.EncodeToString(digest), "--message-type", "DIGEST", "--signing-algorithm", "ECDSA_SHA_256", "--cli-binary-format", "base64"},
-		&publicKey: {"kms", "get-public-key", "--key-id", key},
-	} {
-		if err := json.Unmarshal(p.cli(t, args...), into); err != nil {
+	var found struct {
+		URL string
+		aws.Credentials
+	}
+	p.call(t, "kms", "", nil, &found) // without an operation: the credentials
+	client := kms.New(kms.Options{
+		Region: p.region, BaseEndpoint: &found.URL,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return found.Credentials, nil }),
+	})
+	return signBy(t, client, p.physical(t, "SigningKey"))(digest)
+}
+
+// signBy returns a function that signs a digest with a key, and returns the signature and the key's SubjectPublicKeyInfo.
+func signBy(t *testing.T, client *kms.Client, key string) func(digest []byte) (der, public []byte) {
+	return func(digest []byte) (der, public []byte) {
+		t.Helper()
+		signed, err := client.Sign(t.Context(), &kms.SignInput{
+			KeyId: &key, Message: digest, MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
+		publicKey, err := client.GetPublicKey(t.Context(), &kms.GetPublicKeyInput{KeyId: &key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signed.Signature, publicKey.PublicKey
 	}
-	der, errS := base64.StdEncoding.DecodeString(signed.Signature)
-	public, errP := base64.StdEncoding.DecodeString(publicKey.PublicKey)
-	if errS != nil || errP != nil {
-		t.Fatal(errS, errP)
-	}
-	return der, public
 }

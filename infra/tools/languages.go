@@ -3,11 +3,9 @@ package tools
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 // VirtualEnv returns the path of the interpreter of a Python virtual environment that has the requirements (the text of a
@@ -59,21 +57,4 @@ func MavenCompile(ctx context.Context, dir string) error {
 		return err
 	}
 	return run(ctx, dir, "mvn", append(mavenOptions(tools), "-Dmaven.test.skip=true", "compile", mavenCopy, "-DincludeScope=runtime")...)
-}
-
-// ParseParameters reads parameters of the template, as Name=value with blanks between them. A value
-// has no blanks. For an empty text it returns nil.
-func ParseParameters(text string) (map[string]string, error) {
-	var out map[string]string
-	for _, word := range strings.Fields(text) {
-		name, value, ok := strings.Cut(word, "=")
-		if _, isRepeated := out[name]; isRepeated || !ok || name == "" {
-			return nil, fmt.Errorf("parameter %q: want each once, as Name=value, with blanks between them", word)
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[name] = value
-	}
-	return out, nil
 }

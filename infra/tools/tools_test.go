@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,20 +45,5 @@ func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	}
 	if got, err := Dir(); err != nil || got != own {
 		t.Errorf("%s, %v; want %s", got, err, own)
-	}
-}
-
-func TestParametersAreNamesWithValues(t *testing.T) {
-	got, err := ParseParameters(" Issuer=https://t.example/?a=b\tAudience= \n")
-	if err != nil || !maps.Equal(got, map[string]string{"Issuer": "https://t.example/?a=b", "Audience": ""}) {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, wrong := range []string{"Issuer", "=x", "Issuer=a Issuer=b", "Issuer=https://t.example, Audience"} {
-		if got, err := ParseParameters(wrong); err == nil {
-			t.Errorf("%q: %v", wrong, got)
-		}
-	}
-	if got, err := ParseParameters(" "); err != nil || len(got) != 0 {
-		t.Errorf("none: %v, %v", got, err)
 	}
 }

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -138,15 +139,60 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 		return "", err
 	}
 	var changes []fields
-	for _, logical := range slices.Sorted(maps.Keys(c.parts.Resources)) {
-		changes = append(changes, fields{{"Type", "Resource"}, {"ResourceChange", fields{
-			{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", c.parts.Resources[logical].Type},
-		}}})
+	for _, change := range k.changes(c) {
+		changes = append(changes, fields{{"Type", "Resource"}, {"ResourceChange", change.shown}})
 	}
 	return xml(fields{
 		{"ChangeSetName", c.name}, {"ChangeSetId", c.id(k)}, {"StackId", k.id()}, {"StackName", k.Name}, {"Status", c.status},
 		{"StatusReason", c.reason}, {"ExecutionStatus", c.execution()}, {"Changes", changes},
 	}), nil
+}
+
+// recreates has the properties whose change CloudFormation carries out by a new resource: of the types that tests change.
+var recreates = map[string][]string{"AWS::DynamoDB::Table": {"KeySchema", "TableName"}}
+
+// resourceChange is what a change set does to a resource.
+type resourceChange struct {
+	logical string
+	needs   string // what a stack policy must allow: Update:Modify, Update:Replace, Update:Delete, or "" for a new resource
+	shown   fields
+}
+
+// changes returns what a change set does to the stack's resources, by the properties in the templates. A change of a
+// parameter is not followed into the properties.
+func (k *Stack) changes(c *changeSet) (all []resourceChange) {
+	was := k.parts.Resources
+	for _, logical := range slices.Sorted(maps.Keys(c.parts.Resources)) {
+		r := c.parts.Resources[logical]
+		old, known := was[logical]
+		if !known {
+			all = append(all, resourceChange{logical, "", fields{{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", r.Type}}})
+			continue
+		}
+		replacement, needs := "False", "Update:Modify"
+		var details []fields
+		for _, name := range slices.Sorted(maps.Keys(r.Properties)) {
+			before, after := fmt.Sprint(old.Properties[name]), fmt.Sprint(r.Properties[name])
+			if before == after {
+				continue
+			}
+			if slices.Contains(recreates[r.Type], name) {
+				replacement, needs = "True", "Update:Replace"
+			}
+			details = append(details, fields{{"Target", fields{{"Attribute", "Properties"}, {"Name", name}, {"BeforeValue", before}, {"AfterValue", after}}}})
+		}
+		if details != nil {
+			all = append(all, resourceChange{logical, needs, fields{
+				{"Action", "Modify"}, {"LogicalResourceId", logical}, {"ResourceType", r.Type}, {"Replacement", replacement}, {"Details", details},
+			}})
+		}
+	}
+	for _, logical := range slices.Sorted(maps.Keys(was)) {
+		if _, stays := c.parts.Resources[logical]; !stays {
+			all = append(all, resourceChange{logical, "Update:Delete", fields{{"Action", "Remove"}, {"LogicalResourceId", logical}, {"ResourceType", was[logical].Type}}})
+		}
+	}
+	return all
 }
 
 func (s *Standin) listChangeSets(k *Stack, _ url.Values) (string, error) {
@@ -180,8 +226,15 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	if k.Status == "REVIEW_IN_PROGRESS" {
 		kind, undone = "CREATE", "ROLLBACK_COMPLETE"
 	}
-	if s.faults.Execution != "" && k.Name != bucketStack {
-		s.event(k, "Api", "AWS::ApiGateway::RestApi", kind+"_FAILED", s.faults.Execution)
+	s.become(k, kind+"_IN_PROGRESS")
+	failed, why := "Api", s.faults.Execution
+	for _, change := range k.changes(c) {
+		if change.needs != "" && k.denies(change.needs, change.logical) {
+			failed, why = change.logical, "Action denied by stack policy: denies ["+change.needs+"]"
+		}
+	}
+	if why != "" && k.Name != bucketStack {
+		s.event(k, failed, cmp.Or(c.parts.Resources[failed].Type, "AWS::ApiGateway::RestApi"), kind+"_FAILED", why)
 		if kind == "CREATE" { // there is no earlier template to go back to
 			k.Template, k.parts, k.Parameters = c.template, c.parts, c.parameters
 		}
@@ -189,8 +242,37 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 		return "", nil
 	}
 	k.Template, k.parts, k.Parameters, k.tags = c.template, c.parts, c.parameters, c.tags
+	if s.Deployed != nil && k.Name != bucketStack {
+		go s.runs(k, kind, undone)
+		return "", nil
+	}
 	s.become(k, kind+"_COMPLETE")
 	return "", nil
+}
+
+// runs has Deployed run a stack, and ends its deployment.
+func (s *Standin) runs(k *Stack, kind, undone string) {
+	live, err := s.Deployed(k.Name, k.given())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.event(k, "Api", "AWS::ApiGateway::RestApi", kind+"_FAILED", err.Error())
+		s.become(k, undone)
+		return
+	}
+	k.live, s.live = live, live
+	s.become(k, kind+"_COMPLETE")
+}
+
+// given returns the parameters that have another value than the default.
+func (k *Stack) given() map[string]string {
+	out := map[string]string{}
+	for name, value := range k.Parameters {
+		if d := k.parts.Parameters[name].Default; d == nil || *d != value {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // Tags returns the stack's tags as name=value.

@@ -32,8 +32,20 @@ func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "AccessDeniedException", refused)
 		return
 	}
+	if r.URL.Path == "/account" {
+		settings := map[string]any{"cloudwatchRoleArn": "arn:aws:iam::" + Account + ":role/apigateway-logs"}
+		if s.faults.NoLogRole {
+			settings = map[string]any{}
+		}
+		answer(w, settings)
+		return
+	}
 	path, ofREST := strings.CutPrefix(r.URL.Path, "/restapis")
 	path = strings.Trim(strings.TrimPrefix(path, "/v2/apis"), "/")
+	if path == "" && r.Method == http.MethodPost {
+		s.importAPI(w, r)
+		return
+	}
 	if path == "" {
 		s.listAPIs(w, r, ofREST)
 		return
@@ -45,6 +57,9 @@ func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch a := s.apis[at]; {
+	case path == "" && r.Method == http.MethodDelete:
+		s.apis = slices.Delete(s.apis, at, at+1)
+		w.WriteHeader(http.StatusAccepted)
 	case path == "authorizers":
 		onePage(w, r, a.Authorizers, ofREST)
 	case strings.HasPrefix(path, "authorizers/"):
@@ -60,6 +75,19 @@ func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.export(w, r, path)
 	}
+}
+
+// importAPI adds a REST API with the title of a document. It reads no more of it.
+func (s *Standin) importAPI(w http.ResponseWriter, r *http.Request) {
+	var document struct{ Info struct{ Title string } }
+	if err := json.NewDecoder(r.Body).Decode(&document); err != nil || document.Info.Title == "" {
+		refuse(w, http.StatusBadRequest, "BadRequestException", "Invalid OpenAPI input")
+		return
+	}
+	a := &API{ID: fmt.Sprintf("api%d", len(s.apis)), Name: document.Info.Title}
+	s.apis = append(s.apis, a)
+	w.WriteHeader(http.StatusCreated)
+	answer(w, map[string]any{"id": a.ID, "name": a.Name})
 }
 
 func (s *Standin) listAPIs(w http.ResponseWriter, r *http.Request, ofREST bool) {

@@ -42,14 +42,22 @@ func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 		delete(s.objects, object)
 		w.WriteHeader(http.StatusNoContent)
 	case http.MethodGet:
+		if body, ok := s.objects[object]; ok {
+			_, _ = w.Write(body) // an error: the client is gone
+			return
+		}
 		bucket, prefix := strings.TrimSuffix(object, "/"), r.URL.Query().Get("prefix")
-		list := fields{{"Name", bucket}}
+		list, one := "ListBucketResult", "Contents"
+		if r.URL.Query().Has("versions") {
+			list, one = "ListVersionsResult", "Version"
+		}
+		all := fields{{"Name", bucket}}
 		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
 			if key, ok := strings.CutPrefix(name, bucket+"/"); ok && strings.HasPrefix(key, prefix) {
-				list = append(list, field{"Contents", fields{{"Key", key}}})
+				all = append(all, field{one, fields{{"Key", key}, {"VersionId", "1"}}})
 			}
 		}
-		fmt.Fprint(w, element("ListBucketResult", list))
+		fmt.Fprint(w, element(list, all))
 	}
 }
 
@@ -58,6 +66,16 @@ func (s *Standin) Objects() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.objects))
+}
+
+// serveCertificates answers for every certificate of ACM.
+func (s *Standin) serveCertificates(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	if refused := s.noted("acm:DescribeCertificate"); refused != "" {
+		refuse(w, http.StatusBadRequest, "AccessDeniedException", refused)
+		return
+	}
+	answer(w, map[string]any{"Certificate": map[string]any{"Status": cmp.Or(s.faults.Certificate, "ISSUED")}})
 }
 
 // serveLambda answers for the account's settings, and for calls of functions and their reserved concurrency.

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -17,6 +18,8 @@ type Stack struct {
 	Name, Status string
 	Template     string
 	Parameters   map[string]string
+	Policy       string // the stack policy
+	Protected    bool   // termination protection is on
 
 	parts  template // of Template
 	live   *Live    // the running stack behind this one (see Lead); nil: there is none
@@ -31,9 +34,13 @@ type template struct {
 		Default       *string  `yaml:"Default"`
 		AllowedValues []string `yaml:"AllowedValues"`
 	} `yaml:"Parameters"`
-	Resources map[string]struct {
-		Type string `yaml:"Type"`
-	} `yaml:"Resources"`
+	Resources map[string]resource `yaml:"Resources"`
+}
+
+type resource struct {
+	Type           string         `yaml:"Type"`
+	DeletionPolicy string         `yaml:"DeletionPolicy"`
+	Properties     map[string]any `yaml:"Properties"`
 }
 
 func (k *Stack) id() string {
@@ -72,7 +79,22 @@ func (s *Standin) become(k *Stack, status string) {
 	s.event(k, k.Name, "AWS::CloudFormation::Stack", status, "")
 }
 
-func (s *Standin) describeStack(k *Stack, _ url.Values) (string, error) {
+// describeStacks describes the stack that is named, or all.
+func (s *Standin) describeStacks(in url.Values) (string, error) {
+	one := func(k *Stack, _ url.Values) (string, error) {
+		return xml(fields{{"Stacks", []fields{s.described(k)}}}), nil
+	}
+	if in.Has("StackName") {
+		return s.onStack(one)(in)
+	}
+	var all []fields
+	for _, name := range slices.Sorted(maps.Keys(s.stacks)) {
+		all = append(all, s.described(s.stacks[name]))
+	}
+	return xml(fields{{"Stacks", all}}), nil
+}
+
+func (s *Standin) described(k *Stack) fields {
 	var parameters, outputs []fields
 	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {
 		parameters = append(parameters, fields{{"ParameterKey", name}, {"ParameterValue", k.Parameters[name]}})
@@ -80,10 +102,10 @@ func (s *Standin) describeStack(k *Stack, _ url.Values) (string, error) {
 	for _, o := range s.outputs(k) {
 		outputs = append(outputs, fields{{"OutputKey", o[0]}, {"OutputValue", o[1]}})
 	}
-	return xml(fields{{"Stacks", []fields{{
+	return fields{
 		{"StackId", k.id()}, {"StackName", k.Name}, {"StackStatus", k.Status}, {"CreationTime", "2026-01-01T00:00:00Z"},
-		{"EnableTerminationProtection", "false"}, {"Parameters", parameters}, {"Outputs", outputs}, {"Tags", k.tags},
-	}}}}), nil
+		{"EnableTerminationProtection", k.Protected}, {"Parameters", parameters}, {"Outputs", outputs}, {"Tags", k.tags},
+	}
 }
 
 func (s *Standin) outputs(k *Stack) [][2]string {
@@ -142,6 +164,64 @@ func (s *Standin) getTemplateSummary(k *Stack, _ url.Values) (string, error) {
 }
 
 func (s *Standin) deleteStack(k *Stack, _ url.Values) (string, error) {
+	if k.Protected {
+		return "", invalid("Stack [%s] cannot be deleted while TerminationProtection is enabled", k.Name)
+	}
+	if s.Deleted != nil {
+		if err := s.Deleted(k.Name); err != nil {
+			return "", invalid("%v", err)
+		}
+	}
+	for logical, r := range k.parts.Resources {
+		switch {
+		case !strings.HasPrefix(r.DeletionPolicy, "Retain"):
+		case r.Type == "AWS::DynamoDB::Table":
+			s.tables[k.physical(logical)] = true
+		case r.Type == "AWS::KMS::Key":
+			s.keys["arn:aws:kms:"+region+":"+Account+":key/"+k.physical(logical)] = k.Name
+		}
+	}
+	if k.live != nil {
+		s.live = nil
+	}
 	delete(s.stacks, k.Name)
 	return "", nil
+}
+
+func (s *Standin) updateTerminationProtection(k *Stack, in url.Values) (string, error) {
+	k.Protected = in.Get("EnableTerminationProtection") == "true"
+	return xml(fields{{"StackId", k.id()}}), nil
+}
+
+func (s *Standin) setStackPolicy(k *Stack, in url.Values) (string, error) {
+	if k.Policy = in.Get("StackPolicyBody"); !json.Valid([]byte(k.Policy)) {
+		return "", invalid("Error validating stack policy: Invalid stack policy")
+	}
+	return "", nil
+}
+
+func (s *Standin) getStackPolicy(k *Stack, _ url.Values) (string, error) {
+	if k.Policy == "" {
+		return "", nil
+	}
+	return xml(fields{{"StackPolicyBody", k.Policy}}), nil
+}
+
+// denies reports whether the stack policy has a Deny of an action on a resource.
+func (k *Stack) denies(action, logical string) bool {
+	var policy struct {
+		Statement []struct {
+			Effect           string
+			Action, Resource []string
+		}
+	}
+	if k.Policy == "" || json.Unmarshal([]byte(k.Policy), &policy) != nil {
+		return false
+	}
+	for _, s := range policy.Statement {
+		if s.Effect == "Deny" && slices.Contains(s.Action, action) && slices.Contains(s.Resource, "LogicalResourceId/"+logical) {
+			return true
+		}
+	}
+	return false
 }

@@ -35,25 +35,35 @@ type Standin struct {
 	rotated map[string]bool   // by stack
 	apis    []*API
 	clock   int
-	live    *Live // nil: no stack runs
+	live    *Live             // nil: no stack runs
+	tables  map[string]bool   // those that deleted stacks have left, by name: whether they are protected
+	keys    map[string]string // signing keys by ARN: the name of the stack, or "" once the key's deletion is scheduled
+
+	// Deployed, if set, runs a stack that was deployed. Its calls then reach that stack. Error: the deployment fails.
+	Deployed func(name string, parameters map[string]string) (*Live, error)
+	// Deleted, if set, ends what Deployed has started.
+	Deleted func(name string) error
 }
 
 // Faults are the faults to inject. The zero value injects none.
 type Faults struct {
-	Refuse      map[string]string // messages of refusals, by call (cloudformation:CreateChangeSet); not for the bucket's stack
-	ChangeSet   string            // the reason why every change set of a stack of Latchkey fails
-	Execution   string            // the reason why a resource of the template fails
-	Rotations   []string          // the errors of the next calls of the rotation
-	NoKey       bool              // the rotation makes no key
-	KeyAtOnce   bool              // there is a key before the rotation
-	Answers     map[string]int    // statuses that the API answers instead, by path; " with a credential" behind it
-	Concurrency int               // the account's; 0: 1000
-	PolicyRoles []string          // roles that have the stack's policy
+	Refuse       map[string]string // messages of refusals, by call (cloudformation:CreateChangeSet); not for the bucket's stack
+	ChangeSet    string            // the reason why every change set of a stack of Latchkey fails
+	Execution    string            // the reason why a resource of the template fails
+	Rotations    []string          // the errors of the next calls of the rotation
+	NoKey        bool              // the rotation makes no key
+	KeyAtOnce    bool              // there is a key before the rotation
+	Answers      map[string]int    // statuses that the API answers instead, by path; " with a credential" behind it
+	Concurrency  int               // the account's; 0: 1000
+	PolicyRoles  []string          // roles that have the stack's policy
+	Certificate  string            // the status of every certificate; "": ISSUED
+	NoSubscriber bool              // no one subscribes to any topic
+	NoLogRole    bool              // API Gateway has no role to write logs
 }
 
 // Start starts a stand-in.
 func Start() *Standin {
-	s := &Standin{regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}}
+	s := &Standin{regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.server.URL
 	return s
@@ -113,6 +123,10 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	found := scope.FindStringSubmatch(r.Header.Get("Authorization"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if found == nil && r.URL.Query().Has("X-Amz-Signature") {
+		s.serveS3(w, r)
+		return
+	}
 	if found == nil {
 		s.serveAPI(w, r)
 		return
@@ -124,10 +138,14 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.regions[region] = true
 	switch service {
-	case "sts", "cloudformation", "iam":
+	case "sts", "cloudformation", "iam", "sns":
 		s.serveQuery(w, r, service)
 	case "s3":
 		s.serveS3(w, r)
+	case "acm":
+		s.serveCertificates(w)
+	case "dynamodb", "kms", "tagging":
+		s.serveRetained(w, r)
 	case "lambda":
 		s.serveLambda(w, r)
 	case "apigateway":
@@ -207,7 +225,7 @@ func (s *Standin) act(service, action string, in url.Values) (string, error) {
 func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 	return map[string]func(url.Values) (string, error){
 		"GetCallerIdentity":     s.getCallerIdentity,
-		"DescribeStacks":        s.onStack(s.describeStack),
+		"DescribeStacks":        s.describeStacks,
 		"DescribeStackEvents":   s.onStack(s.describeEvents),
 		"ListStackResources":    s.onStack(s.listResources),
 		"GetTemplate":           s.onStack(s.getTemplate),
@@ -218,7 +236,12 @@ func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 		"ExecuteChangeSet":      s.onStack(s.executeChangeSet),
 		"ListChangeSets":        s.onStack(s.listChangeSets),
 		"DeleteChangeSet":       s.onStack(s.deleteChangeSet),
+		"SetStackPolicy":        s.onStack(s.setStackPolicy),
+		"GetStackPolicy":        s.onStack(s.getStackPolicy),
 		"ListEntitiesForPolicy": s.listEntitiesForPolicy,
+		"GetTopicAttributes":    s.getTopicAttributes,
+
+		"UpdateTerminationProtection": s.onStack(s.updateTerminationProtection),
 	}
 }
 
@@ -232,6 +255,16 @@ func (s *Standin) listEntitiesForPolicy(url.Values) (string, error) {
 		roles = append(roles, fields{{"RoleName", name}, {"RoleId", "AROA"}})
 	}
 	return xml(fields{{"PolicyRoles", roles}, {"IsTruncated", "false"}}), nil
+}
+
+func (s *Standin) getTopicAttributes(url.Values) (string, error) {
+	var attributes []entry
+	confirmed, pending := "1", "0"
+	if s.faults.NoSubscriber {
+		confirmed, pending = pending, confirmed
+	}
+	attributes = append(attributes, entry{"SubscriptionsConfirmed", confirmed}, entry{"SubscriptionsPending", pending})
+	return xml(fields{{"Attributes", attributes}}), nil
 }
 
 // onStack turns an action on a stack into one that first finds the stack, by its name or its id.
@@ -255,6 +288,9 @@ type field struct {
 
 type fields []field
 
+// entry is an entry of a map.
+type entry struct{ key, value string }
+
 func xml(all fields) string {
 	var out strings.Builder
 	for _, f := range all {
@@ -273,6 +309,10 @@ func element(name string, value any) string {
 	case []fields:
 		for _, member := range v {
 			inner += element("member", member)
+		}
+	case []entry:
+		for _, e := range v {
+			inner += element("entry", fields{{"key", e.key}, {"value", e.value}})
 		}
 	default:
 		inner = escape.Replace(fmt.Sprint(v))

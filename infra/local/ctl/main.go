@@ -22,6 +22,7 @@ import (
 	"latchkey/infra/local/sam"
 	"latchkey/infra/local/stack"
 	"latchkey/infra/tools"
+	"latchkey/infra/tools/parameters"
 )
 
 const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data"
@@ -128,8 +129,8 @@ func cleanData(port int) error {
 
 // run runs Latchkey on this machine until the context ends.
 func run(ctx context.Context, o settings) error {
-	given, errGiven := tools.ParseParameters(o.parameters)
-	consumers, errConsumers := tools.ParseParameters(o.consumerParameters)
+	given, errGiven := parameters.Parse(o.parameters)
+	consumers, errConsumers := parameters.Parse(o.consumerParameters)
 	if err := errors.Join(errGiven, errConsumers); err != nil {
 		return err
 	}

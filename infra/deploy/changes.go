@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
+)
+
+// change makes the change set, shows it, and executes it once it is confirmed, unless it is empty. With p.Dry it only shows
+// it.
+func (p *program) change(ctx context.Context) error {
+	set, err := p.makeChangeSet(ctx)
+	if err != nil {
+		return err
+	}
+	if set != "" {
+		if err := p.decide(ctx, set); err != nil {
+			return err
+		}
+	}
+	if p.Dry {
+		p.say("Nothing was deployed: DRY=1.")
+		return nil
+	}
+	if p.deployed, err = p.describe(); err == nil && p.deployed == nil {
+		err = fmt.Errorf("there is no stack %s after its deployment", p.Stack)
+	}
+	return err
+}
+
+// makeChangeSet has the SAM CLI upload the build and make a change set. It returns the change set's id, or "" when nothing
+// changes.
+func (p *program) makeChangeSet(ctx context.Context) (string, error) {
+	args := []string{
+		"deploy", "--template-file", filepath.Join(p.buildDir(), "template.yaml"), "--stack-name", p.Stack, "--region", p.aws.Region,
+		"--resolve-s3", "--s3-prefix", p.Stack, "--capabilities", "CAPABILITY_IAM", "--no-execute-changeset", "--no-fail-on-empty-changeset",
+		"--parameter-overrides", override("Architecture", p.Architecture),
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Parameters)) {
+		args = append(args, override(name, p.Parameters[name]))
+	}
+	args = append(args, tagArguments(p.stackTags())...)
+	before, err := p.waiting()
+	if err != nil {
+		return "", err
+	}
+	if err := p.run(ctx, args...); err != nil {
+		return "", err
+	}
+	after, err := p.waiting()
+	if err != nil {
+		return "", err
+	}
+	for _, set := range after {
+		if !slices.Contains(before, set) {
+			return set, nil
+		}
+	}
+	return "", nil
+}
+
+// waiting returns the change sets that could be executed.
+func (p *program) waiting() ([]string, error) {
+	if now, err := p.describe(); err != nil || now == nil {
+		return nil, err
+	}
+	var out struct {
+		Summaries []struct{ ChangeSetID, ExecutionStatus string }
+	}
+	if err := p.aws.Call("cloudformation", "list_change_sets", cloud.Params{"StackName": p.Stack}, &out); err != nil {
+		return nil, fmt.Errorf("the change sets of %s cannot be read: %w", p.Stack, err)
+	}
+	var ids []string
+	for _, s := range out.Summaries {
+		if s.ExecutionStatus == "AVAILABLE" {
+			ids = append(ids, s.ChangeSetID)
+		}
+	}
+	return ids, nil
+}
+
+// decide shows a change set, and executes it, or removes it and returns why.
+func (p *program) decide(ctx context.Context, set string) error {
+	changes, err := p.changes(set)
+	if err == nil {
+		p.show(changes)
+		err = p.checkKept(changes)
+	}
+	if err == nil && p.Dry {
+		return p.remove(set)
+	}
+	if err == nil {
+		err = p.confirm("Deploy this change set?", "nothing was deployed: the change set was declined")
+	}
+	if err != nil {
+		return join(err, p.remove(set))
+	}
+	return p.withoutPolicy(func() error { return p.execute(ctx, set) })
+}
+
+// remove removes a change set that was not executed, or the whole stack when it is new.
+func (p *program) remove(set string) error {
+	if p.deployed == nil {
+		return p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil)
+	}
+	return p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
+}
+
+// join returns both errors in one line.
+func join(err, also error) error {
+	if err == nil || also == nil {
+		return errors.Join(err, also)
+	}
+	return fmt.Errorf("%w; and %w", err, also)
+}
+
+// change is what a change set does to one resource, by CloudFormation's names.
+type change struct {
+	Action, LogicalResourceID, ResourceType string
+	Replacement                             string // True, Conditional, False or ""
+	Details                                 []struct {
+		Target struct{ Attribute, Name, BeforeValue, AfterValue string }
+	}
+}
+
+// changes reads a change set.
+func (p *program) changes(set string) ([]change, error) {
+	var out struct {
+		Changes []struct{ ResourceChange change }
+	}
+	in := cloud.Params{"ChangeSetName": set, "StackName": p.Stack, "IncludePropertyValues": true}
+	if err := p.aws.Call("cloudformation", "describe_change_set", in, &out); err != nil {
+		return nil, fmt.Errorf("the change set cannot be read: %w", err)
+	}
+	var all []change
+	for _, c := range out.Changes {
+		all = append(all, c.ResourceChange)
+	}
+	return all, nil
+}
+
+// longest is how many characters of a property are shown.
+const longest = 120
+
+// show prints each property of what is there and changes. The SAM CLI has listed what is new.
+func (p *program) show(changes []change) {
+	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
+	for _, c := range changes {
+		if c.Action == "Add" {
+			continue
+		}
+		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
+		for _, d := range c.Details {
+			p.say("  %s: %s -> %s", strings.Trim(d.Target.Attribute+"."+d.Target.Name, "."), shortened(d.Target.BeforeValue), shortened(d.Target.AfterValue))
+		}
+	}
+}
+
+func shortened(value string) string {
+	if all := []rune(value); len(all) > longest {
+		return string(all[:longest]) + "…"
+	}
+	return value
+}
+
+// checkKept returns an error when what is protected would be replaced or removed, unless REPLACE names it.
+func (p *program) checkKept(changes []change) error {
+	var lost settings.Faults
+	for _, c := range changes {
+		if (c.Replacement == "True" || c.Action == "Remove") && slices.Contains(settings.Protected, c.LogicalResourceID) && !slices.Contains(p.Replace, c.LogicalResourceID) {
+			how := "removed"
+			if c.Action != "Remove" {
+				how = "replaced by a new one"
+			}
+			lost.Note(fmt.Errorf("%s would be %s, and what only it has would be lost to the stack: if that is meant, REPLACE=%[1]s", c.LogicalResourceID, how))
+		}
+	}
+	return lost.Err()
+}
+
+// stackEvent is an event of a stack, by CloudFormation's names.
+type stackEvent struct {
+	EventID, StackID, LogicalResourceID, PhysicalResourceID, ResourceType string
+	ResourceStatus, ResourceStatusReason                                  string
+}
+
+// ofStack reports whether the event is of the stack itself.
+func (e stackEvent) ofStack() bool { return e.PhysicalResourceID == e.StackID }
+
+// latestEvents are so many that no event of a deployment is missed: there are three for each of 160 resources, and as many
+// when it is undone.
+const latestEvents = 1000
+
+// events returns the latest events, newest first.
+func (p *program) events() ([]stackEvent, error) {
+	var out struct{ StackEvents []stackEvent }
+	in := cloud.Params{"StackName": p.Stack, "PaginationConfig": cloud.Params{"MaxItems": latestEvents}}
+	if err := p.aws.Call("cloudformation", "describe_stack_events", in, &out); err != nil {
+		return nil, fmt.Errorf("the events of %s cannot be read: %w", p.Stack, err)
+	}
+	return out.StackEvents, nil
+}
+
+// execute executes a change set, and prints what CloudFormation does, until it is over.
+func (p *program) execute(ctx context.Context, set string) error {
+	before, err := p.events()
+	if err != nil {
+		return join(err, p.remove(set))
+	}
+	seen := map[string]bool{}
+	for _, e := range before {
+		seen[e.EventID] = true
+	}
+	if err := p.aws.Call("cloudformation", "execute_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil); err != nil {
+		return join(fmt.Errorf("the change set cannot be executed: %w", err), p.remove(set))
+	}
+	p.say("CloudFormation deploys, which takes some minutes the first time.")
+	var first *stackEvent // that failed
+	for {
+		events, err := p.events()
+		if err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(events) {
+			if seen[e.EventID] {
+				continue
+			}
+			seen[e.EventID] = true
+			if strings.HasSuffix(e.ResourceStatus, "_COMPLETE") || strings.HasSuffix(e.ResourceStatus, "_FAILED") {
+				p.say("  %s %s %s", e.ResourceStatus, e.LogicalResourceID, e.ResourceStatusReason)
+			}
+			if first == nil && !e.ofStack() && strings.HasSuffix(e.ResourceStatus, "_FAILED") {
+				first = &e
+			}
+			if e.ofStack() && !strings.HasSuffix(e.ResourceStatus, "_IN_PROGRESS") {
+				return p.outcome(e.ResourceStatus, first)
+			}
+		}
+		if err := sleep(ctx, min(betweenAsks, p.pause)); err != nil {
+			return err
+		}
+	}
+}
+
+// outcome returns an error unless the stack's last status is a success. first is the first failure of a resource, or nil.
+func (p *program) outcome(status string, first *stackEvent) error {
+	if status == "CREATE_COMPLETE" || status == "UPDATE_COMPLETE" {
+		return nil
+	}
+	why := ""
+	if first != nil {
+		why = fmt.Sprintf(": %s (%s): %s", first.LogicalResourceID, first.ResourceType, first.ResourceStatusReason)
+	}
+	next := "the stack is as it was; mend that, and make deploy again"
+	if refused := (&deployedStack{StackStatus: status}).checkDeployable(p.Stack); refused != nil {
+		next = refused.Error()
+	}
+	return fmt.Errorf("CloudFormation undid the deployment%s. Next: %s", why, next)
+}

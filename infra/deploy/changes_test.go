@@ -1,0 +1,106 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/standin"
+)
+
+var first = []string{"ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1"}
+
+// deployedOnce returns a rig whose stack is deployed, and whose next build has a table of this property.
+func deployedOnce(t *testing.T, property string) *rig {
+	t.Helper()
+	r := newRig(t).withSAM()
+	out, err := r.deploy(first...)
+	succeeded(t, out, err)
+	r.write("built/template.yaml", strings.Replace(small(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+property+" }\n", 1))
+	return r
+}
+
+// TestADryRunShowsEachPropertyAndExecutesNothing also wants the same change set to be made and executed without DRY=1.
+func TestADryRunShowsEachPropertyAndExecutesNothing(t *testing.T) {
+	r := deployedOnce(t, "BillingMode: PROVISIONED")
+	before := r.aws.Stack("latchkey")
+	out, err := r.deploy("DRY=1")
+	succeeded(t, out, err)
+	has(t, "the dry run", out, "Modify Table (AWS::DynamoDB::Table)", "Properties.BillingMode: <nil> -> PROVISIONED", "Nothing was deployed")
+	if now := r.aws.Stack("latchkey"); now.Status != before.Status || now.Template != before.Template || now.Waiting() != 0 {
+		t.Errorf("a dry run left the stack %s, with %d change sets", now.Status, now.Waiting())
+	}
+	out, err = r.deploy("YES=1")
+	succeeded(t, out, err)
+	if now := r.aws.Stack("latchkey"); now.Status != "UPDATE_COMPLETE" || now.Template == before.Template {
+		t.Errorf("after the deployment: %s", now.Status)
+	}
+}
+
+// TestADryRunOfANewStackLeavesNone also wants it to need no terminal.
+func TestADryRunOfANewStackLeavesNone(t *testing.T) {
+	r := newRig(t).withSAM()
+	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "DRY=1")
+	succeeded(t, out, err)
+	if left := r.aws.Stack("latchkey"); left != nil {
+		t.Errorf("a stack is left: %s", left.Status)
+	}
+}
+
+// TestWhatIsProtectedIsReplacedByNameOnly wants the stack policy to be as it was afterwards, also when the deployment failed. The
+// stand-in enforces the policy, as CloudFormation does.
+func TestWhatIsProtectedIsReplacedByNameOnly(t *testing.T) {
+	r := deployedOnce(t, "TableName: other")
+	before := r.aws.Stack("latchkey")
+	for _, variables := range [][]string{{"YES=1"}, {"YES=1", "PROTECT=0"}, {"DRY=1"}, {"YES=1", "REPLACE=Api"}} {
+		_, err := r.deploy(variables...)
+		refused(t, err, "Table would be replaced", "REPLACE=Table")
+		if now := r.aws.Stack("latchkey"); now.Template != before.Template || now.Waiting() != 0 {
+			t.Errorf("%q changed the stack", variables)
+		}
+	}
+	r.aws.Set(standin.Faults{Execution: "the quota of tables is reached"})
+	_, err := r.deploy("YES=1", "REPLACE=Table")
+	refused(t, err, "the quota of tables is reached", "make deploy again")
+	isProtected(t, r, true)
+	r.aws.Set(standin.Faults{})
+	out, err := r.deploy("YES=1", "REPLACE=Table")
+	succeeded(t, out, err)
+	isProtected(t, r, true)
+	r.write("built/template.yaml", strings.Replace(small(t), "  Table:", "  Rows:", 1))
+	_, err = r.deploy("YES=1")
+	refused(t, err, "Table would be removed", "REPLACE=Table")
+}
+
+// isProtected wants the stack policy and termination protection, or neither.
+func isProtected(t *testing.T, r *rig, want bool) {
+	t.Helper()
+	now := r.aws.Stack("latchkey")
+	whole := true
+	for _, name := range []string{"Api", "DeliveryQueue", "SigningKey", "Table"} {
+		whole = whole && strings.Contains(now.Policy, `"LogicalResourceId/`+name+`"`)
+	}
+	if now.Protected != want || (now.Policy != "") != want || want && !whole {
+		t.Errorf("termination protection %v, stack policy %q", now.Protected, now.Policy)
+	}
+}
+
+// TestADeployedStackIsProtectedUntilItIsUndeployed also tries PROTECT=0, and an undeployment that fails.
+func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
+	r := newRig(t).withSAM()
+	out, err := r.deploy(append(first, "PROTECT=0")...)
+	succeeded(t, out, err)
+	isProtected(t, r, false)
+	out, err = r.deploy(first...) // changes nothing
+	succeeded(t, out, err)
+	isProtected(t, r, true)
+	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DeleteStack": "no right to delete"}})
+	_, err = r.undeploy("YES=1")
+	refused(t, err, "sam delete failed")
+	isProtected(t, r, true)
+	r.aws.Set(standin.Faults{})
+	out, err = r.undeploy("YES=1")
+	succeeded(t, out, err)
+	if r.aws.Stack("latchkey") != nil {
+		t.Error("the stack is left")
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
+)
+
+// lookAtOptions looks at what a parameter names outside the stack. CloudFormation would find it wrong only after the build, and
+// roll back; or never, when alarms reach no one. Its error names all that is wrong.
+func (p *program) lookAtOptions() error {
+	var wrong settings.Faults
+	if arn := p.value("CertificateArn"); arn != "" {
+		wrong.Note(p.lookAtCertificate(arn))
+	}
+	if arn := p.value("AlarmTopicArn"); arn != "" {
+		wrong.Note(p.lookAtTopic(arn))
+	}
+	if p.value("ApiAccessLog") == "true" {
+		wrong.Note(p.lookAtLogRole())
+	}
+	return wrong.Err()
+}
+
+// regionOf returns the region in an ARN.
+func regionOf(arn string) string {
+	return append(strings.Split(arn, ":"), "", "", "", "")[3]
+}
+
+func (p *program) lookAtCertificate(arn string) error {
+	if region := regionOf(arn); region != p.aws.Region {
+		return fmt.Errorf("CertificateArn is of %s, and must be of %s", region, p.aws.Region)
+	}
+	var out struct{ Certificate struct{ Status string } }
+	if err := p.aws.Call("acm", "describe_certificate", cloud.Params{"CertificateArn": arn}, &out); err != nil {
+		return fmt.Errorf("the certificate %s cannot be read: %w", arn, err)
+	}
+	if status := out.Certificate.Status; status != "ISSUED" {
+		return fmt.Errorf("the certificate %s is not issued yet (%s)", arn, status)
+	}
+	return nil
+}
+
+// lookAtTopic does not read a topic of another account: its owner may not let us.
+func (p *program) lookAtTopic(arn string) error {
+	if region := regionOf(arn); region != p.aws.Region {
+		return fmt.Errorf("AlarmTopicArn is of %s, and must be of %s", region, p.aws.Region)
+	}
+	if !strings.Contains(arn, ":"+p.account+":") {
+		p.say("The alarms go to a topic of another account: whether someone subscribes to it was not looked at.")
+		return nil
+	}
+	var out struct {
+		Attributes struct{ SubscriptionsConfirmed, SubscriptionsPending string }
+	}
+	if err := p.aws.Call("sns", "get_topic_attributes", cloud.Params{"TopicArn": arn}, &out); err != nil {
+		return fmt.Errorf("the topic %s cannot be read: %w", arn, err)
+	}
+	if out.Attributes.SubscriptionsConfirmed != "0" {
+		return nil
+	}
+	return fmt.Errorf("no one subscribes to AlarmTopicArn (%s subscriptions wait to be confirmed), so alarms would reach no one: "+
+		"aws sns subscribe --region %s --topic-arn %s --protocol email --notification-endpoint …", out.Attributes.SubscriptionsPending, p.aws.Region, arn)
+}
+
+// lookAtLogRole wants the role with which API Gateway writes logs. It is a setting of the account and region.
+func (p *program) lookAtLogRole() error {
+	var out struct{ CloudwatchRoleArn string }
+	if err := p.aws.Call("apigateway", "get_account", cloud.Params{}, &out); err != nil {
+		return fmt.Errorf("API Gateway's settings cannot be read: %w", err)
+	}
+	if out.CloudwatchRoleArn == "" {
+		return errors.New("ApiAccessLog=true needs a role of the account with which API Gateway writes logs (runbook, \"Finding a request\")")
+	}
+	return nil
+}

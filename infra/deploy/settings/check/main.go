@@ -1,0 +1,55 @@
+// Command check refuses settings of `make deploy` that cannot work, before anything is installed or compiled that takes long.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"latchkey/infra/deploy/settings"
+)
+
+func main() {
+	if err := check(".", os.LookupEnv); err != nil {
+		fmt.Fprintln(os.Stderr, "latchkey:", err)
+		os.Exit(1)
+	}
+}
+
+// check checks each given value by itself. With an issuer, which a first deployment needs, it checks all values together:
+// without one, those of the deployed stack count too, and are not known yet. root is the repository's folder.
+func check(root string, lookup func(string) (string, bool)) error {
+	var wrong settings.Faults
+	given, err := settings.Read(lookup)
+	wrong.Note(err)
+	t, err := settings.ReadTemplate(root)
+	if err != nil {
+		return err
+	}
+	wrong.Note(t.CheckValues(given.Parameters))
+	_, first := given.Parameters["Issuer"]
+	if first {
+		wrong.Note(t.CheckTogether(func(name string) string { return t.Value(name, given.Parameters, nil) }))
+	}
+	if given.Region == "" && !hasConfig(lookup) {
+		wrong.Note(settings.ErrNoRegion)
+		if !first {
+			wrong.Note(fmt.Errorf("a new stack needs ISSUER= and AUDIENCE= too: %s", settings.Usage))
+		}
+	}
+	return wrong.Err()
+}
+
+// hasConfig reports whether AWS's clients have a configuration file, which may name a region.
+func hasConfig(lookup func(string) (string, bool)) bool {
+	path, given := lookup("AWS_CONFIG_FILE")
+	if !given {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return false
+		}
+		path = filepath.Join(home, ".aws", "config")
+	}
+	_, err := os.Stat(path)
+	return err == nil
+}

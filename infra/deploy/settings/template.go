@@ -1,0 +1,160 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Template has the parameters and the rules of the template.
+type Template struct {
+	Parameters map[string]Parameter `yaml:"Parameters"`
+	Rules      map[string]rule      `yaml:"Rules"`
+}
+
+// ReadTemplate reads template.yaml in a folder.
+func ReadTemplate(root string) (t Template, err error) {
+	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		return t, err
+	}
+	if err := yaml.Unmarshal(text, &t); err != nil {
+		return t, fmt.Errorf("template.yaml: %w", err)
+	}
+	return t, nil
+}
+
+// Parameter is a parameter of the template, with what CloudFormation checks of its value.
+type Parameter struct {
+	Default        *string  `yaml:"Default"`
+	AllowedPattern string   `yaml:"AllowedPattern"`
+	AllowedValues  []string `yaml:"AllowedValues"`
+	MinValue       *float64 `yaml:"MinValue"`
+	MaxValue       *float64 `yaml:"MaxValue"`
+	MaxLength      *int     `yaml:"MaxLength"`
+}
+
+// check returns an error when CloudFormation would refuse a value.
+func (d Parameter) check(name, value string) error {
+	number, errNumber := strconv.ParseFloat(value, 64)
+	switch {
+	case len(d.AllowedValues) > 0 && !slices.Contains(d.AllowedValues, value):
+		return fmt.Errorf("%s=%s: it is one of %s", name, value, strings.Join(d.AllowedValues, ", "))
+	case d.AllowedPattern != "" && !regexp.MustCompile(`^(?:`+d.AllowedPattern+`)$`).MatchString(value):
+		return fmt.Errorf("%s=%s: it must match %s", name, value, d.AllowedPattern)
+	case d.MaxLength != nil && len(value) > *d.MaxLength:
+		return fmt.Errorf("%s has %d characters: %d are the most", name, len(value), *d.MaxLength)
+	case d.MinValue == nil && d.MaxValue == nil:
+		return nil
+	case errNumber != nil:
+		return fmt.Errorf("%s=%s is no number", name, value)
+	case d.MinValue != nil && number < *d.MinValue:
+		return fmt.Errorf("%s=%s: %v is the least", name, value, *d.MinValue)
+	case d.MaxValue != nil && number > *d.MaxValue:
+		return fmt.Errorf("%s=%s: %v is the most", name, value, *d.MaxValue)
+	}
+	return nil
+}
+
+// rule is one of the template's rules: CloudFormation refuses values that fulfil its condition and not its assertions.
+type rule struct {
+	RuleCondition yaml.Node `yaml:"RuleCondition"`
+	Assertions    []struct {
+		Assert            yaml.Node `yaml:"Assert"`
+		AssertDescription string    `yaml:"AssertDescription"`
+	} `yaml:"Assertions"`
+}
+
+// Faults are what is wrong, for one line.
+type Faults []string
+
+// Note adds an error, if there is one.
+func (f *Faults) Note(err error) {
+	if err != nil {
+		*f = append(*f, err.Error())
+	}
+}
+
+// Err returns all of them in one error, or nil.
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(f, "; "))
+}
+
+// CheckValues checks each given value by itself. Each must be of one of the template's parameters: the SAM CLI would ignore
+// another one silently.
+func (t Template) CheckValues(given map[string]string) error {
+	var wrong Faults
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if d, ok := t.Parameters[name]; ok {
+			wrong.Note(d.check(name, given[name]))
+		} else {
+			wrong.Note(fmt.Errorf("the template has no parameter %s", name))
+		}
+	}
+	return wrong.Err()
+}
+
+// Value returns the value that a parameter gets: the given one, that of the deployed stack, or the default.
+func (t Template) Value(name string, given, deployed map[string]string) string {
+	for _, values := range []map[string]string{given, deployed} {
+		if v, ok := values[name]; ok {
+			return v
+		}
+	}
+	if d := t.Parameters[name].Default; d != nil {
+		return *d
+	}
+	return ""
+}
+
+// CheckTogether checks all values of a deployment: by the template's rules, and for what tokens are known by.
+func (t Template) CheckTogether(value func(name string) string) error {
+	var wrong Faults
+	if value("Audience") == "" && value("ClientIds") == "" {
+		wrong.Note(errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it no token is taken"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
+		r := t.Rules[name]
+		if applies, err := holds(&r.RuleCondition, value); err != nil || !applies {
+			wrong.Note(err)
+			continue
+		}
+		for _, a := range r.Assertions {
+			holds, err := holds(&a.Assert, value)
+			if err == nil && !holds {
+				err = errors.New(a.AssertDescription)
+			}
+			wrong.Note(err)
+		}
+	}
+	return wrong.Err()
+}
+
+// holds evaluates a condition of a rule. Error: it has a function that is not known here.
+func holds(n *yaml.Node, value func(name string) string) (bool, error) {
+	text := func(n *yaml.Node) string {
+		if n.Tag == "!Ref" {
+			return value(n.Value)
+		}
+		return n.Value
+	}
+	switch n.Tag {
+	case "!Not":
+		holds, err := holds(n.Content[0], value)
+		return !holds, err
+	case "!Equals":
+		return text(n.Content[0]) == text(n.Content[1]), nil
+	}
+	return false, fmt.Errorf("template.yaml, line %d: %s in a rule", n.Line, n.Tag)
+}

@@ -1,0 +1,23 @@
+package parameters_test
+
+import (
+	"maps"
+	"testing"
+
+	"latchkey/infra/tools/parameters"
+)
+
+func TestParametersAreNamesWithValues(t *testing.T) {
+	got, err := parameters.Parse(" Issuer=https://t.example/?a=b\tAudience= \n")
+	if err != nil || !maps.Equal(got, map[string]string{"Issuer": "https://t.example/?a=b", "Audience": ""}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, wrong := range []string{"Issuer", "=x", "Issuer=a Issuer=b", "Issuer=https://t.example, Audience"} {
+		if got, err := parameters.Parse(wrong); err == nil {
+			t.Errorf("%q: %v", wrong, got)
+		}
+	}
+	if got, err := parameters.Parse(" "); err != nil || len(got) != 0 {
+		t.Errorf("none: %v, %v", got, err)
+	}
+}

@@ -168,14 +168,21 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	held(t, "A day of", floodDays(t, s, refused.Million()))
 	held(t, "A million of", rows)
 	held(t, "A month of", months)
-	readme := repositoryFile(t, "README.md")
-	for text, want := range map[string]float64{
-		`about \$(\d+\.\d\d) in us-east-1`: core.Million(), `about \$(\d+) by calculation`: webhook.Million(), `about \$(\d+\.\d\d) a month`: months[0].dollars[0],
-	} {
-		said := regexp.MustCompile(text).FindStringSubmatch(readme)
-		if said == nil || !near(said[1], want) {
-			t.Errorf("the README says %q of %q, measured %.2f", said, text, want)
-		}
+	said(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
+	said(t, "README.md", `about \$(\d+) by calculation`, webhook.Million())
+	said(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
+	said(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
+	said(t, "infra/docs/deploy.md", `and a dashboard, for about \$(\d+\.\d\d) a month`, months[1].dollars[0])
+	said(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
+	said(t, "infra/docs/costs.md", `of which \$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
+}
+
+// said compares the figure in a sentence of a file, the pattern's first group, with the measured one.
+func said(t *testing.T, file, pattern string, want float64) {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(repositoryFile(t, file))
+	if found == nil || !near(found[1], want) {
+		t.Errorf("%s says %q of %q, measured %.2f", file, found, pattern, want)
 	}
 }
 

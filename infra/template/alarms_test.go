@@ -21,6 +21,8 @@ func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { holds(t, alarmsAreHear
 
 func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { holds(t, dashboard) }
 
+func TestOperatorsSeeHowLongRequestsTake(t *testing.T) { holds(t, latency) }
+
 // alarmList has every alarm with its metric and its limit, as the check alarms writes them.
 var alarmList = map[string]string{
 	"ApiErrorsAlarm": "(errors - FILL(unknown, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
@@ -31,9 +33,9 @@ var alarmList = map[string]string{
 	"ConcurrencyAlarm": "100 * running / SERVICE_QUOTA(running) of AWS/Usage ResourceCount Class=None Resource=ConcurrentExecutions Service=Lambda " +
 		"Type=Resource Maximum of 60 s > 80, 3 times, notBreaching",
 	"ConsumersAlarm":           "AWS/Lambda Errors FunctionName=CheckConsumersFunction: Sum of 86400 s > 0, 1 times, notBreaching",
-	"DeliveryDeadLettersAlarm": "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=DeliveryDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
+	"DeliveryDeadLettersAlarm": "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=DeliveryDeadLetters: Maximum of 60 s > 0, 1 times, notBreaching",
 	"DroppedRecursionAlarm":    "AWS/Lambda RecursiveInvocationsDropped FunctionName=DeliverFunction: Sum of 300 s > 0, 1 times, notBreaching",
-	"FanoutDeadLettersAlarm":   "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=FanoutDeadLetters: Maximum of 300 s > 0, 1 times, notBreaching",
+	"FanoutDeadLettersAlarm":   "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=FanoutDeadLetters: Maximum of 60 s > 0, 1 times, notBreaching",
 	"FunctionThrottlesAlarm":   "AWS/Lambda Throttles: Sum of 300 s > 0, 2 times, notBreaching",
 	"OldestDueAlarm":           "Latchkey OldestDue service=latchkey: Maximum of 300 s > 600, 2 times, breaching",
 	"QueueAgeAlarm":            "AWS/SQS ApproximateAgeOfOldestMessage QueueName=DeliveryQueue: Maximum of 300 s > 1800, 2 times, notBreaching",
@@ -45,7 +47,7 @@ var alarmList = map[string]string{
 	"TableErrorsAlarm": "SUM(METRICS()) of AWS/DynamoDB ReadThrottleEvents TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=BatchGetItem TableName=Table Sum of 300 s, " +
 		"AWS/DynamoDB SystemErrors Operation=GetItem TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=Query TableName=Table Sum of 300 s, " +
 		"AWS/DynamoDB SystemErrors Operation=TransactWriteItems TableName=Table Sum of 300 s, AWS/DynamoDB SystemErrors Operation=UpdateItem TableName=Table Sum of 300 s, " +
-		"AWS/DynamoDB WriteThrottleEvents TableName=Table Sum of 300 s > 0, 2 times, notBreaching",
+		"AWS/DynamoDB WriteThrottleEvents GlobalSecondaryIndexName=due TableName=Table Sum of 300 s, AWS/DynamoDB WriteThrottleEvents TableName=Table Sum of 300 s > 0, 2 times, notBreaching",
 }
 
 // measured returns a metric with its dimensions as text.
@@ -168,6 +170,32 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s looks at %v, which no code counts", name, m["MetricName"]))
 			}
 		}
+	}
+	return wrong
+}
+
+// latency wants a widget of the dashboard to show how long the API takes, and how long the functions behind the
+// authorizer take, for 99 of 100 requests.
+func latency(tpl *translated.Template) (wrong []string) {
+	var shown map[string]any
+	if err := json.Unmarshal([]byte(fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])), &shown); err != nil {
+		return []string{"the dashboard is no JSON: " + err.Error()}
+	}
+	var found []string
+	for _, w := range list(shown["widgets"]) {
+		p := object(object(w)["properties"])
+		for _, m := range list(p["metrics"]) {
+			if line := quoted(m); strings.Contains(line, "Latency") {
+				found = append(found, fmt.Sprint(p["stat"], " ", line))
+			}
+		}
+	}
+	want := []string{
+		`p99 ["AWS/ApiGateway","Latency","ApiName","latchkey","Stage","live"]`,
+		`p99 ["AWS/ApiGateway","IntegrationLatency","ApiName","latchkey","Stage","live"]`,
+	}
+	if !slices.Equal(found, want) {
+		wrong = append(wrong, fmt.Sprintf("the dashboard shows %q, want %q", found, want))
 	}
 	return wrong
 }

@@ -23,6 +23,8 @@ func TestSwitchesAreOnOrOff(t *testing.T) { holds(t, switches) }
 
 func TestLogsAreKeptForATimeThatCloudWatchTakes(t *testing.T) { holds(t, retention) }
 
+func TestLambdaHasTheLevelsOfSystemLogLevel(t *testing.T) { holds(t, levels) }
+
 func TestSecretParametersAreNotShown(t *testing.T) { holds(t, secret) }
 
 func TestVariablesAreNamedAfterTheirParameters(t *testing.T) { holds(t, variables) }
@@ -109,6 +111,9 @@ func budgets(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
+// longLists are the parameters with listed values that no condition compares. Other checks read their values.
+var longLists = []string{"LogRetentionDays", "SystemLogLevel"}
+
 // switches wants a parameter with listed values to have two: the conditions compare it with one of them. A parameter
 // of true and false is false by default.
 func switches(tpl *translated.Template) (wrong []string) {
@@ -116,7 +121,7 @@ func switches(tpl *translated.Template) (wrong []string) {
 	found := 0
 	for _, name := range names {
 		values := allowed(declared[name])
-		if len(values) == 0 || name == "LogRetentionDays" {
+		if len(values) == 0 || slices.Contains(longLists, name) {
 			continue
 		}
 		found++
@@ -144,6 +149,16 @@ func retention(tpl *translated.Template) (wrong []string) {
 		if !slices.Contains(days, v) {
 			wrong = append(wrong, "CloudWatch keeps logs for no "+v+" days")
 		}
+	}
+	return wrong
+}
+
+// levels wants the levels to be those of Lambda, and the one with the fewest lines to be the default: three lines of
+// Lambda's for each call would cost more than ours.
+func levels(tpl *translated.Template) (wrong []string) {
+	_, declared := parametersOf(tpl)
+	if p := declared["SystemLogLevel"]; !slices.Equal(allowed(p), []string{"DEBUG", "INFO", "WARN"}) || p["Default"] != "WARN" {
+		wrong = append(wrong, fmt.Sprintf("SystemLogLevel is one of %q, by default %v", allowed(p), p["Default"]))
 	}
 	return wrong
 }

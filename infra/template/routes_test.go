@@ -44,6 +44,8 @@ var public = []string{
 
 func TestEveryRouteButThePublicOnesHasTheAuthorizer(t *testing.T) { holds(t, closed) }
 
+func TestNoRouteNamesASchemeThatTheDocumentLacks(t *testing.T) { holds(t, schemes) }
+
 func TestTheAuthorizerDecidesEveryRequestAnew(t *testing.T) { holds(t, uncached) }
 
 func TestTheTemplateServesTheRoutesOfTheTableByTheirFunctions(t *testing.T) { holds(t, sameRoutes) }
@@ -74,6 +76,28 @@ func closed(tpl *translated.Template) (wrong []string) {
 	for _, r := range route.All() {
 		if open := slices.Contains(public, r.Name()); open != (r.Takes == principal.Public) {
 			wrong = append(wrong, fmt.Sprintf("%s takes %s in the table of routes", r.Name(), r.Takes))
+		}
+	}
+	return wrong
+}
+
+// schemes wants the security of each route to be the authorizer alone, and a public route to have none. API Gateway
+// may warn about a scheme that the document does not define, and every deployment would fail (FailOnWarnings).
+func schemes(tpl *translated.Template) (wrong []string) {
+	body := object(tpl.Resources["Api"].Properties["Body"])
+	const scheme = "Credentials"
+	if defined := slices.Collect(maps.Keys(object(body["securityDefinitions"]))); !slices.Equal(defined, []string{scheme}) || body["security"] != nil {
+		wrong = append(wrong, fmt.Sprintf("the document has the schemes %q and the security %v", defined, body["security"]))
+	}
+	for path, item := range object(body["paths"]) {
+		for method, operation := range object(item) {
+			want := `[{"` + scheme + `":[]}]`
+			if slices.Contains(public, strings.ToUpper(method)+" "+path) {
+				want = "null"
+			}
+			if got := quoted(object(operation)["security"]); got != want {
+				wrong = append(wrong, fmt.Sprintf("%s %s has the security %s, want %s", method, path, got, want))
+			}
 		}
 	}
 	return wrong

@@ -73,7 +73,7 @@ func settings(tpl *translated.Template) []string {
 // function behind the URL, which has no other limit. The deliver function queues its own next message, which Lambda
 // drops after 16 rounds unless RecursiveLoop allows it.
 func functionProperties(tpl *translated.Template) (wrong []string) {
-	const common = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":"WARN"},` +
+	const common = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":{"Ref":"SystemLogLevel"}},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
 	for _, name := range tpl.Named("AWS::Lambda::Function") {
 		got := without(rawProperties(tpl, name), "Architectures", "Code", "Environment", "LogGroup", "MemorySize", "Role", "Timeout")

@@ -23,6 +23,9 @@ const (
 	DashboardMonth = 3.00 // of a dashboard of CloudWatch
 	SeriesMonth    = 0.30 // of a metric, or of one value of its dimension
 	WebACLMonth    = 8.00 // of a firewall with three rules
+
+	StoredMonth   = 0.25 // of a GB of the table
+	RecoveryMonth = 0.20 // of a GB of the table, for its point-in-time recovery
 )
 
 // Use counts what one call uses of AWS's services.

@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/lambda"
+	"latchkey/pkg/link"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// writeAll makes rows of each kind, and returns the ids by which readAll finds them.
+func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
+	t.Helper()
+	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
+	c.NewUser(t, "eve@example.com")
+	zoe := store.Seen{
+		Issuer: "https://issuer.test", Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe", IssuedAt: 1, AskedAt: 2,
+	}
+	wants(t, second(c.SignIn(ctx, store.Identity{}, false, zoe)), "")
+	externalID := "cus_1"
+	request := problem.WithRequestID(ctx, "request-1")
+	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")
+	deleted := c.NewOrg(t, c.ada)
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), deleted), "")
+	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), once[store.MintedKey](c, idempotencyKey, "{}", `{"id":1}`))
+	wants(t, err, "")
+	key := made.Made.ID
+	c.pass(time.Hour)
+	for len(c.rowsOf(t, "USED#")) == 0 { // a slow database does not get the note
+		c.NoteUse(ctx, row(t, c.Table, c.org, key), c.Now().UnixMilli())
+	}
+	successor := rotate(t, c.Table, c.org, c.ada, key, 7*dayLong, "").ID
+	thief, setter := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID, makeKey(t, c.Table, c.org, c.ada, 0).ID
+	c.imports(t, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
+
+	claimed, device := c.link(t, time.Hour), "Phone"
+	claim := claimed.claim("k")
+	claim.Device = &link.Device{Name: &device}
+	wants(t, second(c.ClaimLink(ctx, claim)), "")
+	c.link(t, dayLong)
+	stolen, err := c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-2", ExpiresIn: dayLong, By: thief, Paid: 1}, store.Once[store.MintedLink]{})
+	wants(t, err, "")
+	stolenToken, err := link.ParseToken(stolen.Made.Token.Text.Reveal())
+	wants(t, err, "")
+
+	wanted := c.wanted(successor)
+	wanted.URL, wanted.Description, wanted.Events = "https://receiver.example/hook", "Ours", []string{webhook.Every}
+	endpoint, err := c.CreateEndpoint(ctx, wanted, store.Once[store.Endpoint]{})
+	wants(t, err, "")
+	url := "https://other.example/hook"
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.Made.ID, store.EndpointChange{URL: &url, By: setter})), "")
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.Made.ID, store.EndpointChange{Events: []string{"test", webhook.Every}, By: successor})), "")
+	failed, parked := c.attempts(t, endpoint.Made)
+	disabled := c.endpoint(t)
+	c.enable(t, disabled.ID, false)
+	held := c.fanned(t, disabled.ID)
+	c.test(t, endpoint.Made.ID) // waits for its fan-out
+	published := c.publish(t, publications("order-1")...)
+	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief), "")
+	wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief), "")
+
+	c.pass(time.Hour)
+	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, store.DefaultLimits().Budget.Burst), "")
+	l := lease(t, c.Table) // is still in force when the rows are read
+	for _, name := range []string{"a", "b"} {
+		wants(t, c.ActivateSigningKey(ctx, l, signingKeys(t, c.Table), jwk(name), "arn:"+name), "")
+	}
+	wants(t, c.PublishSigningKey(ctx, l, jwk("c"), "arn:c"), "")
+	wants(t, c.RevokeVerificationKey(ctx, jwk("a").Kid), "")
+	wants(t, c.NoteDisabledKey(ctx, l, jwk("a").Kid), "")
+	wants(t, c.KeepMadeKey(ctx, l, "arn:d"), "")
+	hash := func(token link.Token) string { return base64.StdEncoding.EncodeToString(token.Hash[:]) }
+	return map[string]string{
+		"ada": string(c.ada), "bob": string(bob), "org": string(c.org), "app": string(c.app),
+		"key": string(key), "successor": string(successor), "thief": string(thief), "setter": string(setter), "deleted": string(deleted),
+		"claimed": string(claimed.ID), "claimedHash": hash(claimed.token), "stolen": string(stolen.Made.ID), "stolenHash": hash(stolenToken),
+		"endpoint": string(endpoint.Made.ID), "disabled": string(disabled.ID),
+		"failed": string(failed), "parked": string(parked), "held": string(held), "published": string(published[0]),
+	}
+}
+
+// attempts makes a delivery to an endpoint that has failed once, and one that waits for the endpoint's breaker.
+func (c *connected) attempts(t *testing.T, h store.Endpoint) (failed, parked id.Event) {
+	t.Helper()
+	failed, parked = c.fanned(t, h.ID), c.fanned(t, h.ID)
+	w, status, body := c.work(t, h.ID, failed), 500, "<no>"
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "attempt-1")), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
+		Last:   store.LastAttempt{ID: "attempt-1", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
+		Status: webhook.DeliveryPending, Next: c.Now().UnixMilli() + 5000,
+	}), "")
+	for range webhook.BreakAfter {
+		c.pass(10 * time.Second)
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+	}
+	wants(t, c.Deliveries().Park(ctx, c.work(t, h.ID, parked), c.seen(t, h.ID).OpenUntil), "")
+	return failed, parked
+}
+
+// The names of reads of what functions send to each other.
+const (
+	readContext = "context of the authorizer: "
+	readMessage = "message of the queue"
+)
+
+// sentBy returns what functions send to each other, by the name of its read.
+func sentBy(t *testing.T, of asked) map[string]json.RawMessage {
+	t.Helper()
+	out := map[string]json.RawMessage{}
+	send := func(name string, v any) {
+		t.Helper()
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = text
+	}
+	user, o, app, key := id.User(of.IDs["ada"]), id.Org(of.IDs["org"]), id.App(of.IDs["app"]), id.Key(of.IDs["key"])
+	for _, p := range []principal.Principal{
+		{Kind: principal.User, UserID: user, SignedInAt: of.At / 1000}, {Kind: principal.Key, OrgID: o, AppID: app, KeyID: key},
+		{Kind: principal.Service, Name: "billing"}, {Kind: principal.None},
+	} {
+		send(readContext+string(p.Kind), p.Context())
+	}
+	send(readMessage, webhook.Message{Org: o, DeliveryID: webhook.DeliveryID{App: app, Endpoint: id.Endpoint(of.IDs["endpoint"]), Event: id.Event(of.IDs["failed"])}})
+	return out
+}
+
+// readSent reads such a text as the functions do, and returns what they get from it.
+func readSent(t *testing.T, name string, sent json.RawMessage) json.RawMessage {
+	t.Helper()
+	var got any
+	if strings.HasPrefix(name, readContext) {
+		e := events.APIGatewayProxyRequest{HTTPMethod: http.MethodGet, Path: "/", Resource: "/"}
+		if err := json.Unmarshal(sent, &e.RequestContext.Authorizer); err != nil {
+			t.Fatal(err)
+		}
+		_, err := lambda.HTTP(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			p, err := principal.FromContext(r.Context())
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			got = p
+		}))(ctx, e)
+		wants(t, err, "")
+	} else {
+		m, err := webhook.ParseMessage(string(sent))
+		wants(t, err, "")
+		got = m
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -109,16 +109,16 @@ func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
 	r.consumers()
 	_, err := r.checkConsumers()
 	refused(t, err, "must be mended")
-	may := operatorMay(t)
+	o := readOperator(t)
 	if want, got := []string{"apigateway:GET", "cloudformation:DescribeStacks", "sts:GetCallerIdentity"}, r.aws.Calls(); !slices.Equal(got, want) {
 		t.Errorf("calls %q, want %q", got, want)
 	}
 	for _, path := range []string{"restapis", "restapis/r1/authorizers", "restapis/r1/stages/live/exports/oas30", "apis", "apis/h1/authorizers"} {
-		if !may("apigateway:GET", "arn:aws:apigateway:eu-central-1::/"+path) {
+		if !o.may("apigateway:GET", "arn:aws:apigateway:eu-central-1::/"+path) {
 			t.Errorf("the runbook's policy does not allow to read /%s", path)
 		}
 	}
-	if may("apigateway:PATCH", "arn:aws:apigateway:eu-central-1::/apis/h1") {
+	if o.may("apigateway:PATCH", "arn:aws:apigateway:eu-central-1::/apis/h1") {
 		t.Error("the runbook's policy allows to change other APIs")
 	}
 }

@@ -2,72 +2,26 @@ package main
 
 import (
 	"encoding/json"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"latchkey/infra/lab/iam"
 	"latchkey/infra/lab/translated"
 )
 
-// creates has the right that creates a resource, for each type in the template. The runbook's policy
-// also has rights to change and delete each.
-var creates = map[string]string{
-	"AWS::ApiGateway::Authorizer":      "apigateway:POST",
-	"AWS::ApiGateway::Deployment":      "apigateway:POST",
-	"AWS::ApiGateway::GatewayResponse": "apigateway:PUT",
-	"AWS::ApiGateway::RestApi":         "apigateway:POST",
-	"AWS::ApiGateway::Stage":           "apigateway:POST",
-	"AWS::ApiGateway::BasePathMapping": "apigateway:POST",
-	"AWS::ApiGateway::DomainName":      "apigateway:POST",
-	"AWS::CloudWatch::Alarm":           "cloudwatch:PutMetricAlarm",
-	"AWS::CloudWatch::Dashboard":       "cloudwatch:PutDashboard",
-	"AWS::DynamoDB::Table":             "dynamodb:CreateTable",
-	"AWS::Events::Rule":                "events:PutRule",
-	"AWS::IAM::ManagedPolicy":          "iam:CreatePolicy",
-	"AWS::IAM::Role":                   "iam:CreateRole",
-	"AWS::KMS::Key":                    "kms:CreateKey",
-	"AWS::Lambda::EventSourceMapping":  "lambda:CreateEventSourceMapping",
-	"AWS::Lambda::EventInvokeConfig":   "lambda:PutFunctionEventInvokeConfig",
-	"AWS::Lambda::Function":            "lambda:CreateFunction",
-	"AWS::Lambda::Permission":          "lambda:AddPermission",
-	"AWS::Lambda::Url":                 "lambda:CreateFunctionUrlConfig",
-	"AWS::Logs::LogGroup":              "logs:CreateLogGroup",
-	"AWS::SQS::Queue":                  "sqs:CreateQueue",
-	"AWS::SSM::Parameter":              "ssm:PutParameter",
-	"AWS::WAFv2::WebACL":               "wafv2:CreateWebACL",
-	"AWS::WAFv2::WebACLAssociation":    "wafv2:AssociateWebACL",
+// managedLimit is IAM's limit for a managed policy, in characters that are not white space.
+const managedLimit = 6144
+
+// operator is the runbook's policy of an operator.
+type operator struct {
+	*iam.Authority
+	text    string
+	actions []string // of all statements; * is any text
 }
 
-// texts is a text or a list of them.
-type texts []string
-
-func (l *texts) UnmarshalJSON(b []byte) error {
-	if b[0] == '"' {
-		*l = texts{""}
-		return json.Unmarshal(b, &(*l)[0])
-	}
-	return json.Unmarshal(b, (*[]string)(l))
-}
-
-// match reports whether one of the patterns matches the given text; * matches any text.
-func (l texts) match(given string) bool {
-	return slices.ContainsFunc(l, func(pattern string) bool {
-		return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(given)
-	})
-}
-
-// statement is a statement of a policy.
-type statement struct {
-	Effect           string
-	Action, Resource texts
-	Condition        any
-}
-
-// operatorMay returns a function that reports whether the runbook's policy allows an action, on each of
-// these resources.
-func operatorMay(t *testing.T) func(action string, resources ...string) bool {
+// readOperator reads the policy from the runbook.
+func readOperator(t *testing.T) operator {
 	t.Helper()
 	_, section, ok := strings.Cut(readFile(t, "../docs/runbook.md"), "\n## An operator's rights\n")
 	_, section, fenced := strings.Cut(section, "```json\n")
@@ -75,63 +29,98 @@ func operatorMay(t *testing.T) func(action string, resources ...string) bool {
 	if !ok || !fenced || !closed {
 		t.Fatal("the runbook has no policy of an operator")
 	}
-	var policy struct {
-		Version   string
-		Statement []statement
-	}
-	in := json.NewDecoder(strings.NewReader(text))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&policy); err != nil {
+	var document map[string]any
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range policy.Statement {
-		if s.Effect != "Allow" || len(s.Resource) == 0 {
-			t.Errorf("%+v", s)
+	if document["Version"] != "2012-10-17" || len(document) != 2 {
+		t.Errorf("a policy has Version and Statement, and variables need the version 2012-10-17: %v", document["Version"])
+	}
+	o := operator{text: text}
+	for _, s := range translated.List(document["Statement"]) {
+		o.actions = append(o.actions, translated.Words(translated.Object(s)["Action"])...)
+		if len(translated.Words(translated.Object(s)["Resource"])) == 0 {
+			t.Errorf("a statement without a resource: %v", s)
 		}
 	}
-	return func(action string, resources ...string) bool {
-		return slices.ContainsFunc(policy.Statement, func(s statement) bool {
-			return s.Action.match(action) && !slices.ContainsFunc(resources, func(r string) bool { return !s.Resource.match(r) })
-		})
-	}
-}
-
-// TestTheOperatorsPolicyMakesEveryResource wants a right to create each resource of the template, and no right
-// to read or write rows, to sign, or to make users.
-func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
-	t.Parallel()
-	may := operatorMay(t)
-	tpl, err := translated.Translate(t.Context(), filepath.Join("..", "..", "template.yaml"), translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example"}})
+	const kind = "AWS::IAM::ManagedPolicy"
+	var err error
+	o.Authority, err = iam.New(&translated.Template{
+		Raw:       map[string]any{"Resources": map[string]any{"Operator": map[string]any{"Type": kind}}},
+		Resources: map[string]translated.Resource{"Operator": {Type: kind, Properties: map[string]any{"PolicyDocument": document}}},
+	}, "iam:PassedToService", "iam:AWSServiceName")
 	if err != nil {
 		t.Fatal(err)
 	}
-	resources, _ := tpl.Raw["Resources"].(map[string]any)
-	if len(resources) == 0 {
-		t.Fatal("no resources")
-	}
-	for name, r := range resources {
-		resource, _ := r.(map[string]any)
-		kind, _ := resource["Type"].(string)
-		if action, known := creates[kind]; !known || !may(action) {
-			t.Errorf("%s: the runbook's policy makes no %s", name, kind)
-		}
-	}
-	for _, action := range []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:Scan", "kms:Sign", "iam:CreateUser", "sqs:ReceiveMessage"} {
-		if may(action) {
+	return o
+}
+
+// may reports whether the policy allows an action on a resource, in a request without condition keys.
+func (o operator) may(action, resource string) bool {
+	return o.Decide("Operator", iam.Need{Action: action, Resource: resource}) == nil
+}
+
+// mentions reports whether a statement allows the action on some resource.
+func (o operator) mentions(action string) bool {
+	return slices.ContainsFunc(o.actions, func(pattern string) bool {
+		return translated.Like(strings.ToLower(pattern), strings.ToLower(action))
+	})
+}
+
+// TestTheOperatorReadsNoRowsAndSignsNothing wants no right to read or write rows, to sign, to receive messages or to make users.
+func TestTheOperatorReadsNoRowsAndSignsNothing(t *testing.T) {
+	t.Parallel()
+	o := readOperator(t)
+	for _, action := range []string{
+		"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:Query", "dynamodb:Scan",
+		"dynamodb:GetRecords", "dynamodb:PartiQLSelect", "dynamodb:ExportTableToPointInTime", "dynamodb:RestoreTableToPointInTime",
+		"kms:Sign", "kms:Decrypt", "kms:CreateGrant", "sqs:ReceiveMessage", "sqs:SendMessage", "iam:CreateUser", "iam:AttachRolePolicy", "sts:AssumeRole",
+	} {
+		if o.mentions(action) {
 			t.Errorf("the runbook's policy allows %s", action)
 		}
 	}
 }
 
-// mayCall wants the runbook's policy to allow each call that was made.
+// TestTheOperatorsPolicyFitsIAM wants the policy to fit a managed policy, also for a stack whose name is three times as long.
+func TestTheOperatorsPolicyFitsIAM(t *testing.T) {
+	t.Parallel()
+	text := strings.ReplaceAll(readOperator(t).text, "latchkey", strings.Repeat("latchkey", 3))
+	if n := len(strings.Join(strings.Fields(text), "")); n > managedLimit {
+		t.Errorf("%d characters, and IAM takes %d: split the policy", n, managedLimit)
+	}
+}
+
+// TestTheOperatorActsOnlyOnTheStack wants no right to change keys, roles, APIs and firewalls of others.
+func TestTheOperatorActsOnlyOnTheStack(t *testing.T) {
+	t.Parallel()
+	o := readOperator(t)
+	for action, resource := range map[string]string{
+		"kms:ScheduleKeyDeletion":     keyARN,
+		"lambda:UpdateFunctionCode":   "arn:aws:lambda:eu-central-1:123456789012:function:other-Function-1A2B3C",
+		"iam:PutRolePolicy":           "arn:aws:iam::123456789012:role/other",
+		"iam:PassRole":                "arn:aws:iam::123456789012:role/latchkey-OrgsRole-1A2B3C", // without iam:PassedToService: to a service that is not Lambda
+		"iam:CreateServiceLinkedRole": serviceLinked,                                             // without iam:AWSServiceName
+		"apigateway:PATCH":            "arn:aws:apigateway:eu-central-1::/account",
+		"wafv2:UpdateWebACL":          ownACL,
+		"wafv2:DeleteWebACL":          ownACL,
+		"cloudformation:DeleteStack":  "arn:aws:cloudformation:eu-central-1:123456789012:stack/other/1a2b3c",
+	} {
+		if o.may(action, resource) {
+			t.Errorf("the runbook's policy allows %s on %s", action, resource)
+		}
+	}
+}
+
+// mayCall wants the runbook's policy to allow each call that was made, on some resource.
 func (r *rig) mayCall() {
 	r.t.Helper()
-	may, calls := operatorMay(r.t), r.aws.Calls()
+	o, calls := readOperator(r.t), r.aws.Calls()
 	if len(calls) < 5 { // a deployment makes more: the stand-in recorded too little
 		r.t.Errorf("only %q was called", calls)
 	}
 	for _, call := range calls {
-		if !may(call) {
+		if !o.mentions(call) {
 			r.t.Errorf("the runbook's policy does not allow %s", call)
 		}
 	}

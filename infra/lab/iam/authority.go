@@ -40,9 +40,10 @@ type Authority struct {
 	denied map[string]int // refused calls, by DeniedError.Kind
 }
 
-// New reads the roles of a template. A policy that this package cannot evaluate as AWS does is an error.
-func New(t *translated.Template) (*Authority, error) {
-	roles, err := rolesOf(t)
+// New reads the roles of a template. A policy that this package cannot evaluate as AWS does is an error. Given are condition
+// keys that this package knows no values of: the caller of Decide puts them into Need.Context.
+func New(t *translated.Template, given ...string) (*Authority, error) {
+	roles, err := rolesOf(t, given)
 	return &Authority{roles: roles, denied: make(map[string]int)}, err
 }
 

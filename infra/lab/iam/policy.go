@@ -105,12 +105,12 @@ func allOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 // rolesOf reads the role of each function, by the function's logical id, and each managed policy, by its own: a program
 // outside Lambda that has that id as its access key id gets this policy as its role. A part of a policy that this
 // package does not evaluate is an error.
-func rolesOf(t *translated.Template) (map[string][]*statement, error) {
+func rolesOf(t *translated.Template, given []string) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
 	var wrong []error
 	read := func(name, role string, policy map[string]any) {
 		for _, v := range translated.List(translated.Object(policy["PolicyDocument"])["Statement"]) {
-			s, err := parse(role, translated.Object(v))
+			s, err := parse(role, translated.Object(v), slices.Concat(keys, given))
 			wrong = append(wrong, err)
 			roles[name] = append(roles[name], s)
 		}
@@ -133,7 +133,8 @@ func rolesOf(t *translated.Template) (map[string][]*statement, error) {
 	return roles, errors.Join(wrong...)
 }
 
-func parse(role string, o map[string]any) (*statement, error) {
+// parse reads a statement whose conditions are on the known keys, or on tags.
+func parse(role string, o map[string]any, known []string) (*statement, error) {
 	s := &statement{
 		role: role, sid: fmt.Sprint(o["Sid"]), actions: translated.Words(o["Action"]), resources: translated.Words(o["Resource"]), used: make(map[string]bool),
 	}
@@ -151,7 +152,7 @@ func parse(role string, o map[string]any) (*statement, error) {
 		}
 		for key, values := range translated.Object(tests) {
 			isTag := slices.ContainsFunc(tagKeys, func(p string) bool { return strings.HasPrefix(key, p) })
-			if !isTag && !slices.Contains(keys, key) {
+			if !isTag && !slices.Contains(known, key) {
 				return s, fmt.Errorf("%s: the local stack does not know the condition key %s", s, key)
 			}
 			if key == attributes && !slices.Equal(s.actions, []string{"dynamodb:UpdateItem"}) {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/standin"
+	"latchkey/infra/lab/iam"
+	"latchkey/infra/lab/translated"
+)
+
+// readHandlers returns the rights that CloudFormation's handlers use, by type and by handler: create, read, update, delete, and
+// tagging for the stack's tags. testdata/handlers.json has them as CloudFormation published them in the types' schemas in
+// October 2026. This prints those of a type anew:
+//
+//	aws cloudformation describe-type --type RESOURCE --type-name AWS::SQS::Queue --query Schema --output text |
+//	  jq '.handlers + {tagging} | map_values(.permissions | values) | del(.list)'
+func readHandlers(t *testing.T) map[string]map[string][]string {
+	t.Helper()
+	var lists map[string]map[string][]string
+	if err := json.Unmarshal([]byte(readFile(t, "testdata/handlers.json")), &lists); err != nil {
+		t.Fatal(err)
+	}
+	return lists
+}
+
+// spared are rights in the lists that no resource of this template needs. The handlers use them for properties that it does not
+// set: a resource with a property of unless fails the test. Actions and properties are separated by blanks.
+var spared = []struct{ types, actions, unless, why string }{
+	{"AWS::ApiGateway::RestApi", "iam:PassRole", "", "API Gateway calls the functions by their permissions, and has no role"},
+	{"AWS::ApiGateway::RestApi", "s3:GetObject", "BodyS3Location", "the template has the API's definition"},
+	{"AWS::DynamoDB::Table", "dynamodb:ImportTable dynamodb:DescribeImport s3:* logs:*", "ImportSourceSpecification", "nothing is imported"},
+	{"AWS::DynamoDB::Table", "dynamodb:EnableKinesis* dynamodb:DisableKinesis* dynamodb:UpdateKinesis* kinesis:*", "KinesisStreamSpecification", "no Kinesis"},
+	{"AWS::DynamoDB::Table", "dynamodb:UpdateContributorInsights iam:CreateServiceLinkedRole", "ContributorInsightsSpecification", "no insights"},
+	{"AWS::DynamoDB::Table", "dynamodb:PutResourcePolicy dynamodb:DeleteResourcePolicy", "ResourcePolicy", "the table has no policy"},
+	{"AWS::DynamoDB::Table", "dynamodb:*TableReplica dynamodb:*Item dynamodb:Query dynamodb:Scan", "", "the table has no replica"},
+	{"AWS::DynamoDB::Table", "kms:*", "", "the policy of the owner's key gives them (the runbook, \"Your own key for the table\")"},
+	{"AWS::Events::Rule", "iam:PassRole", "RoleArn", "the rules call functions, by the functions' permissions"},
+	{"AWS::IAM::*", "iam:Attach* iam:Detach*", "ManagedPolicyArns Groups Roles Users", "the stack attaches no managed policy"},
+	{"AWS::IAM::Role", "iam:*PermissionsBoundary", "PermissionsBoundary", "the roles have no boundary"},
+	{"AWS::KMS::Key", "kms:EnableKeyRotation kms:DisableKeyRotation", "EnableKeyRotation", "KMS rotates no asymmetric key"},
+	{"AWS::Lambda::EventSourceMapping", "kms:*", "KmsKeyArn", "the filters are encrypted by a key of AWS"},
+	{"AWS::Lambda::Function", "kms:*", "KmsKeyArn", "the variables are encrypted by a key of AWS"},
+	{"AWS::Lambda::Function", "ec2:* elasticfilesystem:* s3files:*", "VpcConfig FileSystemConfigs", "no VPC and no file system"},
+	{"AWS::Lambda::Function", "lambda:GetLayerVersion", "Layers", "no layers"},
+	{"AWS::Lambda::Function", "lambda:GetCodeSigningConfig", "CodeSigningConfigArn", "no code signing"},
+	{"AWS::Lambda::Function", "lambda:PassCapacityProvider", "CapacityProviderConfig", "Lambda's own machines"},
+	{"AWS::Logs::LogGroup", "logs:PutDataProtectionPolicy logs:DeleteDataProtectionPolicy logs:CreateLogDelivery s3:* firehose:*", "DataProtectionPolicy", "no line is masked"},
+	{"AWS::Logs::LogGroup", "logs:PutResourcePolicy logs:DeleteResourcePolicy", "ResourcePolicyDocument", "the groups have no policy"},
+	{"AWS::Logs::LogGroup", "logs:PutIndexPolicy logs:DeleteIndexPolicy", "FieldIndexPolicies", "the groups have no index"},
+	{"AWS::Logs::LogGroup", "logs:PutBearerTokenAuthentication", "BearerTokenAuthenticationEnabled", "only the functions write"},
+	{"AWS::Logs::LogGroup", "logs:PutLogGroupDeletionProtection", "DeletionProtectionEnabled", "log groups go with the stack"},
+	{"AWS::Logs::LogGroup", "logs:AssociateKmsKey logs:DisassociateKmsKey", "KmsKeyId", "the logs are encrypted by a key of AWS"},
+	{"AWS::WAFv2::WebACL", "payments:*", "MonetizationConfig", "no rule asks for money"},
+	{"AWS::WAFv2::WebACLAssociation", "amplify:* apprunner:* appsync:* bedrock-agentcore:* cognito-idp:* ec2:* elasticloadbalancing:*", "", "the firewall is before an API"},
+	{"AWS::WAFv2::WebACLAssociation", "wafv2:*PermissionPolicy", "", "no rule group is shared with another account"},
+}
+
+// TestTheOperatorsPolicyMakesEveryResource wants the policy to allow each right in the lists of CloudFormation's handlers on what it
+// acts on, for each resource of the template, but for the rights that are spared.
+func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
+	t.Parallel()
+	o, lists, used := readOperator(t), readHandlers(t), map[string]bool{}
+	isSpared := func(typ, action string) (found bool) {
+		for _, s := range spared {
+			for pattern := range strings.FieldsSeq(s.actions) {
+				if translated.Like(s.types, typ) && translated.Like(pattern, action) {
+					used[s.types+" "+pattern], found = true, true
+				}
+			}
+		}
+		return found
+	}
+	resources := withAllOptions(t)
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		r := resources[name]
+		used[r.Type] = true
+		if len(lists[r.Type]) == 0 {
+			t.Errorf("%s: testdata/handlers.json has no %s", name, r.Type)
+		}
+		for handler, actions := range lists[r.Type] {
+			for _, action := range actions {
+				if isSpared(r.Type, action) {
+					continue
+				}
+				needs := needsOf(name, r, action)
+				if len(needs) == 0 {
+					t.Errorf("%s, %s of %s: places does not say what %s acts on", name, handler, r.Type, action)
+				}
+				if err := o.Decide("Operator", needs...); err != nil {
+					t.Errorf("%s, %s of %s: %v", name, handler, r.Type, err)
+				}
+			}
+		}
+	}
+	for typ := range lists {
+		if !used[typ] {
+			t.Errorf("testdata/handlers.json: the template has no %s", typ)
+		}
+	}
+	for _, s := range spared {
+		for pattern := range strings.FieldsSeq(s.actions) {
+			if !used[s.types+" "+pattern] {
+				t.Errorf("no handler of %s uses %s, so nothing is to be spared", s.types, pattern)
+			}
+		}
+		for name, r := range resources {
+			for property := range strings.FieldsSeq(s.unless) {
+				if translated.Like(s.types, r.Type) && r.Properties[property] != nil {
+					t.Errorf("%s has %s, and may need %s", name, property, s.actions)
+				}
+			}
+		}
+	}
+}
+
+// TestTheOperatorMayWhatNoHandlerLists wants rights that no list has.
+func TestTheOperatorMayWhatNoHandlerLists(t *testing.T) {
+	t.Parallel()
+	o := readOperator(t)
+	for reason, n := range map[string]iam.Need{
+		"API Gateway makes its role when an account gets its first domain": {Action: "iam:CreateServiceLinkedRole", Resource: serviceLinked,
+			Context: map[string][]string{"iam:AWSServiceName": {"ops.apigateway.amazonaws.com"}}},
+		"the preflight reads the certificate":     {Action: "acm:DescribeCertificate", Resource: "arn:aws:acm:eu-central-1:" + standin.Account + ":certificate/0f3d6f0e"},
+		"the preflight reads the alarms' topic":   {Action: "sns:GetTopicAttributes", Resource: "arn:aws:sns:eu-central-1:210987654321:operators"},
+		"the preflight reads the role for logs":   {Action: "apigateway:GET", Resource: "arn:aws:apigateway:eu-central-1::/account"},
+		"the stack is protected from deletion":    {Action: "cloudformation:UpdateTerminationProtection", Resource: stackARN},
+		"the table is protected from replacement": {Action: "cloudformation:SetStackPolicy", Resource: stackARN},
+		"that protection is read":                 {Action: "cloudformation:GetStackPolicy", Resource: stackARN},
+		"SAM's translator runs": {Action: "cloudformation:CreateChangeSet",
+			Resource: "arn:aws:cloudformation:eu-central-1:aws:transform/Serverless-2016-10-31"},
+		"the SAM CLI's bucket has a stack": {Action: "cloudformation:DescribeStacks",
+			Resource: strings.Replace(stackARN, "/latchkey/", "/aws-sam-cli-managed-default/", 1)},
+		"the functions' code is uploaded": {Action: "s3:PutObject", Resource: elsewhere["s3:GetObject"]},
+	} {
+		if err := o.Decide("Operator", n); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}

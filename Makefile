@@ -34,7 +34,7 @@ BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .l
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home
+.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -158,6 +158,10 @@ check-consumers: ## lists the authorizers of your account that ask the stack's a
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy check-consumers
 
 ##@ Work on it
+
+# With the release of Go that go.mod names, so that everyone makes the same bytes.
+release: ## a zip that the SAM CLI deploys without Go, with checksums and an SBOM: VERSION=1.2.3 [ARCH=arm64 or amd64]
+	@GOTOOLCHAIN=$$(sed -n "s/^toolchain //p" go.mod) $(AS_DEPLOYED) go run ./infra/release
 
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...

@@ -2,6 +2,8 @@ module latchkey
 
 go 1.26
 
+toolchain go1.26.8
+
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/aws/aws-lambda-go v1.55.1

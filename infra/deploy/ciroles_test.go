@@ -1,0 +1,198 @@
+package main
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/tools"
+)
+
+// rights is a statement of a role in ci-roles.yaml. The tags of CloudFormation's functions, such as !Sub, are not read.
+type rights struct {
+	Sid       string                       `yaml:"Sid"`
+	Effect    string                       `yaml:"Effect"`
+	Action    []string                     `yaml:"Action"`
+	Resource  []string                     `yaml:"Resource"`
+	Condition map[string]map[string]string `yaml:"Condition"`
+}
+
+type policyOf struct {
+	Statement []rights `yaml:"Statement"`
+}
+
+// ciRoles has what the tests read of ci-roles.yaml.
+type ciRoles struct {
+	Parameters map[string]struct {
+		AllowedPattern string `yaml:"AllowedPattern"`
+	} `yaml:"Parameters"`
+	Resources map[string]struct {
+		Type       string `yaml:"Type"`
+		Properties struct {
+			AssumeRolePolicyDocument policyOf `yaml:"AssumeRolePolicyDocument"`
+			ManagedPolicyArns        string   `yaml:"ManagedPolicyArns"`
+			Policies                 []struct {
+				PolicyDocument policyOf `yaml:"PolicyDocument"`
+			} `yaml:"Policies"`
+		} `yaml:"Properties"`
+	} `yaml:"Resources"`
+}
+
+func readCIRoles(t *testing.T) ciRoles {
+	t.Helper()
+	var out ciRoles
+	if err := yaml.Unmarshal([]byte(readFile(t, "ci-roles.yaml")), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestEachRoleOfTheWorkflowTrustsOneSubject wants no wildcard: StringEquals takes * and ? as they are, and StringLike would not.
+func TestEachRoleOfTheWorkflowTrustsOneSubject(t *testing.T) {
+	t.Parallel()
+	template := readCIRoles(t)
+	roles := map[string]string{"ChangesRole": "${SubjectPrefix}:pull_request", "DeployRole": "${SubjectPrefix}:environment:${Environment}"}
+	for name, resource := range template.Resources {
+		if resource.Type == "AWS::IAM::Role" && roles[name] == "" {
+			t.Errorf("%s is a role that no one knows", name)
+		}
+	}
+	for name, subject := range roles {
+		trust := template.Resources[name].Properties.AssumeRolePolicyDocument.Statement
+		if len(trust) != 1 || !slices.Equal(trust[0].Action, []string{"sts:AssumeRoleWithWebIdentity"}) || len(trust[0].Condition) != 1 {
+			t.Fatalf("%s: %+v", name, trust)
+		}
+		const claim = "token.actions.githubusercontent.com:"
+		equal := trust[0].Condition["StringEquals"]
+		if len(equal) != 2 || equal[claim+"aud"] != "sts.amazonaws.com" || equal[claim+"sub"] != subject {
+			t.Errorf("%s trusts %q", name, equal)
+		}
+	}
+	for value, isRight := range map[string]bool{
+		"repo:acme/latchkey": true, "repo:acme@123456/latchkey@456789": true, "repo:a-b/c.d_e": true,
+		"repo:acme/*": false, "repo:*/latchkey": false, "repo:acme/latchkey:*": false, "repo:acme/latchke?": false, "acme/latchkey": false,
+		"repo:acme/latchkey:environment": false, "repo:acme/latchkey@x": false,
+	} {
+		if got := regexp.MustCompile("^(?:" + template.Parameters["SubjectPrefix"].AllowedPattern + ")$").MatchString(value); got != isRight {
+			t.Errorf("SubjectPrefix=%s: %v", value, got)
+		}
+	}
+	for _, name := range []string{"production:x", "*", "a?", ""} {
+		if regexp.MustCompile("^(?:" + template.Parameters["Environment"].AllowedPattern + ")$").MatchString(name) {
+			t.Errorf("Environment=%s", name)
+		}
+	}
+}
+
+// TestTheRoleOfPullRequestsExecutesNothing compares the role with what a deployment calls that is declined, which is what a
+// pull request may do.
+func TestTheRoleOfPullRequestsExecutesNothing(t *testing.T) {
+	template := readCIRoles(t)
+	if arns := template.Resources["ChangesRole"].Properties.ManagedPolicyArns; arns != "" {
+		t.Errorf("it has the policies %s too", arns)
+	}
+	var allowed, denied, optional, code []string
+	for _, policy := range template.Resources["ChangesRole"].Properties.Policies {
+		for _, s := range policy.PolicyDocument.Statement {
+			switch {
+			case s.Effect == "Deny":
+				denied = append(denied, s.Action...)
+			case s.Sid == "Options": // only for parameters that the rig's stack does not have
+				optional = append(optional, s.Action...)
+			default:
+				allowed = append(allowed, s.Action...)
+			}
+			for _, action := range s.Action {
+				if strings.Contains(action, "*") {
+					t.Errorf("%s: %s", s.Sid, action)
+				}
+				if strings.HasPrefix(action, "s3:") {
+					code = s.Resource
+				}
+			}
+		}
+	}
+	if !slices.Contains(denied, "cloudformation:ExecuteChangeSet") {
+		t.Errorf("it is denied %q only", denied)
+	}
+	for _, action := range slices.Concat(allowed, optional) {
+		if slices.Contains(denied, action) || regexp.MustCompile(`:(Execute|Update|Set|Tag|Pass|Put[^O]|CreateS|DeleteS|Invoke)`).MatchString(action) {
+			t.Errorf("it is allowed %s", action)
+		}
+	}
+	// A deployment of the stack takes the code that it finds under its own prefix, which is the stack's name.
+	if len(code) != 1 || !strings.HasSuffix(code[0], "-*/dry/${StackName}/*") {
+		t.Errorf("it writes to %q", code)
+	}
+	r := newRig(t).withSAM()
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+	r.aws.Put("aws-sam-cli-managed-default", "CREATE_COMPLETE", nil)
+	r.aws.Tag("aws-sam-cli-managed-default", "ManagedStackSource", "AwsSamCli")
+	r.in = "n\n"
+	if out, err := r.deploy(); err == nil || !strings.Contains(err.Error(), "declined") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	calls := r.aws.Calls()
+	allowed = slices.Compact(slices.Sorted(slices.Values(allowed)))
+	if !slices.Equal(calls, allowed) {
+		t.Errorf("a declined deployment calls\n%q, and the role may call\n%q", calls, allowed)
+	}
+}
+
+// TestTheRolesOfTheWorkflowAreATemplate has cfn-lint read ci-roles.yaml, as `make lint` has it read template.yaml.
+func TestTheRolesOfTheWorkflowAreATemplate(t *testing.T) {
+	t.Parallel()
+	cli, err := tools.SAM(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), cli, "validate", "--lint", "--template-file", "ci-roles.yaml", "--config-env", noConfig)
+	cmd.Env = tools.SAMEnvironment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestTheWorkflowDeploysWhatItsRolesTrust reads deploy.yml. The subject of a token is a pull request's only in a job without an
+// environment.
+func TestTheWorkflowDeploysWhatItsRolesTrust(t *testing.T) {
+	t.Parallel()
+	type job struct {
+		If, Environment string
+		Permissions     map[string]string
+		Steps           []struct {
+			Run string
+			Env map[string]string
+		}
+	}
+	var workflow struct {
+		On          map[string]any
+		Permissions map[string]string
+		Jobs        map[string]job
+	}
+	if err := yaml.Unmarshal([]byte(readFile(t, "../../.github/workflows/deploy.yml")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if _, ours := workflow.On["pull_request"]; !ours || len(workflow.On) != 2 || len(workflow.Permissions) != 0 || len(workflow.Jobs) != 2 {
+		t.Errorf("it starts on %v with %v: %d jobs", workflow.On, workflow.Permissions, len(workflow.Jobs))
+	}
+	for name, want := range map[string]struct{ when, environment, variable string }{
+		"show":   {"github.event.pull_request.head.repo.full_name == github.repository", "", "DRY"},
+		"deploy": {"github.event_name == 'workflow_dispatch'", "${{ inputs.environment }}", "YES"},
+	} {
+		j := workflow.Jobs[name]
+		if !strings.Contains(j.If, want.when) || j.Environment != want.environment || len(j.Permissions) != 2 || j.Permissions["contents"] != "read" || len(j.Steps) == 0 {
+			t.Fatalf("%s: %+v", name, j)
+		}
+		last := j.Steps[len(j.Steps)-1]
+		for _, variable := range []string{"DRY", "YES"} {
+			if last.Run != "make deploy" || (last.Env[variable] == "1") != (variable == want.variable) {
+				t.Errorf("%s: %+v", name, last)
+			}
+		}
+	}
+}

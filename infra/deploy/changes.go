@@ -35,12 +35,20 @@ func (p *program) change(ctx context.Context) error {
 	return err
 }
 
+// dryPrefix is what the keys of a dry run's uploads begin with. The SAM CLI takes what lies at the key of a deployment's code for
+// that code, so who may only make dry runs must not write there.
+const dryPrefix = "dry/"
+
 // makeChangeSet has the SAM CLI upload the build and make a change set. It returns the change set's id, or "" when nothing
 // changes.
 func (p *program) makeChangeSet(ctx context.Context) (string, error) {
+	prefix := p.Stack
+	if p.Dry {
+		prefix = dryPrefix + p.Stack
+	}
 	args := []string{
 		"deploy", "--template-file", filepath.Join(p.buildDir(), "template.yaml"), "--stack-name", p.Stack, "--region", p.aws.Region,
-		"--resolve-s3", "--s3-prefix", p.Stack, "--capabilities", "CAPABILITY_IAM", "--no-execute-changeset", "--no-fail-on-empty-changeset",
+		"--resolve-s3", "--s3-prefix", prefix, "--capabilities", "CAPABILITY_IAM", "--no-execute-changeset", "--no-fail-on-empty-changeset",
 		"--parameter-overrides", override("Architecture", p.Architecture),
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Parameters)) {
@@ -125,9 +133,17 @@ func join(err, also error) error {
 type change struct {
 	Action, LogicalResourceID, ResourceType string
 	Replacement                             string // True, Conditional, False or ""
-	Details                                 []struct {
-		Target struct{ Attribute, Name, BeforeValue, AfterValue string }
-	}
+	Details                                 []detail
+}
+
+type detail struct {
+	Target struct{ Attribute, Name, BeforeValue, AfterValue string }
+}
+
+// onlyMoved reports whether code differs only by where a dry run has uploaded it.
+func (p *program) onlyMoved(d detail) bool {
+	moved := strings.ReplaceAll(d.Target.AfterValue, dryPrefix+p.Stack+"/", p.Stack+"/")
+	return moved != d.Target.AfterValue && moved == d.Target.BeforeValue
 }
 
 // changes reads a change set.
@@ -153,7 +169,10 @@ const longest = 120
 func (p *program) show(changes []change) {
 	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
 	for _, c := range changes {
-		if c.Action == "Add" {
+		all := len(c.Details)
+		c.Details = slices.DeleteFunc(c.Details, p.onlyMoved)
+		moved := len(c.Details) < all
+		if c.Action == "Add" || c.Action == "Modify" && len(c.Details) == 0 && moved {
 			continue
 		}
 		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])

@@ -221,9 +221,6 @@ func (t *trial) removeBucket(context.Context) error {
 			return os.Remove(t.ownBucket())
 		}
 	}
-	if err := t.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": samStack}, nil); err != nil {
-		return err
-	}
 	for begun := time.Now(); ; time.Sleep(t.pause()) {
 		left, err := t.stacks(samStack)
 		if err != nil {
@@ -231,6 +228,11 @@ func (t *trial) removeBucket(context.Context) error {
 		}
 		if len(left) == 0 {
 			return os.Remove(t.ownBucket())
+		}
+		if !strings.HasSuffix(left[0].StackStatus, "_IN_PROGRESS") {
+			if err := t.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": samStack}, nil); err != nil {
+				return err
+			}
 		}
 		if time.Since(begun) > removal {
 			return fmt.Errorf("the stack %s is not removed (%s)", samStack, left[0].StackStatus)

@@ -145,7 +145,7 @@ func (h *history) mark(client int, org, id string, mark int) {
 // revoked ends a key while it is used at every door, and its scopes change: by the API, or by a write of its row, which
 // takes less time than a short cache would keep the key.
 func revoked(h *history) {
-	const after = 220 // checks that begin after the end
+	const after = 300 // checks that begin after the end
 	org := h.org("")
 	id, key := h.key(org, scoped(0, ""))
 	turn, byRow := 1+h.chance(6), h.chance(2) == 0

@@ -11,19 +11,22 @@ import (
 // memory has the kilobytes of each process of a function, by its name and process id, at each look.
 type memory map[string][]int
 
-// watchMemory looks at the memory fifty times in a run. A process that is not there at every look is left out: it began
-// later.
+// warm is how many calls a process has answered before its memory counts. Until then its heap grows to the size at which Go
+// collects garbage for the first time.
+const warm = 300
+
+// watchMemory looks at the memory of warm processes fifty times in a run.
 func (p *proof) watchMemory(ctx context.Context) memory {
 	seen := memory{}
-	for n := 1; ctx.Err() == nil; n++ {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-time.After(p.during / 50):
 		}
 		for _, function := range p.Template().Named("AWS::Lambda::Function") {
 			for _, c := range p.Copies(function) {
-				name := fmt.Sprint(function, " ", c.PID)
-				if kb := resident(c.PID); kb > 0 && len(seen[name]) == n-1 {
+				if kb := resident(c.PID); kb > 0 && c.Answered >= warm {
+					name := fmt.Sprint(function, " ", c.PID)
 					seen[name] = append(seen[name], kb)
 				}
 			}
@@ -45,22 +48,18 @@ func resident(pid int) (kb int) {
 	return kb
 }
 
-// grown compares the last tenth of the looks with the second tenth, and returns how many processes there were and which of
-// them have grown by more than a tenth.
+// grown compares the last tenth of the looks at a process with the second tenth. It returns how many processes were warm for
+// two fifths of the run or more, and which of these have grown by more than a tenth.
 func (m memory) grown() (processes int, grown []string) {
-	most := 0
-	for _, kb := range m {
-		most = max(most, len(kb))
-	}
-	tenth := most / 10
 	for name, kb := range m {
-		if len(kb) < most || tenth == 0 {
+		tenth := len(kb) / 10
+		if tenth < 2 {
 			continue
 		}
 		processes++
 		early, late := 0, 0
 		for i := range tenth {
-			early, late = early+kb[tenth+i], late+kb[most-1-i]
+			early, late = early+kb[tenth+i], late+kb[len(kb)-1-i]
 		}
 		if float64(late) > float64(early)*1.1 {
 			grown = append(grown, fmt.Sprintf("%s: from %d to %d KB", name, early/tenth, late/tenth))

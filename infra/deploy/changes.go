@@ -241,31 +241,42 @@ func (p *program) execute(ctx context.Context, set string) error {
 		return join(fmt.Errorf("the change set cannot be executed: %w", err), p.remove(set))
 	}
 	p.say("CloudFormation deploys, which takes some minutes the first time.")
-	var first *stackEvent // that failed
-	for {
+	for f := (follower{seen: seen}); ; {
 		events, err := p.events()
 		if err != nil {
 			return err
 		}
 		for _, e := range slices.Backward(events) {
-			if seen[e.EventID] {
-				continue
-			}
-			seen[e.EventID] = true
-			if strings.HasSuffix(e.ResourceStatus, "_COMPLETE") || strings.HasSuffix(e.ResourceStatus, "_FAILED") {
-				p.say("  %s %s %s", e.ResourceStatus, e.LogicalResourceID, e.ResourceStatusReason)
-			}
-			if first == nil && !e.ofStack() && strings.HasSuffix(e.ResourceStatus, "_FAILED") {
-				first = &e
-			}
-			if e.ofStack() && !strings.HasSuffix(e.ResourceStatus, "_IN_PROGRESS") {
-				return p.outcome(e.ResourceStatus, first)
+			if f.follow(e, p.say) {
+				return p.outcome(e.ResourceStatus, f.failed)
 			}
 		}
 		if err := sleep(ctx, min(betweenAsks, p.pause)); err != nil {
 			return err
 		}
 	}
+}
+
+// follower follows the events of a deployment.
+type follower struct {
+	seen   map[string]bool // ids
+	failed *stackEvent     // the first failure of a resource
+}
+
+// follow prints a new event that ends something. It reports whether the deployment is over with it.
+func (f *follower) follow(e stackEvent, say func(format string, a ...any)) (over bool) {
+	if f.seen[e.EventID] {
+		return false
+	}
+	f.seen[e.EventID] = true
+	failed := strings.HasSuffix(e.ResourceStatus, "_FAILED")
+	if failed || strings.HasSuffix(e.ResourceStatus, "_COMPLETE") {
+		say("  %s %s %s", e.ResourceStatus, e.LogicalResourceID, e.ResourceStatusReason)
+	}
+	if failed && f.failed == nil && !e.ofStack() {
+		f.failed = &e
+	}
+	return e.ofStack() && !strings.HasSuffix(e.ResourceStatus, "_IN_PROGRESS")
 }
 
 // outcome returns an error unless the stack's last status is a success. first is the first failure of a resource, or nil.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,12 +72,14 @@ func (t *trial) removeStacks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		waits := 0
+		all = slices.DeleteFunc(all, func(s deployed) bool { return !s.ours() })
+		if len(all) == 0 {
+			return nil
+		}
+		if time.Since(begun) > removal {
+			return fmt.Errorf("%d stacks named %s… are not removed", len(all), prefix)
+		}
 		for _, s := range all {
-			if !s.ours() {
-				continue
-			}
-			waits++
 			if s.StackStatus != "REVIEW_IN_PROGRESS" && strings.HasSuffix(s.StackStatus, "_IN_PROGRESS") {
 				continue
 			}
@@ -86,12 +89,6 @@ func (t *trial) removeStacks(ctx context.Context) error {
 			if err != nil && (ctx.Err() != nil || tried[s.StackName] == removals) {
 				return fmt.Errorf("the stack %s is not removed: %w", s.StackName, err)
 			}
-		}
-		if waits == 0 {
-			return nil
-		}
-		if time.Since(begun) > removal {
-			return fmt.Errorf("%d stacks named %s… are not removed", waits, prefix)
 		}
 	}
 }
@@ -189,7 +186,7 @@ func (t *trial) versions(bucket, begin string) ([]version, error) {
 }
 
 func (t *trial) removeObjects(context.Context) error {
-	bucket, err := t.output(samStack, "SourceBucket")
+	bucket, err := t.samBucket()
 	if err != nil || bucket == "" {
 		return err
 	}
@@ -204,10 +201,10 @@ func (t *trial) removeObjects(context.Context) error {
 
 // removeBucket removes the SAM CLI's bucket if a trial has had it made, and nothing else is in it.
 func (t *trial) removeBucket(context.Context) error {
-	if _, err := os.Stat(t.ownBucket()); err != nil {
-		return nil // it was there before, or there is none
+	if _, err := os.Stat(t.ownBucket()); errors.Is(err, os.ErrNotExist) {
+		return nil // the bucket was there before, or there is none
 	}
-	bucket, err := t.output(samStack, "SourceBucket")
+	bucket, err := t.samBucket()
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func rehearse(ctx context.Context) error {
 	for range kills {
 		at := time.Duration(rand.Int64N(int64(time.Minute)))
 		err := h.trial(ctx, program, at)
-		fmt.Printf("Killed after %s: %v. In the account: %q\n", at.Round(time.Millisecond), err, h.Left())
+		fmt.Printf("Killed after %s (%v), with %d things in the account\n", at.Round(time.Millisecond), err, len(h.Left()))
 	}
 	return errors.Join(h.trial(ctx, program, 0), h.close())
 }

@@ -83,7 +83,7 @@ const samStack = "aws-sam-cli-managed-default"
 
 // bucket returns the SAM CLI's bucket. When there is none, the SAM CLI makes it, and the trial removes it.
 func (t *trial) bucket(ctx context.Context) (string, error) {
-	name, err := t.output(samStack, "SourceBucket")
+	name, err := t.samBucket()
 	if err != nil || name != "" {
 		return name, err
 	}
@@ -97,7 +97,7 @@ func (t *trial) bucket(ctx context.Context) (string, error) {
 	if err := t.program(ctx, t.out, nil, t.sam, "package", "--resolve-s3", "--region", t.aws.Region, "--template-file", empty, "--output-template-file", empty+".packaged"); err != nil {
 		return "", err
 	}
-	return t.output(samStack, "SourceBucket")
+	return t.samBucket()
 }
 
 // ownBucket returns the file that says that a trial has made the SAM CLI's bucket.
@@ -164,12 +164,12 @@ func (t *trial) outputs() (map[string]string, error) {
 	return out, nil
 }
 
-// output returns an output of a stack, or "" when there is none.
-func (t *trial) output(stack, name string) (string, error) {
-	all, err := t.stacks(stack)
+// samBucket returns the name of the SAM CLI's bucket, or "" when there is none.
+func (t *trial) samBucket() (string, error) {
+	all, err := t.stacks(samStack)
 	for _, s := range all {
 		for _, o := range s.Outputs {
-			if o.OutputKey == name {
+			if o.OutputKey == "SourceBucket" {
 				return o.OutputValue, err
 			}
 		}

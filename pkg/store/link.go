@@ -74,7 +74,7 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 	}
 	row := linkRow(l.AppID, l.ID)
 	attributes := table.Changes(dueAt(DueLink, row, l.ExpiresAt),
-		attrHash.Prove(l.Token.Hash[:]), attrOrgID.Set(l.OrgID), attrClientUserID.Set(l.ClientUserID),
+		attrHash.Set(l.Token.Hash[:]), attrOrgID.Set(l.OrgID), attrClientUserID.Set(l.ClientUserID),
 		attrCreatedAt.Set(l.CreatedAt), attrExpiresAt.Set(l.ExpiresAt), attrPurgeAt.Set(endedLinkPurge(l.ExpiresAt)),
 		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)), attrCreatedByKey.Set(l.CreatedByKey), attrPaid.Set(l.Paid),
 	)

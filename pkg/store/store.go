@@ -67,6 +67,7 @@ func New(db *table.DB, name string) *Store {
 			Fault: fault,
 			First: func(refused error) bool { return problem.Is(refused, problem.OrgNotFound) },
 			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
+			TTL:   string(attrPurgeAt),
 		}),
 		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage,
 	}

@@ -41,6 +41,9 @@ type Rules struct {
 
 	// Index is the table's only index.
 	Index Index
+
+	// TTL is the name of the attribute by which DynamoDB deletes rows.
+	TTL string
 }
 
 // Table is one table. Make it with New. It is safe for concurrent use.

@@ -243,15 +243,15 @@ func foundRow(row Row) Row {
 	return row
 }
 
-// holds reports whether a row has the attributes of a proof. The attributes of the index are not
-// compared: they may be removed from a row soon after it was written.
+// holds reports whether a row has the attributes of a proof. The attributes of the index and the TTL are not
+// compared: others may change them soon after the row was written.
 func (t *Table) holds(row, proof Row) bool {
 	if proof == nil || len(row) == 0 {
 		return false
 	}
 	for name, value := range proof {
-		ofIndex := name == string(t.rules.Index.PK) || name == string(t.rules.Index.SK)
-		if !ofIndex && !reflect.DeepEqual(row[name], value) {
+		mayChange := name == string(t.rules.Index.PK) || name == string(t.rules.Index.SK) || name == t.rules.TTL
+		if !mayChange && !reflect.DeepEqual(row[name], value) {
 			return false
 		}
 	}

@@ -59,15 +59,10 @@ func (t *Table) change(ctx context.Context, k Key, e *Expression, returns types.
 }
 
 // Create writes a row whose key was made for it. It is one write, which costs half as much as a
-// transaction with this write alone. As with Txn.Create, the proof for a later try is the whole row, or the attribute that a
-// change proves (Attribute.Prove): give one when the row can change soon. Each change must be a Set or a Prove.
+// transaction with this write alone. As with Txn.Create, the whole row is the proof for a later try,
+// so each change must be a Set.
 func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
-	asProof := func(e *Expression) {
-		e.err = e.onlySets()
-		if e.proof == nil {
-			e.proof = e.row
-		}
-	}
+	asProof := func(e *Expression) { e.proof, e.err = e.row, e.onlySets() }
 	_, err := t.Mark(ctx, k, Absent, func(Row) error { return errTaken }, Changes(changes...), asProof)
 	return err
 }

@@ -151,7 +151,7 @@ deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm
 	@$(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy
 
 trial: ## to an AWS account, without an identity provider: deploys, tries what only AWS can settle, and removes it all: [REGION=] [ARCH=] [YES=1] [PARAMETERS='Name=value …'] [LOCAL=1: a rehearsal on this machine, [KILLS=how many are killed before]]
-	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy ./infra/deploy/trial && $(BIN)/trial
+	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy ./infra/e2e/trial && $(BIN)/trial
 
 undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=1]
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy undeploy

@@ -11,7 +11,7 @@ import (
 func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 	t.Parallel()
 	docs, errDocs := os.ReadFile("../../docs/deploy.md")
-	smoke, errSmoke := os.ReadFile("../../e2e/smoke_test.go")
+	smoke, errSmoke := os.ReadFile("../smoke_test.go")
 	if errDocs != nil || errSmoke != nil {
 		t.Fatal(errDocs, errSmoke)
 	}

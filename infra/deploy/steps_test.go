@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
 )
@@ -133,6 +134,17 @@ func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 			t.Errorf("the execute address %q: %v", execute, err)
 		}
 	}
+}
+
+// TestADomainsTargetIsSaidWithTheAddressUntilThen wants what the owner needs while the domain has no DNS record.
+func TestADomainsTargetIsSaidWithTheAddressUntilThen(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	p := proving(output{"ApiUrl", "https://api.example.com"}, output{"ExecuteApiUrl", "https://a1.example/live"}, output{"DomainTarget", "d-1.example Z1"})
+	p.out, p.aws = &out, &cloud.Client{Region: "eu-central-1"}
+	p.Parameters["DomainName"] = "api.example.com"
+	p.sayNext()
+	has(t, "the end", out.String(), "lead api.example.com to d-1.example", "the zone Z1", "Until DNS answers, the API is at https://a1.example/live", "BASE_URL=https://a1.example/live")
 }
 
 // TestATagThatCountsLateIsWaitedFor wants the rotation to be called again after each of two late failures.

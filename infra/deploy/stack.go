@@ -31,12 +31,8 @@ type output struct{ OutputKey, OutputValue string }
 const reviewed = "REVIEW_IN_PROGRESS"
 
 func (s *deployedStack) parameter(name string) (string, bool) {
-	for _, p := range s.Parameters {
-		if p.ParameterKey == name {
-			return p.ParameterValue, true
-		}
-	}
-	return "", false
+	value, ok := s.values()[name]
+	return value, ok
 }
 
 // values returns the values of all parameters; none when no stack is deployed.

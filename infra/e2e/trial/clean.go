@@ -48,6 +48,15 @@ func (d deployed) ours() bool {
 	return strings.HasPrefix(d.StackName, prefix) && d.StackStatus == "REVIEW_IN_PROGRESS"
 }
 
+// outputs returns the values of the stack's outputs by their names.
+func (d deployed) outputs() map[string]string {
+	all := map[string]string{}
+	for _, o := range d.Outputs {
+		all[o.OutputKey] = o.OutputValue
+	}
+	return all
+}
+
 // stacks returns the stack of a name, or none; with the name "", all.
 func (t *trial) stacks(name string) ([]deployed, error) {
 	in := cloud.Params{}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -99,7 +100,6 @@ func try(ctx context.Context, root string, local bool) (err error) {
 	// What was made is removed also after a Ctrl-C, which ends ctx.
 	defer func() {
 		after := context.WithoutCancel(ctx)
-		t.env = append(t.env, "YES=1")
 		begun := time.Now()
 		errClean := t.clean(after)
 		if err == nil {
@@ -145,16 +145,9 @@ func (t *trial) connect(ctx context.Context) (err error) {
 func (t *trial) say(format string, a ...any) { fmt.Fprintf(t.out, format+"\n", a...) }
 
 // without returns an environment without these variables.
-func without(env []string, names ...string) (rest []string) {
-	for _, v := range env {
+func without(env []string, names ...string) []string {
+	return slices.DeleteFunc(env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		drop := false
-		for _, n := range names {
-			drop = drop || n == name
-		}
-		if !drop {
-			rest = append(rest, v)
-		}
-	}
-	return rest
+		return slices.Contains(names, name)
+	})
 }

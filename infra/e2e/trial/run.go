@@ -157,24 +157,16 @@ func (t *trial) outputs() (map[string]string, error) {
 	if err != nil || len(all) != 1 {
 		return nil, fmt.Errorf("the stack %s: %w", t.stack, cmp.Or(err, errors.New("it is not there")))
 	}
-	out := map[string]string{}
-	for _, o := range all[0].Outputs {
-		out[o.OutputKey] = o.OutputValue
-	}
-	return out, nil
+	return all[0].outputs(), nil
 }
 
 // samBucket returns the name of the SAM CLI's bucket, or "" when there is none.
 func (t *trial) samBucket() (string, error) {
 	all, err := t.stacks(samStack)
-	for _, s := range all {
-		for _, o := range s.Outputs {
-			if o.OutputKey == "SourceBucket" {
-				return o.OutputValue, err
-			}
-		}
+	if err != nil || len(all) == 0 {
+		return "", err
 	}
-	return "", err
+	return all[0].outputs()["SourceBucket"], nil
 }
 
 // smoke runs `make smoke` with the README's walk, and takes its rows from what it prints.

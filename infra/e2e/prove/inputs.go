@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// inputs is how many bad requests one history sends.
-const inputs = 208
+const inputs = 160 // bad requests of one history
 
 // parts of bad requests.
 var (

@@ -35,7 +35,7 @@ func kinds() []kind {
 }
 
 const (
-	lanes     = 4   // histories at once
+	lanes     = 6   // histories at once
 	faultRate = 0.1 // of the calls of AWS, in every second round
 	rareOnes  = 10  // one round in so many has the histories that need many rows
 	together  = 5   // rounds of which histories may run at once; then the network changes
@@ -147,19 +147,21 @@ func (p *proof) rounds(ctx context.Context, first int) {
 		kind
 		round int
 	}
-	var turns []turn
+	var turns, long []turn
 	for round := first; round < first+together; round++ {
 		for _, k := range kinds() {
 			switch {
 			case !p.only(k.name), k.seldom && round%rareOnes != 0, p.again >= 0 && round != p.again:
+			case k.seldom:
+				long = append(long, turn{k, round}) // these begin first, so that none is waited for at the end
 			default:
 				turns = append(turns, turn{k, round})
 			}
 		}
 	}
 	rand.New(rand.NewPCG(p.seed, uint64(first))).Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
-	next := make(chan turn, len(turns))
-	for _, t := range turns {
+	next := make(chan turn, len(turns)+len(long))
+	for _, t := range append(long, turns...) {
 		next <- t
 	}
 	close(next)
